@@ -67,7 +67,7 @@ def _write(path: Path, rows: list[dict[str, str]]) -> None:
 def answer_all(folder: Path, *, logprobs: bool) -> None:
     """Put a reply for every pair into the store, as a run that is over would have."""
     texts = Texts(read_queries(folder / "queries.jsonl"), read_corpus(folder / "corpus.jsonl"))
-    assessor = Assessor(find_prompt("umbrela"), server_model("bench", NOBODY, "k"))
+    assessor = Assessor(find_prompt("four-grades"), server_model("bench", NOBODY, "k"))
     able = Abilities(logprobs=logprobs)
     canon = Canon(assessor.model.id)
     tokens = TOKENS if logprobs else ()

@@ -134,7 +134,7 @@ def server(delay: float) -> Iterator[str]:
 
 def measured(kind: str, collection: Collection, url: str, workers: int | None) -> None:
     """Judge, on Ray or in one process, and print what that took."""
-    watch, options = Watch(), JudgeOptions("umbrela", "bench", url, "one")
+    watch, options = Watch(), JudgeOptions("four-grades", "bench", url, "one")
     control = Control(judging=watch.judging)
     parts = collection.folder.parent / "parts"
     shutil.rmtree(parts, ignore_errors=True)
@@ -163,7 +163,9 @@ def main() -> None:
     with TemporaryDirectory() as folder, server(0.2 if kind == "slow" else 0.0) as url:
         whole = make_collection(Path(folder) / "whole", arguments.pairs)
         if kind == "stored":
-            asyncio.run(ajudge(whole, JudgeOptions("umbrela", "bench", url, "one", concurrency=64)))
+            asyncio.run(
+                ajudge(whole, JudgeOptions("four-grades", "bench", url, "one", concurrency=64))
+            )
         for workers in (None, *arguments.workers):
             copy = Path(folder) / "copy"
             shutil.rmtree(copy, ignore_errors=True)

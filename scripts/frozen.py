@@ -667,10 +667,10 @@ LOOKING: dict[str, Case] = {
     """,
     "prompts": """
         prompts
-        prompts show {umbrela,mine.md,nothing}
+        prompts show {four-grades,mine.md,nothing}
         prompts show bad-prompt/$BAD_PROMPTS.md
         judge coll $FAKE --prompt question
-        generate world $FAKE --prompt umbrela
+        generate world $FAKE --prompt four-grades
     """,
     "qrels-stats": """
         qrels stats a.qrels b.qrels
@@ -998,7 +998,7 @@ ASKING: dict[str, Case] = {
         edited("mine.md", "Answer 0, 1,", "Reply 0, 1,"),
         """
         status coll
-        explain coll q1 d2 --prompt {mine.md,umbrela}
+        explain coll q1 d2 --prompt {mine.md,four-grades}
         $JUDGE --prompt mine.md
         relabel coll --from a --reparse --as b --prompt mine.md
         """,
@@ -1096,7 +1096,7 @@ ASKING: dict[str, Case] = {
         serve("one grade", lambda _: "2"),
         """
         relabel coll $FAKE --from a --prompt mine.md --as third --quiet
-        relabel coll $FAKE --from a --prompt umbrela --as fourth --dry-run
+        relabel coll $FAKE --from a --prompt four-grades --as fourth --dry-run
         relabel coll $FAKE --from nobody --as x
         relabel coll --as x
         status coll

@@ -3,7 +3,7 @@
     python scripts/measure_embedded.py CHORUS/ MEDQUAD/ [PAIRS]
 
 The directories are what `labeler fetch chorus` and `labeler fetch medquad` make. `similarity`
-judges every pair that people judged; the embedded LLM, with the `umbrela` prompt, a sample of
+judges every pair that people judged; the embedded LLM, with the `four-grades` prompt, a sample of
 PAIRS pairs (default 300) from each: whole queries would be too few, so at most six pairs of one
 query, drawn with a fixed seed. Intervals are over queries.
 """

@@ -16,7 +16,7 @@ from labeler.judging.judge import judge
 from labeler.testing import fake_model, small_collection
 
 START = datetime(2026, 6, 1, 6, 0, tzinfo=UTC)
-MADE_BY = {"prompt": "umbrela@1", "model": "fake"}
+MADE_BY = {"prompt": "four-grades@1", "model": "fake"}
 
 
 def judged(folder: Path | None = None, queries: int = 30) -> Collection:

@@ -74,7 +74,7 @@ def test_build_makes_every_file_of_a_collection(
     collection = Collection(out)
     corpus, queries = read_corpus(collection.corpus), read_queries(collection.queries)
     pool = {entry.pair for entry in read_pool(collection.pool)}
-    qrels = read_qrels(collection.qrels("umbrela-fake"))
+    qrels = read_qrels(collection.qrels("four-grades-fake"))
     assert len(corpus) == 12
     assert list(queries) == ["q1", "q2", "q3", "q4"]
     assert {query.metadata["source"][0]["doc_id"] for query in queries.values()} <= set(corpus)
@@ -161,7 +161,7 @@ def test_own_queries_take_the_place_of_written_ones(documents: Path, tmp_path: P
         assert all("response_format" in call.body for call in server.calls)
     collection = Collection(tmp_path / "coll")
     assert list(read_queries(collection.queries)) == ["007", "042"]
-    assert set(read_qrels(collection.qrels("umbrela-fake"))) == {"007", "042"}
+    assert set(read_qrels(collection.qrels("four-grades-fake"))) == {"007", "042"}
 
 
 def test_pairs_without_a_grade_end_in_exit_3_and_are_no_zeros(
@@ -174,11 +174,11 @@ def test_pairs_without_a_grade_end_in_exit_3_and_are_no_zeros(
     with FakeServer(sometimes) as server:
         assert build(documents, tmp_path / "coll", server) == 3
     collection = Collection(tmp_path / "coll")
-    rows = [row for _, row in read_rows(collection.judgements("umbrela-fake"))]
+    rows = [row for _, row in read_rows(collection.judgements("four-grades-fake"))]
     failed = [row for row in rows if row["status"] != "judged"]
     assert failed
     assert all(row["grade"] is None for row in failed)
-    qrels = read_qrels(collection.qrels("umbrela-fake"))
+    qrels = read_qrels(collection.qrels("four-grades-fake"))
     assert sum(map(len, qrels.values())) == len(rows) - len(failed)
     assert 0 not in {grade for grades in qrels.values() for grade in grades.values()}
 

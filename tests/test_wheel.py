@@ -49,9 +49,9 @@ def start(
 
 
 def test_the_wheel_carries_the_prompts(labeler: Path, tmp_path: Path) -> None:
-    assert "umbrela@" in call(labeler, tmp_path, "prompts")
-    shown = call(labeler, tmp_path, "prompts", "show", "umbrela")
-    assert shown == (ROOT / "prompts" / "umbrela.md").read_text(encoding="utf-8")
+    assert "four-grades@" in call(labeler, tmp_path, "prompts")
+    shown = call(labeler, tmp_path, "prompts", "show", "four-grades")
+    assert shown == (ROOT / "prompts" / "four-grades.md").read_text(encoding="utf-8")
 
 
 def test_the_wheel_carries_all_that_is_no_python(labeler: Path) -> None:

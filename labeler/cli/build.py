@@ -53,7 +53,7 @@ def command(
     files: FileRules,
     force: options.Force = False,
     depth: Annotated[int, number(COUNT, help="Documents of each run to pool.")] = 10,
-    prompt: Annotated[str, typer.Option(help="The grading prompt's name or file.")] = "umbrela",
+    prompt: Annotated[str, typer.Option(help="The grading prompt's name or file.")] = "four-grades",
     model: model_options.ModelName = None,
     model_file: model_options.ModelFile = None,
     base_url: model_options.BaseUrl = None,

@@ -48,7 +48,7 @@ def command(
     statistic: Annotated[
         str, typer.Option("-s", "--statistic", help="Of agreement, of which little is lost.")
     ] = "kappa",
-    prompt: Annotated[str, typer.Option(help="The strong assessor's prompt.")] = "umbrela",
+    prompt: Annotated[str, typer.Option(help="The strong assessor's prompt.")] = "four-grades",
     model: model_options.ModelName = None,
     model_file: model_options.ModelFile = None,
     base_url: model_options.BaseUrl = None,

@@ -77,7 +77,7 @@ def command(
     pooled = steps.pool()
     note_pooled(pooled)
     drawn = min(sample_of(steps), pooled.pairs)
-    sample = f", then {drawn} drawn pairs by the embedded LLM with umbrela"
+    sample = f", then {drawn} drawn pairs by the embedded LLM with four-grades"
     say_step(4, "judging: similarity" + (sample if has_llm else ""))
     results = {SIMILARITY: judge(steps, SIMILARITY, SIMILARITY)}
     if has_llm:

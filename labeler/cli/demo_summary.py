@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MEASURES = ("nDCG@5", "P@5", "RR@5")
 STATISTICS = ("agreement", "kappa", "kappa-quadratic")
-LLM = "umbrela-local"
+LLM = "four-grades-local"
 SIMILARITY = "similarity"
 PAGE = "report.html"
 

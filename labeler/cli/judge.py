@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from labeler.models.control import Control
     from labeler.pools.expand_until import ExpandedJudging
 
-PROMPT = "umbrela"
+PROMPT = "four-grades"
 
 
 @options.unfolded
@@ -54,7 +54,7 @@ def command(
     prompt: Annotated[
         str | None,
         typer.Option(
-            help="A prompt's name, or a file's path. Default: umbrela; for a control, the set's."
+            help="A prompt's name, or a file's path. Default: four-grades; of a control, the set's."
         ),
     ] = None,
     model: model_options.ModelName = None,
@@ -112,7 +112,7 @@ def command(
         str,
         typer.Option(
             metavar="MEMBERS",
-            help="Several assessors, as basic,umbrela:gpt-4.1,:qwen3 (PROMPT, PROMPT:MODEL, "
+            help="Several assessors, as basic,four-grades:gpt-4.1,:qwen3 (PROMPT, PROMPT:MODEL, "
             ":MODEL), each kept as a set, put together as one.",
             rich_help_panel=PANEL,
         ),

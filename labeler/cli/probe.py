@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def command(
     folder: options.Folder,
     *,
-    prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "umbrela",
+    prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "four-grades",
     model: model_options.ModelName = None,
     model_file: model_options.ModelFile = None,
     base_url: model_options.BaseUrl = None,

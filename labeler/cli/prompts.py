@@ -45,7 +45,7 @@ def _list(context: typer.Context, *, output: OutputFlags) -> None:
         show([prompt_table(prompts)], output.format, to)
 
 
-@app.command(epilog="Example: labeler prompts show umbrela")
+@app.command(epilog="Example: labeler prompts show four-grades")
 def show(name: Name) -> None:
     """Print a prompt as it is in its file."""
     from labeler.prompt import find_prompt
@@ -54,13 +54,13 @@ def show(name: Name) -> None:
     say(prompt.text.rstrip("\n"))
 
 
-@app.command(epilog="Example: labeler prompts new mine --from umbrela")
+@app.command(epilog="Example: labeler prompts new mine --from four-grades")
 def new(
     name: Annotated[str, typer.Argument(help="What the new prompt is called.")],
     *,
     source: Annotated[
         str, typer.Option("--from", help="The prompt to copy: its name, or a file's path.")
-    ] = "umbrela",
+    ] = "four-grades",
     output: ToFile = None,
     force: Force = False,
 ) -> None:
@@ -153,7 +153,7 @@ def _show_example(messages: tuple[Message, ...], title: str) -> None:
         say(f"\n# {role}\n{content}")
 
 
-@app.command(epilog="Example: labeler prompts diff umbrela mine.md")
+@app.command(epilog="Example: labeler prompts diff four-grades mine.md")
 @unfolded
 def diff(
     a: Annotated[str, typer.Argument(metavar="A", help="A prompt's name, or a file's path.")],

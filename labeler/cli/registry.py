@@ -88,7 +88,7 @@ COMMANDS: dict[str, Command] = {
         "judge",
         JUDGE,
         "judging.judge",
-        "labeler judge coll/ --prompt umbrela --model gpt-4.1-mini --as first",
+        "labeler judge coll/ --prompt four-grades --model gpt-4.1-mini --as first",
     ),
     "collect": Command(
         "collect", JUDGE, "judging.partitions.collect", "labeler collect coll/ /shared/parts"
@@ -100,25 +100,25 @@ COMMANDS: dict[str, Command] = {
         "labeler relabel coll/ --from first --prompt basic --as second",
     ),
     "diff": Command(
-        "diff", JUDGE, "agreement.diff.diff", "labeler diff coll/ umbrela-gpt basic-gpt"
+        "diff", JUDGE, "agreement.diff.diff", "labeler diff coll/ four-grades-gpt basic-gpt"
     ),
     "tune": Command(
         "tune",
         JUDGE,
         "agreement.tune.tune",
-        "labeler tune coll/ --prompts umbrela,basic --models local",
+        "labeler tune coll/ --prompts four-grades,basic --models local",
     ),
     "panel": Command(
         "panel",
         JUDGE,
         "agreement.panel.panel",
-        "labeler panel coll/ umbrela-gpt basic-gpt by-topic-gpt --as panel",
+        "labeler panel coll/ four-grades-gpt basic-gpt by-topic-gpt --as panel",
     ),
     "probe": Command(
         "probe",
         JUDGE,
         "judging.probe.probe",
-        "labeler probe coll/ --prompt umbrela --model gpt-4.1-mini --require raised:0.05",
+        "labeler probe coll/ --prompt four-grades --model gpt-4.1-mini --require raised:0.05",
     ),
     "evaluate": Command(
         "evaluate", MEASURE, "evaluation.evaluate", "labeler evaluate qrels/human.qrels runs/*.trec"
@@ -188,7 +188,7 @@ COMMANDS: dict[str, Command] = {
     "export": Command(
         "export", FETCH, "collection.export", "labeler export coll/ --to beir -o beir/"
     ),
-    "prompts": Command("prompts", FETCH, "prompt", "labeler prompts show umbrela"),
+    "prompts": Command("prompts", FETCH, "prompt", "labeler prompts show four-grades"),
     "doctor": Command(
         "doctor", JUDGE, "models.check", "labeler doctor --model gpt-4.1-mini --pairs 5000"
     ),

@@ -41,7 +41,7 @@ def command(
     seed: Annotated[int, number(SEED, help="Decides which pairs a sample draws.")] = 0,
     name: model_options.NewName = None,
     prompt: Annotated[
-        str | None, typer.Option(help="A prompt's name, or a file's path; else umbrela.")
+        str | None, typer.Option(help="A prompt's name, or a file's path; else four-grades.")
     ] = None,
     model: model_options.ModelName = None,
     model_file: model_options.ModelFile = None,
@@ -77,7 +77,7 @@ def command(
         return
     control = control_of(flags)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
-    asked = JudgeOptions(prompt or "umbrela", model, base_url, name, *settings)
+    asked = JudgeOptions(prompt or "four-grades", model, base_url, name, *settings)
     if flags.dry_run:
         plan = run_until_stopped(
             lambda stop: aplan_relabeling(collection, source, asked, control.with_stop(stop), part)

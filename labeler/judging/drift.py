@@ -187,7 +187,7 @@ async def _prepared(
     if which.fixed and not which.redraw:
         check_fixed(collection, name, which.pairs)
     made_by = origin_of(collection.judgements(name))
-    source = prompt_source(made_by.prompt) if made_by and made_by.prompt else "umbrela"
+    source = prompt_source(made_by.prompt) if made_by and made_by.prompt else "four-grades"
     options = replace(options, prompt=options.prompt or source)
     options = asked_again(collection, name, options)
     prompt = find_prompt(options.prompt)

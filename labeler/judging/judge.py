@@ -25,7 +25,7 @@ MOST_TIMES = 10
 def judge(  # noqa: PLR0913  the keywords of a public function are its settings
     collection: Collection | Path | str,
     *,
-    prompt: str = "umbrela",
+    prompt: str = "four-grades",
     model: str | Model | None = None,
     base_url: str | None = None,
     name: str | None = None,

@@ -67,7 +67,7 @@ def relabel(  # noqa: PLR0913  the keywords of a public function are its setting
     collection: Collection | Path | str,
     source: str,
     *,
-    prompt: str = "umbrela",
+    prompt: str = "four-grades",
     model: str | Model | None = None,
     base_url: str | None = None,
     name: str | None = None,

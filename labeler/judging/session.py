@@ -63,7 +63,7 @@ class JudgeOptions:
     is not asked live, beside what waits in a batch.
     """
 
-    prompt: str = "umbrela"
+    prompt: str = "four-grades"
     model: str | Model | None = None
     base_url: str | None = None
     name: str | None = None

@@ -19,7 +19,7 @@ from labeler.models.prices import Price, price_of
 from labeler.models.server.client import Calls
 
 TOKENS_OF_A_PAIR = (400, 10)
-"""In and out: what the umbrela prompt and a passage of 200 words take, by a rule of thumb."""
+"""In and out: what the four-grades prompt and a passage of 200 words take, by a rule of thumb."""
 
 
 @dataclass(frozen=True, slots=True)

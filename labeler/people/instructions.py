@@ -18,7 +18,7 @@ from labeler.prompt import Prompt, find_prompt, prompt_files
 from labeler.report.neutral import markdown_text
 
 NAME = "INSTRUCTIONS.md"
-JUDGING_PROMPT = "umbrela"
+JUDGING_PROMPT = "four-grades"
 """The prompt whose scale people use where nobody has judged: `judge` has it by default, too."""
 
 _BEFORE = """\

@@ -32,7 +32,7 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
     queries: int = 50,
     queries_file: Path | str | None = None,
     depth: int = 10,
-    prompt: str = "umbrela",
+    prompt: str = "four-grades",
     model: str | Model | None = None,
     base_url: str | None = None,
     name: str | None = None,
@@ -63,7 +63,7 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
     >>> _ = mine.write_text("where do cats sleep\\n")
     >>> out = Path(folder.name, "collection")
     >>> build(documents, out, queries_file=mine, model="similarity").judging
-    JudgeResult('umbrela-similarity', judged=1 of 1)
+    JudgeResult('four-grades-similarity', judged=1 of 1)
     >>> folder.cleanup()
     """
     judging = JudgeOptions(

@@ -181,7 +181,7 @@ def check_prompt(path: Path | str) -> PromptCheck:
     Raises `BadInput` where the file is no text.
 
     >>> from labeler.prompt import prompt_files
-    >>> check_prompt(prompt_files()["umbrela"]).summary()
+    >>> check_prompt(prompt_files()["four-grades"]).summary()
     '0 errors, 0 warnings'
     """
     path = Path(path)

@@ -131,7 +131,7 @@ def diff_prompts(a: Prompt, b: Prompt) -> PromptDiff:
     """In what two prompts differ, and what that means for judging.
 
     >>> from labeler.prompt import find_prompt
-    >>> changes = diff_prompts(find_prompt("umbrela"), find_prompt("basic"))
+    >>> changes = diff_prompts(find_prompt("four-grades"), find_prompt("basic"))
     >>> changes.is_comparable, "reason" in changes.front
     (True, True)
     """

@@ -41,7 +41,7 @@ def prompt_path(name: str) -> Path:
 def find_prompt(name: str, kind: str | None = "grade") -> Prompt:
     """A shipped prompt by its name, or any prompt by its file's path; `Misuse` for another kind.
 
-    >>> find_prompt("umbrela").grades
+    >>> find_prompt("four-grades").grades
     (0, 1, 2, 3)
     """
     prompt = read_prompt(prompt_path(name))

@@ -96,8 +96,8 @@ def test_each_round_has_twice_the_queries_of_the_one_before() -> None:
 
 def test_the_best_is_reported_on_queries_that_nobody_was_chosen_by(collection: Collection) -> None:
     models = [assessor("half", 2), assessor("good", 7), assessor("third", 3), assessor("bad", 1)]
-    result = tune(collection, ["umbrela"], models)
-    assert result.best == "umbrela-good"
+    result = tune(collection, ["four-grades"], models)
+    assert result.best == "four-grades-good"
     assert result.selected
     assert not {*result.split.chosen_by} & {*result.split.held_out}
     pairs = [
@@ -114,8 +114,8 @@ def test_the_best_is_reported_on_queries_that_nobody_was_chosen_by(collection: C
     assert best.value.value == pytest.approx(cohen_kappa_score(human, given))
     assert best.queries == 12
     assert result.selected.first
-    assert result.selected.first.name == "umbrela-half"
-    assert "umbrela-half, named first" in " ".join(sentences_of(result))
+    assert result.selected.first.name == "four-grades-half"
+    assert "four-grades-half, named first" in " ".join(sentences_of(result))
 
 
 def test_no_candidate_is_shown_a_grade_of_a_query_that_it_is_tested_on(
@@ -128,7 +128,7 @@ def test_no_candidate_is_shown_a_grade_of_a_query_that_it_is_tested_on(
         shown.update(re.findall(r"Query: number (\d+) of them", examples))
         return '{"grade": 1}'
 
-    result = tune(collection, ["few-shot", "umbrela"], [fake_model(answer, "any")])
+    result = tune(collection, ["few-shot", "four-grades"], [fake_model(answer, "any")])
     assert shown
     assert {f"q{number}" for number in shown} <= {*result.split.chosen_by}
 
@@ -136,7 +136,7 @@ def test_no_candidate_is_shown_a_grade_of_a_query_that_it_is_tested_on(
 def test_of_each_round_the_better_half_alone_is_asked_further(collection: Collection) -> None:
     calls = Counter[str]()
     errors = {"a": 1, "b": 2, "c": 3, "d": 11}
-    result = tune(collection, ["umbrela"], [assessor(n, e, calls) for n, e in errors.items()])
+    result = tune(collection, ["four-grades"], [assessor(n, e, calls) for n, e in errors.items()])
     assert [one.queries for one in result.rounds] == [6, 12]
     assert calls["d"] == 2 * QUERIES
     assert sorted(calls.values()) == [12, 24, 36, 48] or calls["a"] == 12 + 24
@@ -149,7 +149,7 @@ def test_of_each_round_the_better_half_alone_is_asked_further(collection: Collec
 def test_without_halving_all_are_asked_about_all_pairs(collection: Collection) -> None:
     calls = Counter[str]()
     models = [assessor("a", 2, calls), assessor("b", 5, calls), assessor("c", 1, calls)]
-    result = tune(collection, ["umbrela"], models, halving=False)
+    result = tune(collection, ["four-grades"], models, halving=False)
     assert len(result.rounds) == 1
     assert calls == {"a": 48, "b": 48, "c": 24}
 
@@ -157,9 +157,9 @@ def test_without_halving_all_are_asked_about_all_pairs(collection: Collection) -
 def test_what_was_answered_is_asked_no_second_time_by_tune_or_judge(collection: Collection) -> None:
     calls = Counter[str]()
     models = [assessor("a", 2, calls), assessor("b", 5, calls)]
-    first = tune(collection, ["umbrela"], models)
+    first = tune(collection, ["four-grades"], models)
     asked = sum(calls.values())
-    again = tune(collection, ["umbrela"], models)
+    again = tune(collection, ["four-grades"], models)
     spent = {"calls": 0, "cost": 0.0}
     assert again.as_json() | spent == first.as_json() | spent
     judge(collection, model=models[1], name="all")
@@ -168,7 +168,7 @@ def test_what_was_answered_is_asked_no_second_time_by_tune_or_judge(collection: 
 
 def test_the_best_stands_beside_the_baseline_on_the_queries_held_out(tmp_path: Path) -> None:
     collection = made_collection(tmp_path / "large", 52)
-    result = tune(collection, ["umbrela"], [assessor("good", 7), assessor("bad", 1)])
+    result = tune(collection, ["four-grades"], [assessor("good", 7), assessor("bad", 1)])
     assert result.selected
     baseline = result.selected.baseline
     if not can_encode():
@@ -182,7 +182,7 @@ def test_the_best_stands_beside_the_baseline_on_the_queries_held_out(tmp_path: P
     pairs = [(q, d) for q in result.split.held_out for d in ("cats", "fish")]
     kappa = cohen_kappa_score([human[q][d] for q, d in pairs], [grades[q][d] for q, d in pairs])
     assert baseline.value.value == pytest.approx(kappa)
-    assert "umbrela-good beats it" in " ".join(sentences_of(result))
+    assert "four-grades-good beats it" in " ".join(sentences_of(result))
 
 
 def test_who_often_gives_no_grade_ranks_last(collection: Collection) -> None:
@@ -192,8 +192,8 @@ def test_who_often_gives_no_grade_ranks_last(collection: Collection) -> None:
         return "no" if number % 4 == 0 else json.dumps({"grade": grade})
 
     models = [fake_model(refuse, "refuses"), assessor("poor", 1)]
-    result = tune(collection, ["umbrela"], models)
-    assert result.best == "umbrela-poor"
+    result = tune(collection, ["four-grades"], models)
+    assert result.best == "four-grades-poor"
     assert any("no grade, so it ranks last" in str(finding) for finding in result.findings)
 
 
@@ -207,19 +207,19 @@ def test_the_efficient_are_those_that_no_other_beats_at_less_cost(collection: Co
         return Model(model.id, ask)
 
     models = [dear(100, short), dear(900, long), dear(500, assessor("bad", 1))]
-    result = tune(collection, ["umbrela"], models, halving=False)
-    assert result.efficient == {"umbrela-cheap", "umbrela-dear"}
+    result = tune(collection, ["four-grades"], models, halving=False)
+    assert result.efficient == {"four-grades-cheap", "four-grades-dear"}
     assert [s.answers.tokens_a_pair for s in result.standings] == [900, 100, 500]
 
 
 def test_a_budget_ends_it_and_the_same_call_goes_on(collection: Collection) -> None:
     calls = Counter[str]()
     models = [assessor("a", 2, calls), assessor("b", 5, calls)]
-    result = tune(collection, ["umbrela"], models, limits=Limits(max_calls=30))
+    result = tune(collection, ["four-grades"], models, limits=Limits(max_calls=30))
     assert result.stopped
     assert result.best is None
     assert calls.total() == 30
-    assert tune(collection, ["umbrela"], models).best == "umbrela-b"
+    assert tune(collection, ["four-grades"], models).best == "four-grades-b"
     assert calls.total() == 96
 
 
@@ -232,8 +232,8 @@ def test_prompts_of_several_scales_are_refused_before_any_call(
         'Query: {query}\n\n{passage}\n\nReply {"grade": 0} or {"grade": 1}.\n'
     )
     calls = Counter[str]()
-    with pytest.raises(Misuse, match="umbrela 0 to 3, binary 0 to 1"):
-        tune(collection, ["umbrela", str(binary)], [assessor("a", 2, calls)])
+    with pytest.raises(Misuse, match="four-grades 0 to 3, binary 0 to 1"):
+        tune(collection, ["four-grades", str(binary)], [assessor("a", 2, calls)])
     assert not calls
 
 
@@ -242,14 +242,14 @@ def test_prompts_of_several_scales_are_refused_before_any_call(
     [
         ({"statistic": "bias"}, "does not say who is closer"),
         ({"held_out": 1.0}, "between 0 and 1"),
-        ({"prompts": ("umbrela",), "models": ("similarity",)}, "one assessor alone"),
+        ({"prompts": ("four-grades",), "models": ("similarity",)}, "one assessor alone"),
         ({"human": "nobody"}, "nobody"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(
     collection: Collection, changes: dict[str, object], message: str
 ) -> None:
-    settings: dict[str, object] = {"prompts": ("umbrela", "basic"), "models": ("similarity",)}
+    settings: dict[str, object] = {"prompts": ("four-grades", "basic"), "models": ("similarity",)}
     options = TuneOptions(**{**settings, **changes})  # type: ignore[arg-type]
     with pytest.raises(Exception, match=message):
         run_to_end(lambda _stop: aplan_tuning(collection, options))
@@ -257,7 +257,7 @@ def test_what_cannot_be_answered_is_refused(
 
 def test_a_prompt_or_a_model_alone_is_a_list_of_it(collection: Collection) -> None:
     with pytest.raises(Misuse, match="one assessor alone cannot be the best"):
-        tune(collection, "umbrela", assessor("good", 9))
+        tune(collection, "four-grades", assessor("good", 9))
 
 
 def test_people_s_pairs_that_are_left_out_are_counted_at_once_and_in_the_result(
@@ -275,7 +275,7 @@ def test_people_s_pairs_that_are_left_out_are_counted_at_once_and_in_the_result(
     said = list[str]()
     result = tune(
         collection,
-        ["umbrela"],
+        ["four-grades"],
         [assessor("good", 9), assessor("poor", 2)],
         control=Control(said.append),
     )
@@ -293,9 +293,9 @@ def test_the_command_says_it_in_words_as_json_and_in_a_picture(
 ) -> None:
     monkeypatch.chdir(collection.folder.parent)
     monkeypatch.setenv("COLUMNS", "80")
-    words = ["tune", "coll", "--prompts", "umbrela,basic", "--models", "similarity"]
+    words = ["tune", "coll", "--prompts", "four-grades,basic", "--models", "similarity"]
     assert execute([*words, "--dry-run"]) == 0
-    assert "umbrela-similarity" in capsys.readouterr().out
+    assert "four-grades-similarity" in capsys.readouterr().out
     assert execute([*words, "--plot", "out.svg"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("Of 2 assessors ")
@@ -312,7 +312,7 @@ def test_a_command_that_its_budget_stops_says_so_and_ends_with_4(
 ) -> None:
     with FakeServer('{"grade": 1}', models=("m",)) as server:
         where = ["--base-url", server.base_url, "--models", "m", "--max-calls", "5"]
-        words = ["tune", str(collection.folder), "--prompts", "umbrela,by-topic", *where]
+        words = ["tune", str(collection.folder), "--prompts", "four-grades,by-topic", *where]
         assert execute(words) == 4
     assert capsys.readouterr().out.startswith("Stopped before the queries held out were judged")
 

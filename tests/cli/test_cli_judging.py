@@ -74,7 +74,7 @@ def test_the_card_says_on_what_scale_the_labels_are(
     collection, _ = judged
     entry = read_card(collection)["judge"]["a"]
     assert list(entry["scale"]) == ["0", "1", "2", "3"]
-    assert re.fullmatch(r"umbrela@\w{8}", entry["prompt"])
+    assert re.fullmatch(r"four-grades@\w{8}", entry["prompt"])
     collection.run("mine").parent.mkdir(exist_ok=True)
     query, document = next(
         (q, d) for q, grades in read_qrels(collection.qrels("a")).items() for d in grades
@@ -93,10 +93,10 @@ def test_status_says_the_same_later(
     assert execute(["status", str(collection.folder)]) == 0
     said = capsys.readouterr().out
     assert "pool: 10 pairs" in said
-    assert re.search(r"^a +umbrela@\w{8} +4 +6 ", said, re.M)
+    assert re.search(r"^a +four-grades@\w{8} +4 +6 ", said, re.M)
     assert "2 unparsable" in said
     assert "q0 d1: no JSON object with a grade" in said
-    assert f"to go on: labeler judge {collection.folder} --prompt umbrela --model fake" in said
+    assert f"to go on: labeler judge {collection.folder} --prompt four-grades --model fake" in said
     assert "--as a --retry-failed" in said
 
 
@@ -317,7 +317,7 @@ def test_equal_requests_of_a_first_run_are_not_called_answers_from_the_store(
     assert "from the store: 8 (100%); asked now: 0" in capsys.readouterr().out
     assert execute(["status", str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert re.search(r"^a +umbrela@\w{8} +8 +0 +4 ", said, re.M), said
+    assert re.search(r"^a +four-grades@\w{8} +8 +0 +4 ", said, re.M), said
     assert "store: 4 replies" in said
 
 

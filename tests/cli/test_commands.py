@@ -23,7 +23,7 @@ def test_every_command_s_help_shows_an_example(
 
 def test_a_command_after_two_dashes_is_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["--", "prompts"]) == 0
-    assert "umbrela@" in capsys.readouterr().out
+    assert "four-grades@" in capsys.readouterr().out
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,7 +78,7 @@ def test_the_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> Non
         (["judg", "coll"], "judge"),
         (["qrels", "stat", "a.qrels"], "stats"),
         (["judge", "coll", "--promt", "basic"], "--prompt"),
-        (["prompts", "show", "umbrella"], "umbrela"),
+        (["prompts", "show", "four-grade"], "four-grades"),
     ],
 )
 def test_what_a_newcomer_mistypes_is_answered_with_what_was_meant(

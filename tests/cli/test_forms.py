@@ -158,7 +158,7 @@ REPORTS = {
     "relabel coll --from a --model similarity --as b": {"name", "judged", "changes", "diff"},
     "diff coll a a": {"pairs", "transitions", "up", "down", "agreement", "leaderboard", "moves"},
     "prompts": {"prompt", "kind", "what it asks", "source", "scale", "tokens", "reason first"},
-    "prompts diff umbrela basic": {"a", "b", "front", "lines", "comparable", "consequences"},
+    "prompts diff four-grades basic": {"a", "b", "front", "lines", "comparable", "consequences"},
     "pool coll --qrels human.qrels --only": {
         *("pool", "pairs", "new", "queries", "runs", "qrels", "reached", "beyond")
     },

@@ -76,7 +76,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("mine.md", "judge coll --model similarity --prompt mine.md --as third --dry-run"),
     ("mine.md", "prompts show mine.md"),
     ("mine.md", "prompts check mine.md"),
-    ("mine.md", "prompts diff mine.md umbrela"),
+    ("mine.md", "prompts diff mine.md four-grades"),
     (
         "prices.toml",
         "judge coll --model m --base-url http://h.com/v1 --prices prices.toml --dry-run",

@@ -31,7 +31,7 @@ COMMANDS = (
     "run stats a.trec",
     "fuse a.trec b.trec -o -",
     "prompts",
-    "prompts show umbrela",
+    "prompts show four-grades",
 )
 CLOSED = {"stdin": "<&-", "stdout": ">&-", "stderr": "2>&-", "all": "<&- >&- 2>&-"}
 TO_STDERR = ("agree nothing…é😀.qrels h.qrels", "evaluate h.qrels gone…é😀.trec")

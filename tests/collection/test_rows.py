@@ -24,7 +24,9 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=8)
 SHARES = st.none() | st.dictionaries(st.integers(-1, 3), st.floats(0, 1), min_size=1)
 COUNTS = st.integers(0, 10**9)
 ODD = st.sampled_from(list('"{}:, 0-e\\\0\x1fx\t'))
-ORIGIN = Origin("umbrela@01234567", "http://127.0.0.1:1/v1 m", {"temperature": 0.0, "stop": ["}"]})
+ORIGIN = Origin(
+    "four-grades@01234567", "http://127.0.0.1:1/v1 m", {"temperature": 0.0, "stop": ["}"]}
+)
 
 
 @st.composite

@@ -76,7 +76,7 @@ def make(
         sets = {
             name: {
                 "labeler": "0.1.0",
-                "prompt": "umbrela@00000000",
+                "prompt": "four-grades@00000000",
                 "model": MODEL,
                 "served": ["gpt-x-2026-01-01"],
                 "parameters": {"temperature": 0.0},
@@ -103,7 +103,7 @@ def _run(shift: int, of_queries: int, of_documents: int) -> dict[str, dict[str, 
 def _judge(
     collection: Collection, name: str, shift: int, size: tuple[int, int], *, failing: bool
 ) -> None:
-    lines, grades = JudgementLines(Origin("umbrela@00000000", MODEL, {"temperature": 0.0})), {}
+    lines, grades = JudgementLines(Origin("four-grades@00000000", MODEL, {"temperature": 0.0})), {}
     rows = []
     for q, d in product(range(size[0]), range(size[1] - 1)):  # nobody judges the last document
         pair = Pair(f"q{q}", f"d{d}")

@@ -53,7 +53,7 @@ def collection() -> Collection:
 
 
 def options(server: BatchServer, **more: Any) -> JudgeOptions:
-    return replace(JudgeOptions("umbrela", "fake", server.base_url, "one"), **more)
+    return replace(JudgeOptions("four-grades", "fake", server.base_url, "one"), **more)
 
 
 def submit(collection: Collection, server: BatchServer, **more: Any) -> Submitted:
@@ -651,7 +651,16 @@ def be_killed(collection: Collection, server: BatchServer, kill: tuple[str, str,
         if len(calls) > number:
             os.kill(process.pid, signal.SIGKILL)
 
-    where = ["--model", "fake", "--base-url", server.base_url, "--as", "one", "--prompt", "umbrela"]
+    where = [
+        "--model",
+        "fake",
+        "--base-url",
+        server.base_url,
+        "--as",
+        "one",
+        "--prompt",
+        "four-grades",
+    ]
     words = ["judge", str(collection.folder), "--batch", act, *where]
     renames = number if when == "rename" else None
     server.on_call = count if when != "rename" else lambda _when: None

@@ -128,7 +128,7 @@ def test_another_prompt_or_model_is_named() -> None:
     said = list(drift(collection, "first", model=fake_model('{"grade": 2}', "other")).sentences())
     assert any("the model is not the same: fake then, other now" in line for line in said)
     check = drift(collection, prompt="basic", model=fake_model('{"reason": "no", "grade": 1}'))
-    assert any("the prompt is not the same: umbrela@" in line for line in check.sentences())
+    assert any("the prompt is not the same: four-grades@" in line for line in check.sentences())
 
 
 def test_a_control_without_a_grade_decides_nothing_and_does_not_pass(
@@ -316,7 +316,7 @@ def test_the_prompt_that_was_named_is_the_one_of_the_control(
     with FakeServer(lambda _call: '{"reason": "no", "grade": 1}') as server:
         assert control(tmp_path, server, "--prompt", "basic") == 0
         capsys.readouterr()
-        control(tmp_path, server, "--control", "4", "--prompt", "umbrela")
+        control(tmp_path, server, "--control", "4", "--prompt", "four-grades")
         assert "the prompt is not the same: basic@" in capsys.readouterr().err
         control(tmp_path, server, "--control", "4")
         assert "the prompt is not the same" not in capsys.readouterr().err

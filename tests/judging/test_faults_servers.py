@@ -589,7 +589,7 @@ def test_whatever_an_answer_depends_on_changes_and_is_asked_anew(
 ) -> None:
     collection = make_collection(tmp_path)
     prompt = tmp_path / "p.md"
-    original = (Path(__file__).parent.parent.parent / "prompts" / "umbrela.md").read_text()
+    original = (Path(__file__).parent.parent.parent / "prompts" / "four-grades.md").read_text()
     prompt.write_text(original)
     with FakeServer(grade_in) as server:
         options = ["--prompt", str(prompt)]

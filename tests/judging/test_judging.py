@@ -92,7 +92,7 @@ def test_a_run_that_asks_nothing_can_be_stopped_too() -> None:
     async def main() -> None:
         model = replace(fake_model("never asked"), recall=recall)
         texts = Texts({"q": Query("q", "what")}, {"d": Document("d", "text")})
-        assessor = Assessor(find_prompt("umbrela"), model)
+        assessor = Assessor(find_prompt("four-grades"), model)
         asyncio.get_running_loop().call_soon(stop.set)  # as the handler of a signal would
         async for judged in judge_pairs(
             [Pair("q", "d")] * 5000, texts, assessor, PairOptions(stop=stop)
@@ -134,7 +134,7 @@ def test_a_name_is_not_given_twice(tmp_path: Path, capsys: pytest.CaptureFixture
     with FakeServer(grade_in) as server:
         assert judge(tmp_path, server, "--as", "a") == 0
         assert judge(tmp_path, server, "--as", "a", "--prompt", "basic") == 2
-    assert "umbrela@" in capsys.readouterr().err
+    assert "four-grades@" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("key")
@@ -229,12 +229,12 @@ def test_the_card_and_the_readme_say_what_made_the_labels(tmp_path: Path) -> Non
     with FakeServer(lambda c: "no idea" if "about d3;" in str(c.body) else grade_in(c)) as server:
         assert judge(tmp_path, server, "--as", "a") == 3
         made = read_card(collection)["judge"]["a"]
-        assert made["prompt"].startswith("umbrela@")
+        assert made["prompt"].startswith("four-grades@")
         assert made["model"] == f"{server.base_url} fake"
         assert made["served"] == ["fake-2026"]
         assert (made["pairs"], made["judged"], made["failed"]) == (10, 8, 2)
         assert made["failures"] == {"unparsable": 2}
-        assert "| a | 10 | 8 | 2 | umbrela@" in collection.readme.read_text()
+        assert "| a | 10 | 8 | 2 | four-grades@" in collection.readme.read_text()
         collection.readme.write_text("# Ours\n")
         assert judge(tmp_path, server, "--as", "b") == 3
         assert collection.readme.read_text() == "# Ours\n"

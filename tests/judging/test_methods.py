@@ -630,7 +630,7 @@ def test_a_control_repeats_what_was_asked_and_finds_an_assessor_that_stays_the_s
 
 
 def test_grades_of_parts_are_not_explained_to_people_as_grades_of_the_pair() -> None:
-    for name, has_meanings in {"criteria": False, "rubric": False, "umbrela": True}.items():
+    for name, has_meanings in {"criteria": False, "rubric": False, "four-grades": True}.items():
         prompt = find_prompt(name)
         assert bool(meanings_in(prompt, dict.fromkeys(prompt.grades, ""))) is has_meanings
 

@@ -91,15 +91,15 @@ def test_a_budget_holds_for_all_members_together_and_leaves_no_part_of_a_panel(
 
 
 def test_members_are_named_by_prompt_and_model() -> None:
-    common = JudgeOptions("umbrela", "gpt-4.1", name="panel")
-    members = members_named("basic, umbrela:gpt-4o,:qwen3:8b", common)
+    common = JudgeOptions("four-grades", "gpt-4.1", name="panel")
+    members = members_named("basic, four-grades:gpt-4o,:qwen3:8b", common)
     assert [(m.prompt, m.model, m.name) for m in members] == [
         ("basic", "gpt-4.1", None),
-        ("umbrela", "gpt-4o", None),
-        ("umbrela", "qwen3:8b", None),
+        ("four-grades", "gpt-4o", None),
+        ("four-grades", "qwen3:8b", None),
     ]
     with pytest.raises(Misuse, match="expected PROMPT, PROMPT:MODEL or :MODEL"):
-        members_named("basic,,umbrela", common)
+        members_named("basic,,four-grades", common)
     with pytest.raises(Misuse, match="no prompt 'gpt-4o'") as refused:
         members_named("basic,gpt-4o", common)
     assert refused.value.parameter == "panel"
@@ -125,21 +125,24 @@ def test_the_command_judges_with_prompts_and_models(
 ) -> None:
     pytest.importorskip("wordllama")
     folder = str(collection.folder)
-    command = ["judge", folder, "--panel", "umbrela,basic", "--model", "similarity", "--quiet"]
+    command = ["judge", folder, "--panel", "four-grades,basic", "--model", "similarity", "--quiet"]
     assert execute([*command, "--dry-run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["calls"] == 8
     assert execute([*command, "--as", "both", "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert (figures["judged"], figures["rule"]) == (4, "median")
     names = [member["name"] for member in figures["members"]]
-    assert names == ["umbrela-similarity", "basic-similarity"]
+    assert names == ["four-grades-similarity", "basic-similarity"]
     assert execute(command) == 0
-    assert "panel-median: median of umbrela-similarity, basic-similarity" in capsys.readouterr().out
+    assert (
+        "panel-median: median of four-grades-similarity, basic-similarity"
+        in capsys.readouterr().out
+    )
     assert execute([*command, "--rule", "mean", "--fewest", "2", "--as", "mean"]) == 0
     shown = capsys.readouterr()
     again = next(line for line in shown.err.splitlines() if "labeler panel" in line)
     assert execute(again.partition("labeler ")[2].split()) == 0
     capsys.readouterr()
     assert execute([*command, "--control", "3"]) == 2
-    assert execute(["judge", folder, "--panel", "umbrela", "--model", "similarity"]) == 2
+    assert execute(["judge", folder, "--panel", "four-grades", "--model", "similarity"]) == 2
     assert "2 to 50 members" in capsys.readouterr().err

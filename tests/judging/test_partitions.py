@@ -129,7 +129,7 @@ def live(collection: Collection, assessor: Assessor, **more: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("prompt", "rows"),
-    [("umbrela", 1), ("umbrela", 7), ("basic", 100), ("list", 3)]
+    [("four-grades", 1), ("four-grades", 7), ("basic", 100), ("list", 3)]
     + [(name, 3) for name in ("criteria", "pairwise", "nuggets", "few-shot")],
 )
 def test_partitions_give_what_one_machine_gives_byte_for_byte(
@@ -248,7 +248,7 @@ def test_partitions_of_another_set_are_refused_in_a_line_that_says_what_differs(
 ) -> None:
     job = write(collection, folder, assessor)
     assert write(collection, folder, assessor) == job
-    with pytest.raises(Misuse, match=r"its prompt is 'umbrela@.*and not 'basic@"):
+    with pytest.raises(Misuse, match=r"its prompt is 'four-grades@.*and not 'basic@"):
         write(collection, folder, assessor, prompt="basic")
     with pytest.raises(Misuse, match=r"its model is 'fake', and not 'other'"):
         write(collection, folder, assessor, model=fake_model("", "other"))
@@ -293,7 +293,7 @@ def test_files_that_are_damaged_missing_or_something_else_are_refused_in_a_line(
     folder.judged(1).write_bytes(b"nothing of the kind")
     with pytest.raises(BadInput, match=r"00001.parquet.*remove it, and run again"):
         collect(collection, folder)
-    prompt = folder.prompt("umbrela")
+    prompt = folder.prompt("four-grades")
     prompt.write_text(prompt.read_text().replace("0", "5"))
     with pytest.raises(BadInput):
         work(folder, assessor, 2)
@@ -422,7 +422,7 @@ def test_a_workers_budget_asks_for_more_until_there_is_no_more() -> None:
     ("words", "problem"),
     [
         ("--workers 2", "--workers: it is for workers on Ray; it goes with --ray"),
-        ("--ray parts --panel basic,umbrela", "--panel: its members judge the pool once"),
+        ("--ray parts --panel basic,four-grades", "--panel: its members judge the pool once"),
         ("--ray parts --repeat 2", "--repeat: it asks about each pair several times"),
         ("--ray parts --batch submit", "--batch: it asks about each pair of the pool once"),
         ("--ray parts --workers 8 --concurrency 4", "--workers: each of 8 workers makes a call"),

@@ -237,7 +237,7 @@ def test_an_addition_stands_where_it_is_put() -> None:
 
 def test_a_prompt_without_defences_says_nothing_of_marks() -> None:
     marked = [p for p in map(read_prompt, prompt_files().values()) if p.is_marked]
-    assert {"umbrela", "basic", "by-topic"} <= {prompt.name for prompt in marked}
+    assert {"four-grades", "basic", "by-topic"} <= {prompt.name for prompt in marked}
     for prompt in marked:
         bare = undefended(prompt)
         assert not bare.is_marked
@@ -424,4 +424,4 @@ def test_a_drawn_sample_takes_the_queries_in_turn() -> None:
     drawn = draw(QRELS, TEXTS, 5, 1, "here")
     assert len({pair.query_id for pair in drawn.irrelevant}) == 5
     assert draw(QRELS, TEXTS, 5, 1, "here") == drawn
-    assert find_prompt("umbrela").is_marked
+    assert find_prompt("four-grades").is_marked

@@ -31,7 +31,7 @@ CHANGES: dict[str, Callable[[Collection, Path], None]] = {
 @pytest.mark.parametrize("what", [*CHANGES, "model", "nothing"])
 def test_what_changed_is_asked_anew(what: str, tmp_path: Path) -> None:
     collection, prompt = make_collection(tmp_path / "coll"), tmp_path / "mine.md"
-    shutil.copy(prompt_files()["umbrela"], prompt)
+    shutil.copy(prompt_files()["four-grades"], prompt)
     with FakeServer(grade_in) as server:
 
         def asked(model: str, name: str) -> int:

@@ -110,6 +110,6 @@ def test_relabel_points_to_the_agreement_with_people(
 ) -> None:
     collection = collection_of_two(tmp_path / "c")
     write_qrels(collection.qrels("human"), {"q1": {"cats": 2}})
-    asked = ["--from", "mild", "--prompt", "umbrela", "--model", "similarity", "--as", "third"]
+    asked = ["--from", "mild", "--prompt", "four-grades", "--model", "similarity", "--as", "third"]
     assert execute(["relabel", str(collection.folder), *asked]) == 0
     assert f"labeler agree {collection.folder} human mild third" in capsys.readouterr().err

@@ -26,7 +26,7 @@ from labeler.prompt import find_prompt, schema_of
 GRADE = Request(
     (Message("user", 'Is tea a drink? Reply with {"grade": N}, N from 0 to 3.'),),
     {"temperature": 0.0, "max_tokens": 32},
-    schema_of(find_prompt("umbrela")),
+    schema_of(find_prompt("four-grades")),
 )
 
 

@@ -53,7 +53,7 @@ def test_more_failures_than_before_are_an_alarm() -> None:
 
 def test_an_edited_prompt_is_an_alarm_and_another_assessor_is_left_out() -> None:
     collection = weekly(judged(), [0, 0])
-    add_control(collection, 3, made={**MADE_BY, "prompt": "umbrela@2"})
+    add_control(collection, 3, made={**MADE_BY, "prompt": "four-grades@2"})
     assert kinds(judge_drift(collection, "llm")) == ["prompt-edited"]
     add_control(collection, 4, lenient=1, made={**MADE_BY, "prompt": "basic@2"})
     add_control(collection, 5, lenient=1, made={**MADE_BY, "model": "other"})

@@ -82,7 +82,7 @@ def test_instructions_of_a_scale_of_ones_own_word_no_other_prompt() -> None:
     assert r"| 1 | \<b>yes\</b>\| |  |" in text
 
 
-@pytest.mark.parametrize("name", ["umbrela", "basic"])
+@pytest.mark.parametrize("name", ["four-grades", "basic"])
 def test_the_words_of_each_grade_come_from_the_prompt_s_own_lines(name: str) -> None:
     prompt = find_prompt(name)
     meanings = meanings_in(prompt, dict.fromkeys(prompt.grades, ""))

@@ -68,7 +68,7 @@ def test_a_copy_is_never_written_over_a_file_nor_called_as_a_shipped_prompt(
 def test_all_problems_of_a_file_are_lines_with_its_name_and_the_exit_code_is_65(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    text = copy_of(find_prompt("umbrela"), "mine")
+    text = copy_of(find_prompt("four-grades"), "mine")
     changed = text.replace("{query}", "{qery}").replace("max_tokens", "max_token")
     Path("mine.md").write_text(changed)
     assert execute(["prompts", "check", "mine.md"]) == 65
@@ -120,18 +120,20 @@ def test_the_example_of_a_check_is_filled_in_for_the_pair_that_is_named(
 def test_a_diff_says_what_changed_by_words_and_what_it_means(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    text = copy_of(find_prompt("umbrela"), "mine").replace("exact answer", "exact, whole answer")
+    text = copy_of(find_prompt("four-grades"), "mine").replace(
+        "exact answer", "exact, whole answer"
+    )
     Path("mine.md").write_text(text)
-    assert execute(["prompts", "diff", "umbrela", "mine.md"]) == 0
+    assert execute(["prompts", "diff", "four-grades", "mine.md"]) == 0
     shown = capsys.readouterr().out
     assert "~ 3 = the passage is about the query and holds the exact{+, whole+} answer" in shown
     assert "every pair is asked about anew" in shown
     assert "Both grade on 0-3 by the same names: grades are comparable." in shown
     Path("mine.md").write_text(text.replace('3 = "perfectly relevant"\n', ""))
-    changes = diff_prompts(find_prompt("umbrela"), read_prompt(Path("mine.md")))
+    changes = diff_prompts(find_prompt("four-grades"), read_prompt(Path("mine.md")))
     assert not changes.is_comparable
-    assert "umbrela grades on 0-3, mine on 0-2: map one onto" in changes.consequences()[1]
-    assert execute(["prompts", "diff", "umbrela", "topic"]) == 0
+    assert "four-grades grades on 0-3, mine on 0-2: map one onto" in changes.consequences()[1]
+    assert execute(["prompts", "diff", "four-grades", "topic"]) == 0
     assert "they are not comparable" in capsys.readouterr().out
 
 
@@ -148,12 +150,12 @@ def test_lines_that_changed_are_marked_by_word_and_others_are_shown_whole() -> N
 
 def test_a_prompt_is_copied_edited_checked_used_and_compared() -> None:
     collection = small_collection("coll")
-    judge(collection, model=fake_model('{"grade": 1}'), prompt="umbrela", name="first")
-    assert execute(["prompts", "new", "mine", "--from", "umbrela"]) == 0
+    judge(collection, model=fake_model('{"grade": 1}'), prompt="four-grades", name="first")
+    assert execute(["prompts", "new", "mine", "--from", "four-grades"]) == 0
     text = Path("mine.md").read_text()
     Path("mine.md").write_text(text.replace("exact answer", "whole answer"))
     assert execute(["prompts", "check", "mine.md"]) == 0
-    assert diff_prompts(find_prompt("umbrela"), find_prompt("mine.md")).is_comparable
+    assert diff_prompts(find_prompt("four-grades"), find_prompt("mine.md")).is_comparable
     model = fake_model('{"grade": 2}')
     result = relabel(collection, "first", prompt="mine.md", model=model, name="second")
     assert len(result.changes.moved) == result.judging.judged > 0

@@ -24,7 +24,7 @@ ONE_CALL = [
     "product",
     "sufficient",
     "terse",
-    "umbrela",
+    "four-grades",
 ]
 
 
@@ -50,7 +50,7 @@ def test_each_prompt_says_that_what_it_shows_is_material_and_no_instruction(path
 
 def test_prompts_of_the_literature_say_where_they_are_from() -> None:
     sources = {
-        "umbrela": ("Upadhyay et al. 2024", "GPT-4o", (0, 1, 2, 3)),
+        "four-grades": ("Upadhyay et al. 2024", "GPT-4o", (0, 1, 2, 3)),
         "intent-trust": ("Thomas et al. 2024", "GPT-4", (0, 1, 2)),
         "product": ("Reddy et al. 2022", "", (0, 1, 2, 3)),
         "sufficient": ("Joren et al. 2025", "Gemini 1.5 Pro", (0, 1)),

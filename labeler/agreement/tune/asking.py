@@ -35,7 +35,7 @@ class TuneOptions:
     `JudgeOptions`; the limits hold for all candidates together.
     """
 
-    prompts: Sequence[str] = ("umbrela",)
+    prompts: Sequence[str] = ("four-grades",)
     models: Sequence[str | Model | None] = (None,)
     base_url: str | None = None
     human: str = "human"

@@ -63,8 +63,8 @@ def tune(  # noqa: PLR0913  the keywords of a public function are its settings
     >>> _ = collection.qrels("human").write_text(people)
     >>> mild = fake_model('{"grade": 2}', "mild")
     >>> fair = fake_model(lambda r: '{"grade": %d}' % (3 * ("chair" in r.inputs["text"])), "fair")
-    >>> tune(collection, ["umbrela"], [mild, fair])
-    TuneResult('umbrela-fair' of 2, kappa 1.000 on 4 queries held out)
+    >>> tune(collection, ["four-grades"], [mild, fair])
+    TuneResult('four-grades-fair' of 2, kappa 1.000 on 4 queries held out)
     """
     options = TuneOptions(
         (prompts,) if isinstance(prompts, str) else tuple(prompts),

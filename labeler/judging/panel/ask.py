@@ -198,7 +198,7 @@ def _check(
 
 
 def members_named(text: str, common: JudgeOptions) -> list[JudgeOptions]:
-    """`basic,umbrela:gpt-4.1,:qwen3:8b` as members: PROMPT, PROMPT:MODEL or :MODEL, with commas.
+    """`basic,four-grades:gpt-4.1,:qwen3:8b` as members: PROMPT, PROMPT:MODEL or :MODEL.
 
     What a member does not name is that of `common`.
     """

@@ -72,7 +72,7 @@ class ProbeOptions:
 def probe(  # noqa: PLR0913  the keywords of a public function are its settings
     collection: Collection | Path | str,
     *,
-    prompt: str = "umbrela",
+    prompt: str = "four-grades",
     model: str | Model | None = None,
     base_url: str | None = None,
     concurrency: int | None = None,
