@@ -140,6 +140,15 @@ OPTIONS_OF[Limits] = LIMITS
 class RunFlags:
     """How a model is asked, and what is shown meanwhile."""
 
+    assessor: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="An assessor declared in assessors/NAME.toml or labeler.toml; with --model and "
+            "--prompt, another model or prompt in place of its own.",
+            rich_help_panel=MODEL,
+        ),
+    ] = ""
     store: Annotated[
         str | None,
         typer.Option(
