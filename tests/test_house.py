@@ -24,6 +24,7 @@ FLOORS = (
     ("data", "errors", "messages", "arrays"),
     ("model",),
     ("files",),
+    ("wire",),
     ("report",),
     ("text",),
     ("metrics",),
@@ -51,8 +52,8 @@ MOST_FLAT_MODULES = 9
 
 ONLY_IN = {
     "openai": {"models"},
-    "aiohttp": {"models"},
-    "httpx2": {"models", "files"},
+    "aiohttp": {"wire"},
+    "httpx2": {"models", "wire"},
     "ray": {"judging"},
     "sqlite3": {"store"},
     "typer": {"cli"},

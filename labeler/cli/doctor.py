@@ -65,7 +65,7 @@ def _record_of(
     from dataclasses import asdict
 
     from labeler.models.check import estimate, time_of
-    from labeler.models.server.addresses import identity
+    from labeler.wire.addresses import identity
 
     taken = estimate(choice, pairs, prices)
     return {

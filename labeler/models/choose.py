@@ -19,7 +19,6 @@ from labeler.models.declared import find_assessor, project_file
 from labeler.models.local.caveats import caveat
 from labeler.models.local.file import EMBEDDED, model_path
 from labeler.models.local.serve import can_serve, engine_id, serving
-from labeler.models.server.addresses import masked, server_address
 from labeler.models.server.client import (
     Calls,
     answers,
@@ -31,6 +30,7 @@ from labeler.models.settings import AssessorSettings
 from labeler.models.similarity import cosine_of, similarity_model
 from labeler.text.terms import TermStatistics, terms, text_to_search
 from labeler.text.vectors import encode, encoder_id
+from labeler.wire.addresses import masked, server_address
 
 Task = Literal["generate", "judge", "rank"]
 

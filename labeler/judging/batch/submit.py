@@ -38,7 +38,7 @@ from labeler.models.batch.service import BatchService, batch_service
 from labeler.models.control import Control
 from labeler.models.policies.budget import Spending
 from labeler.models.policies.defer import Deferral
-from labeler.models.server.addresses import masked, server_address
+from labeler.wire.addresses import masked, server_address
 
 
 @dataclass(frozen=True, slots=True)
