@@ -19,6 +19,7 @@ from labeler.models.declared import find_assessor, project_file
 from labeler.models.local.caveats import caveat
 from labeler.models.local.file import EMBEDDED, model_path
 from labeler.models.local.serve import can_serve, engine_id, serving
+from labeler.models.prices import Price, price_of
 from labeler.models.server.client import (
     Calls,
     answers,
@@ -60,6 +61,13 @@ class Choice:
     def is_embedded(self) -> bool:
         """Whether the model runs on this machine, inside this package's reach."""
         return self.base_url is None
+
+    def price(self, prices: Path | None = None) -> Price | None:
+        """What is declared, else the price in a file of the user's or in the list."""
+        declared = self.declared
+        if declared.tokens_in is None or declared.tokens_out is None:
+            return price_of(self.base_url, self.name, prices)
+        return Price(declared.tokens_in, declared.tokens_out, declared.file or declared.name)
 
     @property
     def caveat(self) -> str | None:

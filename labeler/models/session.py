@@ -31,7 +31,7 @@ from labeler.models.policies.defer import Deferral
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.retry import Patience
 from labeler.models.policies.stack import Guard, guarded, knows, remembered_size
-from labeler.models.prices import Price, batch_price, price_of
+from labeler.models.prices import Price, batch_price
 from labeler.models.server.client import Calls
 from labeler.models.settings import AnyModel, AssessorSettings
 from labeler.store import Store, StorePlace, Waiting, open_store
@@ -169,21 +169,13 @@ async def select_model(task: Task, options: SessionOptions, control: Control) ->
         selection = Selection(Choice(model.id, "given"), None, options)
     else:
         choice = await choose(task, options.declared, options.base_url, rehearsal=options.rehearsal)
-        price = _price_of(choice, options)
+        price = choice.price(options.limits.prices)
         if price and options.deferral.is_for_batch:
             price = batch_price(price, choice.base_url)
         selection = Selection(choice, price, options)
     control.note(f"model: {selection.choice}")
     check_price(selection)
     return selection
-
-
-def _price_of(choice: Choice, options: SessionOptions) -> Price | None:
-    """The price that is declared, else the one in the user's file or in the list."""
-    tokens_in, tokens_out = options.declared.tokens_in, options.declared.tokens_out
-    if tokens_in is None or tokens_out is None:
-        return price_of(choice.base_url, choice.name, options.limits.prices)
-    return Price(tokens_in, tokens_out, options.declared.file or options.declared.name)
 
 
 def check_price(selection: Selection) -> None:
