@@ -78,7 +78,7 @@ class Adapting(Policy):
         """Let one call pass before anything is known, then all."""
         if not self.is_known:
             return self._take_turn(call)
-        self._send_fitted(call)
+        self.send_fitted(call)
         return None
 
     async def _take_turn(self, call: Call) -> None:
@@ -87,7 +87,7 @@ class Adapting(Policy):
         if not self.is_known:
             self._first_ended = asyncio.Event()
             call.is_first = True
-        self._send_fitted(call)
+        self.send_fitted(call)
 
     def _let_others(self, call: Call) -> None:
         """Let others pass, now that the first call has come to its end."""
@@ -96,7 +96,8 @@ class Adapting(Policy):
             self._first_ended.set()
             self._first_ended = None
 
-    def _send_fitted(self, call: Call) -> None:
+    def send_fitted(self, call: Call) -> None:
+        """Have a call sent as the server takes it, as far as that is known."""
         call.request, call.sizes = self._fit(call.asked, call.thoughts), None
         call.fitted_by = self.abilities
 
@@ -124,7 +125,7 @@ class Adapting(Policy):
     def _ask_again(self, call: Call) -> None:
         call.fits += 1
         call.again()
-        self._send_fitted(call)
+        self.send_fitted(call)
 
     def result(self, call: Call, reply: Reply) -> Waiting:
         """Learn from a reply whether the model thinks; one that was cut meanwhile is asked again,
@@ -136,7 +137,7 @@ class Adapting(Policy):
             self._learn(replace(before, most_thoughts=most, thoughts=min(before.thoughts, most)))
         if _has_thoughts(reply):
             self._raise_allowance(call, is_cut=is_cut(reply.finish_reason))
-        if not call.is_first and self.abilities is before:
+        if not call.is_over or (not call.is_first and self.abilities is before):
             return None
         self.is_known = True
         self._let_others(call)
@@ -206,6 +207,19 @@ class Adapting(Policy):
     def lost(self, call: Call) -> None:
         """Let another call be the first."""
         self._let_others(call)
+
+
+class Fitting(Policy):
+    """Sends a call, whose turn has come, by what was learned while it waited."""
+
+    def __init__(self, adapting: Adapting) -> None:
+        self._adapting = adapting
+
+    def admit(self, call: Call) -> Waiting:
+        """Fit the request anew, where something was learned."""
+        if call.fitted_by is not self._adapting.abilities:
+            self._adapting.send_fitted(call)
+        return None
 
 
 def _has_thoughts(reply: Reply) -> bool:

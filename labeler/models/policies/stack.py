@@ -17,7 +17,7 @@ from labeler.models.policies.call import Policy, asked_through
 from labeler.models.policies.confirm import Confirming
 from labeler.models.policies.defer import Deferral, Deferring
 from labeler.models.policies.first_contact import FirstContact
-from labeler.models.policies.learn import Adapting
+from labeler.models.policies.learn import Adapting, Fitting
 from labeler.models.policies.probe import found_abilities
 from labeler.models.policies.rate import RateLimiter
 from labeler.models.policies.remember import Remembering, stored_replies
@@ -59,40 +59,55 @@ def guarded(  # noqa: PLR0913  what stands around a model is said where it is pu
     deferral, stop = deferral or Deferral(), guard.stop
     waiting = Waiting(guard.patience.seconds, stop.is_set, guard.note, deferral.waiting)
     remembering = Remembering(model, store, patient=patient, waiting=waiting)
-    tries = _tries(model, guard)
-    adapting: list[Adapting] = []
-    if model.is_server:
-        if deferral.assumes_abilities and not knows(model, store):
-            store.learn(_abilities_of(model.id), written_abilities(Abilities()))
-        quick = Retrying(guard.patience, stop.sleep, is_first=True)
-        asked = asked_through([quick, *tries[1:]], model), asked_through(tries, model)
-        probe = partial(found_abilities, *asked)
-        adapting = [Adapting(_abilities_of(model.id), store, probe, declared)]
-    fitted = adapting[0].fitted if adapting else _as_it_is
-    deferring = Deferring(remembering.canon, store, deferral, fitted)
+    adapting = _adapting(model, store, guard, deferral, declared) if model.is_server else None
+    fitted = adapting.fitted if adapting else _as_it_is
+    policies: list[Policy | None] = [
+        Deferring(remembering.canon, store, deferral, fitted),
+        remembering,
+        adapting,
+        Retrying(guard.patience, stop.sleep),
+        *_tries(model, guard, adapting),
+    ]
 
     async def close() -> None:
         await remembering.finish()
         await model.close()
 
-    path = asked_through([deferring, remembering, *adapting, *tries], model)
+    path = asked_through([policy for policy in policies if policy], model)
     return replace(path, recall=remembering.recall, close=close)
+
+
+def _tries(model: Model, guard: Guard, adapting: Adapting | None = None) -> list[Policy]:
+    """What each try goes through: a call waits for its turn outside of the budget, is fitted when
+    that has come, and is confirmed once it has made room for others.
+    """
+    inner = [Budgeting(guard.budget, is_server=model.is_server), Stopping(guard.stop)]
+    if not model.is_server:
+        return inner
+    fitting = [Fitting(adapting)] if adapting else []
+    return [Confirming(), guard.limiter, *fitting, FirstContact(guard.stop), *inner]
 
 
 def unremembered(model: Model, guard: Guard) -> Model:
     """The same without the store, for what is kept elsewhere, and without finding out abilities."""
-    return asked_through(_tries(model, guard), model)
-
-
-def _tries(model: Model, guard: Guard) -> list[Policy]:
-    """What each try goes through, in the only order in which all of it holds: a call waits for its
-    turn outside of the budget, and is confirmed once it has made room for others.
-    """
     retrying = Retrying(guard.patience, guard.stop.sleep)
-    inner = [Budgeting(guard.budget, is_server=model.is_server), Stopping(guard.stop)]
-    if not model.is_server:
-        return [retrying, *inner]
-    return [retrying, Confirming(), guard.limiter, FirstContact(guard.stop), *inner]
+    return asked_through([retrying, *_tries(model, guard)], model)
+
+
+def _adapting(
+    model: Model,
+    store: Store,
+    guard: Guard,
+    deferral: Deferral,
+    declared: AssessorSettings | None,
+) -> Adapting:
+    """What learns of a server, which it may ask a small question."""
+    name = _abilities_of(model.id)
+    if deferral.assumes_abilities and not knows(model, store):
+        store.learn(name, written_abilities(Abilities()))
+    quick = Retrying(guard.patience, guard.stop.sleep, is_first=True)
+    asked = asked_through([quick, *_tries(model, guard)], model), unremembered(model, guard)
+    return Adapting(name, store, partial(found_abilities, *asked), declared)
 
 
 async def _as_it_is(request: Request) -> Request:
