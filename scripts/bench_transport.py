@@ -1,12 +1,14 @@
 """Measure the transport: the same judging requests through our path and through others.
 
-    python scripts/bench_transport.py [--requests 20000] [--at-once 256] [--only NAME]
+    python scripts/bench_transport.py [--requests 20000] [--at-once 256] [--only NAME,NAME]
+                                      [--rounds 1]
     python scripts/bench_transport.py --answered 1000000 [--logprobs] [--folder DIR]
 
 A fast loopback server in a process of its own answers at once. Each client runs in a process of
 its own too, asks all requests at the given concurrency, validates every reply, and keeps it in a
 store of ours in batches. Clients that are not installed are named and left out. Prints requests
-per second, CPU and memory of each client, and the ratio of its CPU to ours.
+per second, CPU and memory of each client, and the ratio of its CPU to ours. Of several rounds, in
+each of which all clients have their turn, these are medians.
 
 With `--answered`, no server is asked: a store is filled with a reply for every pair, and `labeler
 judge` then makes labels of them. `--folder` keeps the collections, to be measured again.
@@ -25,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from statistics import median
 
 from answered import PASSAGE, make_collection, show
 
@@ -223,10 +226,11 @@ def child(name: str, url: str, count: int, at_once: int) -> None:
     print(json.dumps(found), file=sys.__stdout__, flush=True)
 
 
-def installed(module: str) -> bool:
+def is_here(name: str) -> bool:
+    """Whether a client is installed."""
     from importlib.util import find_spec
 
-    return find_spec(module) is not None
+    return name == OURS or find_spec(OTHERS[name][0]) is not None
 
 
 def measure(name: str, url: str, count: int, at_once: int) -> dict[str, float] | None:
@@ -246,6 +250,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=20_000)
     parser.add_argument("--at-once", type=int, default=256)
     parser.add_argument("--only", default="")
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--answered", type=int, metavar="N")
     parser.add_argument("--logprobs", action="store_true")
     parser.add_argument("--folder", type=Path)
@@ -273,18 +278,22 @@ def main() -> None:
         print(
             f"{'client':34}{'requests/s':>11}{'CPU µs each':>13}{'peak MB':>9}{'CPU, ours=1':>13}"
         )
+        names = [n for n in (OURS, *OTHERS) if any(part in n for part in given.only.split(","))]
+        for name in [name for name in names if not is_here(name)]:
+            print(f"{name}: not installed, left out", flush=True)
+            names.remove(name)
+        rounds = [
+            {name: measure(name, url, given.requests, given.at_once) for name in names}
+            for _ in range(given.rounds)
+        ]
         ours = 0.0
-        for name in (OURS, *OTHERS):
-            if given.only and given.only not in name:
-                continue
-            if name != OURS and not installed(OTHERS[name][0]):
-                print(f"{name}: not installed, left out", flush=True)
-                continue
-            found = measure(name, url, given.requests, given.at_once)
+        for name in names:
+            found = [took for each in rounds if (took := each[name])]
             if found:
-                ours = ours or found["cpu"]
-                numbers = f"{found['rate']:11,.0f}{found['cpu']:13,.0f}{found['peak']:9,.0f}"
-                print(f"{name:34}{numbers}{found['cpu'] / ours:13.2f}", flush=True)
+                rate, cpu, peak = (median(took[what] for took in found) for what in found[0])
+                ours = ours or cpu
+                numbers = f"{rate:11,.0f}{cpu:13,.0f}{peak:9,.0f}"
+                print(f"{name:34}{numbers}{cpu / ours:13.2f}", flush=True)
     finally:
         server.stdin.close()
         server.wait()
