@@ -17,9 +17,10 @@ from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.model import Bound, Model, Reply, Request, whole
 from labeler.models.server import addresses
 from labeler.models.server.addresses import masked, server_address
-from labeler.models.server.answers import read_answer, read_models, read_refusal
+from labeler.models.server.answers import read_answer, read_models
 from labeler.models.server.first_answer import FirstAnswer, FirstWait
 from labeler.models.server.masking import hidden, without_key
+from labeler.models.server.refusals import read_refusal
 from labeler.models.server.request_ids import RequestIds
 
 if TYPE_CHECKING:

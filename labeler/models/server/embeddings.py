@@ -19,8 +19,8 @@ from labeler.errors import CallFailed, NoCompletion
 from labeler.model import Bound, Message, Model, Reply, Request, whole
 from labeler.models.server import addresses
 from labeler.models.server.addresses import server_address
-from labeler.models.server.answers import SHOWN, hold_of
 from labeler.models.server.client import Calls, Connected
+from labeler.models.server.refusals import SHOWN, hold_of
 from labeler.models.server.usage import tokens_used, usage_in
 
 PATH = "embeddings"
