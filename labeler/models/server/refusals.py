@@ -12,8 +12,8 @@ from email.utils import parsedate_to_datetime
 
 from labeler.errors import CallFailed, Misconfigured, NotFound, Retryable
 from labeler.model import Reply, whole
-from labeler.models.server.addresses import masked
 from labeler.models.server.usage import tokens_used, usage_in
+from labeler.wire.addresses import masked
 
 LONGEST_WAIT = 300.0
 """Seconds; whatever a server asks for beyond them, another try tells."""
