@@ -10,6 +10,7 @@ import json
 import os
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from numpy.typing import NDArray
 from labeler.errors import CallFailed, NoCompletion
 from labeler.model import Bound, Message, Model, Reply, Request, whole
 from labeler.models.server.client import Calls, Connected
+from labeler.models.server.dialects import wire_format
 from labeler.models.server.refusals import SHOWN, hold_of
 from labeler.models.server.usage import tokens_used, usage_in
+from labeler.models.settings import AssessorSettings
 from labeler.wire import addresses
 from labeler.wire.addresses import server_address
 
@@ -40,7 +43,9 @@ def embeddings_model(name: str, address: str, calls: Calls, key: str | None = No
     """The encoder `name` of a server; the key is that of LABELER_EMBEDDINGS_KEY, else the usual."""
     where = server_address(address)
     own_key = key or os.environ.get(KEY)
-    connection = Connected(where, own_key, calls, PATH, LARGEST_EMBEDDINGS)
+    form = wire_format(where, AssessorSettings(api="chat"))
+    form = replace(form, words={**form.words, "path": PATH})
+    connection = Connected(form, own_key, calls, LARGEST_EMBEDDINGS)
 
     async def ask(request: Request) -> Reply:
         texts = [content for _, content in request.messages]
