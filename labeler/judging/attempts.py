@@ -38,6 +38,7 @@ class Task(Generic[Value]):
     model: str = ""
     remembered: bool = True
     shared: bool = False
+    thought: bool = False
     is_worth_another: bool = True
 
     @property
@@ -57,6 +58,7 @@ class Task(Generic[Value]):
         self.model = reply.model or self.model
         self.remembered = self.remembered and reply.remembered
         self.shared = self.shared or reply.shared
+        self.thought = self.thought or reply.thought
         if isinstance(self.outcome, Failure):
             self.request = next_request(self.request, self.outcome)
 

@@ -29,7 +29,7 @@ from labeler.judging.transitions import Transitions
 from labeler.model import Model
 from labeler.models.choose import choose, ready
 from labeler.models.control import Control
-from labeler.models.limits import Limits
+from labeler.models.limits import Limits, Proof
 from labeler.models.local.caveats import embedded_name
 from labeler.models.loop import run_to_end
 from labeler.models.policies.rate import RateLimiter, RateLimits
@@ -77,6 +77,7 @@ def relabel(  # noqa: PLR0913  the keywords of a public function are its setting
     only: str = "",
     seed: int = 0,
     limits: Limits | None = None,
+    proof: Proof | None = None,
     control: Control | None = None,
 ) -> RelabelResult:
     """Judge the pairs of the judgements `source` anew; `JudgeOptions` says what the settings mean.
@@ -95,6 +96,7 @@ def relabel(  # noqa: PLR0913  the keywords of a public function are its setting
     options = JudgeOptions(
         prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
     )
+    options = replace(options, proof=proof or Proof())
     control, part = control or Control(), PartOfSet(only, seed)
     return run_to_end(
         lambda stop: arelabel(collection, source, options, control.with_stop(stop), part)
