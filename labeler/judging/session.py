@@ -32,7 +32,7 @@ from labeler.judging.methods.inquiries import check_reads
 from labeler.judging.methods.shown import as_shown, company_of_whole
 from labeler.judging.part import DerivedPairs
 from labeler.judging.pilot import FEWEST, Pilot, pilot_of
-from labeler.judging.plan import JudgingPlan, plan_job
+from labeler.judging.plan import JudgingPlan, learn_from, plan_job
 from labeler.judging.result import JudgeResult
 from labeler.judging.tally import Tally
 from labeler.model import Model
@@ -109,6 +109,7 @@ async def judge_set(
         guard, earlier = session.guard, replace(control.spent)
         pilot, asking = await _piloted(prepared, options, control)
         tally = await watched(job, assessor, guard, control, asking)
+        learn_from(tally, session, assessor)
         if times > 1 and not tally.stopped:
             tally.stopped = await ask_again(job, assessor, guard, control, times)
         is_priced = session.selection.price is not None
