@@ -70,12 +70,18 @@ class Pooled:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A validated grade of one pair."""
+    """A validated grade of one pair.
+
+    It was made of the grades of `votes` or of the document's `passages`, where there are any; None
+    stands for one that failed.
+    """
 
     pair: Pair
     grade: int
     reason: str | None = None
     distribution: Mapping[int, float] | None = None
+    votes: tuple[int | None, ...] = ()
+    passages: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,9 +46,7 @@ def is_about_context(failure: Failure) -> bool:
     return bool(said) and not _PACE.search(failure.detail)
 
 
-def fits(request: Request, context: int | None) -> bool:
+def fits(request: Request, context: int) -> bool:
     """Whether a request and its reply fit into a context, as far as that is known before."""
-    if context is None:
-        return True
     most = at_most(request)
     return most.inside / FEWEST_BYTES + most.outside <= context

@@ -206,6 +206,7 @@ async def prepare(
     with _left_uncollected():
         async with open_session(selection, documents, collection.store, control) as session:
             assessor = Assessor(prompt, session.model, inputs=session.inputs, secret=session.secret)
+            assessor = replace(assessor, votes=options.votes)
             assessor = as_shown(assessor, collection, name, texts, options.held_out)
             company = company_of_whole(collection, parent, prompt, texts)
             assessor = replace(assessor, company=company)

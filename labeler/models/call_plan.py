@@ -21,10 +21,11 @@ class CallPlan:
 
     `about` is the tokens of all of them, as so many pairs took before that were `learned` from, or
     with replies of full length. There are `requests` at most, each of which is asked `tries` times
-    where its replies are of no use; all that takes `at_most` so many tokens, thoughts included. `price` is None where it is not
-    known; `needs_probe` is true where one more call before them finds out what the server accepts;
-    `example` is one of the requests, or what would be asked were it not remembered. `limits` are
-    those within which a server is asked, None where none is asked live.
+    where its replies are of no use; all that takes `at_most` so many tokens, thoughts included.
+    `price` is None where it is not known; `needs_probe` is true where one more call before them
+    finds out what the server accepts; `example` is one of the requests, or what would be asked were
+    it not remembered. `limits` are those within which a server is asked, None where none is asked
+    live.
     """
 
     calls: int
