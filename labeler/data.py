@@ -112,7 +112,8 @@ class Judged:
     another process was answered during this run. A request that several pairs share is counted in
     one of them alone. `suspicions` names what in the document looks as if it was written for the
     assessor. `listed` is None where the document was shown alone. `cached_tokens` are those of
-    requests of this run that the server had ready from earlier ones.
+    requests of this run that the server had ready from earlier ones. `shown` tells the texts that
+    the assessor was shown from others; it is empty where that is not known.
     """
 
     outcome: Outcome
@@ -126,3 +127,4 @@ class Judged:
     suspicions: tuple[str, ...] = ()
     listed: Listed | None = None
     cached_tokens: int = 0
+    shown: str = ""

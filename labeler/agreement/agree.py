@@ -27,6 +27,7 @@ from labeler.agreement.sources import AssessorSource, Sources
 from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
+from labeler.evaluation.options import Stale
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
 from labeler.report.finding import Finding, Setting, as_findings
@@ -47,7 +48,8 @@ class AgreeOptions:
     pairs, also where the two did not judge the same. An assessor worse than a colleague by less
     than `margin` counts as as good as one. `epsilon` is that of `alternative_test`.
     `baseline` says whether the one of similar words stands beside each assessor; None means where
-    it takes no long.
+    it takes no long. `stale` says whether grades of texts that have changed since are left out
+    (`drop`) or counted (`keep`).
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -61,6 +63,7 @@ class AgreeOptions:
     margin: float = MARGIN
     epsilon: float = EPSILON
     baseline: bool | None = None
+    stale: Stale = "drop"
 
 
 def agree(
@@ -84,7 +87,7 @@ def agree(
     0.6363636363636364
     """
     options = options or AgreeOptions()
-    sources = sources_of(human, assessors, runs, more_humans)
+    sources = sources_of(human, assessors, runs, more_humans, options.stale)
     names = {source.name: scale_names(sources, source, options) for source in sources.assessors}
     return AgreementResult(tuple(agree_all(sources, options)), names)
 
@@ -176,6 +179,7 @@ def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> 
             _calibration(sources, source, rules, options),
         ),
         board,
+        stale=source.stale,
         plans=_plans(agreement, options),
         notes=(
             *as_findings([*sources.notes, *source.notes]),

@@ -18,9 +18,11 @@ from labeler.collection.people import people_path, read_people
 from labeler.collection.queries import read_queries
 from labeler.collection.routed import drawn_by_chance, routed_of_file, routed_pairs
 from labeler.collection.scale import grade_names
+from labeler.collection.stale import stale_in, without
 from labeler.collection.whose import not_of_people
 from labeler.data import Failure, Pair, Qrels, Run
 from labeler.errors import Misuse
+from labeler.evaluation.options import Stale, check_choice
 from labeler.evaluation.origin import caveats, mixed_findings, part_findings
 from labeler.exchange.qrels import hold_labels, read_qrels
 from labeler.exchange.runs import hold_run
@@ -38,7 +40,8 @@ JUDGEMENTS = (".jsonl", ".jsonl.gz")
 class AssessorSource:
     """An assessor: a name, its labels, its model, how sure it was, what its grades mean.
 
-    `notes` say what its files held beside labels, as lines that stand there twice.
+    `notes` say what its files held beside labels, as lines that stand there twice. `stale` counts
+    the grades, its own or human ones, of texts that have changed since.
     """
 
     name: str
@@ -47,6 +50,7 @@ class AssessorSource:
     distributions: Distributions = field(default_factory=dict)
     scale_names: Mapping[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    stale: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,21 +91,25 @@ def open_sources(
     runs: Sequence[Path] = (),
     *,
     tallied: Progress | None = None,
+    stale: Stale = "drop",
 ) -> Sources:
     """Files `HUMAN OTHER...`, or a collection's directory and names in it.
 
     With `tallied`, two files of labels without runs are counted, whatever their size, and their
-    pairs are not held; it is told how many queries are.
+    pairs are not held; it is told how many queries are. `stale` grades, of texts that have changed
+    since, are left out (`drop`) or counted (`keep`).
     """
     first, *rest = arguments
     notes: list[str] = []
+    check_choice("stale", stale, Stale)
+    changed = _stale(arguments, notes.append, stale)
     if Path(first).is_dir():
         if len(rest) < 2:
             raise Misuse(f"expected two names or more after {first}: whose labels against whose?")
         opened = _of_collection(open_collection(Path(first)), rest, more_humans, notes.append)
     elif not rest:
         raise Misuse("expected human qrels and at least one other file, or a collection")
-    elif tallied is not None and len(rest) == 1 and not (more_humans or runs):
+    elif tallied is not None and len(rest) == 1 and not (more_humans or runs or any(changed)):
         with rereadable(), tallied("queries counted") as advance:
             opened = _of_two_files((first, rest[0]), notes.append, advance)
     else:
@@ -109,7 +117,33 @@ def open_sources(
         more = {name: people_of_file(Path(name), notes.append) for name in more_humans}
         opened = Sources(first, people_of_file(Path(first), notes.append), assessors, more)
     refuse_same_names(opened)
-    return _with_runs(replace(opened, notes=tuple(notes)), runs)
+    of_human, *of_each = changed
+    assessors = tuple(
+        replace(
+            _without_stale(source, pairs if stale == "drop" else set()), stale=len(of_human | pairs)
+        )
+        for source, pairs in zip(opened.assessors, of_each, strict=True)
+    )
+    if stale == "drop":
+        opened = replace(opened, human=without(opened.human, of_human, opened.human_name))
+    return _with_runs(replace(opened, assessors=assessors, notes=tuple(notes)), runs)
+
+
+def _stale(arguments: Sequence[str], warn: Warn, stale: Stale) -> list[set[Pair]]:
+    """The stale pairs of the human grades and of each assessor, in their order."""
+    folder, *names = map(Path, arguments)
+    if folder.is_dir():
+        qrels = Collection(folder).qrels
+        return [stale_in(qrels(str(name)), warn, stale) for name in names]
+    return [stale_in(path, warn, stale) for path in (folder, *names)]
+
+
+def _without_stale(source: AssessorSource, pairs: set[Pair]) -> AssessorSource:
+    if not pairs:
+        return source
+    labels = without(source.judged.labels, pairs, source.name)
+    shares = {pair: each for pair, each in source.distributions.items() if pair not in pairs}
+    return replace(source, judged=replace(source.judged, labels=labels), distributions=shares)
 
 
 def _of_two_files(names: tuple[str, str], warn: Warn, advance: Advance) -> Sources:

@@ -15,8 +15,10 @@ from labeler.collection.parent import QUERIES, Parent, parent_of
 from labeler.collection.people import people_path, read_people
 from labeler.collection.routed import routed_pairs
 from labeler.collection.scale import grade_names
+from labeler.collection.stale import stale_in
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
+from labeler.evaluation.options import Stale, check_choice
 from labeler.files.paths import true_path
 from labeler.judging.changes import JudgedSet, judged_in, read_set, sets_alike, texts_of_queries
 from labeler.judging.transitions import State, judged
@@ -32,7 +34,8 @@ class Sides(NamedTuple):
 
     Where one judges a part of its parent alone, the other has no further pairs here. `weights` are
     one over the chances with which people's pairs were drawn, if the pairs are theirs. `scales` are
-    the grades that either's prompt allows, empty where that is not known.
+    the grades that either's prompt allows, empty where that is not known. `stale` counts the pairs
+    whose texts have changed since either set was judged, as the `notes` say.
     """
 
     names: tuple[str, str]
@@ -44,6 +47,8 @@ class Sides(NamedTuple):
     parents: Parents = (None, None)
     weights: Mapping[Pair, float] | None = None
     scales: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    stale: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def parts(self) -> list[tuple[str, JudgedSet, Parent]]:
@@ -99,8 +104,23 @@ class Sides(NamedTuple):
         return f" Judged were {parent.pairs:,} of {whole}, {parent.which()}: {hold}."
 
 
-def sides_of(sources: Sequence[Source | Collection]) -> Sides:
+def sides_of(sources: Sequence[Source | Collection], stale: Stale = "drop") -> Sides:
     """A collection and the names of two of its sets, or two sets from anywhere."""
+    check_choice("stale", stale, Stale)
+    sides = _read(sources)
+    folder, notes, changed = sides.collection, list[str](), set[Pair]()
+    for source in sides.sources:
+        path = source if folder is None else folder.qrels(source)
+        if isinstance(path, str | os.PathLike):
+            changed |= stale_in(Path(path), notes.append, stale)
+    sides = sides._replace(stale=len(changed), notes=tuple(notes))
+    if stale == "keep":
+        return sides
+    before, after = (_without(side, changed) for side in (sides.before, sides.after))
+    return sides._replace(before=before, after=after)
+
+
+def _read(sources: Sequence[Source | Collection]) -> Sides:
     first = sources[0] if sources else None
     is_path = isinstance(first, str | os.PathLike)
     is_folder = is_path and Path(cast("str", first)).is_dir()
