@@ -27,7 +27,6 @@ from labeler.agreement.sources import AssessorSource, Sources
 from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
-from labeler.evaluation.options import Stale
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
 from labeler.report.finding import Finding, Setting, as_findings
@@ -63,7 +62,7 @@ class AgreeOptions:
     margin: float = MARGIN
     epsilon: float = EPSILON
     baseline: bool | None = None
-    stale: Stale = "drop"
+    stale: str = "drop"
 
 
 def agree(
@@ -179,7 +178,7 @@ def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> 
             _calibration(sources, source, rules, options),
         ),
         board,
-        stale=source.stale,
+        stale=sources.stale,
         plans=_plans(agreement, options),
         notes=(
             *as_findings([*sources.notes, *source.notes]),

@@ -21,7 +21,6 @@ from labeler.agreement.tally import Labels
 from labeler.collection.choose import run_paths, runs_by_name
 from labeler.data import Qrels
 from labeler.errors import Misuse
-from labeler.evaluation.options import Stale
 from labeler.messages import no_progress
 from labeler.trec.memory import Source, as_qrels, as_run
 
@@ -37,7 +36,7 @@ def sources_of(
     assessors: Sequence[Source],
     runs: RunSources = (),
     more_humans: MoreHumans = (),
-    stale: Stale = "drop",
+    stale: str = "drop",
 ) -> Sources:
     """The sources of a comparison; files and names in a collection are opened as a command does.
 

@@ -22,7 +22,6 @@ from labeler.collection.stale import stale_in, without
 from labeler.collection.whose import not_of_people
 from labeler.data import Failure, Pair, Qrels, Run
 from labeler.errors import Misuse
-from labeler.evaluation.options import Stale, check_choice
 from labeler.evaluation.origin import caveats, mixed_findings, part_findings
 from labeler.exchange.qrels import hold_labels, read_qrels
 from labeler.exchange.runs import hold_run
@@ -40,8 +39,7 @@ JUDGEMENTS = (".jsonl", ".jsonl.gz")
 class AssessorSource:
     """An assessor: a name, its labels, its model, how sure it was, what its grades mean.
 
-    `notes` say what its files held beside labels, as lines that stand there twice. `stale` counts
-    the grades, its own or human ones, of texts that have changed since.
+    `notes` say what its files held beside labels, as lines that stand there twice.
     """
 
     name: str
@@ -50,7 +48,6 @@ class AssessorSource:
     distributions: Distributions = field(default_factory=dict)
     scale_names: Mapping[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    stale: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class Sources:
     `weights` are one over the probabilities with which the human pairs were drawn, if they were;
     `tags` are what runs and the collection's card call their systems; `scale_names` what the human
     grades mean; `made_from` names, as the card does, from whose grades a consensus was made;
-    `notes` are of the human files.
+    `notes` are of the human files; `stale` counts the pairs whose texts have changed since.
     """
 
     human_name: str
@@ -77,6 +74,7 @@ class Sources:
     scale_names: Mapping[int, str] = field(default_factory=dict)
     made_from: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    stale: int = 0
 
     def query_texts(self) -> dict[str, str]:
         """What the queries say, where a collection tells."""
@@ -91,7 +89,7 @@ def open_sources(
     runs: Sequence[Path] = (),
     *,
     tallied: Progress | None = None,
-    stale: Stale = "drop",
+    stale: str = "drop",
 ) -> Sources:
     """Files `HUMAN OTHER...`, or a collection's directory and names in it.
 
@@ -101,15 +99,15 @@ def open_sources(
     """
     first, *rest = arguments
     notes: list[str] = []
-    check_choice("stale", stale, Stale)
-    changed = _stale(arguments, notes.append, stale)
+    files = map(Collection(Path(first)).qrels, rest) if Path(first).is_dir() else arguments
+    changed = set[Pair]().union(*(stale_in(file, notes.append, stale) for file in files))
     if Path(first).is_dir():
         if len(rest) < 2:
             raise Misuse(f"expected two names or more after {first}: whose labels against whose?")
         opened = _of_collection(open_collection(Path(first)), rest, more_humans, notes.append)
     elif not rest:
         raise Misuse("expected human qrels and at least one other file, or a collection")
-    elif tallied is not None and len(rest) == 1 and not (more_humans or runs or any(changed)):
+    elif tallied is not None and len(rest) == 1 and not (more_humans or runs or changed):
         with rereadable(), tallied("queries counted") as advance:
             opened = _of_two_files((first, rest[0]), notes.append, advance)
     else:
@@ -117,33 +115,20 @@ def open_sources(
         more = {name: people_of_file(Path(name), notes.append) for name in more_humans}
         opened = Sources(first, people_of_file(Path(first), notes.append), assessors, more)
     refuse_same_names(opened)
-    of_human, *of_each = changed
-    assessors = tuple(
-        replace(
-            _without_stale(source, pairs if stale == "drop" else set()), stale=len(of_human | pairs)
-        )
-        for source, pairs in zip(opened.assessors, of_each, strict=True)
+    if changed:
+        opened = replace(_without_stale(opened, changed, stale), stale=len(changed))
+    return _with_runs(replace(opened, notes=tuple(notes)), runs)
+
+
+def _without_stale(opened: Sources, changed: set[Pair], stale: str) -> Sources:
+    """Sources without the pairs of which the texts have changed since any of them graded them."""
+    if stale == "keep":
+        return opened
+    assessors = (
+        replace(each, judged=replace(each.judged, labels=without(each.judged.labels, changed)))
+        for each in opened.assessors
     )
-    if stale == "drop":
-        opened = replace(opened, human=without(opened.human, of_human, opened.human_name))
-    return _with_runs(replace(opened, assessors=assessors, notes=tuple(notes)), runs)
-
-
-def _stale(arguments: Sequence[str], warn: Warn, stale: Stale) -> list[set[Pair]]:
-    """The stale pairs of the human grades and of each assessor, in their order."""
-    folder, *names = map(Path, arguments)
-    if folder.is_dir():
-        qrels = Collection(folder).qrels
-        return [stale_in(qrels(str(name)), warn, stale) for name in names]
-    return [stale_in(path, warn, stale) for path in (folder, *names)]
-
-
-def _without_stale(source: AssessorSource, pairs: set[Pair]) -> AssessorSource:
-    if not pairs:
-        return source
-    labels = without(source.judged.labels, pairs, source.name)
-    shares = {pair: each for pair, each in source.distributions.items() if pair not in pairs}
-    return replace(source, judged=replace(source.judged, labels=labels), distributions=shares)
+    return replace(opened, human=without(opened.human, changed), assessors=tuple(assessors))
 
 
 def _of_two_files(names: tuple[str, str], warn: Warn, advance: Advance) -> Sources:

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from labeler.collection.judgements import shown_in
 from labeler.collection.layout import Collection
 from labeler.collection.lock import check_locked
 from labeler.data import Pair
-from labeler.files.jsonl import identifier, read_rows, write_rows
+from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
 
 
 class FixedPair(NamedTuple):
@@ -34,7 +33,7 @@ def read_fixed(path: Path) -> list[FixedPair]:
             Pair(
                 identifier(path, number, row, "query_id"), identifier(path, number, row, "doc_id")
             ),
-            shown_in(path, number, row),
+            text_of(path, number, row, "shown", ""),
         )
         for number, row in read_rows(path)
     ]

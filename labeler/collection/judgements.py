@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -139,22 +138,10 @@ def read_judgements(path: Path) -> Iterator[JudgementRow]:
                 text_of(path, number, row, "model", ""),
                 suspicions=_suspicions(path, number, row),
                 listed=_listed(path, number, row, pair),
-                shown=shown_in(path, number, row),
+                shown=text_of(path, number, row, "shown", ""),
             )
             origin, carried = _origin(path, number, row), _carried(path, number, row)
             yield JudgementRow(judged, origin, carried, _members(path, number, row))
-
-
-def shown_in(path: Path, number: int, row: dict[str, Any]) -> str:
-    """What a row says that was shown, by two rules; empty where it says nothing."""
-    shown = text_of(path, number, row, "shown", "")
-    if shown and not _SHOWN.fullmatch(shown):
-        problem = "expected 'shown' to be two rules, each with a hash"
-        raise BadInput.at(path, number, f"{problem}, found {shown!r:.80}")
-    return shown
-
-
-_SHOWN = re.compile(r"[\w+]+=[0-9a-f]{12} [a-z+]+:[0-9]{0,9}=[0-9a-f]{12}")
 
 
 def _suspicions(path: Path, number: int, row: dict[str, Any]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Which grades are of texts that have changed since: each row keeps a hash of what was shown.
 
-It stands behind the rule by which the texts were shown, so that it can be made again without the
-prompt: `query=03fbc2a1d7e0 passage:50000=9d1c07b2e6aa` is of a query's text, and of the first
+The rules by which the texts were shown stand before it, so that it can be made again without the
+prompt: `query passage:50000 03fbc2a1d7e0 9d1c07b2e6aa` is of a query's text, and of the first
 50,000 characters of a document's title and text. Of documents that are shown together (in a list,
 two by two) each counts for its own pair alone, and examples count for none.
 """
@@ -9,16 +9,19 @@ two by two) each counts for its own pair alone, and examples count for none.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from labeler.collection.corpus import corpus_lines
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
+from labeler.collection.on_demand import corpus_on_demand
 from labeler.collection.queries import read_queries
 from labeler.data import Document, Judgement, Pair, Query
-from labeler.errors import BadInput
+from labeler.errors import BadInput, Misuse
 from labeler.files.paths import true_path
 from labeler.messages import count_of
 from labeler.text.terms import text_to_search
@@ -27,7 +30,9 @@ from labeler.text.visible import bounded, visible
 if TYPE_CHECKING:
     from labeler.prompt import Prompt
 
+_SHOWN = re.compile(r"[\w+]+ [a-z+]+:[0-9]{0,9}(?: [0-9a-f]{12}){2}")
 Label = TypeVar("Label")
+Grades = dict[str, dict[str, Label]]
 _OF_A_DOCUMENT = {"title", "text", "passage"}
 _OF_THE_PROMPT = {
     *("mark", "passages", "first", "second", "count"),
@@ -51,16 +56,15 @@ def rules_of(prompt: Prompt) -> str:
 
 
 def shown_by(rules: str, query: Query, document: Document) -> str:
-    """The rules, each with the hash of the texts that it shows; hashes that it has are put anew."""
-    of_query, of_document = rules.split()
-    return f"{_shown(of_query, query)} {_shown(of_document, document)}"
+    """The rules with the hashes of the texts that they show; hashes behind them are put anew."""
+    of_query, of_document, *_ = rules.split()
+    return f"{of_query} {of_document} {_hash(of_query, query)} {_hash(of_document, document)}"
 
 
-def _shown(rule: str, record: Query | Document) -> str:
-    rule = rule.partition("=")[0]
+def _hash(rule: str, record: Query | Document) -> str:
     names, _, most = rule.partition(":")
     texts = (visible(_field(record, name)) for name in names.split("+"))
-    return f"{rule}={hash_of(*(bounded(text, int(most) if most else None) for text in texts))}"
+    return hash_of(*(bounded(text, int(most) if most else None) for text in texts))
 
 
 def _field(record: Query | Document, name: str) -> str:
@@ -70,13 +74,15 @@ def _field(record: Query | Document, name: str) -> str:
 
 
 def stale_in(
-    path: Path | None, warn: Callable[[str], None] = lambda _line: None, stale: str = "drop"
+    source: object, warn: Callable[[str], None] = lambda _line: None, stale: str = "drop"
 ) -> set[Pair]:
-    """The stale pairs of qrels or judgements in a collection's folder; of other files none.
+    """The stale pairs of a file of qrels or judgements in a collection; of other sources none.
 
-    `warn` is given a line that counts them, and says what becomes of them.
+    `warn` is given a line that counts them, and says what becomes of them: `drop` or `keep`.
     """
-    true = true_path(path) if path else Path()
+    if stale not in ("drop", "keep"):
+        raise Misuse(f"stale is drop or keep, not {stale!r}", parameter="stale")
+    true = true_path(Path(source)) if isinstance(source, str | os.PathLike) else Path()
     if true.parent.name not in ("qrels", "judgements"):
         return set()
     folder, name = true.parent.parent, true.name.removesuffix(".gz").rpartition(".")[0]
@@ -89,16 +95,14 @@ def stale_in(
     return pairs
 
 
-def without(
-    labels: Mapping[str, Mapping[str, Label]], pairs: Container[tuple[str, str]], source: object
-) -> dict[str, dict[str, Label]]:
-    """Grades or other labels without those of some pairs; `BadInput` where none is left."""
+def without(labels: Mapping[str, Mapping[str, Label]], pairs: set[Pair]) -> Grades[Label]:
+    """Grades or other labels without those of stale pairs; `BadInput` where none is left."""
     rest = {
         query: {doc: label for doc, label in row.items() if (query, doc) not in pairs}
         for query, row in labels.items()
     }
-    if not any(rest.values()) and any(labels.values()):
-        raise BadInput(f"{source}: all of its grades are of texts that have changed since")
+    if pairs and not any(rest.values()):
+        raise BadInput("all grades are of texts that have changed since they were judged")
     return {query: row for query, row in rest.items() if row}
 
 
@@ -111,38 +115,25 @@ def stale_pairs(collection: Collection, name: str) -> set[Pair]:
 
 
 def stale_by_set(collection: Collection, names: Sequence[str]) -> dict[str, set[Pair]]:
-    """The same of several sets, for which the documents are gone through once."""
-    queries, documents = dict[str, set[str]](), dict[str, set[str]]()
-    for name in names:
-        for pair, (query, document) in _graded(collection.judgements(name)):
-            queries.setdefault(pair.query_id, set()).add(query)
-            documents.setdefault(pair.doc_id, set()).add(document)
-    if not documents or not (collection.corpus.is_file() and collection.queries.is_file()):
-        return {name: set() for name in names}
-    of_queries = {*_changed(read_queries(collection.queries).values(), queries)}
-    of_documents = {*_changed((d for _, d in corpus_lines(collection.corpus)), documents)}
-    return {
-        name: {
-            pair
-            for pair, (query, document) in _graded(collection.judgements(name))
-            if (pair.query_id, query) in of_queries or (pair.doc_id, document) in of_documents
-        }
-        for name in names
-    }
+    """The same of several sets; each document is looked at once."""
+    stale: dict[str, set[Pair]] = {name: set() for name in names}
+    told = [name for name in names if any(shown_in(collection.judgements(name)))]
+    if not (told and collection.corpus.is_file() and collection.queries.is_file()):
+        return stale
+    queries, documents = read_queries(collection.queries), corpus_on_demand(collection.corpus)
+    of_query = cache(lambda id_, rule: _hash(rule, queries[id_]))
+    of_document = cache(lambda id_, rule: _hash(rule, documents[id_]))
+    for name in told:
+        for pair, shown in shown_in(collection.judgements(name)):
+            if pair.query_id in queries and pair.doc_id in documents:
+                query, document, *hashes = shown.split()
+                now = [of_query(pair.query_id, query), of_document(pair.doc_id, document)]
+                stale[name].update([pair] if hashes != now else [])
+    return stale
 
 
-def _graded(path: Path) -> Iterator[tuple[Pair, Sequence[str]]]:
-    """The pairs with a grade, and what was shown of the query and of the document."""
+def shown_in(path: Path) -> Iterator[tuple[Pair, str]]:
+    """The pairs with a grade, each with what its row says that was shown."""
     for row in read_judgements(path) if path.is_file() else ():
-        if row.judged.shown and isinstance(row.judged.outcome, Judgement):
-            yield row.judged.outcome.pair, row.judged.shown.split()
-
-
-def _changed(
-    records: Iterable[Query | Document], shown: Mapping[str, Iterable[str]]
-) -> Iterator[tuple[str, str]]:
-    """The ids of records that are shown otherwise now, each with what it was shown as."""
-    for record in records:
-        for each in shown.get(record.id, ()):
-            if _shown(each, record) != each:
-                yield record.id, each
+        if isinstance(row.judged.outcome, Judgement) and _SHOWN.fullmatch(row.judged.shown):
+            yield row.judged.outcome.pair, row.judged.shown

@@ -71,7 +71,7 @@ def pool_from(
     if is_trec and (stale == "keep" or not changed):
         return replace(read_pool(path, warn), stale=len(changed))
     grades = read_qrels(path, warn)
-    grades = grades if stale == "keep" else without(grades, changed, path)
+    grades = grades if stale == "keep" else without(grades, changed)
     return replace(pool_of(grades, str(path)), stale=len(changed))
 
 
@@ -82,7 +82,7 @@ def qrels_from(qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qr
     path = qrels_path(qrels)
     if path is None:
         return as_qrels(_held(qrels), warn, name=name)
-    return without(read_qrels(path, warn), stale_in(path, warn), path)
+    return without(read_qrels(path, warn), stale_in(path, warn))
 
 
 def _held(qrels: AnyQrels) -> Source:

@@ -22,7 +22,6 @@ from labeler.collection.layout import Collection
 from labeler.collection.whose import is_of_people, not_of_people
 from labeler.data import Pair
 from labeler.errors import BadInput
-from labeler.evaluation.options import Stale
 from labeler.evaluation.system_scores import mean_measure
 from labeler.files.paths import check_existing
 from labeler.judging.changes import JudgedSet, changes_of, human_beside, read_set
@@ -42,12 +41,12 @@ PICKED = "cannot be told from pairs that were picked by their grades"
 class DiffOptions:
     """Which statistics of agreement with people are compared, and what ranks the systems.
 
-    Grades of `stale` pairs, whose texts have changed since, are left out (`drop`) or count (`keep`).
+    `stale` grades, of texts that have changed since, are left out (`drop`) or count (`keep`).
     """
 
     statistics: StatisticOptions = field(default_factory=lambda: StatisticOptions(STATISTICS))
     measure: str = "nDCG@10"
-    stale: Stale = "drop"
+    stale: str = "drop"
 
 
 def diff(
@@ -160,7 +159,7 @@ def _human_side(sides: Sides) -> str | None:
     return names[0] if len(names) == 1 else None
 
 
-def _sources(sides: Sides, people: Source, runs: RunSources, stale: Stale) -> Sources:
+def _sources(sides: Sides, people: Source, runs: RunSources, stale: str) -> Sources:
     """What `agree` compares with people, the two sets under their names here."""
     if sides.collection is not None:
         folder = os.fspath(sides.collection.folder)

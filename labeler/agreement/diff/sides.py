@@ -18,7 +18,6 @@ from labeler.collection.scale import grade_names
 from labeler.collection.stale import stale_in
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
-from labeler.evaluation.options import Stale, check_choice
 from labeler.files.paths import true_path
 from labeler.judging.changes import JudgedSet, judged_in, read_set, sets_alike, texts_of_queries
 from labeler.judging.transitions import State, judged
@@ -104,20 +103,14 @@ class Sides(NamedTuple):
         return f" Judged were {parent.pairs:,} of {whole}, {parent.which()}: {hold}."
 
 
-def sides_of(sources: Sequence[Source | Collection], stale: Stale = "drop") -> Sides:
+def sides_of(sources: Sequence[Source | Collection], stale: str = "drop") -> Sides:
     """A collection and the names of two of its sets, or two sets from anywhere."""
-    check_choice("stale", stale, Stale)
-    sides = _read(sources)
-    folder, notes, changed = sides.collection, list[str](), set[Pair]()
-    for source in sides.sources:
-        path = source if folder is None else folder.qrels(source)
-        if isinstance(path, str | os.PathLike):
-            changed |= stale_in(Path(path), notes.append, stale)
-    sides = sides._replace(stale=len(changed), notes=tuple(notes))
-    if stale == "keep":
-        return sides
-    before, after = (_without(side, changed) for side in (sides.before, sides.after))
-    return sides._replace(before=before, after=after)
+    sides, notes = _read(sources), list[str]()
+    files = map(sides.collection.qrels, sides.names) if sides.collection else sides.sources
+    changed = set[Pair]().union(*(stale_in(file, notes.append, stale) for file in files))
+    left_out = changed if stale == "drop" else set[Pair]()
+    before, after = _without(sides.before, left_out), _without(sides.after, left_out)
+    return sides._replace(before=before, after=after, stale=len(changed), notes=tuple(notes))
 
 
 def _read(sources: Sequence[Source | Collection]) -> Sides:
