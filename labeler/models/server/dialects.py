@@ -21,7 +21,7 @@ from labeler.model import Request
 from labeler.models.settings import AssessorSettings
 from labeler.models.tokens import about
 
-_WAYS = frozenset(("reasoning_effort", "on", "off", "budget"))
+_WAYS = ("reasoning_effort", "on", "off", "budget")
 _LEAST_CONTEXT, _USUAL_REPLY = 8192, 1024
 """Tokens that Ollama is told to make room for."""
 
@@ -56,18 +56,18 @@ class WireFormat:
         more, thinking = parameters.pop("body", {}), parameters.pop("thinking", None)
         budget = thinking if type(thinking) is int else 0
         way = "budget" if budget else "on" if thinking else "off"
-        said = parameters if thinking is None else {way: thinking, **parameters}
+        declared = parameters if thinking is None else {way: thinking, **parameters}
         turns = [{"role": role, "content": content} for role, content in request.messages]
         if "system" in self.words:
-            said["system"] = "\n\n".join(t["content"] for t in turns if t["role"] == "system")
+            declared["system"] = "\n\n".join(t["content"] for t in turns if t["role"] == "system")
             turns = [turn for turn in turns if turn["role"] != "system"]
         if "context" in self.words:
             room = about(request).times(1.5).inside + (about(request).outside or _USUAL_REPLY)
-            said["context"] = self.context or max(_LEAST_CONTEXT, 1 << room.bit_length())
+            declared["context"] = self.context or max(_LEAST_CONTEXT, 1 << room.bit_length())
         if request.schema is not None:
-            said["schema"] = dict(request.schema)
+            declared["schema"] = dict(request.schema)
         body = {"model": name, **_filled(self.words["turns"], turns)}
-        for what, value in said.items():
+        for what, value in declared.items():
             if what in self.words or what in _WAYS:
                 body = merged(body, self._said(what, value))
             elif self.api == "chat":
@@ -79,23 +79,23 @@ class WireFormat:
     def _said(self, what: str, value: object) -> dict[str, Any]:
         """What is sent for something that is declared; nothing for an empty text."""
         if what not in self.words:
-            known = ", ".join(way for way in _WAYS if way in self.words) or "nothing"
-            problem = f"{self.server} is not told {what} of thoughts, as {self.api} knows {known}"
-            raise Misconfigured(f"{problem}; send its own words in body", parameter="thinking")
+            ways = ", ".join(way for way in _WAYS if way in self.words) or "nothing"
+            problem = f"{self.server}: thoughts are not set by {what} in {self.api}, but by: {ways}"
+            raise Misconfigured(f"{problem}; or give its own words in body", parameter="thinking")
         return {} if value == "" else _filled(self.words[what], value)
 
 
 def wire_format(address: str, settings: AssessorSettings | None = None) -> WireFormat:
     """How the server at an address is asked: as declared, else as its address says."""
     settings = settings or AssessorSettings()
-    place, mark, query = address.partition("?")
-    host = urlsplit(place).netloc.lower()
+    base, mark, query = address.partition("?")
+    host = urlsplit(base).netloc.lower()
     server = next(s for s in _known()["server"] if host.endswith(tuple(s["hosts"])))
-    is_compatible = server["name"] == "Ollama" and place.endswith("/v1")
+    is_compatible = server["name"] == "Ollama" and base.endswith("/v1")
     api = settings.api or ("chat" if is_compatible else server.get("api", "chat"))
     words = _known()["api"][api]
     words = {**words, **{n: server[n] for n in server if api == "chat" or n == "headers"}}
-    address = place.rstrip("/").removesuffix(words.get("ending", "?")) + mark + query
+    address = base.rstrip("/").removesuffix(words.get("ending", "?")) + mark + query
     return WireFormat(api, server["name"], address, words, settings.headers, settings.context)
 
 
