@@ -12,7 +12,7 @@ from labeler.files.numbers import log_probability
 from labeler.model import NO_COMPLETION, NO_TEXT, Bound, Reply, whole
 from labeler.models.ending import status_of_ending
 from labeler.models.server.refusals import SHOWN, hold_of
-from labeler.models.server.shapes import Turn, as_text, turns_in
+from labeler.models.server.shapes import ModelTurn, as_text, turns_in
 from labeler.models.server.usage import (
     cached_tokens,
     is_nothing,
@@ -116,14 +116,14 @@ def _log_probability(entry: Mapping[str, Any]) -> tuple[str, float]:
     return whole(entry["token"]), logprob
 
 
-def _ending(turn: Turn, text: str) -> str:
+def _ending(turn: ModelTurn, text: str) -> str:
     """How a reply ended; `NO_TEXT` where it holds something else in place of a text."""
     if text or turn.refusal or status_of_ending(turn.ending):
         return turn.ending
     return NO_TEXT if turn.has_parts and not turn.has_thought else turn.ending
 
 
-def _thought(turn: Turn, text: str, ending: str, usage: Mapping[str, Any]) -> bool:
+def _thought(turn: ModelTurn, text: str, ending: str, usage: Mapping[str, Any]) -> bool:
     """Whether the model thought before it answered, by any sign of it.
 
     What was cut before its first word was cut in a thought.
