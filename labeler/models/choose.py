@@ -29,10 +29,11 @@ from labeler.models.similarity import cosine_of, similarity_model
 from labeler.text.terms import TermStatistics, terms, text_to_search
 from labeler.text.vectors import encode, encoder_id
 from labeler.wire.addresses import masked, server_address
+from labeler.wire.gate import admit
+from labeler.wire.places import ollama_address
 
 Task = Literal["generate", "judge", "rank"]
 
-OLLAMA = "http://127.0.0.1:11434"
 DEFAULTS: Mapping[Task, str] = {"generate": "local", "judge": "similarity", "rank": "local"}
 """The embedded model of a task: the small LLM writes and ranks, the similarity rule grades."""
 
@@ -165,17 +166,10 @@ async def server_of(base_url: str | None, environment: Mapping[str, str]) -> tup
         return server_address(environment["OPENAI_BASE_URL"]), "OPENAI_BASE_URL is set"
     if environment.get("OPENAI_API_KEY"):
         return server_address(None), "OPENAI_API_KEY is set"
-    ollama = f"{_ollama(environment)}/v1"
+    ollama = f"{ollama_address(environment)}/v1"
     if await answers(ollama):
         return ollama, "a server answers at Ollama's port"
     return None
-
-
-def _ollama(environment: Mapping[str, str]) -> str:
-    host = environment.get("OLLAMA_HOST", "")
-    if not host:
-        return OLLAMA
-    return host.rstrip("/") if "://" in host else f"http://{host}"
 
 
 async def _models_to_name(address: str, why: str) -> str:
@@ -196,7 +190,7 @@ async def ready(
     The caller closes it.
     """
     if not choice.is_embedded:
-        model = called_model(choice.name, choice.base_url, calls or Calls())
+        model = called_model(choice.name, admit(choice.base_url), calls or Calls())
         yield Ready(model, concurrency=SERVER_CONCURRENCY)
     elif choice.name == "similarity":
         statistics = TermStatistics.of(terms(text_to_search(d)) for d in documents)

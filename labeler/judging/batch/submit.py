@@ -39,6 +39,7 @@ from labeler.models.control import Control
 from labeler.models.policies.budget import Spending
 from labeler.models.policies.defer import Deferral
 from labeler.wire.addresses import masked, server_address
+from labeler.wire.gate import admit
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ async def asubmit(
     """
     opened, control = open_collection(collection), control or Control()
     with alone(opened):
-        async with batch_service(options.base_url) as service:
+        async with batch_service(admit(options.base_url)) as service:
             await adopt_unheard(opened, service)
             return await _submit(opened, options, control, (service, bounds))
 

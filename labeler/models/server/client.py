@@ -8,7 +8,6 @@ client's request and response objects takes longer than all else that a call nee
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,9 @@ from labeler.models.server.first_answer import FirstAnswer, FirstWait
 from labeler.models.server.request_ids import RequestIds
 from labeler.wire import addresses
 from labeler.wire.addresses import masked, server_address
+from labeler.wire.gate import NO_KEY, USUAL, Admitted, admit, named
 from labeler.wire.masking import hidden, without_key
+from labeler.wire.places import Place
 
 if TYPE_CHECKING:
     from labeler.wire.http import HttpAnswer, Wire
@@ -35,13 +36,13 @@ STRAYED = (
     "the server sent an answer that nobody asked for; from now on each request goes over a "
     "connection of its own"
 )
-NO_KEY = "none"
-"""What is sent where there is no key; servers on one's own machine ask for none."""
-
 CHAT = "chat/completions"
 
 ReadAnswer = Callable[[bytes, str, Mapping[str, str], Bound], Reply]
 """What makes a reply of an answer's body, the server's name, the headers, and when it is bound."""
+
+OF_OPENAI = frozenset(["openai-organization", "openai-project"])
+"""Headers that name an account at OpenAI, from OPENAI_ORG_ID and OPENAI_PROJECT_ID."""
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
@@ -72,18 +73,22 @@ def server_model(
     Address and key default to `OPENAI_BASE_URL` and `OPENAI_API_KEY`. `identity` replaces the
     server's address and the model's name as what replies are remembered under.
     """
-    connection = Connected(server_address(base_url), api_key, Calls(seconds))
-    return connection.model(name, identity)
+    return Connected(place_of(base_url, api_key), Calls(seconds)).model(name, identity)
 
 
-def called_model(name: str, base_url: str | None, calls: Calls) -> Model:
-    """The model `name` of a server, with the key of `OPENAI_API_KEY`, called as `calls` says."""
-    return Connected(server_address(base_url), None, calls).model(name)
+def called_model(name: str, server: Admitted, calls: Calls) -> Model:
+    """The model `name` of a server, called as `calls` says."""
+    return Connected(server, calls).model(name)
+
+
+def place_of(base_url: str | None, api_key: str | None) -> Admitted:
+    """A server that the caller names, with the key given, else with the one that goes there."""
+    return named(server_address(base_url), api_key) if api_key else admit(base_url)
 
 
 async def served_models(base_url: str | None = None, api_key: str | None = None) -> list[str]:
     """The names of the models that a server says it has, sorted."""
-    connection = Connected(server_address(base_url), api_key, Calls(CONNECT_SECONDS))
+    connection = Connected(place_of(base_url, api_key), Calls(CONNECT_SECONDS))
     try:
         return await connection.models()
     finally:
@@ -92,14 +97,19 @@ async def served_models(base_url: str | None = None, api_key: str | None = None)
 
 async def answers(base_url: str) -> bool:
     """Whether a server at this address answers at all, within a second."""
-    import httpx2
+    from labeler.wire.http import Wire
 
     try:
-        async with httpx2.AsyncClient(timeout=1.0, trust_env=False) as client:
-            response = await client.get(f"{base_url}/models")
-    except (httpx2.HTTPError, httpx2.InvalidURL):
+        address = server_address(f"{base_url}/models")
+    except Misconfigured:
         return False
-    return response.status_code == 200
+    wire = Wire(named(address), address, 1.0, 1.0)
+    try:
+        return (await wire.get({})).status == 200
+    except NoAnswer:
+        return False
+    finally:
+        await wire.close()
 
 
 def request_body(name: str, request: Request) -> dict[str, Any]:
@@ -115,13 +125,23 @@ def request_body(name: str, request: Request) -> dict[str, Any]:
     return body
 
 
-def _checked(key: str) -> str:
-    """A key as it can be sent, without the line break that ends the file it came from."""
-    key = key.strip()
-    if not (key.isascii() and key.isprintable()):
-        problem = "the API key holds a character that no header can (a line break, or not ASCII)"
-        raise Misconfigured(f"{problem}; see OPENAI_API_KEY")
-    return "" if key == NO_KEY else key
+def is_openai(address: str) -> bool:
+    """Whether an address is OpenAI's own."""
+    return Place.of(address).variables == (USUAL,)
+
+
+def own_headers(headers: Mapping[str, object], address: str) -> dict[str, str]:
+    """Headers of OpenAI's client as an address may have them.
+
+    What names an account at OpenAI goes to OpenAI alone. What is unset is no text but a mark of the
+    client's own.
+    """
+    left_out = frozenset() if is_openai(address) else OF_OPENAI
+    return {
+        name: value
+        for name, value in headers.items()
+        if isinstance(value, str) and name.lower() not in left_out
+    }
 
 
 class Connected:
@@ -133,19 +153,18 @@ class Connected:
 
     def __init__(
         self,
-        address: str,
-        api_key: str | None,
+        server: Admitted,
         calls: Calls,
         path: str = CHAT,
         largest: int = 0,
     ) -> None:
         self._path, self._largest = path, largest
-        self._address = address
-        self._where = masked(address)
+        self._server = server
+        self._where = masked(server.address)
         self._calls = calls
         self._ids = RequestIds()
         self._first = FirstAnswer(self._where, calls.waiting, calls.seconds, self._is_there)
-        self._key = _checked(api_key or os.environ.get("OPENAI_API_KEY") or "")
+        self._key = server.key
         self._wire: Wire | None = None
         self._headers: dict[str, str] = {}
 
@@ -155,7 +174,7 @@ class Connected:
         async def ask(request: Request) -> Reply:
             return await self.ask(request_body(name, request))
 
-        model_id = identity or f"{addresses.identity(self._address)} {name}"
+        model_id = identity or f"{addresses.identity(self._server.address)} {name}"
         return Model(model_id, ask, close=self.close, is_server=True)
 
     async def ask(self, body: dict[str, Any], read: ReadAnswer = read_answer) -> Reply:
@@ -204,10 +223,8 @@ class Connected:
     def _wire_to(self, what: str, seconds: float | None = None) -> Wire:
         from labeler.wire.http import LARGEST_ANSWER, Wire
 
-        url = self._address.partition("?")
-        path = f"{url[0].rstrip('/')}/{what}{url[1]}{url[2]}"
         return Wire(
-            path,
+            self._server.below(what),
             self._where,
             self._calls.seconds if seconds is None else seconds,
             CONNECT_SECONDS,
@@ -227,9 +244,9 @@ class Connected:
         headers: dict[str, object] = {**client.default_headers, **client.auth_headers}
         return {
             name: value
-            for name, value in headers.items()
-            if isinstance(value, str) and not name.lower().startswith("x-stainless")
-        } | {"Accept-Encoding": "gzip"}  # what is unset is no text but a mark of the client's own
+            for name, value in own_headers(headers, self._server.address).items()
+            if not name.lower().startswith("x-stainless")
+        } | {"Accept-Encoding": "gzip"}
 
     async def models(self) -> list[str]:
         """The models that the server lists."""
