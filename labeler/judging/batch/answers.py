@@ -21,8 +21,9 @@ from labeler.errors import NotFound, ProviderError
 from labeler.files.read import numbered_bytes
 from labeler.models.batch.answers import BatchRequests, Collected, store_answers
 from labeler.models.batch.service import MOST_ANSWERED, BatchService, BatchState
+from labeler.models.choose import Choice
 from labeler.models.limits import Limits
-from labeler.models.prices import batch_price, price_of
+from labeler.models.prices import batch_price
 from labeler.store import open_store
 
 LARGEST = 4 * 1024 * 1024
@@ -88,7 +89,7 @@ def stored(
 
     Where the server repeats the `key` that was sent, it is masked.
     """
-    price = price_of(record.server, record.model, limits.prices)
+    price = Choice(record.model, "", record.server, record.declared).price(limits.prices)
     price = batch_price(price, record.server) if price else None
     with reading_texts(collection, record.number) as texts:
         asked = BatchRequests(record.model_id, record.server, texts, price, key)

@@ -35,6 +35,7 @@ from labeler.judging.session import JudgeOptions, Prepared, prepare
 from labeler.messages import count_of
 from labeler.models.batch.lines import FileBounds
 from labeler.models.batch.service import BatchService, batch_service
+from labeler.models.choose import namer_of
 from labeler.models.control import Control
 from labeler.models.policies.budget import Spending
 from labeler.models.policies.defer import Deferral
@@ -94,7 +95,11 @@ async def asubmit(
     """
     opened, control = open_collection(collection), control or Control()
     with alone(opened):
-        async with batch_service(admit(options.base_url)) as service:
+        declared, base_url = options.declared, options.base_url
+        named_by = namer_of(declared, base_url)
+        address = base_url or declared.server or None
+        server = admit(address, named_by=named_by, key=declared.key)
+        async with batch_service(server) as service:
             await adopt_unheard(opened, service)
             return await _submit(opened, options, control, (service, bounds))
 
@@ -224,12 +229,13 @@ def next_number(collection: Collection) -> int:
 
 def _record(prepared: Prepared, options: JudgeOptions) -> BatchRecord:
     choice = prepared.session.selection.choice
-    is_file = Path(options.prompt).is_file()  # which is to be found from any folder
+    prompt = options.grading_prompt
+    is_file = Path(prompt).is_file()  # which is to be found from any folder
     return BatchRecord(
         number=0,
         token="",
         name=prepared.job.name,
-        prompt=os.path.abspath(options.prompt) if is_file else options.prompt,
+        prompt=os.path.abspath(prompt) if is_file else prompt,
         model=choice.name,
         model_id=prepared.session.model.id,
         server=masked(server_address(choice.base_url)),
@@ -237,6 +243,7 @@ def _record(prepared: Prepared, options: JudgeOptions) -> BatchRecord:
         begun=datetime.now(UTC).isoformat(timespec="seconds"),
         redact=options.redact,
         retry_failed=options.retry_failed,
+        declared=choice.declared.to_share(),
     )
 
 

@@ -110,7 +110,7 @@ async def partition_worker(
     if job.store and job.store not in share.named:
         check_named(Place.of(job.store), job.store, parts.path)
     options = SessionOptions(
-        share.model or job.model,
+        share.model or replace(job.declared, model=job.model),
         address,
         replace(share.limits, prices=None),
         share.concurrency,
@@ -187,7 +187,8 @@ class PartitionWorker:
         assessor = Assessor(
             self.prompt,
             session.model,
-            inputs=session.inputs,
+            session.parameters,
+            session.inputs,
             secret=session.secret,
             lists=rows.lists,
             examples=self._examples(),

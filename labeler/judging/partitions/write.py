@@ -124,6 +124,7 @@ def _job(prepared: Prepared, options: JudgeOptions) -> PartitionedJob:
         redact=options.redact,
         facts=facts,
         examples=_shown_grades(assessor),
+        declared=choice.declared.to_share(),
     )
 
 

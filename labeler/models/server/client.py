@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.model import Bound, Model, Reply, Request, whole
-from labeler.models.server.answers import read_answer, read_models, read_refusal
+from labeler.models.server.answers import read_answer, read_models
 from labeler.models.server.first_answer import FirstAnswer, FirstWait
+from labeler.models.server.refusals import read_refusal
 from labeler.models.server.request_ids import RequestIds
 from labeler.wire import addresses
 from labeler.wire.addresses import masked, server_address
@@ -88,7 +89,12 @@ def place_of(base_url: str | None, api_key: str | None) -> Admitted:
 
 async def served_models(base_url: str | None = None, api_key: str | None = None) -> list[str]:
     """The names of the models that a server says it has, sorted."""
-    connection = Connected(place_of(base_url, api_key), Calls(CONNECT_SECONDS))
+    return await models_of(place_of(base_url, api_key))
+
+
+async def models_of(server: Admitted) -> list[str]:
+    """The names of the models that an admitted server says it has, sorted."""
+    connection = Connected(server, Calls(CONNECT_SECONDS))
     try:
         return await connection.models()
     finally:
