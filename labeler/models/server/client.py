@@ -8,7 +8,6 @@ client's request and response objects takes longer than all else that a call nee
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,9 @@ from labeler.models.server.request_ids import RequestIds
 from labeler.models.settings import AssessorSettings
 from labeler.wire import addresses
 from labeler.wire.addresses import masked, server_address
+from labeler.wire.gate import NO_KEY, USUAL, Admitted, admit, named
 from labeler.wire.masking import hidden, without_key
+from labeler.wire.places import Place
 
 if TYPE_CHECKING:
     from labeler.wire.http import HttpAnswer, Wire
@@ -38,11 +39,12 @@ STRAYED = (
     "the server sent an answer that nobody asked for; from now on each request goes over a "
     "connection of its own"
 )
-NO_KEY = "none"
-"""What is sent where there is no key; servers on one's own machine ask for none."""
 
 ReadAnswer = Callable[[bytes, str, Mapping[str, str], Bound], Reply]
 """What makes a reply of an answer's body, the server's name, the headers, and when it is bound."""
+
+OF_OPENAI = frozenset(["openai-organization", "openai-project"])
+"""Headers that name an account at OpenAI, from OPENAI_ORG_ID and OPENAI_PROJECT_ID."""
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
@@ -75,23 +77,34 @@ def server_model(  # noqa: PLR0913  all that is said of a server, in one call
     server's address and the model's name as what replies are remembered under. `settings` may say
     in which wire format it is asked, and with which headers; else the address does.
     """
-    form = wire_format(server_address(base_url), settings)
-    return Connected(form, api_key, Calls(seconds)).model(name, identity)
+    server = place_of(base_url, api_key)
+    form = wire_format(server.address, settings)
+    return Connected(form, server, Calls(seconds)).model(name, identity)
 
 
 def called_model(
-    name: str, base_url: str | None, calls: Calls, settings: AssessorSettings | None = None
+    name: str, server: Admitted, calls: Calls, settings: AssessorSettings | None = None
 ) -> Model:
-    """The model `name` of a server, with the key of the environment, called as `calls` says."""
+    """The model `name` of a server that was admitted, called as `calls` says."""
     settings = settings or AssessorSettings()
-    form = wire_format(server_address(base_url), settings)
+    form = wire_format(server.address, settings)
     form.body(name, Request((), settings.parameters))  # which refuses what cannot be said
-    return Connected(form, os.environ.get(settings.key), calls).model(name)
+    return Connected(form, server, calls).model(name)
+
+
+def place_of(base_url: str | None, api_key: str | None) -> Admitted:
+    """A server that the caller names, with the key given, else with the one that goes there."""
+    return named(server_address(base_url), api_key) if api_key else admit(base_url)
 
 
 async def served_models(base_url: str | None = None, api_key: str | None = None) -> list[str]:
     """The names of the models that a server says it has, sorted."""
-    connection = Connected(wire_format(server_address(base_url)), api_key, Calls(CONNECT_SECONDS))
+    return await models_of(place_of(base_url, api_key))
+
+
+async def models_of(server: Admitted) -> list[str]:
+    """The names of the models that an admitted server says it has, sorted."""
+    connection = Connected(wire_format(server.address), server, Calls(CONNECT_SECONDS))
     try:
         return await connection.models()
     finally:
@@ -100,14 +113,19 @@ async def served_models(base_url: str | None = None, api_key: str | None = None)
 
 async def answers(base_url: str) -> bool:
     """Whether a server at this address answers at all, within a second."""
-    import httpx2
+    from labeler.wire.http import Wire
 
     try:
-        async with httpx2.AsyncClient(timeout=1.0, trust_env=False) as client:
-            response = await client.get(f"{base_url}/models")
-    except (httpx2.HTTPError, httpx2.InvalidURL):
+        address = server_address(f"{base_url}/models")
+    except Misconfigured:
         return False
-    return response.status_code == 200
+    wire = Wire(named(address), address, 1.0, 1.0)
+    try:
+        return (await wire.get({})).status == 200
+    except NoAnswer:
+        return False
+    finally:
+        await wire.close()
 
 
 def request_body(name: str, request: Request) -> dict[str, Any]:
@@ -115,13 +133,23 @@ def request_body(name: str, request: Request) -> dict[str, Any]:
     return wire_format(addresses.OPENAI).body(name, request)
 
 
-def _checked(key: str) -> str:
-    """A key as it can be sent, without the line break that ends the file it came from."""
-    key = key.strip()
-    if not (key.isascii() and key.isprintable()):
-        problem = "the API key holds a character that no header can (a line break, or not ASCII)"
-        raise Misconfigured(f"{problem}; see OPENAI_API_KEY")
-    return "" if key == NO_KEY else key
+def is_openai(address: str) -> bool:
+    """Whether an address is OpenAI's own."""
+    return Place.of(address).variables == (USUAL,)
+
+
+def own_headers(headers: Mapping[str, object], address: str) -> dict[str, str]:
+    """Headers of OpenAI's client as an address may have them.
+
+    What names an account at OpenAI goes to OpenAI alone. What is unset is no text but a mark of the
+    client's own.
+    """
+    left_out = frozenset() if is_openai(address) else OF_OPENAI
+    return {
+        name: value
+        for name, value in headers.items()
+        if isinstance(value, str) and name.lower() not in left_out
+    }
 
 
 class Connected:
@@ -134,16 +162,17 @@ class Connected:
     def __init__(
         self,
         form: WireFormat,
-        api_key: str | None,
+        server: Admitted,
         calls: Calls,
         largest: int = 0,
     ) -> None:
         self._form, self._largest = form, largest
+        self._server = replace(server, address=form.address)
         self._where = masked(form.address)
         self._calls = calls
         self._ids = RequestIds()
         self._first = FirstAnswer(self._where, calls.waiting, calls.seconds, self._is_there)
-        self._key = _checked(api_key or os.environ.get("OPENAI_API_KEY") or "")
+        self._key = server.key
         self._wire: Wire | None = None
         self._headers: dict[str, str] = {}
 
@@ -203,10 +232,8 @@ class Connected:
     def _wire_to(self, what: str, seconds: float | None = None) -> Wire:
         from labeler.wire.http import LARGEST_ANSWER, Wire
 
-        url = self._form.address.partition("?")
-        path = f"{url[0].rstrip('/')}/{what}{url[1]}{url[2]}"
         return Wire(
-            path,
+            self._server.below(what),
             self._where,
             self._calls.seconds if seconds is None else seconds,
             CONNECT_SECONDS,
@@ -224,11 +251,9 @@ class Connected:
             base_url=addresses.OPENAI, api_key=self._key or NO_KEY, http_client=sends_nothing
         )
         usual = {
-            name: value  # what is unset is no text but a mark of the client's own
-            for name, value in client.default_headers.items()
-            if isinstance(value, str)
-            and name not in client.auth_headers
-            and not name.lower().startswith("x-stainless")
+            name: value
+            for name, value in own_headers(client.default_headers, self._server.address).items()
+            if name not in client.auth_headers and not name.lower().startswith("x-stainless")
         }
         own = self._form.headers(self._key or NO_KEY)
         return {**usual, "Accept-Encoding": "gzip", **own}
