@@ -24,7 +24,9 @@ class Assessor:
     asked about, from 0. `secret` is what the marks round documents are made with. `lists` are those
     in which documents were shown before,
     `examples` the grades of other queries that the prompt shows, `company` the documents of each
-    query among which one is compared, where not all of them are asked about.
+    query among which one is compared, where not all of them are asked about. Each pair is asked
+    about for so many `votes`. A document too long for the `context`, which is counted in tokens, is
+    judged by its passages.
     """
 
     prompt: Prompt
@@ -36,6 +38,8 @@ class Assessor:
     lists: Lists = field(default_factory=dict)
     examples: ShownExamples | None = None
     company: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    votes: int = 1
+    context: int | None = None
 
     @cached_property
     def asked_with(self) -> dict[str, Any]:

@@ -49,7 +49,8 @@ def default_name(prompt: str, model: str) -> str:
 
 def origin(assessor: Assessor) -> Origin:
     """What distinguishes one set of judgements from another."""
-    return Origin(assessor.prompt.id, assessor.model.id, assessor.asked_with)
+    votes = {"votes": assessor.votes} if assessor.votes > 1 else {}
+    return Origin(assessor.prompt.id, assessor.model.id, {**assessor.asked_with, **votes})
 
 
 def check_free(collection: Collection, name: str, assessor: Assessor) -> None:
@@ -232,7 +233,7 @@ def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
         "prompt": assessor.prompt.id,
         "model": assessor.model.id,
         "served": sorted(tally.served - {""}),
-        "parameters": assessor.asked_with,
+        "parameters": dict(origin(assessor).parameters),
         "scale": assessor.prompt.front.scale,
         "pairs": job.total,
         "judged": tally.judged,
