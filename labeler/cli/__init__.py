@@ -181,7 +181,7 @@ def _how_to_go_on(error: LabelerError, arguments: Sequence[str]) -> str:
         return f"; this makes qrels of it: {shlex.join(command)}"
     if error.again is None:
         return ""
-    from labeler.models.server.addresses import HIDDEN, identity
+    from labeler.wire.addresses import HIDDEN, identity
 
     words = [identity(word) if "://" in word else word for word in arguments]
     more = words_of(error.again, options_by_parameter(arguments))

@@ -48,7 +48,7 @@ def command(
     statistic: Annotated[
         str, typer.Option("-s", "--statistic", help="Of agreement, of which little is lost.")
     ] = "kappa",
-    prompt: Annotated[str, typer.Option(help="The strong assessor's prompt.")] = "four-grades",
+    prompt: Annotated[str, typer.Option(help="The strong assessor's prompt.")] = "",
     model: model_options.ModelName = None,
     model_file: model_options.ModelFile = None,
     base_url: model_options.BaseUrl = None,
@@ -75,7 +75,12 @@ def command(
     to = output.made_from(open_collection(folder).folder)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
     judging = JudgeOptions(
-        prompt, model_in(model, model_file), base_url, None, *settings, proof=proof
+        prompt,
+        model_in(model, model_file, flags.assessor),
+        base_url,
+        None,
+        *settings,
+        proof=proof,
     )
     asked = CascadeOptions(name, people, by, share, tolerance, statistic, seed, judging)
     control = control_of(flags)

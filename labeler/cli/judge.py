@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from labeler.judging.session import JudgeOptions
     from labeler.models.control import Control
     from labeler.pools.expand_until import ExpandedJudging
-
-PROMPT = "four-grades"
 
 
 @options.unfolded
@@ -136,9 +134,10 @@ def command(
     from labeler.models.choose import model_in
 
     collection, watched = open_collection(folder), control_of(flags)
-    to, model = output.made_from(collection.folder), model_in(model, model_file)
+    to = output.made_from(collection.folder)
+    asks = model_in(model, model_file, flags.assessor)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
-    asked = JudgeOptions(prompt or "", model, base_url, name, *settings, proof=proof, votes=votes)
+    asked = JudgeOptions(prompt or "", asks, base_url, name, *settings, proof=proof, votes=votes)
     ways = {"control": bool(control), "expand": expand is not None, "panel": bool(panel)}
     ways |= {"batch": bool(batches.batch or batches.batch_file), "repeat": repeat != 1}
     _check_one_way(ways | {"votes": votes != 1, "ray": workers.is_asked()})
@@ -148,7 +147,6 @@ def command(
     if control:
         _control(collection, asked, (control, fixed, redraw), watched, (flags.dry_run, output, to))
         return
-    asked = replace(asked, prompt=PROMPT if prompt is None else prompt)
     if ways["batch"]:
         command = BatchCommand(collection, asked, batches, watched, output, to)
         command.run(dry_run=flags.dry_run)

@@ -53,6 +53,16 @@ BaseUrl = Annotated[
     ),
 ]
 
+AssessorName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="An assessor declared in assessors/NAME.toml or labeler.toml; with --model and "
+        "--prompt, another model or prompt in place of its own.",
+        rich_help_panel=MODEL,
+    ),
+]
+
 NewName = Annotated[
     str | None,
     typer.Option("--as", help="The judgements' name; else PROMPT-MODEL.", rich_help_panel=OUTPUT),
@@ -160,6 +170,7 @@ OPTIONS_OF[Proof] = {
 class RunFlags:
     """How a model is asked, and what is shown meanwhile."""
 
+    assessor: AssessorName = ""
     store: Annotated[
         str | None,
         typer.Option(

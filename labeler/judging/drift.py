@@ -40,12 +40,13 @@ from labeler.judging.plan import JudgingPlan
 from labeler.judging.relabel import asked_again
 from labeler.judging.session import IN_HAND, JudgeOptions
 from labeler.judging.status import prompt_source
-from labeler.model import Model, Request
+from labeler.model import Request
 from labeler.models.call_plan import plan_calls
 from labeler.models.control import Control, Underway
 from labeler.models.limits import Limits
 from labeler.models.loop import run_to_end
 from labeler.models.session import Selection, Session, open_session, select_model
+from labeler.models.settings import AnyModel
 from labeler.prompt import find_prompt
 
 PAIRS = 20
@@ -72,7 +73,7 @@ def drift(  # noqa: PLR0913  the keywords of a public function are its settings
     *,
     pairs: int = PAIRS,
     prompt: str | None = None,
-    model: str | Model | None = None,
+    model: AnyModel | None = None,
     base_url: str | None = None,
     limits: Limits | None = None,
     control: Control | None = None,
@@ -187,7 +188,7 @@ async def _prepared(
     if which.fixed and not which.redraw:
         check_fixed(collection, name, which.pairs)
     made_by = origin_of(collection.judgements(name))
-    source = prompt_source(made_by.prompt) if made_by and made_by.prompt else "four-grades"
+    source = prompt_source(made_by.prompt) if made_by and made_by.prompt else options.grading_prompt
     options = replace(options, prompt=options.prompt or source)
     options = asked_again(collection, name, options)
     prompt = find_prompt(options.prompt)
@@ -198,7 +199,8 @@ async def _prepared(
     check_reads(prompt, selection.choice.name)
     documents = texts.documents.values()
     async with open_session(selection, documents, collection.store, control) as session:
-        assessor = Assessor(prompt, session.model, inputs=session.inputs, secret=session.secret)
+        asked_with, inputs, secret = session.parameters, session.inputs, session.secret
+        assessor = Assessor(prompt, session.model, asked_with, inputs, secret=secret)
         assessor = as_shown(assessor, collection, name, texts, options.held_out)
         assessor = replace(assessor, company=shown_company(collection, name, prompt, texts))
         is_same = made_before(collection, name) == (prompt.id, session.model.id)

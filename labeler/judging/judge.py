@@ -14,10 +14,10 @@ from labeler.judging.job import pool_of
 from labeler.judging.plan import JudgingPlan
 from labeler.judging.result import JudgeResult
 from labeler.judging.session import JudgeOptions, judge_set, plan_set
-from labeler.model import Model
 from labeler.models.control import Control
 from labeler.models.limits import Limits, Proof
 from labeler.models.loop import run_to_end
+from labeler.models.settings import AnyModel
 
 MOST_TIMES = 10
 """A pair is asked about so often at most."""
@@ -26,8 +26,8 @@ MOST_TIMES = 10
 def judge(  # noqa: PLR0913  the keywords of a public function are its settings
     collection: Collection | Path | str,
     *,
-    prompt: str = "four-grades",
-    model: str | Model | None = None,
+    prompt: str = "",
+    model: AnyModel | None = None,
     base_url: str | None = None,
     name: str | None = None,
     concurrency: int | None = None,

@@ -34,10 +34,11 @@ from labeler.models.local.caveats import embedded_name
 from labeler.models.loop import run_to_end
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, only_remembered
-from labeler.models.server.addresses import HIDDEN
+from labeler.models.settings import AnyModel
 from labeler.prompt import Prompt, find_prompt, prompt_files
 from labeler.store import open_store
 from labeler.store.secret import secret_of
+from labeler.wire.addresses import HIDDEN
 
 ALL = PartOfSet()
 """Every pair of a set."""
@@ -67,8 +68,8 @@ def relabel(  # noqa: PLR0913  the keywords of a public function are its setting
     collection: Collection | Path | str,
     source: str,
     *,
-    prompt: str = "four-grades",
-    model: str | Model | None = None,
+    prompt: str = "",
+    model: AnyModel | None = None,
     base_url: str | None = None,
     name: str | None = None,
     concurrency: int | None = None,

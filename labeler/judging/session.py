@@ -35,18 +35,19 @@ from labeler.judging.pilot import FEWEST, Pilot, pilot_of
 from labeler.judging.plan import JudgingPlan, learn_from, plan_job
 from labeler.judging.result import JudgeResult
 from labeler.judging.tally import Tally
-from labeler.model import Model
 from labeler.models.control import Control, Underway
 from labeler.models.limits import Limits, Proof
 from labeler.models.policies.defer import Deferral
 from labeler.models.policies.stack import Guard
 from labeler.models.session import Session, SessionOptions, open_session, select_model
+from labeler.models.settings import AnyModel, AssessorSettings
 from labeler.prompt import checked_prompt
 
 PairsOf = Callable[[Collection, Texts], Pairs | DerivedPairs]
 """Which pairs of a collection to judge; the texts are those that they should be among."""
 
 
+DEFAULT_PROMPT = "four-grades"
 IN_HAND = 4
 """Pairs in hand for each call that may be under way: some wait for their reply to be confirmed."""
 
@@ -55,18 +56,20 @@ IN_HAND = 4
 class JudgeOptions:
     """Who judges, under which name, and within which limits.
 
-    `prompt` is a shipped prompt's name or the path of a file. `model` is the name of a server's
-    model, or `local`, `similarity`, `gguf:PATH`, or a `Model`; None takes LABELER_MODEL, or where
-    there is no key and no server, an embedded model. `name` is that of the new judgements; None is
-    PROMPT-MODEL. `concurrency` bounds the calls under way at once. With `retry_failed`, pairs are
-    asked about again where a reply was no grade. With `redact`, the store keeps hashes of requests
-    and not their texts. Of `held_out` queries no grade is shown as an example. `deferral` says what
-    is not asked live, beside what waits in a batch. `proof` is what pairs have to show for the run
-    to go on. Each pair is asked about `votes` times, and its grade is what most say.
+    `prompt` is a shipped prompt's name or the path of a file; empty, it is the declared one,
+    else the default. `model` is the name of a server's model, or `local`, `similarity`,
+    `gguf:PATH`, or a `Model`, or what is declared of an assessor; None takes LABELER_MODEL, or
+    where there is no key and no server, an embedded model. `name` is that of the new
+    judgements; None is the declared assessor's, else PROMPT-MODEL. `concurrency` bounds the
+    calls under way at once. With `retry_failed`, pairs are asked about again where a reply was
+    no grade. With `redact`, the store keeps hashes of requests and not their texts. Of
+    `held_out` queries no grade is shown as an example. `deferral` says what is not asked live,
+    beside what waits in a batch. `proof` is what pairs have to show for the run to go on. Each
+    pair is asked about `votes` times, and its grade is what most say.
     """
 
-    prompt: str = "four-grades"
-    model: str | Model | None = None
+    prompt: str = ""
+    model: AnyModel | None = None
     base_url: str | None = None
     name: str | None = None
     concurrency: int | None = None
@@ -77,6 +80,16 @@ class JudgeOptions:
     deferral: Deferral = field(default_factory=Deferral)
     proof: Proof = field(default_factory=Proof)
     votes: int = 1
+
+    @property
+    def declared(self) -> AssessorSettings:
+        """What is declared of the assessor, where anything is."""
+        return self.model if isinstance(self.model, AssessorSettings) else AssessorSettings()
+
+    @property
+    def grading_prompt(self) -> str:
+        """The prompt that is asked with: the one named, the one declared, or the default."""
+        return self.prompt or self.declared.prompt or DEFAULT_PROMPT
 
     @property
     def session(self) -> SessionOptions:
@@ -188,11 +201,12 @@ async def prepare(
 ) -> AsyncIterator[Prepared]:
     """A job, who does it, and the session, open as long as the block runs."""
     session_options = held_back(collection, session_options)
-    prompt = checked_prompt(options.prompt, note=control.note)
+    prompt = checked_prompt(options.grading_prompt, note=control.note)
     selection = await select_model("judge", session_options, control)
     check_reads(prompt, selection.choice.name)
     texts = texts_of(collection)
-    name = options.name or default_name(prompt.name, selection.choice.name)
+    own_name = "" if options.prompt else options.declared.name
+    name = options.name or own_name or default_name(prompt.name, selection.name)
     pairs, parent = pairs_of(collection, texts), None
     if isinstance(pairs, DerivedPairs):
         pairs, parent = pairs
@@ -205,8 +219,9 @@ async def prepare(
     documents = texts.documents.values()
     with _left_uncollected():
         async with open_session(selection, documents, collection.store, control) as session:
-            assessor = Assessor(prompt, session.model, inputs=session.inputs, secret=session.secret)
-            assessor = replace(assessor, votes=options.votes)
+            asked, inputs, secret = session.parameters, session.inputs, session.secret
+            assessor = Assessor(prompt, session.model, asked, inputs, secret=secret)
+            assessor = replace(assessor, votes=options.votes, context=options.declared.context)
             assessor = as_shown(assessor, collection, name, texts, options.held_out)
             company = company_of_whole(collection, parent, prompt, texts)
             assessor = replace(assessor, company=company)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import ClassVar
+
+from pydantic import ConfigDict
 
 from labeler.errors import Misuse
 from labeler.files.numbers import LARGEST_AMOUNT, finite
@@ -46,6 +49,8 @@ class Limits:
     seconds, and `tries` the calls for one request before it has failed.
     """
 
+    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
+
     rpm: float | None = None
     tpm: float | None = None
     max_calls: int | None = None
@@ -65,3 +70,11 @@ class Limits:
             if finite(value, least, LARGEST_AMOUNT) is None:
                 problem = f"expected a number from {least:g}, found {value!r:.40}"
                 raise Misuse(problem, parameter=limit.name)
+
+    def over(self, lower: Limits) -> Limits:
+        """These limits, and where one of them is the default, that of `lower`."""
+        given = {f.name: getattr(self, f.name) for f in fields(self)}
+        return replace(lower, **{n: v for n, v in given.items() if v != getattr(_DEFAULTS, n)})
+
+
+_DEFAULTS = Limits()

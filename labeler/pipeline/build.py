@@ -12,11 +12,11 @@ from labeler.corpus.file_rules import FileRules
 from labeler.corpus.read import LARGEST_FILE
 from labeler.exchange.fields import FieldNames
 from labeler.judging.session import JudgeOptions
-from labeler.model import Model
 from labeler.models.control import Control
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.limits import Limits, Proof
 from labeler.models.loop import run_to_end
+from labeler.models.settings import AnyModel
 from labeler.pipeline.options import BuildOptions
 from labeler.pipeline.rehearsal import rehearsal
 from labeler.pipeline.result import BuildPlan, BuildResult
@@ -33,8 +33,8 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
     queries: int = 50,
     queries_file: Path | str | None = None,
     depth: int = 10,
-    prompt: str = "four-grades",
-    model: str | Model | None = None,
+    prompt: str = "",
+    model: AnyModel | None = None,
     base_url: str | None = None,
     name: str | None = None,
     seed: int = 0,

@@ -14,8 +14,8 @@ from labeler.errors import CallFailed, Misconfigured, NoCompletion, NotFound, Re
 from labeler.files.numbers import log_probability
 from labeler.model import NO_COMPLETION, NO_TEXT, Bound, Reply, whole
 from labeler.models.ending import status_of_ending
-from labeler.models.server.addresses import masked
 from labeler.models.server.usage import cached_tokens, is_nothing, tokens_used, usage_in
+from labeler.wire.addresses import masked
 
 LONGEST_WAIT = 300.0
 """Seconds; whatever a server asks for beyond them, another try tells."""

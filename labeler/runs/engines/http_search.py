@@ -107,7 +107,7 @@ class HttpEngine:
 
     def shown(self) -> str:
         """The address without what may be secret."""
-        from labeler.models.server.addresses import masked
+        from labeler.wire.addresses import masked
 
         return masked(self.url_template)
 
@@ -121,7 +121,7 @@ class HttpEngine:
     @asynccontextmanager
     async def open(self, seconds: float) -> AsyncIterator[Search]:
         """A function that asks the endpoint, as long as the block runs."""
-        from labeler.models.server.http import Wire
+        from labeler.wire.http import Wire
 
         self.check()
         where = self.shown()
