@@ -119,7 +119,8 @@ class Judged:
     one of them alone. `suspicions` names what in the document looks as if it was written for the
     assessor. `listed` is None where the document was shown alone. `cached_tokens` are those of
     requests of this run that the server had ready from earlier ones. `thought` is true where the
-    model reasoned before a reply.
+    model reasoned before a reply. `shown` tells the texts that the assessor was shown from others;
+    it is empty where that is not known.
     """
 
     outcome: Outcome
@@ -134,3 +135,4 @@ class Judged:
     listed: Listed | None = None
     cached_tokens: int = 0
     thought: bool = False
+    shown: str = ""

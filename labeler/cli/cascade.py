@@ -75,12 +75,7 @@ def command(
     to = output.made_from(open_collection(folder).folder)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
     judging = JudgeOptions(
-        prompt,
-        model_in(model, model_file, flags.assessor),
-        base_url,
-        None,
-        *settings,
-        proof=proof,
+        prompt, model_in(model, model_file, flags.assessor), base_url, None, *settings, proof=proof
     )
     asked = CascadeOptions(name, people, by, share, tolerance, statistic, seed, judging)
     control = control_of(flags)

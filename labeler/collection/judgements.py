@@ -88,7 +88,8 @@ class JudgementLines:
 
         `panel` holds what the row of a panel says beside: its `members` and their `disagreement`.
         """
-        more = f'"carried": {_ENCODER.encode(dict(carried))}, ' if carried else ""
+        more = f'"shown": "{judged.shown}", ' if judged.shown else ""
+        more += f'"carried": {_ENCODER.encode(dict(carried))}, ' if carried else ""
         if judged.suspicions:
             more += f'"suspicions": {_ENCODER.encode(judged.suspicions)}, '
         more += f"{_ENCODER.encode(dict(panel))[1:-1]}, " if panel else ""
@@ -139,6 +140,7 @@ def read_judgements(path: Path) -> Iterator[JudgementRow]:
                 text_of(path, number, row, "model", ""),
                 suspicions=_suspicions(path, number, row),
                 listed=_listed(path, number, row, pair),
+                shown=text_of(path, number, row, "shown", ""),
             )
             origin, carried = _origin(path, number, row), _carried(path, number, row)
             yield JudgementRow(judged, origin, carried, _members(path, number, row))

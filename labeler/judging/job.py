@@ -29,6 +29,7 @@ from labeler.collection.parent import Parent
 from labeler.collection.pool import PoolPairs, pool_pairs
 from labeler.collection.queries import read_queries
 from labeler.collection.readme import write_readme
+from labeler.collection.stale import rules_of, shown_by, stale_pairs
 from labeler.collection.whose import check_model_name
 from labeler.data import Judged, Judgement, Pair
 from labeler.errors import BudgetReached, Misuse, about
@@ -113,6 +114,8 @@ def job_of(
     """
     pairs = _by_query(pairs)
     rows = carried_rows(collection.judgements(name))
+    for pair in stale_pairs(collection, name).intersection(rows) if rows else ():
+        del rows[pair]
     if not rows:
         return Job(collection, name, pairs, texts, parent=parent)
     asked = [pair for pair in pairs if pair not in rows]
@@ -166,6 +169,7 @@ async def write_set(
         return (row for row in grades_of(written) if job.texts.has(Pair(*row[:2])))
 
     tally, rows = Tally(job.name), JudgementLines(origin(assessor))
+    rules = rules_of(assessor.prompt)
     path, qrels = job.collection.judgements(job.name), job.collection.qrels(job.name)
     lock = partial(locked_in_loop, job.collection, stop, note)
     async with AsyncExitStack() as stack:
@@ -180,7 +184,9 @@ async def write_set(
             try:
                 async for judged in judging:
                     tally.add(judged)
-                    out.write(rows.line(judged) + "\n")
+                    texts = job.texts.of(judged.outcome.pair)
+                    shown = judged.shown or shown_by(rules, *texts)
+                    out.write(rows.line(replace(judged, shown=shown)) + "\n")
             except BudgetReached as reached:
                 if not tally.pairs:
                     raise

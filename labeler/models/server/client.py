@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.model import Bound, Model, Reply, Request, whole
-from labeler.models.server.answers import read_answer, read_models, read_refusal
+from labeler.models.server.answers import read_answer, read_models
 from labeler.models.server.first_answer import FirstAnswer, FirstWait
+from labeler.models.server.refusals import read_refusal
 from labeler.models.server.request_ids import RequestIds
 from labeler.wire import addresses
 from labeler.wire.addresses import masked, server_address

@@ -183,7 +183,7 @@ def check_status(status: int, headers: Mapping[str, str], body: bytes, where: st
     """Raise what a status other than 200 means for this query, or for all of them."""
     if status == 200:
         return
-    from labeler.models.server.answers import retry_after
+    from labeler.models.server.refusals import retry_after
 
     begin = " ".join(body[:400].decode("utf-8", "replace").split())[:120]
     problem = f"{where}: HTTP {status}{f': {begin}' if begin else ''}"
