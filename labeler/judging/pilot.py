@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from random import Random
 
 from labeler.data import Failure, Judged, Pair
 from labeler.errors import BudgetReached, TooManyFailed
@@ -58,10 +58,14 @@ class Pilot:
 
 
 def pilot_pairs(job: Job) -> list[Pair]:
-    """The pairs of a job's pilot: spread over its queries, then over the lengths of documents."""
-    spread = list(islice(job.pairs, 0, None, len(job.pairs) // FEWEST))
+    """The pairs of a job's pilot, drawn by chance from each stretch of its queries, then from each
+    range of the lengths of documents.
+    """
+    random, step = Random(PAIRS), len(job.pairs) / (4 * PAIRS)
+    places = {int(step * (number + random.random())) for number in range(4 * PAIRS)}
+    spread = [pair for at, pair in enumerate(job.pairs) if at in places]
     spread.sort(key=lambda pair: len(job.texts.of(pair)[1].text))
-    return spread[:: len(spread) // PAIRS][:PAIRS]
+    return [spread[number * len(spread) // PAIRS] for number in range(PAIRS)]
 
 
 async def piloted(
