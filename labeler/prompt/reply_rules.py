@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 
 from labeler.prompt.front import FrontMatter
 from labeler.prompt.problem import PromptProblem, warning
+from labeler.prompt.reply.reader import NoGrade, ReplyReader
 from labeler.prompt.scale_rules import scale_problems
-from labeler.prompt.source import Section, Source
+from labeler.prompt.source import Source
 from labeler.prompt.template import PLACEHOLDER
 
 KEYS = {
@@ -21,11 +21,14 @@ KEYS = {
 }
 """The keys of the JSON object that a reply is read by, by the kind of prompt."""
 
-SHAPES = {"grade": '{"grade": N}', "check": '{"yes": true}', "rank": '{"order": [2, 1, 3]}'}
+SHAPES = {"check": '{"yes": true}', "rank": '{"order": [2, 1, 3]}'}
 SEVERAL = '{"grades": [{"number": 1, "grade": N}]}'
 _KEY = re.compile(r"[\"'`](\w+)[\"'`]")
 _OBJECT = re.compile(r"\{\s*[\"'][^{}]*\}")
 _KEY_OF_AN_OBJECT = re.compile(r"[\"'](\w+)[\"']\s*:")
+_BLANK = r"(?:N|X|score|grade|[<\[](?:N|score|grade|number|integer|\d)[^<>\[\]\n]*[>\]])(?!\w)"
+_FORM = re.compile(rf"([#*]*[\w ]{{2,40}}[:=][ ]*)({_BLANK})", re.IGNORECASE)
+_BLANK_MEMBER = re.compile(rf"(:\s*)\"?{_BLANK}\"?(?=\s*[,}}])", re.IGNORECASE)
 
 SHORTEST_REASON = 40
 """Tokens that a short sentence and the grade take."""
@@ -46,30 +49,75 @@ def reply_problems(source: Source, front: FrontMatter) -> list[PromptProblem]:
 
 
 def _of_keys(source: Source, front: FrontMatter, is_several: bool) -> Iterator[PromptProblem]:
-    keys = ("grades", "number", "grade") if is_several else KEYS[front.kind]
+    reader = front.reader
+    keys = (reader.key,) if front.kind == "grade" else KEYS[front.kind]
+    keys = ("grades", "number", "grade") if is_several else keys
     keys = ("better",) if front.comparisons else keys
     objects = list(_objects(source))
-    if front.kind == "grade" and front.reply == "text":
-        for line, shown, _ in objects:
-            problem = f'the template asks for {shown}, and reply = "text" reads a bare grade'
-            yield PromptProblem(line, f'{problem}; write reply = "json", or ask for the number')
+    if front.kind == "grade" and reader.kind != "json":
+        yield from _of_forms(source, front, objects)
         return
+    forms = list(_forms(source))
     quoted = {key for section in source.asking for key in _KEY.findall(section.content)}
     for key in keys:
         if key in quoted:
             continue
         other = next(((line, shown) for line, shown, held in objects if held), None)
         shape = SHAPES.get(front.kind, f'{{"{key}": "…"}}')
+        shape = reader.example("N") if front.kind == "grade" else shape
         shape = SEVERAL if is_several else shape
         shape = '{"better": "first"}' if front.comparisons else shape
         if other:
             problem = f"the template asks for {other[1]}, and a reply is read by the key {key!r}"
-            yield PromptProblem(other[0], f"{problem}; ask for {shape}")
+            is_alone = front.kind == "grade" and not is_several and not front.comparisons
+            remedy = f', or write reply = "json:{other[2][-1]}"' if is_alone else ""
+            yield PromptProblem(other[0], f"{problem}; ask for {shape}{remedy}")
+        elif forms and front.kind == "grade":
+            line, shown, blank = forms[0]
+            remedy = f"write reply = 'pattern:{shown.removesuffix(blank)}(\\d)', or ask for {shape}"
+            problem = f'the template asks for "{shown}", and reply = "json" reads an object'
+            yield PromptProblem(line, f"{problem}; {remedy}")
         else:
             problem = f"the template does not say how to reply; ask for {shape}"
             yield warning(source.last, problem)
     if front.kind == "grade" and quoted:
         yield from _of_reasons(source, front, quoted)
+
+
+def _of_forms(source: Source, front: FrontMatter, objects: Objects) -> Iterator[PromptProblem]:
+    """Where a reader that takes no object reads none of the forms that the template shows."""
+    reader, grades = front.reader, front.part_grades or (0,)
+    if reader.kind == "bare":
+        for line, shown, _ in objects:
+            problem = f'the template asks for {shown}, and reply = "bare" reads a grade alone'
+            yield PromptProblem(line, f'{problem}; write reply = "json", or ask for the number')
+    forms = [
+        (line, shown, _BLANK_MEMBER.sub(rf"\g<1>{grades[0]}", shown)) for line, shown, _ in objects
+    ]
+    forms += [(n, shown, f"{shown.removesuffix(b)}{grades[0]}") for n, shown, b in _forms(source)]
+    answers = [section for section in source.sections if section.role == "assistant"]
+    if forms and not any(_reads(reader, filled, grades) for _, _, filled in forms):
+        line, shown, _ = forms[0]
+        problem = f'the template asks for "{shown}", which reply = {front.reply!r} never reads'
+        yield PromptProblem(line, f"{problem}; let both be of one form")
+    elif reader.kind == "pattern" and not forms and not answers:
+        problem = "the template does not show the form of a reply that the pattern finds"
+        yield warning(source.last, f"{problem}; show it, with N for the grade")
+
+
+def _forms(source: Source) -> Iterator[tuple[int, str, str]]:
+    """The forms of a reply that are no objects, as `##final score: N`: the line, it, its blank."""
+    for section in source.asking:
+        for number, line in section.lines():
+            for form in _FORM.finditer(line):
+                yield number, form[0].strip(), form[2]
+
+
+def _reads(reader: ReplyReader, text: str, grades: Sequence[int]) -> bool:
+    try:
+        return bool(reader.read(text, grades))
+    except NoGrade:
+        return False
 
 
 def _of_reasons(source: Source, front: FrontMatter, quoted: set[str]) -> Iterator[PromptProblem]:
@@ -86,6 +134,9 @@ def _of_reasons(source: Source, front: FrontMatter, quoted: set[str]) -> Iterato
             yield warning(line, f'{problem}; name "reason" first')
 
 
+Objects = Sequence[tuple[int, str, list[str]]]
+
+
 def _objects(source: Source) -> Iterator[tuple[int, str, list[str]]]:
     """The JSON objects that a template shows: the line, the words, the keys."""
     for section in source.asking:
@@ -100,7 +151,7 @@ def _objects(source: Source) -> Iterator[tuple[int, str, list[str]]]:
 
 def _of_length(source: Source, front: FrontMatter, is_several: bool) -> Iterator[PromptProblem]:
     """Room for the reply: one that is cut off has no grade."""
-    if front.kind != "grade" or front.reply == "text":
+    if front.kind != "grade" or front.reader.kind != "json":
         return
     least = SHORTEST_REASON if front.reason else SHORTEST_OBJECT
     what = "a reason and the grade" if front.reason else "a JSON object with the grade"
@@ -121,21 +172,9 @@ def _of_examples(
     for section in source.sections:
         if section.role != "assistant":
             continue
-        grade = _grade_of(section, front)
-        if grade is None:
-            shape = "the grade alone" if front.reply == "text" else SHAPES["grade"]
-            problem = f"this example of an answer is not read as a grade; answer with {shape}"
-            yield PromptProblem(section.start, problem)
-        elif grade not in grades:
-            scale = ", ".join(map(str, grades))
-            problem = f"this example answers with {grade}, which is not one of {scale}"
-            yield PromptProblem(section.start, f"{problem}; answer with one of them")
-
-
-def _grade_of(section: Section, front: FrontMatter) -> int | None:
-    try:
-        value = json.loads(section.content)
-    except (ValueError, RecursionError):
-        return None
-    grade = value if front.reply == "text" else isinstance(value, dict) and value.get("grade")
-    return grade if isinstance(grade, int) and not isinstance(grade, bool) else None
+        try:
+            front.reader.read(section.content, grades)
+        except NoGrade as none:
+            shape = "one of them" if none.status == "out_of_scale" else front.reader.example("N")
+            problem = f"this example of an answer is not read as a grade ({none.detail})"
+            yield PromptProblem(section.start, f"{problem}; answer with {shape}")
