@@ -62,7 +62,7 @@ def _of_keys(source: Source, front: FrontMatter, is_several: bool) -> Iterator[P
     for key in keys:
         if key in quoted:
             continue
-        other = next(((line, shown) for line, shown, held in objects if held), None)
+        other = next((shown for shown in objects if shown[2]), None)
         shape = SHAPES.get(front.kind, f'{{"{key}": "…"}}')
         shape = reader.example("N") if front.kind == "grade" else shape
         shape = SEVERAL if is_several else shape

@@ -70,7 +70,7 @@ PROBLEMS = {
     ),
     "warning 10 the template does not say how to reply; ask for {\"grade\": N}": "Grade it.",
     "warning 10 the template asks for a \"reason\", which": '{"reason": "x", "grade": N}',
-    "error 13 this example answers with 4, which is not one of 0, 1": (
+    "error 13 this example of an answer is not read as a grade (4 is not one of 0, 1": (
         f'{ASKED}\n# assistant\n{{"grade": 4}}\n# user'
     ),
     "error 13 this example of an answer is not read as a grade": f"{ASKED}\n# assistant\n4\n# user",
