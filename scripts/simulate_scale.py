@@ -43,7 +43,7 @@ from measured_tables import (
 from labeler.models.duration import CallTimes, Duration, duration_of
 from labeler.models.policies.rate import RateLimits
 from labeler.models.prices import BATCH_SHARE, Price, price_of
-from labeler.models.server.addresses import OPENAI
+from labeler.wire.addresses import OPENAI
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "how-to" / "scale.md"
 PAIRS = (10**6, 10**7, 10**8)

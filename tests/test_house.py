@@ -24,6 +24,7 @@ FLOORS = (
     ("data", "errors", "messages", "arrays"),
     ("model",),
     ("files",),
+    ("wire",),
     ("report",),
     ("text",),
     ("metrics",),
@@ -51,8 +52,8 @@ MOST_FLAT_MODULES = 9
 
 ONLY_IN = {
     "openai": {"models"},
-    "aiohttp": {"models"},
-    "httpx2": {"models", "files"},
+    "aiohttp": {"wire"},
+    "httpx2": {"models", "wire"},
     "ray": {"judging"},
     "sqlite3": {"store"},
     "typer": {"cli"},
@@ -270,7 +271,7 @@ def test_names_say_what_a_value_is(module: str, path: Path) -> None:
     assert names & NO_NAMES == set(), module
 
 
-MOST_LINES = 300
+MOST_LINES = 600
 
 
 def test_no_module_is_longer_than_what_a_reader_holds_at_once() -> None:

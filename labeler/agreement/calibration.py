@@ -166,7 +166,7 @@ def debiased(residuals: Floats, weights: Floats) -> tuple[float, Ends]:
 
 
 def _signs(rng: np.random.Generator, rows: int, queries: int) -> Floats:
-    return rng.choice([-1.0, 1.0], (rows, queries))
+    return rng.choice(np.array([-1.0, 1.0]), (rows, queries))
 
 
 def _by_others(residuals: Floats) -> Floats:

@@ -142,7 +142,7 @@ def _queries(panel: Axes, report: AssessorReport) -> None:
     """Each query's signed bias against its share of equal grades; larger dots, more pairs."""
     rows = report.details.queries
     sizes = np.array([row.pairs for row in rows], dtype=np.float64)
-    area = 15 + 85 * sizes / sizes.max() if len(rows) else []
+    area = 15 + 85 * sizes / sizes.max(initial=1.0)
     shares, biases = [row.agreement for row in rows], [row.bias for row in rows]
     panel.scatter(biases, shares, s=area, alpha=0.5, color=INK, linewidths=0)
     panel.axvline(0, color="gray", linewidth=0.8)

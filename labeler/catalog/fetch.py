@@ -19,9 +19,9 @@ from labeler.collection.queries import write_queries
 from labeler.data import Pooled
 from labeler.errors import BadInput, Misuse
 from labeler.files.boundary import reading
-from labeler.files.download import quiet
 from labeler.messages import Advance
 from labeler.trec.write import write_qrels
+from labeler.wire.download import quiet
 
 
 def fetch_collection(

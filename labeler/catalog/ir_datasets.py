@@ -20,10 +20,10 @@ from labeler.collection.queries import write_queries
 from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import FileProblem, Misconfigured, Misuse
 from labeler.files.boundary import problem_of, reading
-from labeler.files.download import quiet
 from labeler.messages import Advance, missing_extra
 from labeler.trec.values import grade_of, ids_of
 from labeler.trec.write import write_qrels
+from labeler.wire.download import quiet
 
 PREFIX = "ir_datasets:"
 """What stands before the name of such a data set."""

@@ -8,10 +8,10 @@ from pathlib import Path
 from labeler.catalog.recipes import UpstreamFile
 from labeler.errors import FileProblem, ProviderError
 from labeler.files.cache import cache_folder, exclusive
-from labeler.files.download import Remote, check_sha256, download, quiet
 from labeler.files.home import expanded
 from labeler.files.read import file_problems
 from labeler.messages import Advance
+from labeler.wire.download import Remote, check_sha256, download, quiet
 
 
 def obtain(source: UpstreamFile, advance: Advance = quiet) -> Path:

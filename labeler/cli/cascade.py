@@ -8,7 +8,7 @@ import typer
 
 from labeler.cli import model_options, options
 from labeler.cli.numbers import SEED, SHARE, number
-from labeler.models.limits import Limits
+from labeler.models.limits import Limits, Proof
 
 if TYPE_CHECKING:
     from labeler.agreement.cascade.cascade import CascadePlan
@@ -48,12 +48,13 @@ def command(
     statistic: Annotated[
         str, typer.Option("-s", "--statistic", help="Of agreement, of which little is lost.")
     ] = "kappa",
-    prompt: Annotated[str, typer.Option(help="The strong assessor's prompt.")] = "four-grades",
+    prompt: Annotated[str, typer.Option(help="The strong assessor's prompt.")] = "",
     model: model_options.ModelName = None,
     model_file: model_options.ModelFile = None,
     base_url: model_options.BaseUrl = None,
     seed: Annotated[int, number(SEED, help="Of the folds of queries, and of ties in doubt.")] = 0,
     limits: Limits,
+    proof: Proof,
     flags: model_options.RunFlags,
     output: options.OutputFlags,
 ) -> None:
@@ -73,7 +74,9 @@ def command(
 
     to = output.made_from(open_collection(folder).folder)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
-    judging = JudgeOptions(prompt, model_in(model, model_file), base_url, None, *settings)
+    judging = JudgeOptions(
+        prompt, model_in(model, model_file, flags.assessor), base_url, None, *settings, proof=proof
+    )
     asked = CascadeOptions(name, people, by, share, tolerance, statistic, seed, judging)
     control = control_of(flags)
     if flags.dry_run:

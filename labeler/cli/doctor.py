@@ -26,6 +26,7 @@ def command(
     model: model_options.ModelName = None,
     model_file: model_options.ModelFile = None,
     base_url: model_options.BaseUrl = None,
+    assessor: model_options.AssessorName = "",
     pairs: Annotated[int, number(COUNT, help="How many pairs to estimate for.")] = 1000,
     prices: model_options.Prices = None,
     timeout: model_options.Seconds = 60.0,
@@ -38,18 +39,19 @@ def command(
     from labeler.models.choose import choose, model_in
 
     to, settings = output.made_from(), project_settings()
+    asks = model_in(model, model_file, assessor)
     if output.format == "table":
         with said_to(to):
             say(f"OPENAI_API_KEY   {'set' if has_key() else 'not set'}")
             say(f"settings         {shown(settings) if settings.path else 'no labeler.toml here'}")
-            choice = asyncio.run(choose("judge", model_in(model, model_file), base_url))
+            choice = asyncio.run(choose("judge", asks, base_url))
             say(f"model            {choice}")
             call = asyncio.run(try_call(choice, timeout, note))
             _show_call(call)
             _show_estimate(choice, pairs, prices)
             _show_time(call, pairs)
         return
-    choice = asyncio.run(choose("judge", model_in(model, model_file), base_url))
+    choice = asyncio.run(choose("judge", asks, base_url))
     record = {
         "has_key": has_key(),
         "settings": str(settings.path) if settings.path else None,
@@ -65,7 +67,7 @@ def _record_of(
     from dataclasses import asdict
 
     from labeler.models.check import estimate, time_of
-    from labeler.models.server.addresses import identity
+    from labeler.wire.addresses import identity
 
     taken = estimate(choice, pairs, prices)
     return {

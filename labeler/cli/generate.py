@@ -57,10 +57,13 @@ def command(
     from labeler.models.choose import model_in
     from labeler.queries.generate import GenerateOptions, agenerate, aplan_generation
 
-    to, model = output.made_from(open_collection(folder).folder), model_in(model, model_file)
+    to, asks = (
+        output.made_from(open_collection(folder).folder),
+        model_in(model, model_file, flags.assessor),
+    )
     collection, control = open_collection(folder), control_of(flags)
     asked = GenerateOptions(
-        *(queries, prompt, model, base_url, samples, seed, flags.redact),
+        *(queries, prompt, asks, base_url, samples, seed, flags.redact),
         *(limits, output.force, flags.concurrency, flags.retry_failed),
         *(passages, filters, asking, encoder),
     )

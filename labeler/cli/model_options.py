@@ -18,12 +18,13 @@ from labeler.cli.numbers import (
     DOLLARS,
     SECONDS,
     SECONDS_OF_A_CALL,
+    SHARE,
     TOKENS,
     Bounds,
     number,
 )
 from labeler.cli.options import BUDGET, MODEL, OPTIONS_OF, OUTPUT, RETRYING
-from labeler.models.limits import Limits
+from labeler.models.limits import Limits, Proof
 
 ModelName = Annotated[
     str | None,
@@ -48,6 +49,16 @@ BaseUrl = Annotated[
     typer.Option(
         metavar="URL",
         help="The address of an OpenAI-compatible server (OPENAI_BASE_URL).",
+        rich_help_panel=MODEL,
+    ),
+]
+
+AssessorName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="An assessor declared in assessors/NAME.toml or labeler.toml; with --model and "
+        "--prompt, another model or prompt in place of its own.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -134,12 +145,32 @@ LIMITS: Mapping[str, Any] = {
 """The option of each field of the library's `Limits`, which has the defaults."""
 
 OPTIONS_OF[Limits] = LIMITS
+OPTIONS_OF[Proof] = {
+    "max_failed": Annotated[
+        float,
+        number(
+            SHARE,
+            metavar="SHARE",
+            help="Stop where more of the pairs come to no grade; 1 never stops.",
+            rich_help_panel=BUDGET,
+        ),
+    ],
+    "no_pilot": Annotated[
+        bool,
+        typer.Option(
+            "--no-pilot",
+            help="Ask about all pairs at once, and not first about 30 of 100 or more.",
+            rich_help_panel=BUDGET,
+        ),
+    ],
+}
 
 
 @dataclass(frozen=True, slots=True)
 class RunFlags:
     """How a model is asked, and what is shown meanwhile."""
 
+    assessor: AssessorName = ""
     store: Annotated[
         str | None,
         typer.Option(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def command(
     folder: options.Folder,
     *,
-    prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "four-grades",
+    prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "",
     model: model_options.ModelName = None,
     model_file: model_options.ModelFile = None,
     base_url: model_options.BaseUrl = None,
@@ -75,11 +75,11 @@ def command(
 
     gates = parse_limits(require or (), "raised:0.05")
     high_gates = parse_limits(require_high or (), "raised:0.05", "require_high")
-    collection, model = open_collection(folder), model_in(model, model_file)
+    collection, asks = open_collection(folder), model_in(model, model_file, flags.assessor)
     inputs = () if attacks is None else (attacks,)
     to = output.made_from(collection.folder, *inputs)
     asked = JudgeOptions(
-        prompt, model, base_url, None, flags.concurrency, flags.retry_failed, flags.redact, limits
+        prompt, asks, base_url, None, flags.concurrency, flags.retry_failed, flags.redact, limits
     )
     tried = ProbeOptions(pairs, qrels, part, attacks, tuple(only or ()), seed)
     check_gates(tried, [name for name, _ in gates])

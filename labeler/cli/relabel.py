@@ -16,7 +16,7 @@ from labeler.cli.reporting import check_complete, show_judging, show_judging_pla
 from labeler.cli.screen import result_width, say
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import Misuse
-from labeler.models.limits import Limits
+from labeler.models.limits import Limits, Proof
 
 if TYPE_CHECKING:
     from labeler.agreement.diff.report import Diff
@@ -50,6 +50,7 @@ def command(
         bool, typer.Option("--reparse", help="Read the stored replies anew; ask nothing.")
     ] = False,
     limits: Limits,
+    proof: Proof,
     flags: model_options.RunFlags,
     output: options.OutputFlags,
 ) -> None:
@@ -64,20 +65,20 @@ def command(
     from labeler.models.choose import model_in
 
     part = PartOfSet(only, seed)
-    to, model = (
+    to, asks = (
         output.made_from(open_collection(folder).folder, *part.inputs),
-        model_in(model, model_file),
+        model_in(model, model_file, flags.assessor),
     )
     collection = open_collection(folder)
     if reparse:
-        new = _checked(name, model or base_url, only)
+        new = _checked(name, bool(asks or base_url), only)
         result = run_until_stopped(lambda _stop: areparse(collection, source, new, prompt))
         show_outcome(_Shown(result, source), _show, output, to)
         check_complete(result.judging, asked=False)
         return
     control = control_of(flags)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
-    asked = JudgeOptions(prompt or "four-grades", model, base_url, name, *settings)
+    asked = JudgeOptions(prompt or "", asks, base_url, name, *settings, proof=proof)
     if flags.dry_run:
         plan = run_until_stopped(
             lambda stop: aplan_relabeling(collection, source, asked, control.with_stop(stop), part)
@@ -91,11 +92,11 @@ def command(
     check_complete(result.judging)
 
 
-def _checked(name: str | None, model: str | None, only: str) -> str:
+def _checked(name: str | None, names_model: bool, only: str) -> str:
     """The name of the judgements that reading replies anew makes."""
     if not name:
         raise Misuse("--reparse needs --as NAME for the new judgements")
-    if model:
+    if names_model:
         raise Misuse("--reparse asks no model; --model and --base-url do not go with it")
     if only:
         raise Misuse("--reparse reads all replies anew, at no cost; --only does not go with it")

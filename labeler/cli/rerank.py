@@ -65,16 +65,18 @@ def command(
     the rest is asked for.
     """
     from labeler.collection.layout import open_collection
+    from labeler.models.choose import model_in
     from labeler.runs.listwise import Windows
     from labeler.runs.rerank import RerankOptions, aplan_rerank, arerank
 
     collection = open_collection(folder)
     to, control = output.made_from(collection.folder), control_of(flags)
-    if cross_encoder and (model or base_url or flags.dry_run):
+    asks = model_in(model, None, flags.assessor)
+    if cross_encoder and (asks or base_url or flags.dry_run):
         problem = "a cross-encoder asks nobody; it goes with no model, address or dry run"
         raise Misuse(problem, parameter="cross_encoder")
     how = RerankOptions(
-        *(prompt, model, base_url, cross_encoder, Windows(depth, window, step, words), limits),
+        *(prompt, asks, base_url, cross_encoder, Windows(depth, window, step, words), limits),
         *(flags.concurrency, flags.redact, output.force, flags.retry_failed),
     )
     if flags.dry_run:

@@ -42,7 +42,7 @@ def shown(settings: ProjectSettings) -> str:
     address = settings.values.get("base_url")
     if address is None:
         return str(settings)
-    from labeler.models.server.addresses import masked
+    from labeler.wire.addresses import masked
 
     return str(replace(settings, values={**settings.values, "base_url": masked(str(address))}))
 
@@ -95,7 +95,7 @@ def _check_server(path: Path | None, base_url: Value | None) -> None:
     """Refuse to take a key to a server that this file alone names."""
     if base_url is None or not os.environ.get("OPENAI_API_KEY"):
         return
-    from labeler.models.server.addresses import masked
+    from labeler.wire.addresses import masked
 
     address = masked(str(base_url))
     raise Misconfigured(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from labeler.agreement.tune.plan import TunePlan
     from labeler.agreement.tune.result import TuneResult
     from labeler.collection.outputs import Output
+    from labeler.models.settings import AnyModel
 
 CHOICE, GRADES = "How the best is chosen", "Reading grades"
 
@@ -31,12 +32,18 @@ def command(
     folder: options.Folder,
     *,
     prompts: Annotated[
-        list[str],
-        typer.Option(metavar="A,B", help="Prompts by name or file; commas between, or repeated."),
-    ],
+        list[str] | None,
+        typer.Option(
+            metavar="A,B",
+            help="Prompts by name or file; commas between, or repeated. Default: each assessor's.",
+        ),
+    ] = None,
     models: Annotated[
         list[str] | None,
-        typer.Option(metavar="M,N", help="Models, each with every prompt, as judge takes one."),
+        typer.Option(
+            metavar="M,N",
+            help="Models as judge takes one, or declared assessors, each with every prompt.",
+        ),
     ] = None,
     base_url: model_options.BaseUrl = None,
     people: Annotated[
@@ -96,8 +103,8 @@ def command(
     to = output.made_from(collection.folder)
     drawing = output.picture(picture, collection.folder)
     asked = TuneOptions(
-        _listed(prompts, "prompts"),
-        _listed(models, "models") if models else (None,),
+        _listed(prompts, "prompts") if prompts else (),
+        _models(models, flags.assessor),
         base_url,
         people,
         statistic,
@@ -126,6 +133,18 @@ def command(
         say_drawn(drawing, plot_tuning(result, drawing))
     if result.stopped:
         raise result.stopped
+
+
+def _models(names: list[str] | None, assessor: str) -> tuple[AnyModel | None, ...]:
+    """The models that are named; a name under which an assessor is declared means that one."""
+    from labeler.models.choose import model_in
+    from labeler.models.declared import declared_assessors, project_file
+
+    declared = declared_assessors(project=project_file())
+    listed = _listed(names, "models") if names else ()
+    if assessor or not listed:
+        listed = (assessor, *listed)
+    return tuple(model_in(None, None, n) if n in declared else n or None for n in listed)
 
 
 def _listed(texts: list[str], parameter: str) -> tuple[str, ...]:

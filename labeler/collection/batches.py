@@ -12,7 +12,7 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -22,6 +22,7 @@ from labeler.collection.layout import Collection
 from labeler.errors import BadInput
 from labeler.files.atomic import replacing, replacing_bytes
 from labeler.files.read import file_problems
+from labeler.models.settings import AssessorSettings
 
 if TYPE_CHECKING:
     from labeler.models.session import SessionOptions
@@ -48,7 +49,8 @@ class BatchRecord:
 
     `token` finds it again at the server where the process ended before it heard of `batch_id`.
     `status` is the server's word; or `prepared`, before it has the batch, `written` of a file that
-    nobody was handed, `stored` and `collected` once its answers are here.
+    nobody was handed, `stored` and `collected` once its answers are here. `declared` is what else
+    is sent with each request.
     """
 
     __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
@@ -67,6 +69,7 @@ class BatchRecord:
     status: str = PREPARED
     file_id: str = ""
     batch_id: str = ""
+    declared: AssessorSettings = field(default_factory=AssessorSettings)
 
     @property
     def is_open(self) -> bool:

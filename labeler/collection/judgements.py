@@ -88,7 +88,8 @@ class JudgementLines:
 
         `panel` holds what the row of a panel says beside: its `members` and their `disagreement`.
         """
-        more = f'"carried": {_ENCODER.encode(dict(carried))}, ' if carried else ""
+        more = f'"shown": "{judged.shown}", ' if judged.shown else ""
+        more += f'"carried": {_ENCODER.encode(dict(carried))}, ' if carried else ""
         if judged.suspicions:
             more += f'"suspicions": {_ENCODER.encode(judged.suspicions)}, '
         more += f"{_ENCODER.encode(dict(panel))[1:-1]}, " if panel else ""
@@ -116,6 +117,8 @@ def _members_of(outcome: Outcome) -> str:
         return f'"grade": null, "status": {status}, "detail": {detail}'
     reason = "null" if outcome.reason is None else _QUOTED(outcome.reason)
     members = f'"grade": {outcome.grade:d}, "status": "{JUDGED}", "reason": {reason}'
+    for name, made_of in (("votes", outcome.votes), ("passages", outcome.passages)):
+        members += f', "{name}": {_ENCODER.encode(made_of)}' if made_of else ""
     shares = outcome.distribution
     return f'{members}, "distribution": {_ENCODER.encode(dict(shares))}' if shares else members
 
@@ -137,6 +140,7 @@ def read_judgements(path: Path) -> Iterator[JudgementRow]:
                 text_of(path, number, row, "model", ""),
                 suspicions=_suspicions(path, number, row),
                 listed=_listed(path, number, row, pair),
+                shown=text_of(path, number, row, "shown", ""),
             )
             origin, carried = _origin(path, number, row), _carried(path, number, row)
             yield JudgementRow(judged, origin, carried, _members(path, number, row))
@@ -194,7 +198,16 @@ def _outcome(path: Path, number: int, row: dict[str, Any], pair: Pair) -> Outcom
     if grade is None:
         return Failure(pair, row["status"], text_of(path, number, row, "detail", ""))
     reason = None if row.get("reason") is None else text_of(path, number, row, "reason", None)
-    return Judgement(pair, grade, reason, _distribution(path, number, row))
+    made_of = [_made_of(path, number, row, name) for name in ("votes", "passages")]
+    return Judgement(pair, grade, reason, _distribution(path, number, row), *made_of)
+
+
+def _made_of(path: Path, number: int, row: dict[str, Any], name: str) -> tuple[int | None, ...]:
+    """The grades of which a grade was made; none where it is a reply's own."""
+    grades = row.get(name) or []
+    if isinstance(grades, list) and {int, type(None)}.issuperset(map(type, grades)):
+        return tuple(grades)
+    raise BadInput.at(path, number, f"expected {name!r} to be grades, found {grades!r:.80}")
 
 
 def _grade(path: Path, number: int, row: dict[str, Any]) -> int | None:

@@ -1,1 +1,1 @@
-"""Bytes on disk and from elsewhere: read, written whole or not at all, downloaded and kept."""
+"""Bytes on disk and from elsewhere: read, written whole or not at all, and kept."""

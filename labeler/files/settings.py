@@ -10,12 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from labeler.errors import Misconfigured
 from labeler.files.read import file_problems
 
 NAME = "labeler.toml"
 LARGEST = 64 * 1024
+
+ASSESSORS = "assessor"
+"""The table of the assessors that the file declares, each by its name."""
 
 Value = str | int | float
 
@@ -46,13 +50,17 @@ TEMPLATE = """\
 # model = "gpt-4.1-mini"                    # or "local", "similarity" (LABELER_MODEL)
 # base_url = "http://127.0.0.1:8000/v1"     # an OpenAI-compatible server (OPENAI_BASE_URL);
 #                                           # no key is sent to a server that is named here alone
-# prompt = "four-grades"                        # the grading prompt's name, or a file
+# prompt = "four-grades"                    # the grading prompt's name, or a file
 # queries = 50                              # queries to write
 # depth = 10                                # documents of each run to pool
 # concurrency = 16                          # calls under way at once
 # max_calls = 5000                          # stop before more calls
 # max_cost = 5.0                            # stop before more dollars
 # prices = "prices.toml"                    # your own prices; labeler doctor shows the format
+
+# An assessor with a name; or the same lines in a file of its own, assessors/mini.toml. Its key
+# is the name of the variable that holds the key:
+# assessor.mini = { model = "gpt-5-mini", reasoning_effort = "low", key = "OPENAI_API_KEY" }
 """
 
 
@@ -73,17 +81,23 @@ def read_settings(path: Path = Path(NAME)) -> ProjectSettings:
     """The settings of a file; none where there is no such file."""
     if not path.is_file():
         return ProjectSettings()
+    values = read_toml(path)
+    values.pop(ASSESSORS, None)
+    for name, value in values.items():
+        _check(path, name, value)
+    return ProjectSettings(path, values)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """What a file of settings holds, of bounded size; `Misconfigured` where it is no TOML."""
     with file_problems(path), path.open("rb") as file:
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise Misconfigured(f"{path}: larger than settings are ({LARGEST:,} bytes)")
     try:
-        values = tomllib.loads(content.decode("utf-8"))
+        return tomllib.loads(content.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise Misconfigured(f"{path}: not TOML: {error or 'nested too deep'}") from error
-    for name, value in values.items():
-        _check(path, name, value)
-    return ProjectSettings(path, values)
 
 
 def _check(path: Path, name: str, value: object) -> None:

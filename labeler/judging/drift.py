@@ -20,6 +20,7 @@ from labeler.collection.controls import (
 from labeler.collection.judgements import JudgementRow, origin_of
 from labeler.collection.layout import Collection, check_name, open_collection
 from labeler.collection.lock import locked_in_loop
+from labeler.collection.stale import stale_pairs
 from labeler.data import Judged, Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.judging.assessor import Assessor, Texts
@@ -40,12 +41,13 @@ from labeler.judging.plan import JudgingPlan
 from labeler.judging.relabel import asked_again
 from labeler.judging.session import IN_HAND, JudgeOptions
 from labeler.judging.status import prompt_source
-from labeler.model import Model, Request
+from labeler.model import Request
 from labeler.models.call_plan import plan_calls
 from labeler.models.control import Control, Underway
 from labeler.models.limits import Limits
 from labeler.models.loop import run_to_end
 from labeler.models.session import Selection, Session, open_session, select_model
+from labeler.models.settings import AnyModel
 from labeler.prompt import find_prompt
 
 PAIRS = 20
@@ -72,7 +74,7 @@ def drift(  # noqa: PLR0913  the keywords of a public function are its settings
     *,
     pairs: int = PAIRS,
     prompt: str | None = None,
-    model: str | Model | None = None,
+    model: AnyModel | None = None,
     base_url: str | None = None,
     limits: Limits | None = None,
     control: Control | None = None,
@@ -187,7 +189,7 @@ async def _prepared(
     if which.fixed and not which.redraw:
         check_fixed(collection, name, which.pairs)
     made_by = origin_of(collection.judgements(name))
-    source = prompt_source(made_by.prompt) if made_by and made_by.prompt else "four-grades"
+    source = prompt_source(made_by.prompt) if made_by and made_by.prompt else options.grading_prompt
     options = replace(options, prompt=options.prompt or source)
     options = asked_again(collection, name, options)
     prompt = find_prompt(options.prompt)
@@ -198,11 +200,11 @@ async def _prepared(
     check_reads(prompt, selection.choice.name)
     documents = texts.documents.values()
     async with open_session(selection, documents, collection.store, control) as session:
-        assessor = Assessor(prompt, session.model, inputs=session.inputs, secret=session.secret)
+        asked_with, inputs, secret = session.parameters, session.inputs, session.secret
+        assessor = Assessor(prompt, session.model, asked_with, inputs, secret=secret)
         assessor = as_shown(assessor, collection, name, texts, options.held_out)
         assessor = replace(assessor, company=shown_company(collection, name, prompt, texts))
-        is_same = made_before(collection, name) == (prompt.id, session.model.id)
-        asker, number = assessor if is_same else None, next_control(collection)
+        number, stale = next_control(collection), stale_pairs(collection, name)
         if not rehearsal:
             async with locked_in_loop(collection, control.stop, control.note):
                 number = reserve_control(collection, name)
@@ -211,15 +213,14 @@ async def _prepared(
                     fix(
                         collection,
                         name,
-                        drawn_by_chance(seed, rows, which.pairs, texts, asker)[0],
-                        texts,
+                        drawn_by_chance(seed, rows, which.pairs, stale)[0],
                     )
                     which = which._replace(redraw=False)
         if which.fixed and _goes_on(collection, name, which):
-            drawn, changed = fixed_rows(collection, name, rows, texts)
+            drawn, changed = fixed_rows(collection, name, rows, stale)
         else:
             seed = f"control\0{number}"
-            drawn, changed = drawn_by_chance(seed, rows, which.pairs, texts, asker)
+            drawn, changed = drawn_by_chance(seed, rows, which.pairs, stale)
         if len(drawn) < 2:
             problem = f"the texts of {changed:,} pairs have changed since they were judged"
             raise BadInput(f"{collection.judgements(name)}: {problem}; too few are left to control")

@@ -1,11 +1,24 @@
-"""Calls that failed one after the other: when the server, and not a pair, is what is wrong."""
+"""Calls and pairs that fail one after the other: when it is no pair that is what is wrong."""
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from labeler.errors import CallFailed, Misconfigured, ProviderError, Retryable, WaitsInBatch
+from labeler.data import Failure, Outcome
+from labeler.errors import (
+    CallFailed,
+    Misconfigured,
+    ProviderError,
+    Retryable,
+    TooManyFailed,
+    WaitsInBatch,
+)
+from labeler.judging.context import HELP, is_about_context
+from labeler.models.limits import Proof
 
 _ABOUT_LENGTH = re.compile("context|length|too (long|large|many)|token", re.IGNORECASE)
 FAILED_IN_A_ROW = 8
@@ -47,3 +60,56 @@ class FailuresInARow:
         if self.refused >= max(REFUSED_IN_A_ROW, self.at_once):
             problem = f"the server refused {self.refused} requests in a row, each with: {error}"
             raise Misconfigured(f"{problem}; what the server accepts may have changed")
+
+
+LATEST = 100
+"""So many of the latest pairs are looked at."""
+
+IN_A_ROW = 50
+CERTAIN = 4.0
+"""Standard errors by which the share of failures exceeds what may fail, as runs are long."""
+
+
+@dataclass(slots=True)
+class LatestPairs:
+    """Whether the latest pairs came to a grade, as their `proof` demands; None demands nothing."""
+
+    proof: Proof | None
+    failures: deque[Failure | None] = field(default_factory=lambda: deque(maxlen=LATEST))
+
+    def take_in(self, outcome: Outcome) -> TooManyFailed | None:
+        """Look at one more pair; what ends the run, where too many came to no grade."""
+        self.failures.append(outcome if isinstance(outcome, Failure) else None)
+        if self.proof is None or not self.failures[-1] or self.proof.max_failed >= 1:
+            return None
+        latest, most = list(self.failures), self.proof.max_failed
+        row = latest[-IN_A_ROW:]
+        beyond = CERTAIN * math.sqrt(most * (1 - most) / LATEST)  # by the score test
+        share = 1 - latest.count(None) / LATEST
+        is_over = len(latest) == LATEST and share > most + beyond and not self.proof.no_pilot
+        if not is_over and (len(row) < IN_A_ROW or None in row):
+            return None
+        failed = list(filter(None, latest))
+        problem = f"{len(failed)} of the latest {len(latest)} pairs have no grade"
+        return TooManyFailed(f"{problem}: {looks(failed)}", parameter="max_failed")
+
+
+EXAMPLES = 3
+_READER = "another reader, or a prompt whose form of replies the model keeps to"
+_HELP = {
+    "truncated": "a higher max_tokens, or thinking turned off",
+    "unparsable": _READER,
+    "conflict": _READER,
+    "call_failed": "what the server says of its calls",
+}
+
+
+def looks(failed: Sequence[Failure]) -> str:
+    """How some replies of failed pairs look, and what would help most of them."""
+    details = dict.fromkeys(f"{f.status}: {f.detail[:100]}" for f in failed)
+    helps = [
+        HELP if is_about_context(f) else _HELP.get(f.status, "another model or prompt")
+        for f in failed
+    ]
+    examples = "; ".join([*details][:EXAMPLES])
+    return f"{examples}; what may help: {max(helps, key=helps.count)}"

@@ -29,6 +29,7 @@ from labeler.collection.parent import Parent
 from labeler.collection.pool import PoolPairs, pool_pairs
 from labeler.collection.queries import read_queries
 from labeler.collection.readme import write_readme
+from labeler.collection.stale import rules_of, shown_by, stale_pairs
 from labeler.collection.whose import check_model_name
 from labeler.data import Judged, Judgement, Pair
 from labeler.errors import BudgetReached, Misuse, about
@@ -48,7 +49,8 @@ def default_name(prompt: str, model: str) -> str:
 
 def origin(assessor: Assessor) -> Origin:
     """What distinguishes one set of judgements from another."""
-    return Origin(assessor.prompt.id, assessor.model.id, assessor.asked_with)
+    votes = {"votes": assessor.votes} if assessor.votes > 1 else {}
+    return Origin(assessor.prompt.id, assessor.model.id, {**assessor.asked_with, **votes})
 
 
 def check_free(collection: Collection, name: str, assessor: Assessor) -> None:
@@ -112,6 +114,8 @@ def job_of(
     """
     pairs = _by_query(pairs)
     rows = carried_rows(collection.judgements(name))
+    for pair in stale_pairs(collection, name).intersection(rows) if rows else ():
+        del rows[pair]
     if not rows:
         return Job(collection, name, pairs, texts, parent=parent)
     asked = [pair for pair in pairs if pair not in rows]
@@ -165,6 +169,7 @@ async def write_set(
         return (row for row in grades_of(written) if job.texts.has(Pair(*row[:2])))
 
     tally, rows = Tally(job.name), JudgementLines(origin(assessor))
+    rules = rules_of(assessor.prompt)
     path, qrels = job.collection.judgements(job.name), job.collection.qrels(job.name)
     lock = partial(locked_in_loop, job.collection, stop, note)
     async with AsyncExitStack() as stack:
@@ -179,7 +184,9 @@ async def write_set(
             try:
                 async for judged in judging:
                     tally.add(judged)
-                    out.write(rows.line(judged) + "\n")
+                    texts = job.texts.of(judged.outcome.pair)
+                    shown = judged.shown or shown_by(rules, *texts)
+                    out.write(rows.line(replace(judged, shown=shown)) + "\n")
             except BudgetReached as reached:
                 if not tally.pairs:
                     raise
@@ -226,7 +233,7 @@ def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
         "prompt": assessor.prompt.id,
         "model": assessor.model.id,
         "served": sorted(tally.served - {""}),
-        "parameters": assessor.asked_with,
+        "parameters": dict(origin(assessor).parameters),
         "scale": assessor.prompt.front.scale,
         "pairs": job.total,
         "judged": tally.judged,

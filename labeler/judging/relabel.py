@@ -29,15 +29,16 @@ from labeler.judging.transitions import Transitions
 from labeler.model import Model
 from labeler.models.choose import choose, ready
 from labeler.models.control import Control
-from labeler.models.limits import Limits
+from labeler.models.limits import Limits, Proof
 from labeler.models.local.caveats import embedded_name
 from labeler.models.loop import run_to_end
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, only_remembered
-from labeler.models.server.addresses import HIDDEN
+from labeler.models.settings import AnyModel
 from labeler.prompt import Prompt, find_prompt, prompt_files
 from labeler.store import open_store
 from labeler.store.secret import secret_of
+from labeler.wire.addresses import HIDDEN
 
 ALL = PartOfSet()
 """Every pair of a set."""
@@ -67,8 +68,8 @@ def relabel(  # noqa: PLR0913  the keywords of a public function are its setting
     collection: Collection | Path | str,
     source: str,
     *,
-    prompt: str = "four-grades",
-    model: str | Model | None = None,
+    prompt: str = "",
+    model: AnyModel | None = None,
     base_url: str | None = None,
     name: str | None = None,
     concurrency: int | None = None,
@@ -77,6 +78,7 @@ def relabel(  # noqa: PLR0913  the keywords of a public function are its setting
     only: str = "",
     seed: int = 0,
     limits: Limits | None = None,
+    proof: Proof | None = None,
     control: Control | None = None,
 ) -> RelabelResult:
     """Judge the pairs of the judgements `source` anew; `JudgeOptions` says what the settings mean.
@@ -95,6 +97,7 @@ def relabel(  # noqa: PLR0913  the keywords of a public function are its setting
     options = JudgeOptions(
         prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
     )
+    options = replace(options, proof=proof or Proof())
     control, part = control or Control(), PartOfSet(only, seed)
     return run_to_end(
         lambda stop: arelabel(collection, source, options, control.with_stop(stop), part)
@@ -215,7 +218,9 @@ async def same_assessor(
         problem += f", and {current.name} is {current.id} now; give the old file"
         raise Misuse(problem, parameter="prompt")
     if not made_by.model.startswith("similarity "):
-        return Assessor(current, model, made_by.parameters, secret=secret)
+        asked, votes = dict(made_by.parameters), int(made_by.parameters.get("votes", 1))
+        asked.pop("votes", None)
+        return Assessor(current, model, asked, secret=secret, votes=votes)
     choice = await choose("judge", "similarity", None)
     async with ready(choice, texts.documents.values()) as started:
         return Assessor(current, model, made_by.parameters, started.inputs, secret=secret)

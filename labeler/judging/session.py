@@ -31,21 +31,23 @@ from labeler.judging.job import (
 from labeler.judging.methods.inquiries import check_reads
 from labeler.judging.methods.shown import as_shown, company_of_whole
 from labeler.judging.part import DerivedPairs
-from labeler.judging.plan import JudgingPlan, plan_job
+from labeler.judging.pilot import FEWEST, Pilot, pilot_of
+from labeler.judging.plan import JudgingPlan, learn_from, plan_job
 from labeler.judging.result import JudgeResult
 from labeler.judging.tally import Tally
-from labeler.model import Model
 from labeler.models.control import Control, Underway
-from labeler.models.limits import Limits
+from labeler.models.limits import Limits, Proof
 from labeler.models.policies.defer import Deferral
 from labeler.models.policies.stack import Guard
 from labeler.models.session import Session, SessionOptions, open_session, select_model
+from labeler.models.settings import AnyModel, AssessorSettings
 from labeler.prompt import checked_prompt
 
 PairsOf = Callable[[Collection, Texts], Pairs | DerivedPairs]
 """Which pairs of a collection to judge; the texts are those that they should be among."""
 
 
+DEFAULT_PROMPT = "four-grades"
 IN_HAND = 4
 """Pairs in hand for each call that may be under way: some wait for their reply to be confirmed."""
 
@@ -54,17 +56,20 @@ IN_HAND = 4
 class JudgeOptions:
     """Who judges, under which name, and within which limits.
 
-    `prompt` is a shipped prompt's name or the path of a file. `model` is the name of a server's
-    model, or `local`, `similarity`, `gguf:PATH`, or a `Model`; None takes LABELER_MODEL, or where
-    there is no key and no server, an embedded model. `name` is that of the new judgements; None is
-    PROMPT-MODEL. `concurrency` bounds the calls under way at once. With `retry_failed`, pairs are
-    asked about again where a reply was no grade. With `redact`, the store keeps hashes of requests
-    and not their texts. Of `held_out` queries no grade is shown as an example. `deferral` says what
-    is not asked live, beside what waits in a batch.
+    `prompt` is a shipped prompt's name or the path of a file; empty, it is the declared one,
+    else the default. `model` is the name of a server's model, or `local`, `similarity`,
+    `gguf:PATH`, or a `Model`, or what is declared of an assessor; None takes LABELER_MODEL, or
+    where there is no key and no server, an embedded model. `name` is that of the new
+    judgements; None is the declared assessor's, else PROMPT-MODEL. `concurrency` bounds the
+    calls under way at once. With `retry_failed`, pairs are asked about again where a reply was
+    no grade. With `redact`, the store keeps hashes of requests and not their texts. Of
+    `held_out` queries no grade is shown as an example. `deferral` says what is not asked live,
+    beside what waits in a batch. `proof` is what pairs have to show for the run
+    to go on. Each pair is asked about `votes` times, and its grade is what most say.
     """
 
-    prompt: str = "four-grades"
-    model: str | Model | None = None
+    prompt: str = ""
+    model: AnyModel | None = None
     base_url: str | None = None
     name: str | None = None
     concurrency: int | None = None
@@ -73,6 +78,18 @@ class JudgeOptions:
     limits: Limits = field(default_factory=Limits)
     held_out: frozenset[str] = frozenset()
     deferral: Deferral = field(default_factory=Deferral)
+    proof: Proof = field(default_factory=Proof)
+    votes: int = 1
+
+    @property
+    def declared(self) -> AssessorSettings:
+        """What is declared of the assessor, where anything is."""
+        return self.model if isinstance(self.model, AssessorSettings) else AssessorSettings()
+
+    @property
+    def grading_prompt(self) -> str:
+        """The prompt that is asked with: the one named, the one declared, or the default."""
+        return self.prompt or self.declared.prompt or DEFAULT_PROMPT
 
     @property
     def session(self) -> SessionOptions:
@@ -102,14 +119,35 @@ async def judge_set(
     """
     async with prepare(collection, pairs_of, options, control, options.session) as prepared:
         job, assessor, session = prepared
-        guard, retry_failed = session.guard, options.retry_failed
-        earlier = replace(control.spent)
-        tally = await watched(job, assessor, guard, control, retry_failed=retry_failed)
+        guard, earlier = session.guard, replace(control.spent)
+        pilot, asking = await _piloted(prepared, options, control)
+        tally = await watched(job, assessor, guard, control, asking)
+        learn_from(tally, session, assessor)
         if times > 1 and not tally.stopped:
             tally.stopped = await ask_again(job, assessor, guard, control, times)
         is_priced = session.selection.price is not None
         caveat = session.selection.caveat
-        return JudgeResult(job, tally, control.spent.since(earlier), is_priced, caveat)
+        return JudgeResult(job, tally, control.spent.since(earlier), is_priced, caveat, pilot)
+
+
+async def _piloted(
+    prepared: Prepared, options: JudgeOptions, control: Control
+) -> tuple[Pilot | None, PairOptions]:
+    """What the pilot of a run found, where it has one, and how the other pairs are asked about."""
+    job, assessor, session = prepared
+    guard, deferral = session.guard, session.selection.options.deferral
+    is_free = session.selection.choice.name == "similarity"
+    if is_free or deferral.waiting or not deferral.is_live:
+        return None, PairOptions(retry_failed=options.retry_failed)
+    at_once = IN_HAND * guard.limiter.limits.at_once
+    asking = PairOptions(at_once, options.retry_failed, stop=guard.stop, proof=options.proof)
+    if options.proof.no_pilot or len(job.pairs) < FEWEST:
+        return None, asking
+    pilot, judged, ended = await pilot_of(job, assessor, session, asking, options.proof)
+    for sentence in pilot.sentences() if pilot and pilot.hours else ():
+        control.note(sentence)
+    judged = {} if assessor.prompt.front.questions else judged  # of which other rows count a part
+    return pilot, replace(asking, pilot=judged, ended=ended)
 
 
 async def ask_again(
@@ -163,11 +201,12 @@ async def prepare(
 ) -> AsyncIterator[Prepared]:
     """A job, who does it, and the session, open as long as the block runs."""
     session_options = held_back(collection, session_options)
-    prompt = checked_prompt(options.prompt, note=control.note)
+    prompt = checked_prompt(options.grading_prompt, note=control.note)
     selection = await select_model("judge", session_options, control)
     check_reads(prompt, selection.choice.name)
     texts = texts_of(collection)
-    name = options.name or default_name(prompt.name, selection.choice.name)
+    own_name = "" if options.prompt else options.declared.name
+    name = options.name or own_name or default_name(prompt.name, selection.name)
     pairs, parent = pairs_of(collection, texts), None
     if isinstance(pairs, DerivedPairs):
         pairs, parent = pairs
@@ -180,7 +219,9 @@ async def prepare(
     documents = texts.documents.values()
     with _left_uncollected():
         async with open_session(selection, documents, collection.store, control) as session:
-            assessor = Assessor(prompt, session.model, inputs=session.inputs, secret=session.secret)
+            asked, inputs, secret = session.parameters, session.inputs, session.secret
+            assessor = Assessor(prompt, session.model, asked, inputs, secret=secret)
+            assessor = replace(assessor, votes=options.votes)
             assessor = as_shown(assessor, collection, name, texts, options.held_out)
             company = company_of_whole(collection, parent, prompt, texts)
             assessor = replace(assessor, company=company)
@@ -199,11 +240,12 @@ def _left_uncollected() -> Iterator[None]:
 
 
 async def watched(
-    job: Job, assessor: Assessor, guard: Guard, control: Control, *, retry_failed: bool = False
+    job: Job, assessor: Assessor, guard: Guard, control: Control, asking: PairOptions | None = None
 ) -> Tally:
     """Judge the pairs of a job, and let the caller of the session watch."""
     underway = Underway(len(job.pairs), guard, asks=assessor.model.is_server)
     with control.judging(underway) as on_judged:
         at_once = IN_HAND * guard.limiter.limits.at_once
-        options = PairOptions(at_once, retry_failed, on_judged, guard.stop)
+        options = replace(asking or PairOptions(), at_once=at_once, stop=guard.stop)
+        options = replace(options, on_judged=on_judged)
         return await do_job(job, assessor, options, control.note)

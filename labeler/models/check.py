@@ -15,7 +15,7 @@ from labeler.models.policies.confirm import confirmed
 from labeler.models.policies.first_contact import strict_at_first
 from labeler.models.policies.rate import RateLimits
 from labeler.models.policies.retry import Patience, retried
-from labeler.models.prices import Price, price_of
+from labeler.models.prices import Price
 from labeler.models.server.client import Calls
 
 TOKENS_OF_A_PAIR = (400, 10)
@@ -74,8 +74,7 @@ async def try_call(
 def estimate(choice: Choice, pairs: int, prices: Path | None = None) -> CostEstimate:
     """About what judging so many pairs takes."""
     tokens_in, tokens_out = (pairs * tokens for tokens in TOKENS_OF_A_PAIR)
-    price = price_of(choice.base_url, choice.name, prices)
-    return CostEstimate(pairs, tokens_in, tokens_out, price)
+    return CostEstimate(pairs, tokens_in, tokens_out, choice.price(prices))
 
 
 def time_of(call: TrialCall, pairs: int) -> Duration:

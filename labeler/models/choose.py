@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
@@ -15,10 +15,11 @@ from labeler.errors import Misconfigured, Misuse
 from labeler.files.cache import sha256_of
 from labeler.files.home import expanded
 from labeler.model import Model, Reply, Request
+from labeler.models.declared import find_assessor, project_file
 from labeler.models.local.caveats import caveat
 from labeler.models.local.file import EMBEDDED, model_path
 from labeler.models.local.serve import can_serve, engine_id, serving
-from labeler.models.server.addresses import masked, server_address
+from labeler.models.prices import Price, price_of
 from labeler.models.server.client import (
     Calls,
     answers,
@@ -26,9 +27,11 @@ from labeler.models.server.client import (
     served_models,
     server_model,
 )
+from labeler.models.settings import AssessorSettings
 from labeler.models.similarity import cosine_of, similarity_model
 from labeler.text.terms import TermStatistics, terms, text_to_search
 from labeler.text.vectors import encode, encoder_id
+from labeler.wire.addresses import masked, server_address
 
 Task = Literal["generate", "judge", "rank"]
 
@@ -45,17 +48,26 @@ LONGEST_NAME = 500
 class Choice:
     """A model by the name people use, where it is, and why it was chosen.
 
-    `base_url` is a server's address, `None` for an embedded model.
+    `base_url` is a server's address, `None` for an embedded model; `declared` is what else is said
+    of a server's model.
     """
 
     name: str
     why: str
     base_url: str | None = None
+    declared: AssessorSettings = field(default_factory=AssessorSettings)
 
     @property
     def is_embedded(self) -> bool:
         """Whether the model runs on this machine, inside this package's reach."""
         return self.base_url is None
+
+    def price(self, prices: Path | None = None) -> Price | None:
+        """What is declared, else the price in a file of the user's or in the list."""
+        declared = self.declared
+        if declared.tokens_in is None or declared.tokens_out is None:
+            return price_of(self.base_url, self.name, prices)
+        return Price(declared.tokens_in, declared.tokens_out, declared.file or declared.name)
 
     @property
     def caveat(self) -> str | None:
@@ -78,7 +90,7 @@ class Ready:
 
 async def choose(
     task: Task,
-    model: str | None,
+    asked: AssessorSettings | str | None,
     base_url: str | None,
     environment: Mapping[str, str] = os.environ,
     *,
@@ -86,13 +98,20 @@ async def choose(
 ) -> Choice:
     """The model for a task: the one named, else a key's server, else Ollama, else the embedded.
 
+    `asked` is the name of a model, or what is declared of one, whose server is asked where no other
+    address is given.
+
     In a rehearsal, which asks nothing, a named model is taken for one of OpenAI's where there is
     neither a key nor another server.
 
     Raises `Misuse`, with the list of its models, where there is a server and no model is named.
     """
-    model_name = model or environment.get("LABELER_MODEL")
-    name_from = "model given" if model else "LABELER_MODEL is set"
+    declared = asked if isinstance(asked, AssessorSettings) else AssessorSettings(model=asked or "")
+    model_name = declared.model or environment.get("LABELER_MODEL")
+    name_from = "model given" if declared.model else "LABELER_MODEL is set"
+    if declared.file:
+        name_from = f"{declared.file} declares it" if declared.model else name_from
+    base_url = base_url or declared.server or None
     if model_name and is_embedded_name(model_name):
         return _with_own_file(_embedded(task, model_name, base_url, name_from), environment)
     check_model_name(model_name or "")
@@ -101,7 +120,8 @@ async def choose(
         if model_name:
             close = get_close_matches(model_name, ("local", "similarity"), 1)
             if rehearsal and not close:
-                return Choice(model_name, f"{name_from}; no key yet", server_address(None))
+                address = server_address(None)
+                return Choice(model_name, f"{name_from}; no key yet", address, declared)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise Misconfigured(
                 f"no server for the model {model_name!r}: set OPENAI_API_KEY, give an address, or "
@@ -112,7 +132,7 @@ async def choose(
     address, why = server
     if not model_name:
         raise Misuse(await _models_to_name(address, why), parameter="model")
-    return Choice(model_name, f"{name_from}; {why}", address)
+    return Choice(model_name, f"{name_from}; {why}", address, declared)
 
 
 def check_model_name(model_name: str) -> None:
@@ -147,14 +167,21 @@ def _with_own_file(choice: Choice, environment: Mapping[str, str]) -> Choice:
     return Choice(f"gguf:{path}", f"{choice.why}; LABELER_MODEL_FILE is set")
 
 
-def model_in(model: str | None, file: Path | None) -> str | None:
-    """The model, where the file of the embedded LLM may be named beside it."""
-    if file is None:
-        return model
-    if model not in {None, "local"}:
+def model_in(
+    model: str | None, file: Path | None, assessor: str = ""
+) -> AssessorSettings | str | None:
+    """The model, where the file of the embedded LLM or a declared assessor may be named beside it.
+
+    A model's name beside an assessor's is asked in place of the one that is declared.
+    """
+    if file is not None and model not in {None, "local"}:
         problem = f"a file is of the embedded model 'local', and the model is {model!r}"
         raise Misuse(problem, parameter="model_file")
-    return f"gguf:{file}"
+    named = model if file is None else f"gguf:{file}"
+    if not assessor:
+        return named
+    declared = find_assessor(assessor, project=project_file())
+    return replace(declared, model=named, name="") if named else declared
 
 
 async def server_of(base_url: str | None, environment: Mapping[str, str]) -> tuple[str, str] | None:

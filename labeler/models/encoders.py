@@ -34,12 +34,12 @@ from labeler.models.loop import run_to_end
 from labeler.models.policies.budget import Spending
 from labeler.models.policies.stack import unremembered
 from labeler.models.prices import Price, price_of
-from labeler.models.server.addresses import identity, masked
 from labeler.models.server.client import Calls
 from labeler.models.server.embeddings import embeddings_model
 from labeler.models.session import check_priced, guard_of
 from labeler.store.vectors import VectorFile, Vectors
 from labeler.text.vectors import Encode, Encoder, embedded_encoder, unit_vectors
+from labeler.wire.addresses import identity, masked
 
 _LONGEST = 100
 

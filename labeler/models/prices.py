@@ -23,7 +23,7 @@ from labeler.errors import BadInput
 from labeler.files.boundary import problem_of
 from labeler.files.numbers import finite
 from labeler.files.read import file_problems
-from labeler.models.server.addresses import OPENAI
+from labeler.wire.addresses import OPENAI
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice, Provider, TieredPrices

@@ -13,7 +13,7 @@ from labeler.data import Document
 from labeler.errors import Misconfigured, Misuse
 from labeler.files.network import network_file_system
 from labeler.files.numbers import count
-from labeler.model import Model
+from labeler.model import Model, Reply, Request
 from labeler.models.choose import (
     SERVER_CONCURRENCY,
     Choice,
@@ -30,9 +30,10 @@ from labeler.models.policies.budget import Budget
 from labeler.models.policies.defer import Deferral
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.retry import Patience
-from labeler.models.policies.stack import Guard, guarded, knows, remembered_size
-from labeler.models.prices import Price, batch_price, price_of
+from labeler.models.policies.stack import Guard, guarded, knows, most_thoughts, remembered_size
+from labeler.models.prices import Price, batch_price
 from labeler.models.server.client import Calls
+from labeler.models.settings import AnyModel, AssessorSettings
 from labeler.store import Store, StorePlace, Waiting, open_store
 from labeler.store.base import WriteBatch
 from labeler.store.postgres.address import DatabaseAddress
@@ -43,14 +44,15 @@ from labeler.store.secret import kept_secret, secret_of
 class SessionOptions:
     """Which model to ask, and how.
 
-    `model` is a name, as `choose` takes it, or a model itself, which is asked as it is. Where
+    `model` is a name, as `choose` takes it, a model itself, which is asked as it is, or what is
+    declared of an assessor, whose limits hold where none are given here. Where
     `redacted`, the store keeps the hashes of requests and not their texts. Where not `patient`,
     the model raises `AskedElsewhere` for what another process is asking. A `rehearsal` asks
     nothing, and makes no store. `deferral` says what is not asked live; where nothing is, calls
     cost what they do in a batch.
     """
 
-    model: str | Model | None = None
+    model: AnyModel | None = None
     base_url: str | None = None
     limits: Limits = field(default_factory=Limits)
     concurrency: int | None = None
@@ -62,6 +64,17 @@ class SessionOptions:
     def __post_init__(self) -> None:
         if self.concurrency is not None and not count(self.concurrency):
             raise Misuse("calls at once count from 1", parameter="concurrency")
+        if isinstance(self.model, AssessorSettings):
+            object.__setattr__(self, "limits", self.limits.over(self.model.limits))
+            at_once = self.concurrency or self.model.concurrency
+            object.__setattr__(self, "concurrency", at_once)
+
+    @property
+    def declared(self) -> AssessorSettings:
+        """What is declared of the model; of one that was only named, the name."""
+        if isinstance(self.model, AssessorSettings):
+            return self.model
+        return AssessorSettings(model=self.model if isinstance(self.model, str) else "")
 
 
 class Selection(NamedTuple):
@@ -73,6 +86,11 @@ class Selection(NamedTuple):
     choice: Choice
     price: Price | None
     options: SessionOptions
+
+    @property
+    def name(self) -> str:
+        """What it is called: by who declared it, else as the server does."""
+        return self.options.declared.name or self.choice.name
 
     @property
     def is_embedded(self) -> bool:
@@ -91,7 +109,9 @@ class Session:
 
     `inputs` joins what each request's `inputs` hold; `needs_probe` is true where the first call
     finds out what the server accepts; `secret` is what marks round documents are made with.
-    `lease` takes leases on keys as a call does; those that it gives, nobody else asks now.
+    `lease` takes leases on keys as a call does; those that it gives, nobody else asks now. `fact`
+    gives what was learned under a name, and `learn` keeps it; `thoughts` are the tokens that the
+    model may think in before each reply.
     """
 
     selection: Selection
@@ -101,6 +121,9 @@ class Session:
     needs_probe: bool
     secret: bytes = field(default=b"", repr=False)
     lease: Callable[[Sequence[bytes]], Set[bytes]] = frozenset
+    fact: Callable[[str], str | None] = lambda _name: None
+    learn: Callable[[str, str], None] = lambda _name, _fact: None
+    thoughts: int = 0
 
     @property
     def at_once(self) -> int:
@@ -108,10 +131,34 @@ class Session:
         return self.guard.limiter.limits.at_once
 
     @property
+    def parameters(self) -> dict[str, Any]:
+        """What is declared to be sent with each request."""
+        return self.selection.options.declared.parameters
+
+    @property
+    def declared_model(self) -> Model:
+        """The model, with what is declared put over the parameters of each request."""
+        return _with_parameters(self.model, self.parameters)
+
+    @property
     def asks_live(self) -> bool:
         """Whether calls go to a server, and their replies are waited for."""
         is_live = self.selection.options.deferral.is_live
         return self.model.is_server and is_live and not self.selection.is_embedded
+
+
+def _with_parameters(model: Model, parameters: Mapping[str, Any]) -> Model:
+
+    def declared(request: Request) -> Request:
+        return replace(request, parameters={**request.parameters, **parameters})
+
+    async def ask(request: Request) -> Reply:
+        return await model.ask(declared(request))
+
+    def recall(requests: Sequence[Request]) -> Sequence[Reply | None]:
+        return model.recall([declared(request) for request in requests])
+
+    return replace(model, ask=ask, recall=recall) if parameters else model
 
 
 async def select_model(task: Task, options: SessionOptions, control: Control) -> Selection:
@@ -126,8 +173,8 @@ async def select_model(task: Task, options: SessionOptions, control: Control) ->
             raise Misuse(problem, parameter="base_url")
         selection = Selection(Choice(model.id, "given"), None, options)
     else:
-        choice = await choose(task, model, options.base_url, rehearsal=options.rehearsal)
-        price = price_of(choice.base_url, choice.name, options.limits.prices)
+        choice = await choose(task, options.declared, options.base_url, rehearsal=options.rehearsal)
+        price = choice.price(options.limits.prices)
         if price and options.deferral.is_for_batch:
             price = batch_price(price, choice.base_url)
         selection = Selection(choice, price, options)
@@ -214,6 +261,9 @@ async def session_on(
                     needs_probe,
                     secret,
                     lambda keys: store.write(WriteBatch(claimed=keys)).leases,
+                    store.fact,
+                    store.learn,
+                    most_thoughts(started.model, store),
                 )
         finally:
             await model.close()

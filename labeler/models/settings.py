@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
 
+from pydantic import ConfigDict
+
+from labeler.errors import Misuse
+from labeler.files.numbers import finite
+from labeler.model import Model
 from labeler.models.limits import Limits
 
 Api = Literal["", "chat", "responses", "messages", "ollama"]
 """The wire format of a server; empty where its address says which."""
 
 _SENT = ("temperature", "top_p", "seed", "max_tokens", "reasoning_effort", "thinking", "body")
+_BOUNDS: Mapping[str, tuple[float, float]] = {
+    "temperature": (0, 2),
+    "top_p": (0, 1),
+    "max_tokens": (1, 1_000_000),
+    "context": (256, 100_000_000),
+    "thinking": (0, 1_000_000),
+    "tokens_in": (0, 1e6),
+    "tokens_out": (0, 1e6),
+    "concurrency": (1, 4096),
+}
+_OURS = frozenset(["model", "messages", "input", "system", "instructions", "stream", "n"])
+"""What a request's body holds that no declaration may replace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +40,11 @@ class AssessorSettings:
     model's thoughts off or on, or is the most tokens of them; `reasoning_effort` is the word that
     the provider knows. `body` and `headers` are sent beside everything else, as they are. `context`
     is how many tokens a request and its reply may have together. `tokens_in` and `tokens_out` are
-    dollars for a million tokens; `rpm`, `tpm` and `concurrency` bound the calls.
+    dollars for a million tokens; `concurrency` and `limits` bound the calls. `file` is where it was
+    declared, empty where that was in a call.
     """
+
+    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
 
     name: str = ""
     model: str = ""
@@ -39,18 +59,36 @@ class AssessorSettings:
     max_tokens: int | None = None
     reasoning_effort: str = ""
     thinking: bool | int | None = None
-    body: Mapping[str, Any] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    headers: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     context: int | None = None
     tokens_in: float | None = None
     tokens_out: float | None = None
     concurrency: int | None = None
     limits: Limits = field(default_factory=Limits)
+    file: str = ""
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in _BOUNDS.items():
+            value = getattr(self, name)
+            if value is not None and finite(float(value), least, most) is None:
+                problem = f"expected a number from {least:g} to {most:g}, found {value!r:.40}"
+                raise Misuse(problem, parameter=name)
+        if (self.tokens_in is None) is not (self.tokens_out is None):
+            raise Misuse("a price is tokens_in and tokens_out, both", parameter="tokens_in")
+        if taken := _OURS & self.body.keys():
+            raise Misuse(f"{min(taken)!r} is what labeler itself sends", parameter="body")
+
+    def to_share(self) -> AssessorSettings:
+        """The same for a file that others read: without the name, the place and the key."""
+        return replace(self, name="", server="", key="", file="", limits=Limits(), concurrency=None)
 
     @property
     def parameters(self) -> dict[str, Any]:
         """What is declared of those parameters that a request carries, in this package's names."""
         declared = {name: getattr(self, name) for name in _SENT}
-        return {
-            n: value for n, value in declared.items() if value is not None and value not in ("", {})
-        }
+        return {name: value for name, value in declared.items() if value not in (None, "", {})}
+
+
+AnyModel = str | Model | AssessorSettings
+"""What can be asked: a model's name, as `choose` takes it, a model itself, or what is declared."""

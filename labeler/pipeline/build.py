@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from labeler.collection.layout import Collection
@@ -11,11 +12,11 @@ from labeler.corpus.file_rules import FileRules
 from labeler.corpus.read import LARGEST_FILE
 from labeler.exchange.fields import FieldNames
 from labeler.judging.session import JudgeOptions
-from labeler.model import Model
 from labeler.models.control import Control
 from labeler.models.encoder_options import EncoderOptions
-from labeler.models.limits import Limits
+from labeler.models.limits import Limits, Proof
 from labeler.models.loop import run_to_end
+from labeler.models.settings import AnyModel
 from labeler.pipeline.options import BuildOptions
 from labeler.pipeline.rehearsal import rehearsal
 from labeler.pipeline.result import BuildPlan, BuildResult
@@ -32,8 +33,8 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
     queries: int = 50,
     queries_file: Path | str | None = None,
     depth: int = 10,
-    prompt: str = "four-grades",
-    model: str | Model | None = None,
+    prompt: str = "",
+    model: AnyModel | None = None,
     base_url: str | None = None,
     name: str | None = None,
     seed: int = 0,
@@ -41,6 +42,7 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
     retry_failed: bool = False,
     redact: bool = False,
     limits: Limits | None = None,
+    proof: Proof | None = None,
     control: Control | None = None,
     follow_links: bool = False,
     files: FileRules | None = None,
@@ -69,6 +71,7 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
     judging = JudgeOptions(
         prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
     )
+    judging = replace(judging, proof=proof or Proof())
     own = Path(queries_file) if queries_file else None
     reading = (LARGEST_FILE, follow_links, files or FileRules(), force, fields or FieldNames())
     generating = (asking or Asking(), passages or PassageRules(), filters or FilterRules())

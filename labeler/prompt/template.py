@@ -53,9 +53,14 @@ class Prompt:
         return replace(self, front=front)
 
     @cached_property
+    def placeholders(self) -> frozenset[str]:
+        """The names in braces that the template holds."""
+        return placeholders_in(self.turns)
+
+    @cached_property
     def is_marked(self) -> bool:
         """Whether documents stand between marks, and are shown with all that is hidden in them."""
-        return "mark" in placeholders_in(self.turns)
+        return "mark" in self.placeholders
 
     @property
     def max_chars(self) -> int | None:
@@ -70,12 +75,12 @@ class Prompt:
     @cached_property
     def asks_each(self) -> bool:
         """Whether each criterion or question is asked about in a call of its own."""
-        return not placeholders_in(self.turns).isdisjoint(("criterion", "question"))
+        return not self.placeholders.isdisjoint(("criterion", "question"))
 
     @cached_property
     def asks_several(self) -> bool:
         """Whether a reply holds several grades: of documents, of criteria or of questions."""
-        return self.front.asks_several(placeholders_in(self.turns))
+        return self.front.asks_several(self.placeholders)
 
     @cached_property
     def question_writer(self) -> Prompt | None:
@@ -102,7 +107,7 @@ class Prompt:
 
     @cached_property
     def _optional(self) -> frozenset[str]:
-        return placeholders_in(self.turns) & OPTIONAL
+        return self.placeholders & OPTIONAL
 
     @cached_property
     def _splits(self) -> dict[frozenset[str], Split]:

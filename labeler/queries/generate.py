@@ -16,13 +16,13 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked_in_loop
 from labeler.collection.provenance import check_made
 from labeler.data import Document, Query
-from labeler.model import Model
 from labeler.models.control import Control
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.limits import Limits
 from labeler.models.loop import run_to_end
 from labeler.models.session import Session, SessionOptions, open_session, select_model
+from labeler.models.settings import AnyModel
 from labeler.prompt import find_prompt
 from labeler.queries.asking import Asking
 from labeler.queries.considered import considered
@@ -60,7 +60,7 @@ class GenerateOptions:
 
     queries: int = 50
     prompt: str = ""
-    model: str | Model | None = None
+    model: AnyModel | None = None
     base_url: str | None = None
     samples: int | None = None
     seed: int = 0
@@ -92,7 +92,7 @@ def generate(  # noqa: PLR0913  the keywords of a public function are its settin
     *,
     queries: int = 50,
     prompt: str = "",
-    model: str | Model | None = None,
+    model: AnyModel | None = None,
     base_url: str | None = None,
     samples: int | None = None,
     seed: int = 0,
@@ -248,7 +248,7 @@ async def _prepared(
         prompts = {kind: find_prompt(KINDS[kind].prompt_name, "generate") for kind in shares}
         writer = Writer(
             own or prompts[next(iter(prompts))],
-            session.model,
+            session.declared_model,
             closeness(documents),
             *(samples, options.seed, (), options.retry_failed, shares, prompts, style),
             search=search,

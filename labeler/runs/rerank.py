@@ -16,13 +16,13 @@ from labeler.collection.queries import read_queries
 from labeler.errors import BadInput, Misuse, ProviderError, Stopped
 from labeler.exchange.runs import read_run
 from labeler.messages import count_of, no_query_in_common
-from labeler.model import Model
 from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.control import Control
 from labeler.models.cross_encoder import CrossEncoder, Score, load_cross_encoder, remembering
 from labeler.models.limits import Limits
 from labeler.models.loop import run_to_end
 from labeler.models.session import Session, SessionOptions, open_session, select_model
+from labeler.models.settings import AnyModel
 from labeler.prompt import Prompt, find_prompt
 from labeler.runs.listwise import TRIES, ListwiseRanker, Windows, window_requests
 from labeler.runs.reranked import Ordering, RerankResult, RerankSource, write_reranked
@@ -46,7 +46,7 @@ class RerankOptions:
     """
 
     prompt: str = "rerank"
-    model: str | Model | None = None
+    model: AnyModel | None = None
     base_url: str | None = None
     cross_encoder: str = ""
     windows: Windows = field(default_factory=Windows)
@@ -101,7 +101,7 @@ async def arerank(
     before = replace(watch.spent)
     async with _prepared(opened, source, how.session(), how, watch) as prepared:
         prompt, session = prepared
-        ranker = ListwiseRanker(prompt, session.model, how.windows, how.retry_failed)
+        ranker = ListwiseRanker(prompt, session.declared_model, how.windows, how.retry_failed)
         ranked = await _ordered(source, ranker, session, watch)
         choice, is_priced = session.selection.choice, session.selection.price is not None
     if ranker.asked and ranker.untouched == ranker.asked:
@@ -133,7 +133,7 @@ async def aplan_rerank(
             for query_id, top in source.tops.items()
             for request in window_requests(prompt, source.queries[query_id], top, how.windows)
         ]
-        replies = session.model.recall(every)
+        replies = session.declared_model.recall(every)
         unasked = [request for request, reply in zip(every, replies, strict=True) if reply is None]
         return plan_calls(unasked, session, tries=TRIES)
 

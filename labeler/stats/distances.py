@@ -45,7 +45,7 @@ def _root(squared: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _gaussian(bandwidth: float, squared: NDArray[np.float32]) -> NDArray[np.float32]:
-    lack: NDArray[np.float32] = 1.0 - np.exp(squared / (-2.0 * bandwidth))
+    lack: NDArray[np.float32] = np.float32(1.0) - np.exp(squared / np.float32(-2.0 * bandwidth))
     return lack
 
 

@@ -70,7 +70,7 @@ def randomised_hsd(values: Floats, seed: int, deals: int = DEALS) -> AllPairs:
     ranges = np.sort(np.concatenate(list(_dealt_ranges(centred, seed, deals))))
     # sums in another order must not lose a tie
     at_least = len(ranges) - np.searchsorted(ranges * (1 + 1e-12), observed)
-    p = (1.0 + at_least) / (1.0 + len(ranges))
+    p = np.asarray((1.0 + at_least) / (1.0 + len(ranges)), dtype=np.float64)
     np.fill_diagonal(p, 1.0)
     return AllPairs(p, ranges)
 

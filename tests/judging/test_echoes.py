@@ -17,8 +17,8 @@ from labeler.data import Document, Failure, Judgement, Outcome, Pair
 from labeler.judging.reply.parse import parse_grade
 from labeler.model import Reply
 from labeler.models.server.answers import read_answer
-from labeler.models.server.masking import without_key
 from labeler.testing import Answer, Call, FakeServer, completion
+from labeler.wire.masking import without_key
 
 KEY = "sk-canary-7d1f0a"
 ESCAPED = KEY.replace("-", "\\u002d")

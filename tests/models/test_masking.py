@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from labeler.models.server.masking import hidden, without_key
+from labeler.wire.masking import hidden, without_key
 
 KEY = "sk-canary?7d1f~0a>>>/x"
 

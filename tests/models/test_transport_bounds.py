@@ -17,9 +17,9 @@ from labeler.errors import Misconfigured, NoAnswer
 from labeler.model import Message, Reply, Request
 from labeler.models.server.answers import read_answer
 from labeler.models.server.client import server_model
-from labeler.models.server.http import LARGE_AT_ONCE, LARGEST_ANSWER
-from labeler.models.server.masking import without_key
 from labeler.testing import Answer, Call, FakeServer, completion
+from labeler.wire.http import LARGE_AT_ONCE, LARGEST_ANSWER
+from labeler.wire.masking import without_key
 
 KEY = "sk-canary-7d1f0a"
 ASKED = Request((Message("user", "grade this"),))

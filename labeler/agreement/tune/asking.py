@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 
 from labeler.agreement.align import Rules
 from labeler.agreement.estimate import StatisticOptions
@@ -17,11 +18,13 @@ from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.methods.examples import examples_for
 from labeler.judging.methods.inquiries import check_reads
-from labeler.judging.session import IN_HAND
+from labeler.judging.session import DEFAULT_PROMPT, IN_HAND
 from labeler.model import Model
 from labeler.models.control import Control, Underway
 from labeler.models.limits import Limits
 from labeler.models.session import Selection, Session, SessionOptions, open_session, select_model
+from labeler.models.settings import AnyModel
+from labeler.prompt import Prompt
 from labeler.prompt.shipped import checked_prompt
 
 
@@ -29,14 +32,15 @@ from labeler.prompt.shipped import checked_prompt
 class TuneOptions:
     """Who is compared, on which people's grades, by what, and within which limits.
 
-    Every prompt is asked of every model. `held_out` is the share of queries that nobody is chosen
-    by. Without `halving`, all are asked about all pairs. `rules` say how grades are read, `maps`
-    rename them, as of `agree`. `concurrency`, `retry_failed`, `redact` and `limits` are as of
-    `JudgeOptions`; the limits hold for all candidates together.
+    Every prompt is asked of every model; without any, each assessor's own, or the default.
+    `held_out` is the share of queries that nobody is chosen by. Without `halving`, all are
+    asked about all pairs. `rules` say how grades are read, `maps` rename them, as of `agree`.
+    `concurrency`, `retry_failed`, `redact` and `limits` are as of `JudgeOptions`; the limits
+    hold for all candidates together.
     """
 
-    prompts: Sequence[str] = ("four-grades",)
-    models: Sequence[str | Model | None] = (None,)
+    prompts: Sequence[str] = ()
+    models: Sequence[AnyModel | None] = (None,)
     base_url: str | None = None
     human: str = "human"
     statistic: str = "kappa"
@@ -56,7 +60,7 @@ class TuneOptions:
         """Of which statistic intervals are made, and how."""
         return StatisticOptions((self.statistic,), draws=self.draws, seed=self.seed)
 
-    def session(self, model: str | Model | None, *, rehearsal: bool = False) -> SessionOptions:
+    def session(self, model: AnyModel | None, *, rehearsal: bool = False) -> SessionOptions:
         """How one of the models is asked."""
         return SessionOptions(
             model,
@@ -81,33 +85,37 @@ async def selected(
     options: TuneOptions, control: Control, *, rehearsal: bool = False
 ) -> tuple[ModelPrompts, ...]:
     """Every model with every prompt, in the order in which they were named."""
-    prompts = [checked_prompt(name, note=control.note) for name in dict.fromkeys(options.prompts)]
-    scales = {prompt.grades for prompt in prompts}
-    if len(scales) > 1:
+    checked, selections = dict[str, Prompt](), list[Selection]()
+    prompts_of = list[list[Prompt]]()
+    for model in dict.fromkeys(options.models):
+        selection = await select_model(
+            "judge", options.session(model, rehearsal=rehearsal), control
+        )
+        names = dict.fromkeys(options.prompts or [selection.options.declared.prompt])
+        for name in names:
+            if name not in checked:
+                checked[name] = checked_prompt(name or DEFAULT_PROMPT, note=control.note)
+            check_reads(checked[name], selection.choice.name)
+        selections.append(selection)
+        prompts_of.append([checked[name] for name in names])
+    prompts = list(checked.values())
+    if len({prompt.grades for prompt in prompts}) > 1:
         listed = ", ".join(f"{p.name} {p.grades[0]} to {p.grades[-1]}" for p in prompts)
         problem = f"prompts of several scales have no grades to compare: {listed}"
         raise Misuse(problem, parameter="prompts")
-    selections = list[Selection]()
-    for model in dict.fromkeys(options.models):
-        selections.append(
-            await select_model("judge", options.session(model, rehearsal=rehearsal), control)
-        )
     named = distinct(
         [
-            Candidate.of(prompt, selection.options.model, selection.choice.name)
-            for selection in selections
+            Candidate.of(prompt, selection.options.model, selection.name)
+            for selection, prompts in zip(selections, prompts_of, strict=True)
             for prompt in prompts
         ]
     )
     if len(named) < 2:
         raise Misuse("one assessor alone cannot be the best; name two prompts", parameter="prompts")
-    for selection in selections:
-        for prompt in prompts:
-            check_reads(prompt, selection.choice.name)
-    size = len(prompts)
+    left = iter(named)
     return tuple(
-        ModelPrompts(selection, named[first * size : (first + 1) * size])
-        for first, selection in enumerate(selections)
+        ModelPrompts(selection, tuple(islice(left, len(prompts))))
+        for selection, prompts in zip(selections, prompts_of, strict=True)
     )
 
 
@@ -167,5 +175,5 @@ class TuneSession:
         """The candidate as an assessor that can be asked in a session."""
         prompt = candidate.prompt
         examples = examples_for(self.collection, "", prompt, self.texts, self.held_out)
-        model, inputs, secret = session.model, session.inputs, session.secret
-        return Assessor(prompt, model, inputs=inputs, secret=secret, examples=examples)
+        asked, inputs, secret = session.parameters, session.inputs, session.secret
+        return Assessor(prompt, session.model, asked, inputs, secret=secret, examples=examples)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from labeler.agreement.align import AssessorLabels
 from labeler.data import Failure, Judged, Pair, Qrels
 from labeler.judging.job import default_name
-from labeler.model import Model
+from labeler.models.settings import AnyModel
 from labeler.prompt import Prompt
 
 LIMIT_WITHOUT_GRADE = 0.1
@@ -21,10 +21,10 @@ class Candidate:
 
     name: str
     prompt: Prompt
-    model: str | Model | None
+    model: AnyModel | None
 
     @classmethod
-    def of(cls, prompt: Prompt, model: str | Model | None, model_name: str) -> Candidate:
+    def of(cls, prompt: Prompt, model: AnyModel | None, model_name: str) -> Candidate:
         """The candidate, named as `judge` names its judgements where nobody does."""
         return cls(default_name(prompt.name, model_name), prompt, model)
 

@@ -29,16 +29,16 @@ from labeler.errors import BadInput, BudgetReached, Misuse
 from labeler.judging.assessor import Texts
 from labeler.judging.job import texts_of
 from labeler.messages import count_of
-from labeler.model import Model
 from labeler.models.control import Control
 from labeler.models.limits import Limits
 from labeler.models.loop import run_to_end
+from labeler.models.settings import AnyModel
 
 
 def tune(  # noqa: PLR0913  the keywords of a public function are its settings
     collection: Collection | Path | str,
     prompts: Sequence[str] | str,
-    models: Sequence[str | Model | None] | str | Model = (None,),
+    models: Sequence[AnyModel | None] | AnyModel = (None,),
     *,
     human: str = "human",
     statistic: str = "kappa",
@@ -68,7 +68,7 @@ def tune(  # noqa: PLR0913  the keywords of a public function are its settings
     """
     options = TuneOptions(
         (prompts,) if isinstance(prompts, str) else tuple(prompts),
-        (models,) if isinstance(models, str | Model) else tuple(models),
+        (models,) if isinstance(models, AnyModel) else tuple(models),
         base_url,
         human,
         statistic,

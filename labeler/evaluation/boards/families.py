@@ -53,7 +53,7 @@ A word may go on with a number or a size (`llama3`, `t5xl`), and begin with one 
 
 BEFORE = (
     *("rank", "rep", "mono", "duo", "list", "lit", "chat", "code", "tiny", "med", "bio"),
-    *("long", "multi", "safe", "star", "four-grades", "judge", "query", "doc", "ft", "my"),
+    *("long", "multi", "safe", "star", "umbrela", "judge", "query", "doc", "ft", "my"),
 )
 """What a model made from another has before its name, in one word."""
 

@@ -21,8 +21,9 @@ from labeler.errors import NotFound, ProviderError
 from labeler.files.read import numbered_bytes
 from labeler.models.batch.answers import BatchRequests, Collected, store_answers
 from labeler.models.batch.service import BatchService, BatchState, api_key_of
+from labeler.models.choose import Choice
 from labeler.models.limits import Limits
-from labeler.models.prices import batch_price, price_of
+from labeler.models.prices import batch_price
 from labeler.store import open_store
 
 DOWNLOADS = 3
@@ -80,7 +81,7 @@ async def _brought(
 
 def stored(collection: Collection, record: BatchRecord, path: Path, limits: Limits) -> Collected:
     """What a file of answers to a batch's requests holds, taken into the store."""
-    price = price_of(record.server, record.model, limits.prices)
+    price = Choice(record.model, "", record.server, record.declared).price(limits.prices)
     price = batch_price(price, record.server) if price else None
     with reading_texts(collection, record.number) as texts:
         asked = BatchRequests(record.model_id, record.server, texts, price, api_key_of())

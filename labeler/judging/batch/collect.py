@@ -150,7 +150,7 @@ async def _judged(
     for record in {record.name: record for record in (*taken.ended, *unjudged)}.values():
         options = JudgeOptions(
             record.prompt,
-            record.model,
+            replace(record.declared, model=record.model),
             whole_address(record.server, base_url),
             record.name,
             redact=record.redact,

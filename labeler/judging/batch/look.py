@@ -26,8 +26,8 @@ from labeler.judging.batch.answers import ShortAnswers, close, downloaded
 from labeler.judging.batch.leftovers import adopt_unheard, clear_collected, remove_requests
 from labeler.models.batch.service import BatchService, BatchState, batch_service
 from labeler.models.limits import Limits
-from labeler.models.server.addresses import masked, server_address
 from labeler.report.table import Column, Row, Table
+from labeler.wire.addresses import masked, server_address
 
 UNKNOWN = "not known there"
 """The status of a batch that its server does not know."""

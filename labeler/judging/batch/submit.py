@@ -38,7 +38,7 @@ from labeler.models.batch.service import BatchService, batch_service
 from labeler.models.control import Control
 from labeler.models.policies.budget import Spending
 from labeler.models.policies.defer import Deferral
-from labeler.models.server.addresses import masked, server_address
+from labeler.wire.addresses import masked, server_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +223,13 @@ def next_number(collection: Collection) -> int:
 
 def _record(prepared: Prepared, options: JudgeOptions) -> BatchRecord:
     choice = prepared.session.selection.choice
-    is_file = Path(options.prompt).is_file()  # which is to be found from any folder
+    prompt = options.grading_prompt
+    is_file = Path(prompt).is_file()  # which is to be found from any folder
     return BatchRecord(
         number=0,
         token="",
         name=prepared.job.name,
-        prompt=os.path.abspath(options.prompt) if is_file else options.prompt,
+        prompt=os.path.abspath(prompt) if is_file else prompt,
         model=choice.name,
         model_id=prepared.session.model.id,
         server=masked(server_address(choice.base_url)),
@@ -236,6 +237,7 @@ def _record(prepared: Prepared, options: JudgeOptions) -> BatchRecord:
         begun=datetime.now(UTC).isoformat(timespec="seconds"),
         redact=options.redact,
         retry_failed=options.retry_failed,
+        declared=choice.declared.to_share(),
     )
 
 

@@ -81,7 +81,8 @@ def _writing(assessor: Assessor, query: Query, pair: Pair, *, pays: bool) -> Jud
     writer, asked = assessor.prompt.question_writer, assessor.prompt.front.questions
     assert writer is not None
     assert asked is not None
-    values = {**values_of(query), "count": str(asked.count)}
+    texts = {**values_of(query), "count": str(asked.count)}
+    values = {name: text for name, text in texts.items() if name in writer.placeholders}
     parameters = {**assessor.asked_with, "max_tokens": asked.max_tokens}
     request = Request(writer.render(values), parameters, QUESTIONS_SCHEMA, values)
     read = partial(parse_questions, pair, most=asked.count)

@@ -23,6 +23,7 @@ from labeler.judging.plan import JudgingPlan
 from labeler.judging.result import JudgeResult
 from labeler.judging.session import JudgeOptions, judge_set, plan_set
 from labeler.models.control import Control
+from labeler.models.declared import declared_assessors, find_assessor, project_file
 from labeler.models.loop import run_to_end
 from labeler.prompt.shipped import find_prompt
 from labeler.report.table import Column, Row, Table
@@ -183,7 +184,7 @@ def _check(
     if not 2 <= len(members) <= MANY:
         problem = f"a panel takes 2 to {MANY} members, and there are {len(members)}"
         raise Misuse(problem, parameter="panel")
-    asked = [(member.prompt, member.model, member.base_url) for member in members]
+    asked = [(member.grading_prompt, member.model, member.base_url) for member in members]
     if twice := [member for member in asked if asked.count(member) > 1]:
         raise Misuse(f"{twice[0][0]} with one model is named twice", parameter="panel")
     find_rule(options.rule, len(members))
@@ -198,12 +199,18 @@ def _check(
 
 
 def members_named(text: str, common: JudgeOptions) -> list[JudgeOptions]:
-    """`basic,four-grades:gpt-4.1,:qwen3:8b` as members: PROMPT, PROMPT:MODEL or :MODEL.
+    """`basic,four-grades:gpt-4.1,:qwen3:8b` as members: PROMPT, PROMPT:MODEL, :MODEL, ASSESSOR.
 
-    What a member does not name is that of `common`.
+    An assessor that is declared goes before a prompt of the same name. What a member does not name
+    is that of `common`.
     """
-    members = []
+    members, declared = list[JudgeOptions](), declared_assessors(project=project_file())
     for part in text.split(","):
+        if part.strip() in declared:
+            settings = find_assessor(part.strip(), project=project_file())
+            prompt = "" if settings.prompt else common.prompt
+            members.append(replace(common, prompt=prompt, model=settings, name=None))
+            continue
         prompt, _, model = part.strip().partition(":")
         if not prompt and not model:
             problem = (
@@ -211,7 +218,7 @@ def members_named(text: str, common: JudgeOptions) -> list[JudgeOptions]:
             )
             raise Misuse(problem, parameter="panel")
         with about("panel", "prompt"):
-            find_prompt(prompt or common.prompt, "grade")
+            find_prompt(prompt or common.grading_prompt, "grade")
         members.append(
             replace(common, prompt=prompt or common.prompt, model=model or common.model, name=None)
         )

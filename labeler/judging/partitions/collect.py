@@ -142,7 +142,8 @@ def _assessor(folder: PartitionFolder, job: PartitionedJob) -> Assessor:
         raise NotImplementedError("partitions are collected, and nobody is asked")
 
     prompt = folder.read_prompt(job)
-    return Assessor(prompt, Model(job.model_id, ask), examples=examples_of(job, prompt))
+    model, asked_with = Model(job.model_id, ask), job.declared.parameters
+    return Assessor(prompt, model, asked_with, examples=examples_of(job, prompt))
 
 
 async def _remembered(judging: AsyncIterator[Judged]) -> AsyncIterator[Judged]:

@@ -23,6 +23,7 @@ from labeler.errors import BadInput, FileProblem, Locked, Misuse
 from labeler.files.atomic import replacing
 from labeler.files.paths import did_you_mean
 from labeler.files.read import file_problems
+from labeler.models.settings import AssessorSettings
 from labeler.prompt import Prompt, read_prompt
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class PartitionedJob:
 
     `model` is the name by which it is chosen, `model_id` what its replies are kept under, `server`
     its address without secrets, None of an embedded one. `store` is the database in which replies
-    are kept, empty where each partition has a file. `facts` were found out about the server, and
+    are kept, empty where each partition has a file. `declared` is what else is sent with each
+    request. `facts` were found out about the server, and
     `files` are the hashes of the collection's files that the pairs were made from.
     """
 
@@ -77,6 +79,7 @@ class PartitionedJob:
     redact: bool = False
     facts: Mapping[str, str] = field(default_factory=dict)
     examples: ShownGrades | None = None
+    declared: AssessorSettings = field(default_factory=AssessorSettings)
     partitions: tuple[Partition, ...] = ()
 
     @property

@@ -102,7 +102,7 @@ async def partition_worker(
     job = parts.read_job()
     prompt = parts.read_prompt(job)
     options = SessionOptions(
-        share.model or job.model,
+        share.model or replace(job.declared, model=job.model),
         whole_address(job.server, None) if job.server and not share.model else None,
         replace(share.limits, prices=None),
         share.concurrency,
@@ -173,7 +173,8 @@ class PartitionWorker:
         assessor = Assessor(
             self.prompt,
             session.model,
-            inputs=session.inputs,
+            session.parameters,
+            session.inputs,
             secret=session.secret,
             lists=rows.lists,
             examples=self._examples(),

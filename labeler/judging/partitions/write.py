@@ -27,8 +27,8 @@ from labeler.models.control import Control
 from labeler.models.loop import run_to_end
 from labeler.models.policies.defer import Deferral
 from labeler.models.policies.stack import facts_about
-from labeler.models.server.addresses import masked
 from labeler.store import open_store
+from labeler.wire.addresses import masked
 
 ROWS = 5_000
 """Pairs of a partition at least, where nobody says how many."""
@@ -124,6 +124,7 @@ def _job(prepared: Prepared, options: JudgeOptions) -> PartitionedJob:
         redact=options.redact,
         facts=facts,
         examples=_shown_grades(assessor),
+        declared=choice.declared.to_share(),
     )
 
 

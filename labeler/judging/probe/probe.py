@@ -34,12 +34,13 @@ from labeler.judging.probe.result import OTHER_SHARES, ProbeResult
 from labeler.judging.probe.transformations import TRANSFORMATIONS
 from labeler.judging.probe.undefended import undefended
 from labeler.judging.session import IN_HAND, JudgeOptions
-from labeler.model import Model, Request
+from labeler.model import Request
 from labeler.models.call_plan import plan_calls
 from labeler.models.control import Control, Underway
 from labeler.models.limits import Limits
 from labeler.models.loop import run_to_end
 from labeler.models.session import Session, open_session, select_model
+from labeler.models.settings import AnyModel
 from labeler.prompt import find_prompt
 from labeler.trec.qrels import read_qrels
 
@@ -72,8 +73,8 @@ class ProbeOptions:
 def probe(  # noqa: PLR0913  the keywords of a public function are its settings
     collection: Collection | Path | str,
     *,
-    prompt: str = "four-grades",
-    model: str | Model | None = None,
+    prompt: str = "",
+    model: AnyModel | None = None,
     base_url: str | None = None,
     concurrency: int | None = None,
     options: ProbeOptions | None = None,
@@ -178,7 +179,7 @@ async def _prepared(
     *,
     rehearsal: bool = False,
 ) -> AsyncIterator[_Prepared]:
-    opened, prompt = open_collection(collection), find_prompt(asked.prompt)
+    opened, prompt = open_collection(collection), find_prompt(asked.grading_prompt)
     _check(options)
     if prompt.front.comparisons:
         problem = f"{prompt.name} compares documents, and a probe changes one at a time"
@@ -195,7 +196,8 @@ async def _prepared(
     if options.part != "attacks":
         cases += change_cases(drawn, texts, selection.choice.name)
     async with open_session(selection, texts.documents.values(), opened.store, control) as session:
-        assessor = Assessor(prompt, session.model, inputs=session.inputs, secret=session.secret)
+        asked_with, inputs, secret = session.parameters, session.inputs, session.secret
+        assessor = Assessor(prompt, session.model, asked_with, inputs, secret=secret)
         examples = examples_for(opened, "", prompt, texts)
         assessor = replace(assessor, examples=examples)
         yield _Prepared(cases, source, assessor, session)

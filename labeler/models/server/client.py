@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.model import Bound, Model, Reply, Request, whole
-from labeler.models.server import addresses
-from labeler.models.server.addresses import masked, server_address
-from labeler.models.server.answers import read_answer, read_models, read_refusal
+from labeler.models.server.answers import read_answer, read_models
 from labeler.models.server.first_answer import FirstAnswer, FirstWait
-from labeler.models.server.masking import hidden, without_key
+from labeler.models.server.refusals import read_refusal
 from labeler.models.server.request_ids import RequestIds
+from labeler.wire import addresses
+from labeler.wire.addresses import masked, server_address
+from labeler.wire.masking import hidden, without_key
 
 if TYPE_CHECKING:
-    from labeler.models.server.http import HttpAnswer, Wire
+    from labeler.wire.http import HttpAnswer, Wire
 
 CALL_SECONDS = 600.0
 CONNECT_SECONDS = 10.0
@@ -202,7 +203,7 @@ class Connected:
         return self._wire
 
     def _wire_to(self, what: str, seconds: float | None = None) -> Wire:
-        from labeler.models.server.http import LARGEST_ANSWER, Wire
+        from labeler.wire.http import LARGEST_ANSWER, Wire
 
         url = self._address.partition("?")
         path = f"{url[0].rstrip('/')}/{what}{url[1]}{url[2]}"

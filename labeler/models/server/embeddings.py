@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from labeler.errors import CallFailed, NoCompletion
 from labeler.model import Bound, Message, Model, Reply, Request, whole
-from labeler.models.server import addresses
-from labeler.models.server.addresses import server_address
-from labeler.models.server.answers import SHOWN, hold_of
 from labeler.models.server.client import Calls, Connected
+from labeler.models.server.refusals import SHOWN, hold_of
 from labeler.models.server.usage import tokens_used, usage_in
+from labeler.wire import addresses
+from labeler.wire.addresses import server_address
 
 PATH = "embeddings"
 KEY = "LABELER_EMBEDDINGS_KEY"

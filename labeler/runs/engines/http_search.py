@@ -107,7 +107,7 @@ class HttpEngine:
 
     def shown(self) -> str:
         """The address without what may be secret."""
-        from labeler.models.server.addresses import masked
+        from labeler.wire.addresses import masked
 
         return masked(self.url_template)
 
@@ -121,7 +121,7 @@ class HttpEngine:
     @asynccontextmanager
     async def open(self, seconds: float) -> AsyncIterator[Search]:
         """A function that asks the endpoint, as long as the block runs."""
-        from labeler.models.server.http import Wire
+        from labeler.wire.http import Wire
 
         self.check()
         where = self.shown()
@@ -183,7 +183,7 @@ def check_status(status: int, headers: Mapping[str, str], body: bytes, where: st
     """Raise what a status other than 200 means for this query, or for all of them."""
     if status == 200:
         return
-    from labeler.models.server.answers import retry_after
+    from labeler.models.server.refusals import retry_after
 
     begin = " ".join(body[:400].decode("utf-8", "replace").split())[:120]
     problem = f"{where}: HTTP {status}{f': {begin}' if begin else ''}"

@@ -86,7 +86,7 @@ def filled_url(template: str, filling: Filling) -> str:
 
 def check_url(template: str) -> None:
     """`Misuse` of an address that is none, that holds a password, or lets a query name the host."""
-    from labeler.models.server.addresses import masked
+    from labeler.wire.addresses import masked
 
     shown = masked(template)
     try:

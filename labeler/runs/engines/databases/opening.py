@@ -26,7 +26,7 @@ def opened_vectors(
 
 def warning_of(address: VectorAddress) -> str:
     """What a person should know before a key goes over a network as it is; empty without need."""
-    from labeler.models.server.http import is_loopback
+    from labeler.wire.http import is_loopback
 
     if not isinstance(address, QdrantAddress) or not os.environ.get(KEY):
         return ""

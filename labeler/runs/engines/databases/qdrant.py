@@ -201,7 +201,7 @@ async def opened_qdrant(
     address: QdrantAddress, seconds: float, tries: int
 ) -> AsyncIterator[Qdrant]:
     """A collection of Qdrant's, as long as the block runs."""
-    from labeler.models.server.http import Wire
+    from labeler.wire.http import Wire
 
     largest = LARGEST_OUTPUT
     wire = Wire(address.origin, str(address), seconds, _CONNECT_SECONDS, largest=largest)

@@ -7,7 +7,7 @@ import pytest
 from file_server import Files, serving
 
 from labeler.errors import BadInput, ProviderError
-from labeler.files.download import Remote, download
+from labeler.wire.download import Remote, download
 
 BODY = bytes(range(256)) * 2000
 SUM = hashlib.sha256(BODY).hexdigest()

@@ -22,8 +22,8 @@ import aiohttp
 
 from labeler.errors import Misconfigured, NoAnswer
 from labeler.model import Bound
-from labeler.models.server.addresses import masked
-from labeler.models.server.connections import BoundAnswer, Connections, Keeping, is_bound_of
+from labeler.wire.addresses import masked
+from labeler.wire.connections import BoundAnswer, Connections, Keeping, is_bound_of
 
 if TYPE_CHECKING:
     from yarl import URL

@@ -1,0 +1,1 @@
+"""How anything reaches another machine: one gate, one transport, one set of bounds."""

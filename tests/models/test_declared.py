@@ -1,0 +1,183 @@
+"""Assessors with a name: what a file may declare, and that it is what a server gets."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from labeler.cli import execute
+from labeler.collection.judgements import origin_of, read_judgements
+from labeler.data import Query
+from labeler.errors import Misconfigured, Misuse
+from labeler.judging.session import JudgeOptions
+from labeler.models.declared import KEYS, declared_assessors, find_assessor
+from labeler.models.limits import Limits
+from labeler.models.session import SessionOptions
+from labeler.models.settings import AssessorSettings
+from labeler.testing import FakeServer, small_collection
+
+WHOLE = """
+model = "qwen3-8b"
+server = "http://127.0.0.1:8000/v1"
+api = "chat"
+key = "QWEN_API_KEY"
+prompt = "basic"
+reader = "json"
+temperature = 0.6
+top_p = 0.95
+seed = 7
+max_tokens = 300
+reasoning_effort = "low"
+thinking = 2048
+body = { chat_template_kwargs = { enable_thinking = false } }
+headers = { X-Team = "search" }
+context = 8192
+tokens_in = 0.05
+tokens_out = 0.4
+concurrency = 8
+limits = { rpm = 60, tries = 3 }
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty project, which is the current folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "assessors").mkdir()
+    return tmp_path
+
+
+def declare(project: Path, name: str, text: str) -> None:
+    (project / "assessors" / f"{name}.toml").write_text(text, encoding="utf-8")
+
+
+def test_every_setting_can_be_declared(project: Path) -> None:
+    declare(project, "qwen", WHOLE)
+    settings = find_assessor("qwen")
+    assert {line.split(" = ")[0] for line in WHOLE.split("\n") if line} == set(KEYS)
+    unset = AssessorSettings()
+    assert all(getattr(settings, key) != getattr(unset, key) for key in KEYS)
+    assert (settings.name, settings.file) == ("qwen", "assessors/qwen.toml")
+    assert settings.limits == Limits(rpm=60, tries=3)
+
+
+def test_an_assessor_is_found_by_name_in_either_file_and_by_path(project: Path) -> None:
+    declare(project, "one", 'model = "m"')
+    (project / "labeler.toml").write_text('[assessor.two]\nmodel = "n"\n', encoding="utf-8")
+    assert list(declared_assessors()) == ["two", "one"]
+    assert find_assessor("one").model == find_assessor("assessors/one.toml").model == "m"
+    assert find_assessor("two").model == "n"
+    with pytest.raises(Misuse, match="no assessor 'on'; did you mean 'one'"):
+        find_assessor("on")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('model = "m"\ntemprature = 1\n', r"a.toml:2: temprature: .*did you mean 'temperature'"),
+        ('model = "m"\n\ntemperature = "hot"\n', r"a.toml:3: temperature: Input should be"),
+        ("temperature = 3\n", r"a.toml:1: temperature: expected a number from 0 to 2, found 3"),
+        ("temperature = nan\n", r"a.toml"),
+        ("top_p = -1\n", r"a.toml:1: top_p: expected a number from 0 to 1"),
+        ("context = 10\n", r"a.toml:1: context: expected a number from 256"),
+        ('api = "soap"\n', r"a.toml:1: api: Input should be 'chat'|a.toml:1: api: Input should be"),
+        ("tokens_in = 1\n", r"a.toml:1: tokens_in: a price is tokens_in and tokens_out, both"),
+        ("limits = { rpn = 6 }\n", r"a.toml: limits.rpn: |a.toml:1: limits.rpn: "),
+        ("limits = { tries = 0 }\n", r"tries: expected a number from 1"),
+        ("body = { messages = [] }\n", r"a.toml:1: body: 'messages' is what labeler itself sends"),
+        ('model = "gguf:/x"\n', r"a.toml:1: model: a model's file is named by an option"),
+        ("when = 2026-01-01\n", r"a.toml:1: when: no such setting"),
+        ("seed = 2026-01-01\n", r"a.toml: expected texts, numbers and tables"),
+        ("model = \n", r"a.toml: not TOML"),
+    ],
+)
+def test_what_is_declared_wrong_is_named_with_its_line(
+    project: Path, text: str, problem: str
+) -> None:
+    declare(project, "a", text)
+    with pytest.raises(Misconfigured, match=problem):
+        find_assessor("a")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'key = "sk-live-0123456789"',
+        'headers = { Authorization = "Bearer sk-live-0123456789" }',
+        'headers = { x-api-key = "sk-live-0123456789" }',
+    ],
+)
+def test_a_key_in_the_file_is_refused_and_not_shown(project: Path, text: str) -> None:
+    declare(project, "a", text)
+    with pytest.raises(Misconfigured) as refused:
+        find_assessor("a")
+    assert "0123456789" not in str(refused.value)
+    assert re.search("variable", str(refused.value))
+
+
+def test_limits_that_a_call_gives_go_before_the_declared_ones() -> None:
+    declared = AssessorSettings(model="m", concurrency=3, limits=Limits(rpm=60, max_calls=10))
+    options = SessionOptions(declared, limits=Limits(max_calls=5))
+    assert (options.limits.rpm, options.limits.max_calls, options.concurrency) == (60, 5, 3)
+    assert SessionOptions(declared, concurrency=2).concurrency == 2
+
+
+def test_a_prompt_that_is_named_goes_before_the_declared_one() -> None:
+    declared = AssessorSettings(model="m", prompt="basic")
+    assert JudgeOptions(model=declared).grading_prompt == "basic"
+    assert JudgeOptions("terse", declared).grading_prompt == "terse"
+    assert JudgeOptions(model="m").grading_prompt == "four-grades"
+
+
+def test_the_server_gets_what_is_declared_and_the_set_bears_the_name(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = small_collection(project / "coll")
+    with FakeServer('{"reason": "r", "grade": 2}') as server:
+        declare(project, "mild", 'model = "m"\nprompt = "basic"\ntemperature = 0.6\ntop_p = 0.9')
+        words = ["judge", "coll", "--assessor", "mild", "--base-url", server.base_url, "--quiet"]
+        assert execute(words) == 0, capsys.readouterr().err
+        body = server.calls[-1].body
+    assert (body["temperature"], body["top_p"], body["model"]) == (0.6, 0.9, "m")
+    assert collection.judgement_names() == ("mild",)
+    rows = list(read_judgements(collection.judgements("mild")))
+    made_by = origin_of(collection.judgements("mild"))
+    assert len(rows) == 4
+    assert made_by is not None
+    assert made_by.prompt.startswith("basic@")
+    assert made_by.parameters["top_p"] == 0.9
+
+
+def test_another_sampling_is_another_assessor_and_asks_again(project: Path) -> None:
+    small_collection(project / "coll")
+    with FakeServer('{"grade": 2}') as server:
+        counts = []
+        for name, top_p in (("a", 0.9), ("b", 0.9), ("c", 0.5)):
+            declare(project, name, f'model = "m"\ntop_p = {top_p}')
+            where = ["--base-url", server.base_url, "--quiet"]
+            assert execute(["judge", "coll", "--assessor", name, *where]) == 0
+            counts.append(sum("chat" in call.path for call in server.calls))
+    assert counts[0] == counts[1] < counts[2]
+
+
+def test_a_panel_and_tune_take_declared_assessors_by_their_names(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    queries = [Query(f"q{n}", f"where do {n} cats sleep") for n in range(8)]
+    collection = small_collection(project / "coll", queries=queries)
+    collection.qrels("human").parent.mkdir(exist_ok=True)
+    graded = [f"q{n} 0 cats 3\nq{n} 0 fish 0\n" for n in range(8)]
+    collection.qrels("human").write_text("".join(graded))
+    declare(project, "rule", 'model = "similarity"')
+    declare(project, "plain", 'model = "similarity"\nprompt = "basic"')
+    assert execute(["judge", "coll", "--panel", "rule,plain", "--as", "both", "--quiet"]) == 0
+    assert {"rule", "plain", "both"} == set(collection.judgement_names())
+    capsys.readouterr()
+    assert execute(["tune", "coll", "--models", "rule,plain", "--quiet"]) == 0, capsys.readouterr()
+    assert re.search(r"^four-grades-rule|^rule", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_the_page_of_assessors_names_every_key() -> None:
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "choose-an-assessor.md"
+    rows = re.findall(r"^\| (`.*?) \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(KEYS)
