@@ -22,7 +22,7 @@ def parsed(reply: Reply, kind: type[Answer]) -> Answer | None:
         return None
     text = whole(reply.text)
     try:
-        objects = list(objects_in(text[after_thoughts(text) :]))
-        return kind.model_validate(objects[-1].value) if objects else None
+        objects, _ = objects_in(text[after_thoughts(text) :])
+        return kind.model_validate(objects[-1]) if objects else None
     except ValueError:  # pydantic's own are such, too
         return None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from labeler.prompt.front import FrontMatter
 from labeler.prompt.problem import PromptProblem, warning
-from labeler.prompt.reply.reader import NoGrade, ReplyReader
+from labeler.prompt.reply.reader import NoGrade
 from labeler.prompt.scale_rules import scale_problems
 from labeler.prompt.source import Source
 from labeler.prompt.template import PLACEHOLDER
@@ -27,8 +28,8 @@ _KEY = re.compile(r"[\"'`](\w+)[\"'`]")
 _OBJECT = re.compile(r"\{\s*[\"'][^{}]*\}")
 _KEY_OF_AN_OBJECT = re.compile(r"[\"'](\w+)[\"']\s*:")
 _BLANK = r"(?:N|X|score|grade|[<\[](?:N|score|grade|number|integer|\d)[^<>\[\]\n]*[>\]])(?!\w)"
-_FORM = re.compile(rf"([#*]*[\w ]{{2,40}}[:=][ ]*)({_BLANK})", re.IGNORECASE)
-_BLANK_MEMBER = re.compile(rf"(:\s*)\"?{_BLANK}\"?(?=\s*[,}}])", re.IGNORECASE)
+_FORM = re.compile(rf"([#*]*[\w ]{{2,40}}[:=] *){_BLANK}", re.IGNORECASE)
+_BLANK_OF_A_FORM = re.compile(rf"(?<=[:=] ){_BLANK}", re.IGNORECASE)
 
 SHORTEST_REASON = 40
 """Tokens that a short sentence and the grade take."""
@@ -55,7 +56,7 @@ def _of_keys(source: Source, front: FrontMatter, is_several: bool) -> Iterator[P
     keys = ("better",) if front.comparisons else keys
     objects = list(_objects(source))
     if front.kind == "grade" and reader.kind != "json":
-        yield from _of_forms(source, front, objects)
+        yield from _of_forms(source, front)
         return
     forms = list(_forms(source))
     quoted = {key for section in source.asking for key in _KEY.findall(section.content)}
@@ -73,8 +74,8 @@ def _of_keys(source: Source, front: FrontMatter, is_several: bool) -> Iterator[P
             remedy = f', or write reply = "json:{other[2][-1]}"' if is_alone else ""
             yield PromptProblem(other[0], f"{problem}; ask for {shape}{remedy}")
         elif forms and front.kind == "grade":
-            line, shown, blank = forms[0]
-            remedy = f"write reply = 'pattern:{shown.removesuffix(blank)}(\\d)', or ask for {shape}"
+            line, shown, beginning = forms[0]
+            remedy = f"write reply = 'pattern:{beginning} (\\d)', or ask for {shape}"
             problem = f'the template asks for "{shown}", and reply = "json" reads an object'
             yield PromptProblem(line, f"{problem}; {remedy}")
         else:
@@ -84,40 +85,30 @@ def _of_keys(source: Source, front: FrontMatter, is_several: bool) -> Iterator[P
         yield from _of_reasons(source, front, quoted)
 
 
-def _of_forms(source: Source, front: FrontMatter, objects: Objects) -> Iterator[PromptProblem]:
-    """Where a reader that takes no object reads none of the forms that the template shows."""
-    reader, grades = front.reader, front.part_grades or (0,)
-    if reader.kind == "bare":
-        for line, shown, _ in objects:
-            problem = f'the template asks for {shown}, and reply = "bare" reads a grade alone'
-            yield PromptProblem(line, f'{problem}; write reply = "json", or ask for the number')
-    forms = [
-        (line, shown, _BLANK_MEMBER.sub(rf"\g<1>{grades[0]}", shown)) for line, shown, _ in objects
-    ]
-    forms += [(n, shown, f"{shown.removesuffix(b)}{grades[0]}") for n, shown, b in _forms(source)]
-    answers = [section for section in source.sections if section.role == "assistant"]
-    if forms and not any(_reads(reader, filled, grades) for _, _, filled in forms):
-        line, shown, _ = forms[0]
-        problem = f'the template asks for "{shown}", which reply = {front.reply!r} never reads'
-        yield PromptProblem(line, f"{problem}; let both be of one form")
-    elif reader.kind == "pattern" and not forms and not answers:
+def _of_forms(source: Source, front: FrontMatter) -> Iterator[PromptProblem]:
+    """Where the declared reader reads none of the forms of a reply that the template shows."""
+    forms = [(line, shown) for line, shown, _ in (*_objects(source), *_forms(source))]
+    is_read = False
+    for _, shown in forms:
+        with suppress(NoGrade):
+            filled = _BLANK_OF_A_FORM.sub(str((front.part_grades or (0,))[0]), shown)
+            is_read |= bool(front.reader.read(filled, front.part_grades))
+    if forms and not is_read:
+        problem = (
+            f'the template asks for "{forms[0][1]}", which reply = {front.reply!r} never reads'
+        )
+        yield PromptProblem(forms[0][0], f"{problem}; let both be of one form")
+    elif not forms and front.reader.kind == "pattern" and source.asking == source.sections:
         problem = "the template does not show the form of a reply that the pattern finds"
         yield warning(source.last, f"{problem}; show it, with N for the grade")
 
 
 def _forms(source: Source) -> Iterator[tuple[int, str, str]]:
-    """The forms of a reply that are no objects, as `##final score: N`: the line, it, its blank."""
+    """The forms of a reply that are no objects, as `##final score: N`: line, form, its beginning."""
     for section in source.asking:
         for number, line in section.lines():
             for form in _FORM.finditer(line):
-                yield number, form[0].strip(), form[2]
-
-
-def _reads(reader: ReplyReader, text: str, grades: Sequence[int]) -> bool:
-    try:
-        return bool(reader.read(text, grades))
-    except NoGrade:
-        return False
+                yield number, form[0].strip(), form[1].strip()
 
 
 def _of_reasons(source: Source, front: FrontMatter, quoted: set[str]) -> Iterator[PromptProblem]:
@@ -132,9 +123,6 @@ def _of_reasons(source: Source, front: FrontMatter, quoted: set[str]) -> Iterato
         if front.reason and keys[:1] == ["grade"] and "reason" in keys:
             problem = f"{shown} gives the grade before its reason, and the schema after it"
             yield warning(line, f'{problem}; name "reason" first')
-
-
-Objects = Sequence[tuple[int, str, list[str]]]
 
 
 def _objects(source: Source) -> Iterator[tuple[int, str, list[str]]]:

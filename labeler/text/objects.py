@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from labeler.files.jsonl import strict_decoder
 
@@ -31,16 +31,11 @@ _TWICE = strict_decoder("the key {key!r} stands twice")
 _DECODER = json.JSONDecoder(object_pairs_hook=_TWICE.object_pairs_hook, strict=False)
 
 
+OBJECT = "\ufffc"
+"""What stands in prose for an object that was taken out."""
+
 MOST_OBJECTS = 2000
 """Of a text; what has more is no answer."""
-
-
-class PlacedObject(NamedTuple):
-    """An object with where it begins and ends in its text."""
-
-    start: int
-    end: int
-    value: dict[str, Any]
 
 
 def after_thoughts(text: str) -> int:
@@ -59,42 +54,48 @@ def has_open_thought(prose: str) -> bool:
     return bool(begins) and not _END.search(prose, begins[-1])
 
 
-def objects_in(text: str) -> Iterator[PlacedObject]:
-    """The objects of a text that are not inside others, in their order.
+def objects_in(text: str) -> tuple[list[dict[str, Any]], str]:
+    """The objects of a text that are not inside others, and its prose with `OBJECT` for each.
 
-    What only shows the form, as `{"grade": N}`, is passed over, and so are braces that hold no
-    member. `ValueError` at the first object that is cut or broken: what follows may be inside it.
+    They are read in the quotes and commas of Python or of a word processor, and as JSON inside a
+    text of JSON, too. What only shows the form, as `{"grade": N}`, is passed over.
+    `ValueError` where one is cut or broken: what follows may be inside it.
     """
-    at, tries = text.find("{"), 0
-    while at >= 0:
-        tries += 1
+    try:
+        objects, prose = _scan(text)
+    except ValueError:
+        return _scan(_LAST_COMMA.sub(" ", text).translate(_QUOTES))
+    is_escaped = not objects and '\\"' in text
+    return _scan(text.replace("\\n", "\n").replace('\\"', '"')) if is_escaped else (objects, prose)
+
+
+def _scan(text: str) -> tuple[list[dict[str, Any]], str]:
+    objects, prose, end = list[dict[str, Any]](), "", 0
+    for tries, brace in enumerate(re.finditer(r"\{", text)):
+        at = brace.start()
         if tries > MOST_OBJECTS:
             raise ValueError(f"more than {MOST_OBJECTS:,} braces")
-        placed = _object_at(text, at)
-        if placed:
-            yield placed
-            at = placed.end - 1
-        elif form := _FORM.match(text, at):
-            at = form.end() - 1
-        at = text.find("{", at + 1)
+        if at < end:
+            continue
+        value, past = _object_at(text, at)
+        if value is not None:
+            objects.append(value)
+            prose += text[end:at] + OBJECT
+            end = past
+    return objects, prose + text[end:]
 
 
-def _object_at(text: str, at: int) -> PlacedObject | None:
+def _object_at(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
     try:
         value, end = _DECODER.raw_decode(text, at)
-        return PlacedObject(at, end, value)
+        return value, end
     except (ValueError, RecursionError) as error:
         member = _ONE_MEMBER.match(text, at)
         if member:
-            return PlacedObject(at, member.end(), {member[1]: int(member[2])})
+            return {member[1]: int(member[2])}, member.end()
         if _BROKEN.match(text, at) and not _FORM.match(text, at):
-            raise ValueError(f"broken JSON ({error})") from None
-        return None
-
-
-def in_signs_of_json(text: str) -> str:
-    """The text, as long as it was, without commas behind last members, and with JSON's quotes."""
-    return _LAST_COMMA.sub(" ", text).translate(_QUOTES)
+            raise ValueError(f"broken JSON ({error}): {text[at : at + 80]}") from None
+        return None, at
 
 
 def members_named(value: object, names: re.Pattern[str]) -> Iterator[tuple[dict[str, Any], object]]:
@@ -126,5 +127,5 @@ def objects_named(value: object, names: re.Pattern[str]) -> list[dict[str, Any]]
             arguments = part.get("arguments")
             if isinstance(arguments, str):
                 with suppress(ValueError):  # cut or broken, so nothing stands in them
-                    waiting += [placed.value for placed in objects_in(arguments)]
+                    waiting += objects_in(arguments)[0]
     return holders

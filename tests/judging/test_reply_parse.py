@@ -72,8 +72,8 @@ def test_what_no_reply_to_a_pair_is_as_long_or_as_deep_as_is_no_grade(
         ("json:", "no reader of replies"),
         ("pattern:", "no reader of replies"),
         ("bare:grade", "no reader of replies"),
-        ("pattern:score", "it has 0 groups, and 1 must catch the grade"),
-        (r"pattern:(score): (\d)", "it has 2 groups"),
+        ("pattern:score", "it needs 1 group, which catches the grade"),
+        (r"pattern:(score): (\d)", "it needs 1 group"),
         ("pattern:score: (\\d", "missing ), unterminated subpattern"),
     ],
 )

@@ -87,6 +87,7 @@ READ = {
     "a pattern": ("reply = 'pattern:##final score: (\\d)'\n", "Reply as ##final score: score"),
     "a pattern of a word": ("reply = 'pattern:relevance: (\\d)'\n", "Reply as relevance: N"),
     "a bare grade": ('reply = "bare"\n', "Reply with the number alone."),
+    "a bare grade in an object": ('reply = "bare"\n', ASKED),
     "a labelled grade": ('reply = "bare"\n', "Reply as ##final score: N"),
     "another key": ("reply = 'json:O'\n", 'Reply as {"M": N, "T": N, "O": N}'),
     "a decorated answer": ("", f'{ASKED}\n# assistant\nHere: **{{"grade": "2"}}**\n# user'),
@@ -120,8 +121,8 @@ FRONTS = {
     "warning 12 {\"grade\": 1, \"reason\": \"x\"} gives the grade before its reason": (
         "reason = true\n", '{"grade": 1, "reason": "x"}'
     ),
-    "error 12 the template asks for {\"grade\": N}, and reply = \"bare\" reads a grade alone": (
-        'reply = "bare"\n', ASKED
+    "error 12 the template asks for \"{\"why\": \"x 2\", \"grade\": N}\", which reply = 'bare' never": (
+        'reply = "bare"\n', 'Reply as {"why": "x 2", "grade": N}'
     ),
     "error 12 the template asks for \"##final score: N\", which reply = 'pattern:grade (": (
         "reply = 'pattern:grade (\\d)'\n", "Reply as ##final score: N"

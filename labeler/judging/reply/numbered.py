@@ -61,7 +61,7 @@ def parse_numbered(
 
 def _entries(text: str) -> Sequence[_Entry]:
     """The grades that the objects of a text give, in a list or not."""
-    objects = [placed.value for placed in answer_in(text, '"grades"').objects]
+    objects, _ = answer_in(text)
     entries = [
         {name.strip().lower(): value for name, value in entry.items()}
         for entry in objects_named(objects, _NUMBER)

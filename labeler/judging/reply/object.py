@@ -41,7 +41,7 @@ def object_of(reply: Reply, key: str) -> dict[str, Any]:
     check_ending(reply)
     text = reply.text[after_thoughts(reply.text) :]
     names = re.compile(re.escape(key), re.IGNORECASE)
-    holders = objects_named([o.value for o in answer_in(text, f'"{key}"').objects], names)
+    holders = objects_named(answer_in(text)[0], names)
     members = [
         {key if names.fullmatch(name) else name: value for name, value in holder.items()}
         for holder in holders

@@ -6,26 +6,19 @@ refusal, and a grade that is taken back.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from labeler.errors import Misuse
-from labeler.prompt.reply.prose import (
-    GRADE_WORDS,
-    NUMBER_WORDS,
-    OBJECT,
-    corrects,
-    other_grade,
-    refuses,
-)
+from labeler.prompt.reply.prose import GRADE_WORDS, corrects, other_grade, refuses
 from labeler.text.objects import (
-    PlacedObject,
+    OBJECT,
     after_thoughts,
     has_open_thought,
-    in_signs_of_json,
     members_named,
     objects_in,
 )
@@ -70,55 +63,51 @@ class ReplyReader:
             grade, reason, position = of_text(answer, grades)
         if grade not in grades:
             allowed = ", ".join(map(str, grades))
-            raise NoGrade("out_of_scale", f"{grade} is not one of {allowed}"[: 2 * SHOWN])
+            raise NoGrade("out_of_scale", f"{grade:.40g} is not one of {allowed}")
         return ReadGrade(grade, reason, None if position is None else start + position)
 
     def example(self, grade: int | str) -> str:
         """A reply with this grade, as it is shown to people and models."""
         if self.kind == "json":
             return f'{{"{self.key}": {grade}}}'
-        literal = self.pattern[: max(self.pattern.find("("), 0)]
-        return re.sub(r"\\(.)", r"\1", literal) + str(grade)
+        return self.pattern.partition("(")[0].replace("\\", "") + str(grade)
 
     def _of_object(self, text: str, grades: Sequence[int]) -> ReadGrade:
-        answer = answer_in(text, f'a "{self.key}"')
-        members = list(members_named([o.value for o in answer.objects], self._names))
+        objects, prose = answer_in(text)
+        members = list(members_named(objects, self._names))
         if not members:
-            raise_nothing(f'no JSON object with a "{self.key}"', text)
-        values = {whole_number(value) for _, value in members}
-        if len(values) > 1:
-            raise NoGrade("conflict", f"{len(values)} grades: {sorted(values)}"[: 2 * SHOWN])
-        [grade] = values
-        is_alone = answer.before == OBJECT and not answer.after
-        other = None if is_alone else other_grade(answer.before, answer.after, grade, grades)
+            raise_nothing(f'no JSON object with "{self.key}"', text)
+        grade = _only({whole_number(value) for _, value in members})
+        before, _, after = prose.rpartition(OBJECT)
+        other = other_grade(before + OBJECT, after, grade, grades) if prose != OBJECT else None
         if other is not None:
             raise NoGrade("conflict", f"{grade} in the object, and {other} beside it")
-        reasons = [value for holder, _ in members for value in _reasons(holder)]
+        reason = members[-1][0].get("reason")
         at = [hit.start(1) for hit in self._written.finditer(text) if int(hit[1]) == grade]
-        return ReadGrade(grade, reasons[-1] if reasons else None, at[-1] if at else None)
+        return ReadGrade(grade, reason if isinstance(reason, str) else None, at[-1] if at else None)
 
     @cached_property
     def _names(self) -> re.Pattern[str]:
-        own = re.escape(self.key)
-        return re.compile(rf"(?:(?:final|revised|corrected|updated)[ _-]?)?{own}", re.IGNORECASE)
+        earlier = "(?:(?:final|revised|corrected|updated)[ _-]?)?"
+        return re.compile(earlier + re.escape(self.key), re.IGNORECASE)
 
     @cached_property
     def _written(self) -> re.Pattern[str]:
         """The key and its number, in the quotes and brackets that may stand round both."""
-        own = re.escape(self.key)
-        return re.compile(rf"(?<![^\W_]){own}[^\w{{}}]{{1,20}}?(-?\d{{1,9}})", re.IGNORECASE)
+        number = r"[^\w{}]{1,20}?(-?\d{1,9})"
+        return re.compile(r"(?<![^\W_])" + re.escape(self.key) + number, re.IGNORECASE)
 
     def _of_pattern(self, text: str, grades: Sequence[int]) -> ReadGrade:
-        whole_text = _checked_prose(text, text)
-        plain_at = [at for at, character in enumerate(whole_text) if character not in _MARKS]
-        plain = "".join(whole_text[at] for at in plain_at)
+        check_prose(text)
+        plain_at = [at for at, character in enumerate(text) if character not in "#`*"]
+        plain = "".join(text[at] for at in plain_at)
         hits = list(self._tolerant.finditer(plain))
         if not hits:
             raise_nothing(f"nothing that {self.pattern!r} finds", text)
-        values = {_hit(plain, hit) for hit in hits}
-        if len(values) > 1:
-            raise NoGrade("conflict", f"{len(values)} grades: {sorted(values)}"[: 2 * SHOWN])
-        [grade], after = values, plain[hits[-1].end() :]
+        for hit in hits:
+            if _MORE.match(plain, hit.end(1)) or not (hit[1] or "").strip().isdecimal():
+                raise_nothing("no whole number", plain[hit.start() :])
+        grade, after = _only({int(hit[1]) for hit in hits}), plain[hits[-1].end() :]
         if corrects(after) or other_grade("", after, grade, grades) is not None:
             raise NoGrade("conflict", f"taken back: {shown(after)}")
         return ReadGrade(grade, None, plain_at[hits[-1].start(1)])
@@ -126,118 +115,68 @@ class ReplyReader:
     @cached_property
     def _tolerant(self) -> re.Pattern[str]:
         """The pattern, in any case of letters, with any spaces, and without signs of Markdown."""
-        return _compiled(re.sub(r"\\?[#`]|\\\*", "", re.sub(r"\\? ", r"\\s*", self.pattern)))
+        pattern = re.sub(r"\\?[#`]|\\\*", "", re.sub(r"\\? ", r"\\s*", self.pattern))
+        return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
-_MARKS = "#`*"
 _MORE = re.compile(r"\d|[ ]?[.,/~–—-][ ]?\d|[ ]?%|\s+(?:or|to|oder|bis|ou|à|o|或|または)\s+\d")
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+def _only(values: set[int]) -> int:
+    if len(values) > 1:
+        raise NoGrade("conflict", f"{len(values)} grades: {str(sorted(values))[:SHOWN]}")
+    return values.pop()
 
 
-def _hit(text: str, hit: re.Match[str]) -> int:
-    """The number that a pattern caught; `NoGrade` where it is a part of a longer one, or none."""
-    if not hit[1] or _MORE.match(text, hit.end(1)) or not hit[1].strip().isdecimal():
-        raise NoGrade("unparsable", f"no whole number: {shown(text[hit.start() :])}")
-    return int(hit[1])
+def answer_in(text: str) -> tuple[list[dict[str, Any]], str]:
+    """The objects that a text holds, and its prose with `OBJECT` for each.
 
-
-class ObjectsInProse(NamedTuple):
-    """The objects of a text, and the prose before and after the last of them."""
-
-    objects: list[PlacedObject]
-    before: str
-    after: str
-
-
-def answer_in(text: str, holding: str) -> ObjectsInProse:
-    """The objects that a text holds; `holding` says in a failure's detail what they should hold.
-
-    `NoGrade` where there is none, where one is broken, and where a text in or round them refuses.
+    `NoGrade` where one is broken, where a text in or round them refuses, and where the prose after
+    them takes them back.
     """
-    objects = _objects(text)
-    if not objects and '\\"' in text:  # JSON in a text of JSON, with or without its quotes
-        text = text.replace("\\n", "\n").replace('\\"', '"')
-        objects = _objects(text)
-    if not objects:
-        raise_nothing(f"no JSON object with {holding}", text)
-    starts, ends = [0, *(o.end for o in objects)], [*(o.start for o in objects), len(text)]
-    pieces = [text[start:end] for start, end in zip(starts, ends, strict=True)]
-    if any(pieces):
-        _checked_prose("\n".join(pieces), text)
-    for part in _texts(objects):
-        if refuses(part):
-            raise NoGrade("refused", shown(part))
-    if pieces[-1] and corrects(pieces[-1]):
-        raise NoGrade("conflict", f"taken back: {shown(pieces[-1])}")
-    return ObjectsInProse(objects, "".join(piece + OBJECT for piece in pieces[:-1]), pieces[-1])
-
-
-def _objects(text: str) -> list[PlacedObject]:
-    """The objects as they are written, or else in the quotes and commas of JSON."""
     try:
-        return list(objects_in(text))
+        objects, prose = objects_in(text)
     except ValueError as error:
-        try:
-            return list(objects_in(in_signs_of_json(text)))
-        except ValueError:
-            raise NoGrade("unparsable", f"{error}: {shown(text)}"[: 2 * SHOWN]) from None
+        raise_nothing(str(error), text)
+    if prose != OBJECT:
+        check_prose(prose)
+    after = prose.rpartition(OBJECT)[2]
+    if objects and after and corrects(after):
+        raise NoGrade("conflict", f"taken back: {shown(after)}")
+    if refuses(json.dumps(objects, ensure_ascii=False)):
+        raise NoGrade("refused", shown(text))
+    return objects, prose
 
 
-def _checked_prose(prose: str, text: str) -> str:
-    """The prose, where no thought begins in it and it does not refuse."""
+def check_prose(prose: str) -> None:
+    """Raise where a thought begins in it that does not end, or where it refuses."""
     if has_open_thought(prose):
-        raise NoGrade("unparsable", f"a thought that does not end: {shown(text)}")
+        raise NoGrade("unparsable", f"a thought that does not end: {shown(prose)}")
     if refuses(prose):
         raise NoGrade("refused", shown(prose))
-    return prose
-
-
-def _texts(objects: Sequence[PlacedObject]) -> list[str]:
-    """The texts inside, however deep."""
-    waiting: list[object] = [placed.value for placed in objects]
-    texts = list[str]()
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict):
-            waiting += part.values()
-        elif isinstance(part, list):
-            waiting += part
-        elif isinstance(part, str):
-            texts.append(part)
-    return texts
-
-
-def _reasons(holder: dict[str, object]) -> list[str]:
-    return [v for name, v in holder.items() if name.lower() == "reason" and isinstance(v, str)]
 
 
 def whole_number(value: object) -> int:
     """The whole number that a value is, or that a text says alone; `NoGrade` for any other."""
     if isinstance(value, str):
         return _of_bare(value).grade
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    raise NoGrade("unparsable", f"no whole number as the grade: {str(value)[:SHOWN]}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
+        raise NoGrade("unparsable", f"no whole number as the grade: {str(value)[:SHOWN]}")
+    return int(value)
 
 
-_WORDS = (
-    *GRADE_WORDS,
-    *("final", "overall", "my", "the", "is", "of", "boxed", "result", "points?", "level", "text"),
-    *("die", "der", "ist", "la", "le", "est", "es", "è", "点", "分", "점", "баллов", "балла"),
-)
 _DECORATION = re.compile(
-    rf"(?:[\s*_`~\"'#>{{}}\[\]()<|\\/.:=：。“”„«»「」【】点分점は为是]|[-–—•]\s"
-    rf"|(?<![A-Za-z])(?:{'|'.join(_WORDS)})(?![A-Za-z]))*+",
+    r"(?:[\s*_`~\"'#>{}\[\]()<|\\/.:=：。“”„«»「」【】点分점は为是]|[-–—•]\s"
+    rf"|(?<![A-Za-z])(?:{GRADE_WORDS}|final|overall|my|the|is|of|boxed|result|points?|level|text"
+    r"|die|der|ist|la|le|est|es|è|баллов|балла)(?![A-Za-z]))*+",
     re.IGNORECASE,
 )
 _ONLY_NUMBER = re.compile(r"(?<![\d.,])((?:(?<!\w)-)?\d{1,9})(?:\.0+)?(?![\d.,]*\d)")
-_LABEL = re.compile(rf"(?:{'|'.join(GRADE_WORDS)})\W*[:：]\W*$", re.IGNORECASE)
-_LONGEST_BARE = 10_000
+_LABEL = re.compile(rf"(?:{GRADE_WORDS})\W*[:：]\W*$", re.IGNORECASE)
+_OTHER_NUMBER = re.compile(r"[\d¼-¾²³¹二三四五]|\b(?:zero|two|three|four|five)\b", re.IGNORECASE)
+LONGEST_BARE = 10_000
+"""Characters; a longer text is no grade alone."""
+
 _END_OF_TURN = re.compile(r"</s>|<end_of_turn>|<\|(?:im_end|eot_id|end|endoftext|return)\|>")
 
 
@@ -247,23 +186,19 @@ def _of_bare(text: str) -> ReadGrade:
     An explanation may follow on another line, or behind a dash or a bracket, and a sentence may
     come before it on another line; no other number may stand in them.
     """
-    if len(text) > _LONGEST_BARE:
-        raise_nothing("more than a grade", text)
-    plain = _END_OF_TURN.sub(lambda mark: " " * len(mark[0]), _checked_prose(text, text))
-    numbers = list(_ONLY_NUMBER.finditer(plain))
-    others = sum(character.isnumeric() for character in _ONLY_NUMBER.sub("", plain))
-    if len(numbers) != 1 or others:
+    check_prose(text[:LONGEST_BARE])
+    plain = _END_OF_TURN.sub(lambda mark: " " * len(mark[0]), text)
+    numbers = list(_ONLY_NUMBER.finditer(plain[:LONGEST_BARE]))
+    if len(text) > LONGEST_BARE or len(numbers) != 1:
         raise_nothing("more or less than a grade", text)
-    number = numbers[0]
+    [number] = numbers
     before, after = plain[: number.start()], plain[number.end() :]
-    label = before[before.rfind("\n") + 1 :]
-    gap = _DECORATION.match(after)
-    assert gap is not None, "it may be empty"
-    rest = after[gap.end() :]
+    label, decoration = before[before.rfind("\n") + 1 :], _DECORATION.match(after)
+    gap = decoration[0] if decoration else ""
+    rest = after[len(gap) :]
     is_labelled = _DECORATION.fullmatch(label) or _LABEL.search(label)
-    is_apart = not rest or rest[0] in "-–—,;" or any(sign in gap[0] for sign in ":=(\n：-–—")
-    words = set(re.findall(r"[a-z]+", plain.lower())) & {*NUMBER_WORDS} - {"one"}
-    if not is_labelled or not is_apart or corrects(rest) or words:
+    is_apart = not rest or rest[0] in "-–—,;" or not set(":=(\n：-–—").isdisjoint(gap)
+    if not is_labelled or not is_apart or corrects(rest) or _OTHER_NUMBER.search(before + rest):
         raise_nothing("more or less than a grade", text)
     return ReadGrade(int(number[1]), None, number.start(1))
 
@@ -292,17 +227,19 @@ def parse_reader(declaration: str) -> ReplyReader:
     2
     """
     kind, colon, rest = declaration.partition(":")
+    reader = ReplyReader("json", rest.strip() or "grade")
     if kind == "pattern" and rest:
+        reader = ReplyReader("pattern", pattern=rest)
         try:
-            groups = ReplyReader("pattern", pattern=rest)._tolerant.groups
-            problem = "" if groups == 1 else f"it has {groups} groups, and 1 must catch the grade"
+            problem = (
+                "it needs 1 group, which catches the grade" if reader._tolerant.groups != 1 else ""
+            )
         except re.error as error:
             problem = str(error)
         if problem:
             raise Misuse(f"the pattern {rest!r:.80}: {problem}", parameter="reader")
-        return ReplyReader("pattern", pattern=rest)
-    if kind == "json" and (rest.strip() or not colon):
-        return ReplyReader("json", rest.strip() or "grade")
-    if declaration == "bare":
-        return ReplyReader("bare")
-    raise Misuse(f"no reader of replies {declaration!r:.80}; write {FORMS}", parameter="reader")
+    elif declaration == "bare":
+        reader = ReplyReader("bare")
+    elif kind != "json" or (colon and not rest.strip()):
+        raise Misuse(f"no reader of replies {declaration!r:.80}; write {FORMS}", parameter="reader")
+    return reader
