@@ -55,11 +55,12 @@ def test_prompts_of_the_literature_say_where_they_are_from() -> None:
         "product": ("Reddy et al. 2022", "", (0, 1, 2, 3)),
         "sufficient": ("Joren et al. 2025", "Gemini 1.5 Pro", (0, 1)),
         "criteria": ("Farzi & Dietz 2024", "Llama 3", (0, 1, 2, 3)),
-        "nuggets": ("Pradeep et al. 2024", "GPT-4o", (0, 1, 2, 3)),
+        "facts": ("Pradeep et al. 2024", "GPT-4o", (0, 1, 2, 3)),
     }
     for name, (source, models, grades) in sources.items():
         prompt = find_prompt(name)
-        assert prompt.front.source.startswith(f"{source}, ")
+        assert f"{source}, " in f"{prompt.front.source}, "
+        assert prompt.front.fidelity == "adapted"
         assert (prompt.front.shown_with, prompt.grades) == (models, grades)
     assert list(find_prompt("product").front.scale.values()) == [
         *("I: irrelevant", "C: complement", "S: substitute", "E: exact")
