@@ -207,7 +207,7 @@ def documents() -> dict[str, str | bytes]:
 PROMPT = """+++
 kind = "grade"
 description = "mine"
-reply = "text"
+reply = "bare"
 [scale]
 0 = "no"
 1 = "a bit"

@@ -335,7 +335,7 @@ def test_methods_of_several_requests_take_a_batch_a_round(collection: Collection
         return [with_status(r, 200, completion(reply_to(r))) for r in requests], []
 
     with BatchServer(by_part) as server:
-        asked = options(server, prompt="nuggets")
+        asked = options(server, prompt="facts")
         done = run(await_batches(collection, asked, every=0.0))
         assert done.results[0].judged == 4
         assert len(server.batches) == 2
