@@ -232,7 +232,7 @@ async def ready(
     The caller closes it.
     """
     if not choice.is_embedded:
-        model = called_model(choice.name, choice.server, calls or Calls())
+        model = called_model(choice.name, choice.server, calls or Calls(), choice.declared)
         yield Ready(model, concurrency=SERVER_CONCURRENCY)
     elif choice.name == "similarity":
         statistics = TermStatistics.of(terms(text_to_search(d)) for d in documents)

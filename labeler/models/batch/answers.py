@@ -176,4 +176,5 @@ def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | No
 def _priced(reply: Reply, price: Price | None) -> Reply:
     if price is None:
         return reply
-    return replace(reply, cost=price.of(reply.prompt_tokens, reply.completion_tokens))
+    cost = price.of(reply.prompt_tokens, reply.completion_tokens, cached=reply.cached_tokens)
+    return replace(reply, cost=cost)

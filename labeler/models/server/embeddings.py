@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,10 @@ from numpy.typing import NDArray
 from labeler.errors import CallFailed, NoCompletion
 from labeler.model import Bound, Message, Model, Reply, Request, whole
 from labeler.models.server.client import Calls, Connected
+from labeler.models.server.dialects import wire_format
 from labeler.models.server.refusals import SHOWN, hold_of
 from labeler.models.server.usage import tokens_used, usage_in
+from labeler.models.settings import AssessorSettings
 from labeler.wire import addresses
 from labeler.wire.gate import Admitted
 
@@ -37,7 +40,9 @@ def embeddings_request(texts: Sequence[str]) -> Request:
 
 def embeddings_model(name: str, server: Admitted, calls: Calls) -> Model:
     """The encoder `name` of a server."""
-    connection = Connected(server, calls, PATH, LARGEST_EMBEDDINGS)
+    form = wire_format(server.address, AssessorSettings(api="chat"))
+    form = replace(form, words={**form.words, "path": PATH})
+    connection = Connected(form, server, calls, LARGEST_EMBEDDINGS)
 
     async def ask(request: Request) -> Reply:
         texts = [content for _, content in request.messages]
