@@ -236,8 +236,7 @@ def test_a_server_gets_the_key_and_no_header_that_nobody_asked_for(
         monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
         monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
         assert execute(["doctor", "--model", "fake", "--base-url", server.base_url]) == 0
-        sent = server.calls[-1].headers
-        assert (sent["openai-organization"], sent["openai-project"]) == ("org-1", "proj-1")
+        assert set(server.calls[-1].headers) == usual | {"content-length"}  # they are OpenAI's
 
 
 def test_a_server_that_repeats_the_key_does_not_get_it_on_the_screen(
