@@ -192,6 +192,9 @@ COMMANDS: dict[str, Command] = {
     "doctor": Command(
         "doctor", JUDGE, "models.check", "labeler doctor --model gpt-4.1-mini --pairs 5000"
     ),
+    "trust": Command(
+        "trust", JUDGE, "wire.trust", "labeler trust http://127.0.0.1:8000/v1 --key MY_KEY"
+    ),
     "status": Command("status", JUDGE, "judging.status", "labeler status coll/"),
     "explain": Command("explain", JUDGE, "judging.explain", "labeler explain coll/ q1 d7"),
     "store": Command("store", JUDGE, "store", "labeler store verify coll/"),

@@ -152,6 +152,12 @@ def show_judging(result: JudgeResult) -> None:
         say(suspicious_pairs(tally))
     if left:
         say(f"{left:,} not asked yet")
+    if tally.by_passages:
+        pairs = count_of(tally.by_passages, "pair", "pairs")
+        from labeler.judging.context import HELP
+
+        problem = f"{pairs} judged by passages, as documents are too long for the server"
+        note(f"{problem}; whole ones need {HELP}")
     position = result.position()
     if position:
         say(position.sentence())

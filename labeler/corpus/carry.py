@@ -104,8 +104,8 @@ class Carrying:
             name: {
                 pair
                 for pair, shown in shown_in(self.old.judgements(name))
-                if not (self.merges and self.matches[pair.doc_id].state == MERGED)
                 if self._shown_now(pair, shown) != shown
+                if not (self.merges and self.matches[pair.doc_id].state == MERGED)
             }
             for name in self.old.judgement_names()
         }

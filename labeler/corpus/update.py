@@ -67,9 +67,10 @@ def update(
 ) -> UpdateResult:
     """Read documents anew, as the collection's own were read, and carry its judgements over.
 
-    A model's grade holds where it would be shown what it was shown, a person's where a passage is
-    unchanged, moved, or lies whole in a larger one; else the next `judge` asks again. With `dry_run` nothing is written. The state before
-    is kept below `history`. `words` changes about how many words a passage has.
+    A model's grade holds where it would be shown what it was shown; a person's where a passage is
+    unchanged, moved, or lies whole in a larger one. Of others the next `judge` asks again. With
+    `dry_run` nothing is written. The state before is kept below `history`. `words` changes about
+    how many words a passage has.
 
     >>> from tempfile import TemporaryDirectory
     >>> from labeler.corpus.ingest import ingest

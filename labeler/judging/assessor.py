@@ -52,8 +52,8 @@ class Assessor:
 
     @cached_property
     def schema(self) -> Mapping[str, Any] | None:
-        """The schema of a reply; None for a prompt that asks for plain text."""
-        return None if self.prompt.front.reply == "text" else schema_of(self.prompt)
+        """The schema of a reply; None where the reader takes another than this package's object."""
+        return schema_of(self.prompt) if self.prompt.is_bound else None
 
     def request(self, query: Query, document: Document) -> Request:
         """The first request for a pair."""
@@ -138,8 +138,7 @@ class Assessor:
 
     def outcome_of(self, pair: Pair, reply: Reply) -> Outcome:
         """The grade that a reply gives a pair, or why it gives none."""
-        text = self.prompt.front.reply == "text"
-        return parse_grade(pair, reply, self.prompt.grades, text=text)
+        return parse_grade(pair, reply, self.prompt.grades, self.prompt.reader)
 
 
 _FIELDS = ("query", "description", "narrative", "title", "text")

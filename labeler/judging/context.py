@@ -17,7 +17,7 @@ SMALLEST_CONTEXT = 256
 FEW_LETTERS = 5
 """Characters a token, with its space, below which no prompt is looked at closer."""
 
-_SAID = re.compile(
+_ABOUT_CONTEXT = re.compile(
     r"context|too long|too many (input )?tokens|(maximum|exceed).{0,60}(length|tokens)",
     re.IGNORECASE,
 )
@@ -42,8 +42,8 @@ def is_about_context(failure: Failure) -> bool:
     """Whether a request had no answer as it was too long for the server."""
     if failure.status == "truncated":
         return failure.detail.startswith(CUTS)
-    said = failure.status == "call_failed" and _SAID.search(failure.detail)
-    return bool(said) and not _PACE.search(failure.detail)
+    is_about = failure.status == "call_failed" and _ABOUT_CONTEXT.search(failure.detail)
+    return bool(is_about) and not _PACE.search(failure.detail)
 
 
 def fits(request: Request, context: int) -> bool:

@@ -65,32 +65,28 @@ class FailuresInARow:
 LATEST = 100
 """So many of the latest pairs are looked at."""
 
-IN_A_ROW = 50
-CERTAIN = 4.0
-"""Standard errors by which the share of failures exceeds what may fail, as runs are long."""
+CERTAIN = 5.0
+"""Standard errors by which more of them fail than may, as runs are long."""
 
 
 @dataclass(slots=True)
 class LatestPairs:
-    """Whether the latest pairs came to a grade, as their `proof` demands; None demands nothing."""
+    """The failures of the latest pairs, of which a `proof` says how many there may be."""
 
     proof: Proof | None
     failures: deque[Failure | None] = field(default_factory=lambda: deque(maxlen=LATEST))
 
     def take_in(self, outcome: Outcome) -> TooManyFailed | None:
         """Look at one more pair; what ends the run, where too many came to no grade."""
-        self.failures.append(outcome if isinstance(outcome, Failure) else None)
-        if self.proof is None or not self.failures[-1] or self.proof.max_failed >= 1:
+        failure = outcome if isinstance(outcome, Failure) else None
+        self.failures.append(failure)
+        if self.proof is None or failure is None:
             return None
-        latest, most = list(self.failures), self.proof.max_failed
-        row = latest[-IN_A_ROW:]
-        beyond = CERTAIN * math.sqrt(most * (1 - most) / LATEST)  # by the score test
-        share = 1 - latest.count(None) / LATEST
-        is_over = len(latest) == LATEST and share > most + beyond and not self.proof.no_pilot
-        if not is_over and (len(row) < IN_A_ROW or None in row):
+        share, failed = self.proof.max_failed, [each for each in self.failures if each]
+        most = LATEST * share + CERTAIN * math.sqrt(LATEST * share * (1 - share))
+        if len(failed) <= max(most, (LATEST - 1) * self.proof.no_pilot):
             return None
-        failed = list(filter(None, latest))
-        problem = f"{len(failed)} of the latest {len(latest)} pairs have no grade"
+        problem = f"{len(failed)} of the latest {len(self.failures)} pairs have no grade"
         return TooManyFailed(f"{problem}: {looks(failed)}", parameter="max_failed")
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from random import Random
 
 from labeler.data import Failure, Judged, Pair
 from labeler.errors import BudgetReached, TooManyFailed
@@ -13,110 +13,115 @@ from labeler.judging.assessor import Assessor
 from labeler.judging.failures import looks
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import Job
-from labeler.messages import dollars
 from labeler.models.duration import CallTimes, duration_of
-from labeler.models.limits import Proof
-from labeler.models.session import Session
+from labeler.models.policies.stack import Guard
 
 PAIRS = 30
 FEWEST = 100
 """A run of fewer pairs has no pilot."""
 
+Projected = Sequence[float]
+"""About how much it is, and an interval of 95 %; empty where it is not known."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """What some pairs of a run say of all `total` of them, with intervals of 95 %.
+    """What some pairs of a run say of all `total` of them.
 
-    `without_grade` is the share of pairs that failed, `thoughts` of those that the model thought
-    about. Tokens are those of a pair; `dollars` and `hours` are those of all pairs, None where no
-    price is known, or no time, as nothing was asked anew; `spread` is what they may be times that.
+    `without_grade` is the share of failed pairs, `thoughts` of those that the model thought about.
+    Tokens are those of a pair; `dollars` and `hours` those of all pairs, empty where no price is
+    known, or nothing was asked anew.
     """
 
     pairs: int
     failed: int
     total: int
-    without_grade: tuple[float, float]
+    without_grade: Projected
     thoughts: float
     tokens_in: float
     tokens_out: float
-    dollars: float | None
-    hours: float | None
-    spread: tuple[float, float]
+    dollars: Projected
+    hours: Projected
 
     def sentences(self) -> list[str]:
         """What the pilot showed, and what all pairs would take."""
-        low, high = self.without_grade
-        failed = f"{self.failed} of {self.pairs} pairs without a grade [{low:.0%}, {high:.0%}]"
+        failed = "{:.0%} [{:.0%}, {:.0%}] without a grade".format(*self.without_grade)
         took = f"{self.tokens_in:,.0f} tokens in and {self.tokens_out:,.0f} out a pair"
-        first = f"pilot: {failed}, {self.thoughts:.0%} with thoughts, {took}"
-        cost, *costs = [dollars(self.dollars and self.dollars * by) for by in (1, *self.spread)]
-        takes = [f"about {cost} [{', '.join(costs)}]"] if self.dollars else []
-        if self.hours:
-            hour, *hours = [f"{self.hours * by:.2g}" for by in (1, *self.spread)]
-            takes.append(f"about {hour} [{', '.join(hours)}] hours")
-        return [first, f"all {self.total:,} pairs: {', '.join(takes)}"] if takes else [first]
+        thoughts = f"{self.thoughts:.0%} after thoughts"
+        cost, hours = "${:,.4g} [{:,.4g}, {:,.4g}]", "{:.2g} [{:.2g}, {:.2g}] hours"
+        takes = [cost.format(*self.dollars)] if self.dollars else []
+        takes += [hours.format(*self.hours)] if self.hours else []
+        return [
+            f"pilot of {self.pairs} pairs: {failed}, {thoughts}, {took}",
+            f"all {self.total:,} pairs: about {', '.join(takes) or 'nothing'}",
+        ]
 
 
 def pilot_pairs(job: Job) -> list[Pair]:
-    """The pairs of a job's pilot: spread over its queries, then over the lengths of documents."""
-    spread = list(islice(job.pairs, 0, None, len(job.pairs) // FEWEST))
+    """The pairs of a job's pilot, drawn by chance from each stretch of its queries, then from each
+    range of the lengths of documents.
+    """
+    random, step = Random(PAIRS), len(job.pairs) / (4 * PAIRS)
+    places = {int(step * (number + random.random())) for number in range(4 * PAIRS)}
+    spread = [pair for at, pair in enumerate(job.pairs) if at in places]
     spread.sort(key=lambda pair: len(job.texts.of(pair)[1].text))
-    return spread[:: len(spread) // PAIRS][:PAIRS]
+    return [spread[number * len(spread) // PAIRS] for number in range(PAIRS)]
 
 
-async def pilot_of(
-    job: Job, assessor: Assessor, session: Session, options: PairOptions, proof: Proof
-) -> tuple[Pilot | None, dict[Pair, Judged], BudgetReached | None]:
-    """Judge a few pairs of a job: what they say of all, what became of them, what ends the run.
+async def piloted(
+    job: Job, assessor: Assessor, options: PairOptions, guard: Guard
+) -> tuple[PairOptions, Pilot | None]:
+    """Judge a few pairs of a job: how the others are asked about, and what the few say of them.
 
     What was answered before is not asked again.
     """
-    judged, ended, began = dict[Pair, Judged](), None, time.monotonic()
+    judged, began, ended = list[Judged](), time.monotonic(), None
+    few, pilot = replace(options, only=pilot_pairs(job), proof=None), None
     try:
-        few = replace(options, only=pilot_pairs(job))
         async for each in judge_pairs(job.pairs, job.texts, assessor, few):
-            judged[each.outcome.pair] = each
+            judged.append(each)
     except BudgetReached as reached:
-        return None, judged, reached
-    failed = [j.outcome for j in judged.values() if isinstance(j.outcome, Failure)]
-    if len(failed) / len(judged) > proof.max_failed:
-        problem = f"stopped after a pilot: {len(failed)} of {len(judged)} pairs have no grade"
-        ended = TooManyFailed(f"{problem}: {looks(failed)}", parameter="max_failed")
-        ended.again = {"no_pilot": True}
-    pilot = _measured(judged.values(), len(job.pairs), session)
-    asked = sum(j.attempts for j in judged.values() if not j.remembered)
-    if asked and pilot.hours is None:
-        limits, tokens = session.guard.limiter.limits, pilot.tokens_in + pilot.tokens_out
-        unit = duration_of(asked, asked * tokens, limits).seconds
-        calls = asked * len(job.pairs) // len(judged)
-        times = CallTimes((time.monotonic() - began) / unit)
-        need = duration_of(calls, len(job.pairs) * tokens, limits, times)
-        pilot = replace(pilot, hours=need.seconds / 3600)
-    return pilot, judged, ended
+        ended = reached
+    else:
+        pilot = _measured(judged, len(job.pairs), time.monotonic() - began, guard)
+        failed = [each.outcome for each in judged if isinstance(each.outcome, Failure)]
+        if options.proof and len(failed) > options.proof.max_failed * len(judged):
+            problem = f"stopped after a pilot: {len(failed)} of {len(judged)} pairs have no grade"
+            ended = TooManyFailed(f"{problem}: {looks(failed)}", parameter="max_failed")
+            ended.again = {"no_pilot": True}
+    # the questions of a query may be counted in the row of another pair
+    known = [] if assessor.prompt.front.questions else judged
+    by_pair = {each.outcome.pair: each for each in known}
+    return replace(options, pilot=by_pair, ended=ended), pilot
 
 
-def _measured(judged: Collection[Judged], total: int, session: Session) -> Pilot:
-    """What the pilot's pairs say, but for the time that they took."""
+def _measured(judged: Sequence[Judged], total: int, seconds: float, guard: Guard) -> Pilot:
+    """What the pairs of a pilot say of all."""
     import numpy as np  # which smaller runs need not load
 
     from labeler.stats.means import mean_interval
     from labeler.stats.shares import share_interval
 
-    price, failed = session.selection.price, [isinstance(j.outcome, Failure) for j in judged]
-    tokens = np.array([(j.prompt_tokens, j.completion_tokens) for j in judged], dtype=float)
-    taken = tokens @ [price.of(1000, 0), price.of(0, 1000)] / 1000 if price else tokens.sum(axis=1)
+    price, limits = guard.budget.price, guard.limiter.limits
+    failed = np.array([isinstance(each.outcome, Failure) for each in judged])
+    tokens = np.array([(each.prompt_tokens, each.completion_tokens) for each in judged], float)
     inside, outside = map(float, tokens.mean(axis=0))
-    mean, ends = taken.mean(), mean_interval(taken, "t")
-    low, high = ends if ends and mean else (mean, mean)
+    taken = tokens @ ((price.tokens_in, price.tokens_out) if price else (1, 1))
+    low, high = mean_interval(taken, "t") or (taken.mean(), taken.mean())
+    spread = [float(end) / max(float(taken.mean()), 1e-9) for end in (taken.mean(), low, high)]
+    dollars, hours = total * float(taken.mean()) / 1e6, 0.0
+    if calls := sum(each.attempts for each in judged if not each.remembered):
+        usual = duration_of(calls, calls * (inside + outside), limits).seconds
+        every = (calls * total // len(judged), total * (inside + outside), limits)
+        hours = duration_of(*every, CallTimes(seconds / usual)).seconds / 3600
     return Pilot(
-        len(failed),
-        sum(failed),
+        len(judged),
+        int(failed.sum()),
         total,
-        share_interval(np.array(failed)),
-        sum(j.thought for j in judged) / len(failed),
+        (float(failed.mean()), *share_interval(failed)),
+        sum(each.thought for each in judged) / len(judged),
         inside,
         outside,
-        float(mean * total) if price else None,
-        None,
-        (max(0.0, float(low / (mean or 1))), float(high / (mean or 1))),
+        [dollars * part for part in spread] if price else [],
+        [hours * part for part in spread] if hours else [],
     )

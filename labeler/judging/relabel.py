@@ -39,6 +39,7 @@ from labeler.prompt import Prompt, find_prompt, prompt_files
 from labeler.store import open_store
 from labeler.store.secret import secret_of
 from labeler.wire.addresses import HIDDEN
+from labeler.wire.gate import admit
 
 ALL = PartOfSet()
 """Every pair of a set."""
@@ -162,7 +163,11 @@ def asked_again(collection: Collection, source: str, options: JudgeOptions | Non
     if HIDDEN in address:
         problem = f"the judgements were made at {address}, whose query is not kept"
         raise Misuse(f"{problem}; give the model and the whole address", parameter="base_url")
-    return replace(options, model=served, base_url=address) if served else options
+    if not served:
+        return options
+    # else somebody's file would say who gets the texts and the key
+    server = admit(address, named_by=collection.judgements(source))
+    return replace(options, model=served, base_url=server.address)
 
 
 async def areparse(

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from labeler.judging.methods.position import PositionEffect
-    from labeler.judging.pilot import Pilot
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -28,8 +27,7 @@ class JudgeResult(WithCost):
     `total` counts the pairs that were to be judged: those that have a grade, those that failed,
     and those that a budget left out. `spent.calls` and `cost` are those of this run alone, the
     tokens of the tally those of all replies behind the judgements. `caveat` says how far an
-    embedded assessor is to be trusted. `pilot` is what the first pairs said of all, where they were
-    looked at.
+    embedded assessor is to be trusted.
     """
 
     job: Job
@@ -37,7 +35,6 @@ class JudgeResult(WithCost):
     spent: Spending
     is_priced: bool = False
     caveat: str | None = None
-    pilot: Pilot | None = None
 
     @property
     def name(self) -> str:
@@ -118,7 +115,7 @@ class JudgeResult(WithCost):
             "cost": self.cost,
             "cost_at_most": self.cost_at_most,
             "stopped": str(self.stopped) if self.stopped else None,
-            "pilot": asdict(self.pilot) if self.pilot else None,
+            "pilot": asdict(self.tally.pilot) if self.tally.pilot else None,
             "judgements": str(self.judgements),
             "qrels": str(self.qrels),
         }

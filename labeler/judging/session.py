@@ -31,7 +31,7 @@ from labeler.judging.job import (
 from labeler.judging.methods.inquiries import check_reads
 from labeler.judging.methods.shown import as_shown, company_of_whole
 from labeler.judging.part import DerivedPairs
-from labeler.judging.pilot import FEWEST, Pilot, pilot_of
+from labeler.judging.pilot import FEWEST, piloted
 from labeler.judging.plan import JudgingPlan, learn_from, plan_job
 from labeler.judging.result import JudgeResult
 from labeler.judging.tally import Tally
@@ -64,8 +64,8 @@ class JudgeOptions:
     calls under way at once. With `retry_failed`, pairs are asked about again where a reply was
     no grade. With `redact`, the store keeps hashes of requests and not their texts. Of
     `held_out` queries no grade is shown as an example. `deferral` says what is not asked live,
-    beside what waits in a batch. `proof` is what pairs have to show for the run
-    to go on. Each pair is asked about `votes` times, and its grade is what most say.
+    beside what waits in a batch. `proof` is what pairs have to show for the run to go on. Each
+    pair is asked about `votes` times, and its grade is what most say.
     """
 
     prompt: str = ""
@@ -120,34 +120,18 @@ async def judge_set(
     async with prepare(collection, pairs_of, options, control, options.session) as prepared:
         job, assessor, session = prepared
         guard, earlier = session.guard, replace(control.spent)
-        pilot, asking = await _piloted(prepared, options, control)
+        selection = session.selection
+        deferral, proof = selection.options.deferral, options.proof
+        is_free = selection.choice.name == "similarity"
+        if is_free or deferral.waiting or not deferral.is_live or len(job.pairs) < FEWEST:
+            proof = Proof(1, no_pilot=True)
+        asking = PairOptions(retry_failed=options.retry_failed, proof=proof)
         tally = await watched(job, assessor, guard, control, asking)
         learn_from(tally, session, assessor)
         if times > 1 and not tally.stopped:
             tally.stopped = await ask_again(job, assessor, guard, control, times)
-        is_priced = session.selection.price is not None
-        caveat = session.selection.caveat
-        return JudgeResult(job, tally, control.spent.since(earlier), is_priced, caveat, pilot)
-
-
-async def _piloted(
-    prepared: Prepared, options: JudgeOptions, control: Control
-) -> tuple[Pilot | None, PairOptions]:
-    """What the pilot of a run found, where it has one, and how the other pairs are asked about."""
-    job, assessor, session = prepared
-    guard, deferral = session.guard, session.selection.options.deferral
-    is_free = session.selection.choice.name == "similarity"
-    if is_free or deferral.waiting or not deferral.is_live:
-        return None, PairOptions(retry_failed=options.retry_failed)
-    at_once = IN_HAND * guard.limiter.limits.at_once
-    asking = PairOptions(at_once, options.retry_failed, stop=guard.stop, proof=options.proof)
-    if options.proof.no_pilot or len(job.pairs) < FEWEST:
-        return None, asking
-    pilot, judged, ended = await pilot_of(job, assessor, session, asking, options.proof)
-    for sentence in pilot.sentences() if pilot and pilot.hours else ():
-        control.note(sentence)
-    judged = {} if assessor.prompt.front.questions else judged  # of which other rows count a part
-    return pilot, replace(asking, pilot=judged, ended=ended)
+        is_priced = selection.price is not None
+        return JudgeResult(job, tally, control.spent.since(earlier), is_priced, selection.caveat)
 
 
 async def ask_again(
@@ -221,7 +205,7 @@ async def prepare(
         async with open_session(selection, documents, collection.store, control) as session:
             asked, inputs, secret = session.parameters, session.inputs, session.secret
             assessor = Assessor(prompt, session.model, asked, inputs, secret=secret)
-            assessor = replace(assessor, votes=options.votes)
+            assessor = replace(assessor, votes=options.votes, context=options.declared.context)
             assessor = as_shown(assessor, collection, name, texts, options.held_out)
             company = company_of_whole(collection, parent, prompt, texts)
             assessor = replace(assessor, company=company)
@@ -242,10 +226,15 @@ def _left_uncollected() -> Iterator[None]:
 async def watched(
     job: Job, assessor: Assessor, guard: Guard, control: Control, asking: PairOptions | None = None
 ) -> Tally:
-    """Judge the pairs of a job, and let the caller of the session watch."""
+    """Judge the pairs of a job, after its pilot, and let the caller of the session watch."""
     underway = Underway(len(job.pairs), guard, asks=assessor.model.is_server)
     with control.judging(underway) as on_judged:
-        at_once = IN_HAND * guard.limiter.limits.at_once
-        options = replace(asking or PairOptions(), at_once=at_once, stop=guard.stop)
-        options = replace(options, on_judged=on_judged)
-        return await do_job(job, assessor, options, control.note)
+        at_once, pilot = IN_HAND * guard.limiter.limits.at_once, None
+        asking = replace(asking or PairOptions(), at_once=at_once, stop=guard.stop)
+        if asking.proof and not asking.proof.no_pilot:
+            asking, pilot = await piloted(job, assessor, asking, guard)
+        for sentence in pilot.sentences() if pilot and pilot.hours else ():
+            control.note(sentence)
+        tally = await do_job(job, assessor, replace(asking, on_judged=on_judged), control.note)
+        tally.pilot = pilot
+        return tally

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from labeler.data import FAILURES, Failure, Judged, Pair
 from labeler.errors import BudgetReached
+
+if TYPE_CHECKING:
+    from labeler.judging.pilot import Pilot
 
 EXAMPLES = 3
 
@@ -19,7 +23,8 @@ class Tally:
     gave in this run, `served` those of all replies; `listed` counts pairs whose documents stood in
     lists; `suspicions` counts pairs by what looks suspicious about their documents, of which
     `suspicious` have any, and `suspicious_pairs` are the first; `stopped` is what ended it before
-    all pairs were done.
+    all pairs were done. `by_passages` counts pairs whose document was too long to be shown whole;
+    `pilot` is what the first pairs said of all, where they were looked at.
     """
 
     name: str = ""
@@ -41,6 +46,8 @@ class Tally:
     suspicions: Counter[str] = field(default_factory=Counter)
     suspicious_pairs: list[Pair] = field(default_factory=list)
     stopped: BudgetReached | None = None
+    by_passages: int = 0
+    pilot: Pilot | None = None
 
     def add(self, judged: Judged) -> None:
         """Count one pair."""
@@ -52,6 +59,7 @@ class Tally:
                 self.examples[outcome.status].append((outcome.pair, outcome.detail))
         else:
             self.judged += 1
+            self.by_passages += bool(judged.outcome.passages)
         self.suspicious += bool(judged.suspicions)
         if judged.suspicions and len(self.suspicious_pairs) < EXAMPLES:
             self.suspicious_pairs.append(judged.outcome.pair)

@@ -35,11 +35,12 @@ from labeler.models.policies.budget import Spending
 from labeler.models.policies.stack import unremembered
 from labeler.models.prices import Price, price_of
 from labeler.models.server.client import Calls
-from labeler.models.server.embeddings import embeddings_model
+from labeler.models.server.embeddings import KEY, embeddings_model
 from labeler.models.session import check_priced, guard_of
 from labeler.store.vectors import VectorFile, Vectors
 from labeler.text.vectors import Encode, Encoder, embedded_encoder, unit_vectors
 from labeler.wire.addresses import identity, masked
+from labeler.wire.gate import admit
 
 _LONGEST = 100
 
@@ -175,7 +176,8 @@ class Encoding:
     async def _encode(self, texts: Iterable[str], served: _Served, control: Control) -> Encoded:
         guard = guard_of(self.limits, served.price, SERVER_CONCURRENCY, control)
         calls = Calls.watched(self.limits.timeout, control.note)
-        model = unremembered(embeddings_model(self.options.name, served.address, calls), guard)
+        server = admit(served.address, key=KEY if os.environ.get(KEY) else "")
+        model = unremembered(embeddings_model(self.options.name, server, calls), guard)
         file, stop = served.file, control.stop
         try:
             async with file.appending_in_loop(control.note, stop.is_set):

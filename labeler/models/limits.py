@@ -20,7 +20,7 @@ class Proof:
 
     A run of many pairs begins with a pilot of a few, unless `no_pilot`. It ends where the share of
     them without a grade exceeds `max_failed`, or later that of the latest pairs, as far as chance
-    does not explain it; 1 ends no run. Without a pilot, only pairs in a row end it.
+    does not explain it; 1 ends no run. Without a pilot, it ends where all the latest pairs fail.
     """
 
     max_failed: float = 0.1

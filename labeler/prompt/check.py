@@ -80,9 +80,7 @@ class PromptCheck:
     @property
     def schema(self) -> dict[str, Any] | None:
         """The JSON schema that replies are bound to, where a grading prompt asks for JSON."""
-        front = self.prompt.front if self.prompt else None
-        is_bound = self.prompt and front and front.kind == "grade" and front.reply == "json"
-        return schema_of(self.prompt) if self.prompt and is_bound else None
+        return schema_of(self.prompt) if self.prompt and self.prompt.is_bound else None
 
     def summary(self) -> str:
         """How many errors and warnings there are."""

@@ -147,8 +147,7 @@ def _template(prompt: Prompt) -> tuple[list[str], int]:
 
 
 def _schema(prompt: Prompt) -> dict[str, Any] | None:
-    is_bound = prompt.front.kind == "grade" and prompt.front.reply == "json"
-    return schema_of(prompt) if is_bound else None
+    return schema_of(prompt) if prompt.is_bound else None
 
 
 def _on_grades(a: Prompt, b: Prompt) -> Iterator[str]:

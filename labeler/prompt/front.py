@@ -6,8 +6,9 @@ import re
 from collections.abc import Collection
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from labeler.errors import Misuse
 from labeler.prompt.parts import (
     MOST_TOKENS,
     Combine,
@@ -15,6 +16,7 @@ from labeler.prompt.parts import (
     GradedExamples,
     WrittenQuestions,
 )
+from labeler.prompt.reply.reader import ReplyReader, parse_reader
 
 _GRADE = re.compile(r"-?[0-9]{1,9}")
 
@@ -79,8 +81,9 @@ class FrontMatter(BaseModel):
         default_factory=dict,
         description="Each grade and its name; needed where the kind is `grade`.",
     )
-    reply: Literal["json", "text"] = Field(
-        default="json", description="A JSON object, or the grade alone."
+    reply: str = Field(
+        default="json",
+        description="How a reply is read: `json`, `json:KEY`, `bare` or `pattern:EXPRESSION`.",
     )
     reason: bool = Field(default=False, description="Whether a reason comes before the grade.")
     batch: int = Field(
@@ -109,6 +112,20 @@ class FrontMatter(BaseModel):
     comparisons: DocumentComparisons | None = Field(
         default=None, description="How documents of a query are compared two by two."
     )
+
+    @field_validator("reply")
+    @classmethod
+    def _declares_a_reader(cls, reply: str) -> str:
+        try:
+            parse_reader(reply)
+        except Misuse as misuse:
+            raise ValueError(str(misuse)) from None
+        return reply
+
+    @property
+    def reader(self) -> ReplyReader:
+        """What reads the grade in a reply."""
+        return parse_reader(self.reply)
 
     @property
     def has_parts(self) -> bool:

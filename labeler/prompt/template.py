@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from labeler.model import Message
 from labeler.prompt.front import MOST_CHARACTERS, OPTIONAL, FrontMatter
+from labeler.prompt.reply.reader import ReplyReader, parse_reader
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -32,6 +33,24 @@ class Prompt:
     def grades(self) -> tuple[int, ...]:
         """The scale's grades, ascending."""
         return self.front.grades
+
+    @cached_property
+    def reader(self) -> ReplyReader:
+        """What reads the grade in a reply."""
+        return self.front.reader
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether replies are bound to a schema: that of the object with the key `grade`.
+
+        An object by another key is somebody else's, and has members that nobody declared here.
+        """
+        return self.front.kind == "grade" and self.reader == ReplyReader()
+
+    def read_by(self, declaration: str) -> Prompt:
+        """The same prompt with another reader; `Misuse` where the text declares none."""
+        front = self.front.model_copy(update={"reply": parse_reader(declaration) and declaration})
+        return replace(self, front=front)
 
     @cached_property
     def placeholders(self) -> frozenset[str]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
-from labeler.data import Document, Failure, Judged, Judgement, Pair
+from labeler.data import Failure, Judged, Judgement, Pair
 from labeler.errors import Misuse
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.attempts import in_chunks
-from labeler.judging.context import cut_of, fits
+from labeler.judging.context import cut_of
 from labeler.judging.methods.comparisons import Circles, company_of, comparison_rounds
 from labeler.judging.methods.inquiry import (
     Inquiry,
@@ -21,7 +20,7 @@ from labeler.judging.methods.inquiry import (
 )
 from labeler.judging.methods.lists import DocumentList, list_rounds, lists_of
 from labeler.judging.methods.points import point_rounds
-from labeler.judging.methods.together import passage_rounds, vote_rounds
+from labeler.judging.methods.single import single_rounds, vote_rounds
 from labeler.model import Request
 from labeler.prompt import Prompt
 
@@ -83,32 +82,22 @@ class Inquiries:
             opponents = self._circles.opponents(pair)
             rounds = self._voted(lambda by: comparison_rounds(by, self.texts, pair, opponents))
             return Inquiry([pair], rounds), True
+        if self._asks_once:
+            return self._alone(pair), True
         pays = pair.query_id not in self._queries
         self._queries.add(pair.query_id)
-        return Inquiry([pair], self._voted(lambda by: self._by_passages(by, pair, pays))), True
+        rounds = self._voted(lambda by: point_rounds(by, self.texts, pair, pays=pays))
+        return Inquiry([pair], rounds), True
+
+    def _alone(self, pair: Pair, request: Request | None = None) -> Inquiry:
+        """How a pair is asked about whose document is shown alone, first by that request."""
+        texts = self.texts.of(pair)
+        return Inquiry([pair], self._voted(lambda by: single_rounds(by, pair, *texts, request)))
 
     def _voted(self, rounds_by: Callable[[Assessor], Rounds]) -> Rounds:
         """The rounds by which an assessor judges, or those of each of its votes."""
-        first, *others = map(rounds_by, self._voters)
-        return vote_rounds([first, *others]) if others else first
-
-    def _by_passages(self, assessor: Assessor, pair: Pair, pays: bool) -> Rounds:
-        """The rounds of a pair that is asked about alone, whose document may be cut."""
-        query, document = self.texts.of(pair)
-
-        def rounds_of(part: Document) -> Rounds:
-            if self._asks_once:
-                return single_rounds(assessor, pair, assessor.request(query, part))
-            texts = Texts({query.id: query}, {part.id: part})
-            is_first = pays and part.text == document.text and assessor is self._voters[0]
-            return point_rounds(assessor, texts, pair, pays=is_first)
-
-        def does_fit(part: Document) -> bool:
-            most = assessor.context
-            return most is None or fits(assessor.request(query, part), most)
-
-        best = assessor.prompt.grades[-1]
-        return passage_rounds(pair, document, rounds_of, does_fit, best)
+        ways = list(map(rounds_by, self._voters))
+        return vote_rounds(ways) if len(ways) > 1 else ways[0]
 
     def _of_list(self, pair: Pair) -> tuple[Inquiry, bool]:
         """The inquiry of a pair's list, which is let go of once each of its pairs was given it."""
@@ -143,7 +132,7 @@ class Inquiries:
                 judged = Judged(outcome, 1, *spent, reply.model, reply.remembered, reply.shared)
                 result.append((pair, judged))
                 continue
-            inquiry, _ = self.of(pair)
+            inquiry = self._alone(pair, request)
             if reply:
                 inquiry.open[0][1].take_in(reply)
             result.append((pair, inquiry))
@@ -165,14 +154,6 @@ def check_reads(prompt: Prompt, model: str) -> None:
     ):
         problem = f"similarity reads no prompt, so it cannot do what {prompt.name} asks for"
         raise Misuse(f"{problem}; name an LLM", parameter="model")
-
-
-def single_rounds(assessor: Assessor, pair: Pair, request: Request) -> Rounds:
-    """The only round of a pair that takes one request."""
-    read = partial(assessor.outcome_of, pair)
-    likely = Judgement(pair, assessor.prompt.grades[0])
-    [outcome] = yield [JudgingPart("", request, read, likely, pair)]
-    return {pair: outcome}
 
 
 def unanswered(

@@ -95,9 +95,9 @@ def _each(
 ) -> list[JudgingPart]:
     """A part for every criterion or question."""
     prompt = assessor.prompt
-    grades, is_text = prompt.part_grades, prompt.front.reply == "text"
-    schema = None if is_text else grade_schema(grades, reason=prompt.front.reason)
-    read = partial(parse_grade, pair, grades=grades, text=is_text)
+    grades = prompt.part_grades
+    schema = grade_schema(grades, reason=prompt.front.reason) if prompt.is_bound else None
+    read = partial(parse_grade, pair, grades=grades, reader=prompt.reader)
     likely, parts = Judgement(pair, grades[0]), list[JudgingPart]()
     for name, text in points:
         values = {**assessor.values(*texts.of(pair)), "criterion": text, "question": text}

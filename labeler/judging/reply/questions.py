@@ -8,15 +8,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from labeler.data import Failure, Pair
-from labeler.judging.reply.object import (
-    NoGrade,
-    after_thoughts,
-    check_ending,
-    object_of,
-    validated,
-)
-from labeler.judging.reply.refusal import refuses
+from labeler.judging.reply.object import object_of, validated
 from labeler.model import Reply, whole
+from labeler.prompt.reply.prose import refuses
+from labeler.prompt.reply.reader import NoGrade
 
 LONGEST_QUESTION = 1000
 """Characters; what is longer is no question."""
@@ -42,8 +37,7 @@ def parse_questions(pair: Pair, reply: Reply, most: int) -> tuple[str, ...] | Fa
     `pair` is the one that a failure names.
     """
     try:
-        check_ending(reply)
-        value = object_of(reply.text[after_thoughts(reply.text) :], "questions")
+        value = object_of(reply, "questions")
         listed = distinct(validated(_Written, value).questions)
         if not listed:
             none = f"no question of at most {LONGEST_QUESTION:,} characters"

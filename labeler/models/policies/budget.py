@@ -142,9 +142,10 @@ class Budget:
         bounds_size = self.max_tokens is not None or self.max_cost is not None
         return bounds_size and not self._has_settled and self.reserved.calls > 0
 
-    def spending(self, tokens: Tokens) -> Spending:
-        """One call that takes so many tokens."""
-        return Spending(1, sum(tokens), self.price.of(*tokens) if self.price else 0.0)
+    def spending(self, tokens: Tokens, cached: int = 0) -> Spending:
+        """One call that takes so many tokens, of which the server had some ready."""
+        cost = self.price.of(*tokens, cached=cached) if self.price else 0.0
+        return Spending(1, sum(tokens), cost)
 
     def reached(self, parameter: str) -> BudgetReached:
         """That nothing more is asked, and why."""
@@ -229,7 +230,7 @@ def budgeted(model: Model, budget: Budget) -> Model:
             if model.is_server and not used.inside:
                 return _at(None if reservation.cost else _cost(reservation, budget), reply)
             budget.reported.learn(most, used)
-            actual = budget.spending(used)
+            actual = budget.spending(used, reply.cached_tokens)
             return _at(_cost(actual, budget), reply)
         except CallFailed as error:
             if error.tokens:

@@ -11,8 +11,8 @@ from labeler.errors import Misconfigured, NoCompletion
 from labeler.files.numbers import log_probability
 from labeler.model import NO_COMPLETION, NO_TEXT, Bound, Reply, whole
 from labeler.models.ending import status_of_ending
-from labeler.models.server.refusals import SHOWN, hold_of, read_refusal
-from labeler.models.server.shapes import Turn, as_text, turns_in
+from labeler.models.server.refusals import SHOWN, hold_of
+from labeler.models.server.shapes import ModelTurn, as_text, turns_in
 from labeler.models.server.usage import (
     cached_tokens,
     is_nothing,
@@ -51,8 +51,6 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str], bound: Boun
             cached_tokens=min(tokens[0], cached_tokens(usage)),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-        if code := _refused_with(body):
-            return read_refusal(code, body, where, headers)
         usage, problem = usage_in(body), NoCompletion(_expected(where, body))
         if usage and not is_nothing(usage):
             return _without_completion(body, usage, headers)
@@ -118,14 +116,14 @@ def _log_probability(entry: Mapping[str, Any]) -> tuple[str, float]:
     return whole(entry["token"]), logprob
 
 
-def _ending(turn: Turn, text: str) -> str:
+def _ending(turn: ModelTurn, text: str) -> str:
     """How a reply ended; `NO_TEXT` where it holds something else in place of a text."""
     if text or turn.refusal or status_of_ending(turn.ending):
         return turn.ending
     return NO_TEXT if turn.has_parts and not turn.has_thought else turn.ending
 
 
-def _thought(turn: Turn, text: str, ending: str, usage: Mapping[str, Any]) -> bool:
+def _thought(turn: ModelTurn, text: str, ending: str, usage: Mapping[str, Any]) -> bool:
     """Whether the model thought before it answered, by any sign of it.
 
     What was cut before its first word was cut in a thought.
@@ -133,12 +131,3 @@ def _thought(turn: Turn, text: str, ending: str, usage: Mapping[str, Any]) -> bo
     if turn.has_thought or thought_tokens(usage, text) or _THOUGHTS.match(text):
         return True
     return not text and status_of_ending(ending) == "truncated"
-
-
-def _refused_with(body: bytes) -> int | None:
-    """The status of an error that came as a 200, as some gateways send those of others."""
-    try:
-        code = json.loads(body)["error"]["code"]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return None
-    return code if isinstance(code, int) and 400 <= code < 600 else None

@@ -7,8 +7,8 @@ import math
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from typing import NamedTuple
 
 from labeler.errors import CallFailed, Misconfigured, NotFound, Retryable
 from labeler.model import Reply, whole
@@ -29,13 +29,14 @@ _ADVICE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A server's own words, on one line and cut, and the codes and the parameter that it names."""
+_CODES = ("code", "type", "status", "param")
+
+
+class Refusal(NamedTuple):
+    """A server's own words, on one line and cut; the codes and the parameter that it names."""
 
     message: str
     codes: frozenset[str] = frozenset()
-    parameter: str = ""
 
     def says(self, pattern: re.Pattern[str]) -> bool:
         """Whether its words or its codes have something in them."""
@@ -77,8 +78,7 @@ def _refusal(code: int, body: bytes, where: str, headers: Mapping[str, str]) -> 
     message, codes = refusal.message, refusal.codes
     if code in {400, 403, 422} and refusal.says(_FILTER):
         return Reply("", "content_filter", refusal=message, body=body)
-    is_named = refusal.parameter not in {"", "model", "messages", "input"}
-    is_of_parameter = code in {403, 404} and (is_named or refusal.says(_PARAMETER))
+    is_of_parameter = code in {403, 404} and refusal.says(_PARAMETER)
     if (code in _ADVICE and not is_of_parameter) or _is_spent(code, refusal, headers):
         advice = _ADVICE.get(code, _ADVICE[402])
         problem = f"{where}: {code}: {advice} ({message})"
@@ -94,14 +94,10 @@ def _refusal(code: int, body: bytes, where: str, headers: Mapping[str, str]) -> 
     raise CallFailed(problem, refused=is_of_parameter or code in {400, 413, 422})
 
 
-_SPENT_CODES = {
-    "insufficient_quota",
-    "billing_hard_limit_reached",
-    "billing_not_active",
-    "insufficient_credits",
-    "insufficient_balance",
-    "credit_balance_too_low",
-}
+_SPENT_CODE = re.compile(
+    "insufficient_(quota|credits|balance)|billing_(hard_limit_reached|not_active)|"
+    "credit_balance_too_low"
+)
 _SPENT = re.compile(
     r"(credit )?balance is too low|insufficient (credit|balance|fund|quota)|out of credit|"
     r"billing.{0,20}limit|exceeded your current quota|quota.{0,12}(exceeded|exhausted|used up)|"
@@ -117,7 +113,7 @@ _PACE = re.compile(
 
 def _is_spent(code: int, refusal: Refusal, headers: Mapping[str, str]) -> bool:
     """Whether the account may spend no more; a 429 that names a pace or a time may pass."""
-    if refusal.codes & _SPENT_CODES:
+    if _SPENT_CODE.search(" ".join(refusal.codes)):
         return True
     may_pass = code == 429 and (_PACE.search(refusal.message) or "retry-after" in headers)
     return code in {400, 429} and not may_pass and bool(_SPENT.search(refusal.message))
@@ -132,14 +128,11 @@ def _refusal_in(body: bytes) -> Refusal:
         error = error if isinstance(error, dict) else {"message": error}
         inner = {**(error.get("metadata") or {}), **(error.get("innererror") or {})}
         words = (error.get("message") or error.get("detail"), inner.get("raw"))
-        named = (part.get(name) for part in (error, inner) for name in ("code", "type", "status"))
-        parameter = str(error.get("param") or "")
+        named = [part.get(name) for part in (error, inner) for name in _CODES]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return Refusal(_on_one_line(body[: 4 * SHOWN].decode("utf-8", "replace")))
     message = " ".join(w if isinstance(w, str) else json.dumps(w) for w in words if w)
-    if parameter not in message:
-        message = f"{parameter}: {message}"
-    return Refusal(_on_one_line(message), frozenset(whole(str(c)) for c in named if c), parameter)
+    return Refusal(_on_one_line(message), frozenset(whole(str(c)) for c in named if c))
 
 
 def _on_one_line(text: str) -> str:

@@ -21,7 +21,7 @@ _NESTED = """content parts text tool_calls function_call function functionCall t
 
 
 @dataclass(slots=True)
-class Turn:
+class ModelTurn:
     """What a model said in one turn.
 
     `calls` are the arguments of tools that it called; `has_parts` is true where it holds more than
@@ -41,7 +41,7 @@ class Turn:
         """What it says: its text, else the arguments of what it calls."""
         return "".join(self.texts) or "\n".join(dict.fromkeys(self.calls))
 
-    def take(self, part: Any) -> Turn:
+    def take(self, part: Any) -> ModelTurn:
         """Take in a message, a part of one, or a list of parts."""
         if isinstance(part, str):
             self.texts.append(whole(part))
@@ -69,7 +69,7 @@ class Turn:
             self.take(nested)
 
 
-def turns_in(answer: Mapping[str, Any]) -> Sequence[Turn]:
+def turns_in(answer: Mapping[str, Any]) -> Sequence[ModelTurn]:
     """The turns of an answer, of which there is one where nobody asked for several.
 
     Raises a `LookupError`, `TypeError` or `AttributeError` where it is of no form that is known.
@@ -77,24 +77,26 @@ def turns_in(answer: Mapping[str, Any]) -> Sequence[Turn]:
     if "choices" in answer:
         return [_choice(choice) for choice in answer["choices"]]
     if candidates := answer.get("candidates"):
-        return [Turn(as_text(c.get("finishReason"))).take(c.get("content")) for c in candidates]
+        return [
+            ModelTurn(as_text(c.get("finishReason"))).take(c.get("content")) for c in candidates
+        ]
     if "promptFeedback" in answer:  # Gemini's, of a prompt that was blocked
-        return [Turn("content_filter")]
+        return [ModelTurn("content_filter")]
     output = answer.get("output", answer.get("message"))
     if isinstance(output, dict):
         named = (answer.get(name) for name in ("stopReason", "done_reason", "finish_reason"))
         ending = as_text(next(filter(None, named), ""))
-        return [Turn(ending, answer.get("logprobs")).take(output.get("message", output))]
+        return [ModelTurn(ending, answer.get("logprobs")).take(output.get("message", output))]
     if isinstance(output, list):
         reason = (answer.get("incomplete_details") or {}).get("reason")
-        return [Turn(as_text(reason or answer.get("status"))).take({"content": output})]
-    return [Turn(as_text(answer["stop_reason"])).take({"content": answer["content"]})]
+        return [ModelTurn(as_text(reason or answer.get("status"))).take({"content": output})]
+    return [ModelTurn(as_text(answer["stop_reason"])).take({"content": answer["content"]})]
 
 
-def _choice(choice: Mapping[str, Any]) -> Turn:
+def _choice(choice: Mapping[str, Any]) -> ModelTurn:
     logprobs = choice.get("logprobs")
     tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
-    return Turn(as_text(choice.get("finish_reason")), tokens).take({**choice["message"]})
+    return ModelTurn(as_text(choice.get("finish_reason")), tokens).take({**choice["message"]})
 
 
 def as_text(value: object) -> str:

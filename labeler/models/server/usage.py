@@ -37,7 +37,7 @@ def usage_of(answer: Any) -> Mapping[str, Any]:
     if not isinstance(usage, dict):
         return {}
     tokens = usage.get("tokens")  # Cohere's, beside those that it bills
-    return tokens if isinstance(tokens, dict) else usage
+    return {**usage, **tokens} if isinstance(tokens, dict) else usage
 
 
 def is_nothing(usage: Mapping[str, Any]) -> bool:

@@ -17,6 +17,7 @@ from labeler.store.base import Waiting
 from labeler.store.postgres.address import DatabaseAddress
 from labeler.store.postgres.schema import LOCK
 from labeler.store.postgres.tls import tls_context
+from labeler.wire.gate import on_the_way
 
 if TYPE_CHECKING:
     from pg8000.native import Connection
@@ -112,18 +113,19 @@ class DatabaseConnection:
             from pg8000.native import Connection
 
             address = self.address
-            self._connection = Connection(
-                address.user,
-                host=address.host,
-                port=address.port,
-                database=address.database,
-                password=os.environ.get(PASSWORD, ""),
-                timeout=CONNECT_SECONDS,
-                application_name="labeler",
-                tcp_keepalive=True,
-                ssl_context=tls_context(address),
-                startup_params={"client_encoding": "UTF8"},
-            )
+            with on_the_way(str(address)):
+                self._connection = Connection(
+                    address.user,
+                    host=address.host,
+                    port=address.port,
+                    database=address.database,
+                    password=os.environ.get(PASSWORD, ""),
+                    timeout=CONNECT_SECONDS,
+                    application_name="labeler",
+                    tcp_keepalive=True,
+                    ssl_context=tls_context(address),
+                    startup_params={"client_encoding": "UTF8"},
+                )
             allow_long_answers(self._connection)
         return self._connection
 

@@ -201,10 +201,12 @@ async def opened_qdrant(
     address: QdrantAddress, seconds: float, tries: int
 ) -> AsyncIterator[Qdrant]:
     """A collection of Qdrant's, as long as the block runs."""
+    from labeler.wire.gate import named
     from labeler.wire.http import Wire
 
     largest = LARGEST_OUTPUT
-    wire = Wire(address.origin, str(address), seconds, _CONNECT_SECONDS, largest=largest)
+    to, shown = named(address.origin), str(address)
+    wire = Wire(to, shown, seconds, _CONNECT_SECONDS, largest=largest)
     try:
         yield Qdrant(address, wire, tries)
     finally:
