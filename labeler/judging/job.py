@@ -238,12 +238,15 @@ def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
     Tokens from a server's cache are those of all runs: each run knows of its own calls alone.
     """
     cached = cached_before(job.collection, job.name) + tally.cached_tokens
+    made = origin(assessor)
     entry = {
         "labeler": __version__,
         "prompt": assessor.prompt.id,
         "model": assessor.model.id,
         "served": sorted(tally.served - {""}),
-        "parameters": dict(origin(assessor).parameters),
+        "declared": dict(made.parameters),
+        "parameters": dict(next(iter(tally.sent), made.parameters)),
+        **({"also_sent": [dict(sent) for sent in tally.sent[1:]]} if tally.sent[1:] else {}),
         "scale": assessor.prompt.front.scale,
         "pairs": job.total,
         "judged": tally.judged,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from labeler.data import FAILURES, Failure, Judged, Pair
 from labeler.errors import BudgetReached
@@ -58,7 +59,8 @@ class Tally:
     lists; `suspicions` counts pairs by what looks suspicious about their documents, of which
     `suspicious` have any, and `suspicious_pairs` are the first; `stopped` is what ended it before
     all pairs were done. `by_passages` counts pairs whose document was too long to be shown whole;
-    `pilot` is what the first pairs said of all, where they were looked at.
+    `pilot` is what the first pairs said of all, where they were looked at. `sent` holds what was
+    sent with requests, each once.
     """
 
     name: str = ""
@@ -70,6 +72,7 @@ class Tally:
     )
     models: dict[str, None] = field(default_factory=dict)
     served: set[str] = field(default_factory=set)
+    sent: list[Mapping[str, Any]] = field(default_factory=list)
     remembered: int = 0
     shared: int = 0
     listed: int = 0
@@ -102,6 +105,8 @@ class Tally:
         self.shared += judged.shared
         self.listed += judged.listed is not None
         self.served.add(judged.model)
+        if judged.sent and judged.sent not in self.sent:
+            self.sent.append(judged.sent)
         if judged.model and not judged.remembered:
             self.models[judged.model] = None
         self.prompt_tokens += judged.prompt_tokens

@@ -49,8 +49,11 @@ JUDGEMENTS = {
     "suspicions": "string",
     "list": "string",
     "alone": "bool",
+    "votes": "string",
+    "passages": "string",
+    "sent": "string",
 }
-"""The columns of judgements; `distribution`, `suspicions` and `list` are JSON."""
+"""The columns of judgements; `distribution`, `suspicions`, `list` and the last three are JSON."""
 
 ROWS_AT_ONCE = 10_000
 
@@ -160,6 +163,8 @@ def _judged_row(position: int, judged: Judged) -> tuple[Any, ...]:
         json.dumps(judged.suspicions) if judged.suspicions else None,
         json.dumps(listed.documents) if listed else None,
         listed.alone if listed else False,
+        *(json.dumps(getattr(outcome, name, ())) for name in ("votes", "passages")),
+        json.dumps(dict(judged.sent)),
     )
 
 
@@ -181,12 +186,13 @@ def statuses_in(path: Path) -> Counter[str]:
 def _judged(row: tuple[Any, ...]) -> Judged:
     _, query_id, doc_id, grade, status, reason, detail, shares, *rest = row
     attempts, tokens_in, tokens_out, cached, cost, model, remembered, shared, *more = rest
-    suspicions, listed, alone = more
+    suspicions, listed, alone, *made_of, sent = more
     pair = Pair(query_id, doc_id)
     outcome: Judgement | Failure
     if status == JUDGED:
         distribution = {int(g): p for g, p in json.loads(shares).items()} if shares else None
-        outcome = Judgement(pair, int(grade), reason, distribution)
+        votes, passages = (tuple(json.loads(grades)) for grades in made_of)
+        outcome = Judgement(pair, int(grade), reason, distribution, votes, passages)
     else:
         outcome = Failure(pair, status, detail)
     documents = tuple(json.loads(listed)) if listed else ()
@@ -202,6 +208,7 @@ def _judged(row: tuple[Any, ...]) -> Judged:
         tuple(json.loads(suspicions)) if suspicions else (),
         Listed(documents, documents.index(doc_id) + 1, alone) if documents else None,
         cached,
+        sent=json.loads(sent),
     )
 
 
