@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
 from labeler.catalog.obtain import obtain
 from labeler.catalog.recipes import UpstreamFile, UpstreamPart, recipe_folder
-from labeler.errors import BadInput, Misuse
+from labeler.errors import Misuse
 from labeler.files.atomic import replacing
 from labeler.prompt.read import read_prompt
 
@@ -42,19 +40,18 @@ def prompt_recipes() -> dict[str, PromptRecipe]:
     }
 
 
-def fetch_prompts(
-    name: str, folder: Path, tell: Callable[[str], None] = lambda _: None, *, force: bool = False
-) -> list[Path]:
+def fetch_prompts(name: str, folder: Path, *, force: bool = False) -> list[Path]:
     """Write the prompts of a recipe into a folder; without `force` no other file is replaced."""
     recipes = prompt_recipes()
     if name not in recipes:
         raise Misuse(f"no recipe of prompts {name!r}; known: {', '.join(recipes)}")
     texts: dict[Path, str] = {}
     for stem, published in recipes[name].prompts.items():
-        template = _block(obtain(published.file), published.key)
-        tell(f"{published.file.pinned_path}: SHA-256 as expected")
+        upstream = obtain(published.file).read_text(encoding="utf-8")
+        # The file is pinned by its SHA-256, and its last key holds a literal block of YAML.
+        template = dedent(upstream.partition(f"{published.key}: |-\n")[2]).rstrip("\n")
         path = folder / f"{stem}.md"
-        texts[path] = f"+++\n{published.front.strip()}\n+++\n# user\n{template}\n"
+        texts[path] = f"+++\n{published.front}+++\n# user\n{template}\n"
         if path.exists() and not force and path.read_text(encoding="utf-8") != texts[path]:
             raise Misuse(f"{path} is another file; name another folder", parameter="out")
     folder.mkdir(parents=True, exist_ok=True)
@@ -62,11 +59,3 @@ def fetch_prompts(
         with replacing(path, read_prompt) as out:
             out.write(text)
     return list(texts)
-
-
-def _block(path: Path, key: str) -> str:
-    """The text of a key of a YAML file, where it is a literal block (`|-`) and the last key."""
-    block = re.search(rf"^{key}: \|-\n((?:[ ]+.*\n|\n)+)\Z", path.read_text("utf-8"), re.MULTILINE)
-    if not block:
-        raise BadInput(f"{path}: expected the last key to be {key!r}, a block of text")
-    return dedent(block[1]).rstrip("\n")

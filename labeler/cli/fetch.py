@@ -113,12 +113,10 @@ def _fetch(name: str, out: Path | None, force: bool) -> None:
 def _fetch_prompts(name: str, out: Path | None, force: bool) -> None:
     from labeler.catalog.prompts import fetch_prompts, prompt_recipes
 
-    paths = fetch_prompts(name, out or Path(), note, force=force)
+    paths = fetch_prompts(name, out or Path(), force=force)
     recipe = prompt_recipes()[name]
-    for line in (f"licence: {recipe.licence}", f"cite: {recipe.citation}", recipe.notes):
-        note(line)
-    for path in paths:
-        say(str(path))
+    note(f"licence: {recipe.licence}; cite: {recipe.citation}; {recipe.notes}")
+    say("\n".join(map(str, paths)))
 
 
 def _fetch_dataset(name: str, out: Path | None, force: bool) -> None:
