@@ -59,6 +59,7 @@ class Adapting(Policy):
         self._declared = declared or AssessorSettings()
         kept = read_abilities(store.fact(name))
         self.is_known = kept is not None
+        self._kept = kept
         self.abilities = kept or Abilities()
         context = self._declared.context
         if context is not None:
@@ -118,7 +119,7 @@ class Adapting(Policy):
         self._fitted.clear()
 
     async def _save(self) -> None:
-        self.is_known = True
+        self.is_known, self._kept = True, self.abilities
         learned = written_abilities(self.abilities)
         await asyncio.to_thread(self._store.learn, self._name, learned)  # which may wait
 
@@ -137,7 +138,7 @@ class Adapting(Policy):
             self._learn(replace(before, most_thoughts=most, thoughts=min(before.thoughts, most)))
         if _has_thoughts(reply):
             self._raise_allowance(call, is_cut=is_cut(reply.finish_reason))
-        if not call.is_over or (not call.is_first and self.abilities is before):
+        if not call.is_over or self.abilities is self._kept:
             return None
         self.is_known = True
         self._let_others(call)
