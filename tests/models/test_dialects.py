@@ -16,6 +16,7 @@ from labeler.models.server.dialects import wire_format
 from labeler.models.server.refusals import read_refusal
 from labeler.models.settings import AssessorSettings
 from labeler.testing import Answer, Call, FakeServer
+from labeler.wire.gate import named
 
 SCHEMA = {"type": "object", "properties": {"grade": {"type": "integer"}}, "required": ["grade"]}
 PARAMETERS = {"temperature": 0.0, "max_tokens": 64, "seed": 7, "stop": ["\n\n\n"]}
@@ -242,7 +243,7 @@ def test_what_a_server_is_not_told_is_refused_before_it_is_asked(
     address: str, settings: AssessorSettings
 ) -> None:
     with pytest.raises(Misconfigured, match="thoughts are not set by"):
-        called_model("m", address, Calls(), settings)
+        called_model("m", named(address), Calls(), settings)
 
 
 def test_ollama_is_told_to_make_room_for_the_whole_prompt() -> None:
