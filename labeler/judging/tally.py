@@ -3,16 +3,50 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from labeler.data import FAILURES, Failure, Judged, Pair
 from labeler.errors import BudgetReached
 
-if TYPE_CHECKING:
-    from labeler.judging.pilot import Pilot
-
 EXAMPLES = 3
+
+
+Projected = Sequence[float]
+"""About how much it is, and an interval of 95 %; empty where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """What some pairs of a run say of all `total` of them.
+
+    `without_grade` is the share of failed pairs, `thoughts` of those that the model thought about.
+    Tokens are those of a pair; `dollars` and `hours` those of all pairs, empty where no price is
+    known, or nothing was asked anew.
+    """
+
+    pairs: int
+    failed: int
+    total: int
+    without_grade: Projected
+    thoughts: float
+    tokens_in: float
+    tokens_out: float
+    dollars: Projected
+    hours: Projected
+
+    def sentences(self) -> list[str]:
+        """What the pilot showed, and what all pairs would take."""
+        failed = "{:.0%} [{:.0%}, {:.0%}] without a grade".format(*self.without_grade)
+        took = f"{self.tokens_in:,.0f} tokens in and {self.tokens_out:,.0f} out a pair"
+        thoughts = f"{self.thoughts:.0%} after thoughts"
+        cost, hours = "${:,.4g} [{:,.4g}, {:,.4g}]", "{:.2g} [{:.2g}, {:.2g}] hours"
+        takes = [cost.format(*self.dollars)] if self.dollars else []
+        takes += [hours.format(*self.hours)] if self.hours else []
+        return [
+            f"pilot of {self.pairs} pairs: {failed}, {thoughts}, {took}",
+            f"all {self.total:,} pairs: about {', '.join(takes) or 'nothing'}",
+        ]
 
 
 @dataclass(slots=True)

@@ -14,15 +14,14 @@ from labeler.errors import BadInput
 from labeler.exchange.parquet import batches_of_parquet, parquet_writer
 from labeler.files.cache import sha256_of
 from labeler.files.read import file_problems
-from labeler.judging.assessor import Lists, Texts
+from labeler.judging.assessor import TOPIC, Lists, Texts, values_of
 from labeler.judging.partitions.folder import Partition
 
 PAIRS = {
     "position": "int64",
     "query_id": "string",
     "query": "string",
-    "description": "string",
-    "narrative": "string",
+    **dict.fromkeys(TOPIC, "string"),
     "doc_id": "string",
     "title": "string",
     "text": "string",
@@ -85,13 +84,13 @@ def write_pairs(
 
 def _pair_row(each: PositionedPair, texts: Texts, lists: Lists) -> tuple[Any, ...]:
     query, document = texts.of(each.pair)
+    values = values_of(query)
     listed = lists.get(each.pair)
     return (
         each.position,
         query.id,
         query.text,
-        str(query.metadata.get("description") or ""),
-        str(query.metadata.get("narrative") or ""),
+        *(values[name] for name in TOPIC),
         document.id,
         document.title,
         document.text,
@@ -108,12 +107,12 @@ def read_pairs(path: Path, partition: Partition) -> PartitionPairs:
         raise BadInput(f"{path}: this partition {problem}; write the partitions to a new folder")
     pairs, positions = list[Pair](), list[int]()
     queries, documents, lists = dict[str, Query](), dict[str, Document](), dict[Pair, Any]()
-    for position, query_id, query, about, story, doc_id, title, text, listed in _rows(path, PAIRS):
+    for position, query_id, query, *topic, doc_id, title, text, listed in _rows(path, PAIRS):
         pair = Pair(query_id, doc_id)
         pairs.append(pair)
         positions.append(position)
         if query_id not in queries:
-            queries[query_id] = Query(query_id, query, {"description": about, "narrative": story})
+            queries[query_id] = Query(query_id, query, dict(zip(TOPIC, topic, strict=True)))
         if doc_id not in documents:
             documents[doc_id] = Document(doc_id, text, title)
         if listed:
