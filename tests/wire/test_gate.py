@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from labeler.judging.session import JudgeOptions
 from labeler.testing import FakeServer, fake_model
 from labeler.wire.addresses import identity
 from labeler.wire.gate import admit
+from labeler.wire.places import AZURE, AZURE_KEY, PROVIDERS
 from labeler.wire.trust import forget, trust, trusted
 
 KEY, OTHER = "sk-canary-7d1f0a", "sk-other-99aa88"
@@ -342,3 +344,12 @@ def test_two_declared_assessors_of_one_panel_each_get_their_own_key(
         assert execute(panel) == 0
         seen = [{c.headers["authorization"] for c in server.calls} for server in (first, second)]
     assert seen == [{"Bearer sk-first-1"}, {"Bearer sk-second-2"}]
+
+
+def test_the_page_of_variables_lists_the_key_of_each_provider() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reference" / "environment.md"
+    rows = re.findall(
+        r"^\| `([\w.-]+\.\w+)` \| (.*) \|$", page.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    listed = {host: tuple(re.findall(r"`(\w+)`", names)) for host, names in rows}
+    assert listed == {**PROVIDERS, f"NAME{AZURE}": (AZURE_KEY,)}
