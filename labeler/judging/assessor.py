@@ -92,7 +92,7 @@ class Assessor:
         values = {**values, **cut}
         if not self.prompt.is_marked:
             return values
-        names = (name for name in _FIELDS if name in self._shown_names)
+        names = (name for name in _FIELDS if name in self.prompt.placeholders)
         return {**values, "mark": self.mark(*map(values.__getitem__, names))}
 
     def mark(self, *texts: str) -> str:
@@ -142,7 +142,7 @@ class Assessor:
         return parse_grade(pair, reply, self.prompt.grades, text=text)
 
 
-_FIELDS = ("query", "description", "narrative", "title", "text")
+_FIELDS = ("query", "description", "narrative", "title", "text", "passage")
 
 
 class ShownExamples(Protocol):
