@@ -93,7 +93,7 @@ class Assessor:
         values = {**values, **cut}
         if not self.prompt.is_marked:
             return values
-        names = (name for name in _FIELDS if name in self._shown_names)
+        names = (name for name in _FIELDS if name in self.prompt.placeholders)
         return {**values, "mark": self.mark(*map(values.__getitem__, names))}
 
     def mark(self, *texts: str) -> str:
@@ -145,7 +145,7 @@ class Assessor:
 TOPIC = ("description", "narrative", "reference", "nuggets", "language")
 """What a query's metadata may say of it, and a template may show."""
 
-_FIELDS = ("query", *TOPIC, "title", "text")
+_FIELDS = ("query", *TOPIC, "title", "text", "passage")
 
 
 class ShownExamples(Protocol):
