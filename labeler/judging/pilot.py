@@ -23,14 +23,10 @@ FEWEST = 100
 
 
 def pilot_pairs(job: Job) -> list[Pair]:
-    """The pairs of a job's pilot, drawn by chance from each stretch of its queries, then from each
-    range of the lengths of documents.
-    """
-    random, step = Random(PAIRS), len(job.pairs) / (4 * PAIRS)
-    places = {int(step * (number + random.random())) for number in range(4 * PAIRS)}
-    spread = [pair for at, pair in enumerate(job.pairs) if at in places]
-    spread.sort(key=lambda pair: len(job.texts.of(pair)[1].text))
-    return [spread[number * len(spread) // PAIRS] for number in range(PAIRS)]
+    """The pairs of a job's pilot: drawn by chance, then spread over the lengths of documents."""
+    places = set(Random(PAIRS).sample(range(len(job.pairs)), 3 * PAIRS))
+    drawn = [pair for at, pair in enumerate(job.pairs) if at in places]
+    return sorted(drawn, key=lambda pair: len(job.texts.of(pair)[1].text))[1::3]
 
 
 async def piloted(
@@ -67,26 +63,19 @@ def _measured(judged: Sequence[Judged], total: int, seconds: float, guard: Guard
     from labeler.stats.means import mean_interval
     from labeler.stats.shares import share_interval
 
-    price, limits = guard.budget.price, guard.limiter.limits
+    price, limits, pairs = guard.budget.price, guard.limiter.limits, len(judged)
     failed = np.array([isinstance(each.outcome, Failure) for each in judged])
     tokens = np.array([(each.prompt_tokens, each.completion_tokens) for each in judged], float)
     inside, outside = map(float, tokens.mean(axis=0))
     taken = tokens @ ((price.tokens_in, price.tokens_out) if price else (1, 1))
-    low, high = mean_interval(taken, "t") or (taken.mean(), taken.mean())
-    spread = [float(end) / max(float(taken.mean()), 1e-9) for end in (taken.mean(), low, high)]
-    dollars, hours = total * float(taken.mean()) / 1e6, 0.0
+    ends = mean_interval(taken, "t") or (0.0, 0.0)
+    spread = np.array([taken.mean(), *ends]) / max(taken.mean(), 1e-9)
+    took, hours = (taken.mean() * total / 1e6 if price else 0.0), 0.0
     if calls := sum(each.attempts for each in judged if not each.remembered):
         usual = duration_of(calls, calls * (inside + outside), limits).seconds
-        every = (calls * total // len(judged), total * (inside + outside), limits)
+        every = (calls * total // pairs, total * (inside + outside), limits)
         hours = duration_of(*every, CallTimes(seconds / usual)).seconds / 3600
-    return Pilot(
-        len(judged),
-        int(failed.sum()),
-        total,
-        (float(failed.mean()), *share_interval(failed)),
-        sum(each.thought for each in judged) / len(judged),
-        inside,
-        outside,
-        [dollars * part for part in spread] if price else [],
-        [hours * part for part in spread] if hours else [],
-    )
+    takes = [(spread * about).tolist() if about else [] for about in (took, hours)]
+    share = (float(failed.mean()), *share_interval(failed))
+    thoughts = sum(each.thought for each in judged) / pairs
+    return Pilot(pairs, int(failed.sum()), total, share, thoughts, inside, outside, *takes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from statistics import median_low, multimode
 
 from labeler.data import Document, Failure, Judgement, Outcome, Pair, Query
@@ -47,13 +48,13 @@ def single_rounds(
 def _best_of(passages: Sequence[Outcome | None], best: int) -> Outcome | None:
     """The outcome of the best passage, with the grades of all."""
     judged = [passage for passage in passages if isinstance(passage, Judgement)]
+    top = max(judged, key=lambda passage: passage.grade, default=None)
     if None in passages:
         return None
-    top = max(judged, key=lambda passage: passage.grade, default=None)
     if top is None or (len(judged) < len(passages) and top.grade < best):
         return next(passage for passage in passages if isinstance(passage, Failure))
     grades = [getattr(passage, "passages", ()) or grades_in([passage]) for passage in passages]
-    return replace(top, passages=sum(grades, ()))
+    return replace(top, passages=tuple(chain.from_iterable(grades)))
 
 
 def vote_rounds(ways: Iterable[Rounds]) -> Rounds:
@@ -70,16 +71,15 @@ def elected(votes: Sequence[Outcome | None]) -> Outcome | None:
     There is none where half of the votes or more failed, or one was not asked. That the most
     frequent answer stands is after Wang et al. (2023), ICLR, "Self-consistency".
     """
-    grades = grades_in(votes)
-    given = [grade for grade in grades if grade is not None]
+    grades = [vote.grade for vote in votes if isinstance(vote, Judgement)]
     if None in votes:
         return None
-    if 2 * len(given) <= len(votes):
+    if 2 * len(grades) <= len(votes):
         return next(vote for vote in votes if isinstance(vote, Failure))
-    most = multimode(given)
-    grade = most[0] if len(most) == 1 else median_low(given)
-    vote = votes[grades.index(grade)]
-    return replace(vote, votes=grades) if isinstance(vote, Judgement) else vote
+    most = multimode(grades)
+    grade = most[0] if len(most) == 1 else median_low(grades)
+    vote = next(vote for vote in votes if isinstance(vote, Judgement) and vote.grade == grade)
+    return replace(vote, votes=grades_in(votes))
 
 
 def grades_in(outcomes: Iterable[Outcome | None]) -> tuple[int | None, ...]:
