@@ -50,12 +50,6 @@ COMMANDS: dict[str, Command] = {
         "generate", BUILD, "queries.generate", "labeler generate coll/ --queries 50"
     ),
     "queries": Command("queries", BUILD, "queries", "labeler queries passages coll/ --format csv"),
-    "index": Command(
-        "index",
-        BUILD,
-        "runs.index",
-        "labeler index coll/ --vectors qdrant://127.0.0.1:6333/docs",
-    ),
     "retrieve": Command(
         "retrieve",
         BUILD,

@@ -41,7 +41,6 @@ ELSEWHERE = {
     "cascade": "judges as judge does, and keeps a set under the lock as panel does",
     "collect": "keeps a set under the collection's lock as judge does: tests/judging",
     "demo": "takes the steps of build",
-    "index": "writes into a database, and to the card under the lock: tests/runs",
     "monitor": "writes a file of its own under the collection's lock: tests/monitoring",
     "rechunk": "works as a whole under the collection's lock: tests/corpus",
     "panel": "writes a set of its own under the collection's lock: tests/agreement",

@@ -26,7 +26,6 @@ APART = {
     "demo": "asks a model for minutes",
     "doctor": "calls a model that is not there",
     "fetch": "takes from the network",
-    "index": "writes into a database of the user's",
     "retrieve": "asks a server of the user's",
     "trec-eval": "has another program's options, tried against that program",
 }

@@ -122,9 +122,6 @@ CASES = {
 FOLDERS = {"demo", "build", "ingest", "fetch", "export"}
 """Commands whose output is a folder."""
 
-ELSEWHERE = {"index"}
-"""Commands that write once a database has answered: tests/runs/test_vector_databases.py."""
-
 
 def subcommands(name: str, command: Any) -> list[tuple[str, Any]]:
     inner = getattr(command, "commands", {})
@@ -142,7 +139,7 @@ def test_every_command_with_an_output_is_attacked_here_and_can_be_forced() -> No
                 for option in command.params
             )
             if is_writing:
-                assert key in attacked or name in FOLDERS | ELSEWHERE, key
+                assert key in attacked or name in FOLDERS, key
                 assert options.get("force") == ["--force"], key
 
 

@@ -129,7 +129,7 @@ class DatabaseConnection:
             except BaseException:
                 opened.close()  # where TLS fails, pg8000 leaves it open
                 raise
-            allow_long_answers(self._connection)
+            _allow_long_answers(self._connection)
         return self._connection
 
     def _problem(self, error: Exception) -> tuple[LabelerError, bool]:
@@ -173,15 +173,12 @@ def _socket_to(address: DatabaseAddress) -> socket.socket:
     return opened
 
 
-def allow_long_answers(connection: Connection, seconds: float | None = STATEMENT_SECONDS) -> None:
-    """Wait longer for answers than for the connection, and find out when the other side is gone.
-
-    None is as long as it takes.
-    """
+def _allow_long_answers(connection: Connection) -> None:
+    """Wait longer for answers than for the connection, and find out when the other side is gone."""
     opened: socket.socket | None = getattr(connection, "_usock", None)
     if opened is None:
         return
-    opened.settimeout(seconds)
+    opened.settimeout(STATEMENT_SECONDS)
     for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
         if hasattr(socket, name):
             opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
