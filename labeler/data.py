@@ -120,7 +120,7 @@ class Judged:
     assessor. `listed` is None where the document was shown alone. `cached_tokens` are those of
     requests of this run that the server had ready from earlier ones. `thought` is true where the
     model reasoned before a reply. `shown` tells the texts that the assessor was shown from others;
-    it is empty where that is not known. `sent` are the parameters of the last request that was sent;
+    it is empty where that is not known. `sent` are the parameters of the last request;
     empty where none was.
     """
 

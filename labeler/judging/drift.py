@@ -192,7 +192,7 @@ async def _prepared(
     source = prompt_source(made_by.prompt) if made_by and made_by.prompt else options.grading_prompt
     options = replace(options, prompt=options.prompt or source)
     options = asked_again(collection, name, options)
-    prompt = find_prompt(options.prompt)
+    prompt = find_prompt(options.prompt).read_by(options.declared.reader)
     texts = texts_of(collection)
     rows = with_grades(collection, name, texts, which.pairs)
     session_options = held_back(collection, replace(options.session, rehearsal=rehearsal))

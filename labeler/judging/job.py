@@ -49,8 +49,12 @@ def default_name(prompt: str, model: str) -> str:
 
 def origin(assessor: Assessor) -> Origin:
     """What distinguishes one set of judgements from another."""
-    votes = {"votes": assessor.votes} if assessor.votes > 1 else {}
-    return Origin(assessor.prompt.id, assessor.model.id, {**assessor.asked_with, **votes})
+    prompt, parameters = assessor.prompt, dict(assessor.asked_with)
+    if assessor.votes > 1:
+        parameters["votes"] = assessor.votes
+    if prompt.other_reader:
+        parameters["reader"] = prompt.other_reader
+    return Origin(prompt.id, assessor.model.id, parameters)
 
 
 def check_free(collection: Collection, name: str, assessor: Assessor) -> None:

@@ -223,9 +223,9 @@ async def same_assessor(
         problem += f", and {current.name} is {current.id} now; give the old file"
         raise Misuse(problem, parameter="prompt")
     if not made_by.model.startswith("similarity "):
-        asked, votes = dict(made_by.parameters), int(made_by.parameters.get("votes", 1))
-        asked.pop("votes", None)
-        return Assessor(current, model, asked, secret=secret, votes=votes)
+        asked = dict(made_by.parameters)
+        votes, reader = int(asked.pop("votes", 1)), str(asked.pop("reader", ""))
+        return Assessor(current.read_by(reader), model, asked, secret=secret, votes=votes)
     choice = await choose("judge", "similarity", None)
     async with ready(choice, texts.documents.values()) as started:
         return Assessor(current, model, made_by.parameters, started.inputs, secret=secret)

@@ -186,6 +186,7 @@ async def prepare(
     """A job, who does it, and the session, open as long as the block runs."""
     session_options = held_back(collection, session_options)
     prompt = checked_prompt(options.grading_prompt, note=control.note)
+    prompt = prompt.read_by(options.declared.reader)
     selection = await select_model("judge", session_options, control)
     check_reads(prompt, selection.choice.name)
     texts = texts_of(collection)

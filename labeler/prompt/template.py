@@ -17,12 +17,16 @@ PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Prompt:
-    """A template and what its front matter says; `id` is `name@` and its content's hash."""
+    """A template and what its front matter says; `id` is `name@` and its content's hash.
+
+    `other_reader` is declared in place of the front matter's own; empty where that one reads.
+    """
 
     name: str
     text: str
     front: FrontMatter
     turns: tuple[Message, ...]
+    other_reader: str = ""
 
     @cached_property
     def id(self) -> str:
@@ -48,9 +52,11 @@ class Prompt:
         return self.front.kind == "grade" and self.reader == ReplyReader()
 
     def read_by(self, declaration: str) -> Prompt:
-        """The same prompt with another reader; `Misuse` where the text declares none."""
+        """The same prompt with another reader; itself where none is given."""
+        if not declaration:
+            return self
         front = self.front.model_copy(update={"reply": parse_reader(declaration) and declaration})
-        return replace(self, front=front)
+        return replace(self, front=front, other_reader=declaration)
 
     @cached_property
     def placeholders(self) -> frozenset[str]:

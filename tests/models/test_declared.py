@@ -212,3 +212,18 @@ def test_card_and_rows_record_what_was_sent_and_what_was_declared(project: Path)
     limit = row["parameters"]["max_completion_tokens"]
     assert limit == wire["max_completion_tokens"] > 64
     assert origin_of(collection.judgements("a")).parameters == row["declared"]  # type: ignore[union-attr]  # it is there
+
+
+def test_a_declared_reader_reads_in_place_of_the_prompts_own(project: Path) -> None:
+    collection = small_collection(project / "coll")
+    declare(project, "final", "model = 'm'\nreader = 'pattern:##final score: (\\d)'\n")
+    with FakeServer("They match.\n##final score: 3") as server:
+        words = ["judge", "coll", "--assessor", "final", "--base-url", server.base_url, "--quiet"]
+        assert execute(words) == 0
+        asked = len(server.calls)
+        assert execute(["relabel", "coll", "--from", "final", "--reparse", "--as", "again"]) == 0
+        assert len(server.calls) == asked
+    for name in ("final", "again"):
+        rows = list(read_judgements(collection.judgements(name)))
+        assert [row.judged.outcome.grade for row in rows] == [3] * 4  # type: ignore[union-attr]  # all have one
+        assert rows[0].origin.parameters["reader"].startswith("pattern:")

@@ -103,7 +103,7 @@ async def partition_worker(
     """A worker with connections, rates and a budget of its own, for several partitions."""
     parts, share, control = PartitionFolder.of(folder), share or Share(), control or Control()
     job = parts.read_job()
-    prompt = parts.read_prompt(job)
+    prompt = parts.read_prompt(job).read_by(job.declared.reader)
     address = None
     if job.server and not share.model:
         address = _admitted(whole_address(job.server, None), parts, share)
