@@ -164,7 +164,10 @@ Lists = Mapping[Pair, tuple[str, ...]]
 
 def values_of(query: Query, document: Document | None = None) -> dict[str, str]:
     """What the placeholders of a template stand for, of a query and a document."""
-    values = {"query": query.text, **{name: _said(query.metadata.get(name)) for name in TOPIC}}
+    values = {
+        "query": query.text,
+        **{name: _metadata_text(query.metadata.get(name)) for name in TOPIC},
+    }
     values["language"] = NAMES.get(values["language"], values["language"])
     if document is None:
         return values
@@ -172,7 +175,7 @@ def values_of(query: Query, document: Document | None = None) -> dict[str, str]:
     return {**values, "title": document.title, "text": document.text, "passage": passage}
 
 
-def _said(value: object) -> str:
+def _metadata_text(value: object) -> str:
     return "; ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 
