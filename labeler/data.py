@@ -120,7 +120,8 @@ class Judged:
     assessor. `listed` is None where the document was shown alone. `cached_tokens` are those of
     requests of this run that the server had ready from earlier ones. `thought` is true where the
     model reasoned before a reply. `shown` tells the texts that the assessor was shown from others;
-    it is empty where that is not known.
+    it is empty where that is not known. `sent` are the parameters of the last request that was sent;
+    empty where none was.
     """
 
     outcome: Outcome
@@ -136,3 +137,4 @@ class Judged:
     cached_tokens: int = 0
     thought: bool = False
     shown: str = ""
+    sent: Mapping[str, Any] = field(default_factory=dict)

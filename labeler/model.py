@@ -64,7 +64,10 @@ class Reply:
     tokens that are no part of `text`; `remembered` is true where the store answered, `shared`
     where, too, it had that answer from a call made since it was opened. `completion_id` is the id
     that the server gave; `is_bound` tells, a moment later, whether the answer was certainly to this
-    request, and is None where it is.
+    request, and is None where it is. `sent` are the parameters that were sent with the request,
+    in this package's names: without those that the server refuses, with its limit on tokens raised
+    by what it thinks; of a stored reply, those with which it was asked then. Many replies share
+    one mapping, so that nobody may change it.
     """
 
     text: str
@@ -83,6 +86,11 @@ class Reply:
     completion_id: str = ""
     is_bound: Bound = field(default=None, compare=False, repr=False)
     cached_tokens: int = 0
+    sent: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def note_sent(self, parameters: Mapping[str, Any]) -> None:
+        """Say what was sent, of a reply that nobody else has yet."""
+        object.__setattr__(self, "sent", parameters)
 
 
 Ask = Callable[[Request], Awaitable[Reply]]

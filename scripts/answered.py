@@ -23,7 +23,7 @@ from labeler.models.server.client import server_model
 from labeler.prompt import find_prompt
 from labeler.store import Store, open_store
 from labeler.store.base import KeyedReply, WriteBatch
-from labeler.store.keys import Canon, key_of_text
+from labeler.store.keys import Canon
 from labeler.store.secret import kept_secret
 
 PASSAGE = "words of a passage that is about as long as passages are " * 14
@@ -68,8 +68,8 @@ def answer_all(folder: Path, *, logprobs: bool) -> None:
     """Put a reply for every pair into the store, as a run that is over would have."""
     texts = Texts(read_queries(folder / "queries.jsonl"), read_corpus(folder / "corpus.jsonl"))
     assessor = Assessor(find_prompt("four-grades"), server_model("bench", NOBODY, "k"))
-    able = Abilities(logprobs=logprobs)
-    canon = Canon(assessor.model.id)
+    able = Abilities()
+    canon = Canon(assessor.model.id, reads_inputs=False)
     tokens = TOKENS if logprobs else ()
     reply = Reply('{"grade": 2}', "stop", None, "bench", 300, 6, tokens, body=BODY)
     with open_store(folder / "replies.db") as store:
@@ -77,15 +77,13 @@ def answer_all(folder: Path, *, logprobs: bool) -> None:
         store.learn(f"abilities of {assessor.model.id}", json.dumps(asdict(able)))
         pairs = _pairs(len(texts.queries), len(texts.documents))
         while some := list(islice(pairs, BATCH)):
-            requests = [able.fit(assessor.request(*texts.of(pair))) for pair in some]
+            requests = [assessor.request(*texts.of(pair)) for pair in some]
             _keep(store, canon, requests, assessor.model.id, reply)
 
 
 def _keep(store: Store, canon: Canon, requests: list[Request], model_id: str, reply: Reply) -> None:
-    written = [canon.text(request) for request in requests]
-    store.write(
-        WriteBatch([KeyedReply(key_of_text(text), model_id, text, reply) for text in written])
-    )
+    keyed = [canon.keyed(request) for request in requests]
+    store.write(WriteBatch([KeyedReply(key, model_id, text, reply) for key, text, _ in keyed]))
 
 
 def judge(folder: Path) -> Took:

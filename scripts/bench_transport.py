@@ -28,7 +28,7 @@ from pathlib import Path
 
 from answered import PASSAGE, make_collection, show
 
-from labeler.data import Pair
+from labeler.data import Judgement, Pair
 from labeler.judging.reply.parse import parse_grade
 from labeler.model import Message, Reply, Request
 from labeler.store import key_of, open_store
@@ -184,7 +184,7 @@ async def drive_other(name: str, url: str, folder: Path, count: int, at_once: in
                 text = text_of(number)
                 reply = await ask(text)
                 outcome = parse_grade(Pair("q", str(number)), reply, SCALE)
-                assert getattr(outcome, "grade", None) == 2, outcome
+                assert isinstance(outcome, Judgement), outcome
                 request = Request((Message("user", text),))
                 rows.append(KeyedReply(key_of("bench", request), "bench", text, reply))
                 if len(rows) >= 500:

@@ -93,9 +93,9 @@ def _show_call(call: TrialCall | None) -> None:
 
 
 def _accepts(abilities: Abilities) -> str:
-    flags = ("temperature", "seed", "stop", "logprobs")
-    parameters = [name for name in flags if getattr(abilities, name)]
-    thinks = ["reasons before it answers"] if abilities.thinks else []
+    flags = ("temperature", "stop", "logprobs")
+    parameters = [name for name in flags if name not in abilities.refused]
+    thinks = ["reasons before it answers"] if abilities.thoughts else []
     return ", ".join([f"replies as {abilities.shape}", abilities.limit, *parameters, *thinks])
 
 

@@ -71,12 +71,22 @@ class JudgementLines:
     """Writes the rows of one origin as lines."""
 
     def __init__(self, origin: Origin) -> None:
-        made_by = {
-            "prompt": origin.prompt,
-            "asked": origin.model,
-            "parameters": dict(origin.parameters),
-        }
-        self._end = _ENCODER.encode(made_by)[1:]
+        made_by = {"prompt": origin.prompt, "asked": origin.model}
+        self._made_by = _ENCODER.encode(made_by)[1:-1]
+        self._declared = _ENCODER.encode(dict(origin.parameters))
+        self._last: tuple[Mapping[str, Any], str] | None = None
+
+    def _end(self, sent: Mapping[str, Any]) -> str:
+        """What ends a line: what judged the pair, what it is declared to send, and what was sent.
+
+        Most replies share the object that says so, so that it is written out once.
+        """
+        if self._last is None or self._last[0] is not sent:
+            what = f'"parameters": {self._declared}'
+            if sent:
+                what = f'"declared": {self._declared}, "parameters": {_ENCODER.encode(dict(sent))}'
+            self._last = (sent, f"{self._made_by}, {what}}}")
+        return self._last[1]
 
     def line(
         self,
@@ -103,7 +113,7 @@ class JudgementLines:
             f'{_members_of(judged.outcome)}, "attempts": {judged.attempts:d}, '
             f'"prompt_tokens": {judged.prompt_tokens:d}, '
             f'"completion_tokens": {judged.completion_tokens:d}, "cost": {cost}, '
-            f'"model": {_QUOTED(judged.model)}, {more}{self._end}'
+            f'"model": {_QUOTED(judged.model)}, {more}{self._end(judged.sent)}'
         )
 
 
@@ -141,6 +151,7 @@ def read_judgements(path: Path) -> Iterator[JudgementRow]:
                 suspicions=_suspicions(path, number, row),
                 listed=_listed(path, number, row, pair),
                 shown=text_of(path, number, row, "shown", ""),
+                sent=_parameters(path, number, row, "parameters") if "declared" in row else {},
             )
             origin, carried = _origin(path, number, row), _carried(path, number, row)
             yield JudgementRow(judged, origin, carried, _members(path, number, row))
@@ -240,11 +251,16 @@ def _distribution(path: Path, number: int, row: dict[str, Any]) -> dict[int, flo
     raise BadInput.at(path, number, problem)
 
 
-def _origin(path: Path, number: int, row: dict[str, Any]) -> Origin:
-    parameters = row.get("parameters") or {}
+def _parameters(path: Path, number: int, row: dict[str, Any], name: str) -> dict[str, Any]:
+    parameters = row.get(name) or {}
     if not isinstance(parameters, dict):
-        problem = f"expected 'parameters' to be an object, found {parameters!r:.80}"
+        problem = f"expected {name!r} to be an object, found {parameters!r:.80}"
         raise BadInput.at(path, number, problem)
+    return parameters
+
+
+def _origin(path: Path, number: int, row: dict[str, Any]) -> Origin:
+    parameters = _parameters(path, number, row, "declared" if "declared" in row else "parameters")
     prompt = text_of(path, number, row, "prompt", "")
     return Origin(prompt, text_of(path, number, row, "asked", ""), parameters)
 

@@ -90,7 +90,7 @@ def stale_in(
     if pairs:
         grades = count_of(len(pairs), "grade is", "grades are")
         left = "left out" if stale == "drop" else "counted all the same"
-        again = f"labeler judge {folder} --as {name}, with its prompt and model"
+        again = f"labeler judge {folder}, as {name}, with its prompt and model"
         warn(f"{name}: {grades} of texts that have changed since, {left}; next: {again}")
     return pairs
 
@@ -117,13 +117,13 @@ def stale_pairs(collection: Collection, name: str) -> set[Pair]:
 def stale_by_set(collection: Collection, names: Sequence[str]) -> dict[str, set[Pair]]:
     """The same of several sets; each document is looked at once."""
     stale: dict[str, set[Pair]] = {name: set() for name in names}
-    told = [name for name in names if any(shown_in(collection.judgements(name)))]
-    if not (told and collection.corpus.is_file() and collection.queries.is_file()):
+    names_shown = [name for name in names if any(shown_in(collection.judgements(name)))]
+    if not (names_shown and collection.corpus.is_file() and collection.queries.is_file()):
         return stale
     queries, documents = read_queries(collection.queries), corpus_on_demand(collection.corpus)
     of_query = cache(lambda id_, rule: _hash(rule, queries[id_]))
     of_document = cache(lambda id_, rule: _hash(rule, documents[id_]))
-    for name in told:
+    for name in names_shown:
         for pair, shown in shown_in(collection.judgements(name)):
             if pair.query_id in queries and pair.doc_id in documents:
                 query, document, *hashes = shown.split()

@@ -12,6 +12,7 @@ from labeler.errors import BadInput
 from labeler.judging.reply.parse import parse_grade
 from labeler.model import Model, Reply, Request
 from labeler.prompt import Prompt, schema_of
+from labeler.text.languages import NAMES
 from labeler.text.marks import mark_of
 from labeler.text.visible import bounded, visible
 
@@ -141,7 +142,10 @@ class Assessor:
         return parse_grade(pair, reply, self.prompt.grades, self.prompt.reader)
 
 
-_FIELDS = ("query", "description", "narrative", "title", "text")
+TOPIC = ("description", "narrative", "reference", "nuggets", "language")
+"""What a query's metadata may say of it, and a template may show."""
+
+_FIELDS = ("query", *TOPIC, "title", "text")
 
 
 class ShownExamples(Protocol):
@@ -160,15 +164,16 @@ Lists = Mapping[Pair, tuple[str, ...]]
 
 def values_of(query: Query, document: Document | None = None) -> dict[str, str]:
     """What the placeholders of a template stand for, of a query and a document."""
-    values = {
-        "query": query.text,
-        "description": str(query.metadata.get("description") or ""),
-        "narrative": str(query.metadata.get("narrative") or ""),
-    }
+    values = {"query": query.text, **{name: _said(query.metadata.get(name)) for name in TOPIC}}
+    values["language"] = NAMES.get(values["language"], values["language"])
     if document is None:
         return values
     passage = f"{document.title}\n{document.text}" if document.title else document.text
     return {**values, "title": document.title, "text": document.text, "passage": passage}
+
+
+def _said(value: object) -> str:
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 
 class Texts(NamedTuple):

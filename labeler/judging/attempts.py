@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
@@ -40,6 +40,7 @@ class Task(Generic[Value]):
     remembered: bool = True
     shared: bool = False
     thought: bool = False
+    sent: Mapping[str, Any] = field(default_factory=dict)
     is_worth_another: bool = True
 
     @property
@@ -60,6 +61,7 @@ class Task(Generic[Value]):
         self.remembered = self.remembered and reply.remembered
         self.shared = self.shared or reply.shared
         self.thought = self.thought or reply.thought
+        self.sent = reply.sent
         if isinstance(self.outcome, Failure):
             self.request = next_request(self.request, self.outcome)
 

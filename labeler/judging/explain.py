@@ -22,11 +22,10 @@ from labeler.judging.methods.shown import shown_company
 from labeler.judging.relabel import same_assessor
 from labeler.judging.reply.numbered import NumberedGrade
 from labeler.model import Request
-from labeler.models.policies.adapt import Abilities, read_abilities
-from labeler.models.policies.stack import only_remembered
-from labeler.store import Store, key_of, open_store
+from labeler.models.policies.stack import fitting, only_remembered
+from labeler.store import Store, open_store
 from labeler.store.base import Record
-from labeler.store.keys import quoted
+from labeler.store.keys import Canon, quoted
 from labeler.store.secret import secret_of
 
 
@@ -221,16 +220,19 @@ def _answer(history: AttemptHistory) -> object | None:
 
 
 def _attempt_history(part: JudgingPart, assessor: Assessor, store: Store) -> AttemptHistory:
-    abilities = read_abilities(store.fact(f"abilities of {assessor.model.id}"))
+    fitted = fitting(assessor.model, store)
+    canon = Canon(assessor.model.id, reads_inputs=not assessor.model.is_server)
     attempts, request = list[Attempt](), part.request
     while True:
-        sent = _sent(request, abilities)
-        key = key_of(assessor.model.id, sent)
-        record, reply = store.record(key), store.replies([key]).get(key)
-        if record is None or reply is None:
-            first = _sent(part.request, abilities)
-            return AttemptHistory(part.name, first, tuple(attempts), store.failure(key))
-        answer = part.read(reply)
+        whole, _, cut = canon.keyed(request)
+        replies = store.replies([whole, cut])
+        key = whole if whole in replies else cut
+        record = store.record(key)
+        if record is None or key not in replies:
+            first = fitted(part.request)
+            return AttemptHistory(part.name, first, tuple(attempts), store.failure(whole))
+        answer = part.read(replies[key])
+        sent = replace(fitted(request), parameters=replies[key].sent)
         attempts.append(Attempt(sent, record, answer))
         request = next_request(request, answer)
 
@@ -239,7 +241,3 @@ def records_by_texts(pair: Pair, texts: Texts, model_id: str, store: Store) -> l
     """What a model replied to whatever prompts show both texts of a pair, oldest first."""
     query, document = texts.of(pair)
     return store.records_with(model_id, (quoted(query.text), quoted(document.text)))
-
-
-def _sent(request: Request, abilities: Abilities | None) -> Request:
-    return abilities.fit(request) if abilities else request

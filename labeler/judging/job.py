@@ -169,7 +169,7 @@ async def write_set(
         return (row for row in grades_of(written) if job.texts.has(Pair(*row[:2])))
 
     tally, rows = Tally(job.name), JudgementLines(origin(assessor))
-    rules = rules_of(assessor.prompt)
+    rules_shown = rules_of(assessor.prompt)
     path, qrels = job.collection.judgements(job.name), job.collection.qrels(job.name)
     lock = partial(locked_in_loop, job.collection, stop, note)
     async with AsyncExitStack() as stack:
@@ -184,9 +184,7 @@ async def write_set(
             try:
                 async for judged in judging:
                     tally.add(judged)
-                    texts = job.texts.of(judged.outcome.pair)
-                    shown = judged.shown or shown_by(rules, *texts)
-                    out.write(rows.line(replace(judged, shown=shown)) + "\n")
+                    out.write(rows.line(_with_shown(judged, rules_shown, job.texts)) + "\n")
             except BudgetReached as reached:
                 if not tally.pairs:
                     raise
@@ -204,6 +202,18 @@ def with_suspicions(judged: Judged, texts: Texts) -> Judged:
     """The same with what looks suspicious about its document."""
     names = suspicions(*texts.of(judged.outcome.pair))
     return replace(judged, suspicions=names) if names else judged
+
+
+def _with_shown(judged: Judged, rules: str, texts: Texts) -> Judged:
+    """The same with what tells the texts that were shown; all of a document that was in passages.
+
+    What a part of a set holds already was judged before.
+    """
+    if judged.shown:
+        return judged
+    if isinstance(judged.outcome, Judgement) and judged.outcome.passages:
+        rules = f"{rules.partition(':')[0]}:"
+    return replace(judged, shown=shown_by(rules, *texts.of(judged.outcome.pair)))
 
 
 def _of_absent(path: Path, texts: Texts) -> Iterator[JudgementRow]:
@@ -228,12 +238,15 @@ def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
     Tokens from a server's cache are those of all runs: each run knows of its own calls alone.
     """
     cached = cached_before(job.collection, job.name) + tally.cached_tokens
+    made = origin(assessor)
     entry = {
         "labeler": __version__,
         "prompt": assessor.prompt.id,
         "model": assessor.model.id,
         "served": sorted(tally.served - {""}),
-        "parameters": dict(origin(assessor).parameters),
+        "declared": dict(made.parameters),
+        "parameters": dict(next(iter(tally.sent), made.parameters)),
+        **({"also_sent": [dict(sent) for sent in tally.sent[1:]]} if tally.sent[1:] else {}),
         "scale": assessor.prompt.front.scale,
         "pairs": job.total,
         "judged": tally.judged,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 
 from labeler.data import Failure, Judged, Pair
@@ -13,48 +13,13 @@ from labeler.judging.assessor import Assessor
 from labeler.judging.failures import looks
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import Job
+from labeler.judging.tally import Pilot
 from labeler.models.duration import CallTimes, duration_of
 from labeler.models.policies.stack import Guard
 
 PAIRS = 30
 FEWEST = 100
 """A run of fewer pairs has no pilot."""
-
-Projected = Sequence[float]
-"""About how much it is, and an interval of 95 %; empty where it is not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pilot:
-    """What some pairs of a run say of all `total` of them.
-
-    `without_grade` is the share of failed pairs, `thoughts` of those that the model thought about.
-    Tokens are those of a pair; `dollars` and `hours` those of all pairs, empty where no price is
-    known, or nothing was asked anew.
-    """
-
-    pairs: int
-    failed: int
-    total: int
-    without_grade: Projected
-    thoughts: float
-    tokens_in: float
-    tokens_out: float
-    dollars: Projected
-    hours: Projected
-
-    def sentences(self) -> list[str]:
-        """What the pilot showed, and what all pairs would take."""
-        failed = "{:.0%} [{:.0%}, {:.0%}] without a grade".format(*self.without_grade)
-        took = f"{self.tokens_in:,.0f} tokens in and {self.tokens_out:,.0f} out a pair"
-        thoughts = f"{self.thoughts:.0%} after thoughts"
-        cost, hours = "${:,.4g} [{:,.4g}, {:,.4g}]", "{:.2g} [{:.2g}, {:.2g}] hours"
-        takes = [cost.format(*self.dollars)] if self.dollars else []
-        takes += [hours.format(*self.hours)] if self.hours else []
-        return [
-            f"pilot of {self.pairs} pairs: {failed}, {thoughts}, {took}",
-            f"all {self.total:,} pairs: about {', '.join(takes) or 'nothing'}",
-        ]
 
 
 def pilot_pairs(job: Job) -> list[Pair]:
@@ -90,8 +55,8 @@ async def piloted(
             ended = TooManyFailed(f"{problem}: {looks(failed)}", parameter="max_failed")
             ended.again = {"no_pilot": True}
     # the questions of a query may be counted in the row of another pair
-    known = [] if assessor.prompt.front.questions else judged
-    by_pair = {each.outcome.pair: each for each in known}
+    settled = [] if assessor.prompt.front.questions else judged
+    by_pair = {each.outcome.pair: each for each in settled}
     return replace(options, pilot=by_pair, ended=ended), pilot
 
 

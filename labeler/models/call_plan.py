@@ -8,7 +8,7 @@ from typing import Any
 
 from labeler.model import Request
 from labeler.models.duration import Duration, duration_of
-from labeler.models.policies.adapt import PROBE_TOKENS, PROBES
+from labeler.models.policies.probe import PROBE_TOKENS, PROBES
 from labeler.models.policies.rate import RateLimits
 from labeler.models.prices import Price
 from labeler.models.session import Session

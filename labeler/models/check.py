@@ -10,11 +10,13 @@ from pathlib import Path
 
 from labeler.models.choose import SERVER_CONCURRENCY, Choice, ready
 from labeler.models.duration import CallTimes, Duration, duration_of
-from labeler.models.policies.adapt import Abilities, probe
-from labeler.models.policies.confirm import confirmed
-from labeler.models.policies.first_contact import strict_at_first
+from labeler.models.policies.adapt import Abilities
+from labeler.models.policies.call import asked_through
+from labeler.models.policies.confirm import Confirming
+from labeler.models.policies.first_contact import FirstContact
+from labeler.models.policies.probe import probe
 from labeler.models.policies.rate import RateLimits
-from labeler.models.policies.retry import Patience, retried
+from labeler.models.policies.retry import Patience, Retrying
 from labeler.models.prices import Price
 from labeler.models.server.client import Calls
 
@@ -63,9 +65,8 @@ async def try_call(
             return None
         began = time.monotonic()
         try:
-            abilities = await probe(
-                retried(confirmed(strict_at_first(started.model)), Patience(tries=2))
-            )
+            policies = [Retrying(Patience(tries=2)), Confirming(), FirstContact()]
+            abilities = await probe(asked_through(policies, started.model))
         finally:
             await started.model.close()
         return TrialCall(time.monotonic() - began, abilities)

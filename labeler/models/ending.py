@@ -38,3 +38,8 @@ def status_of_ending(reason: str) -> str | None:
     name = reason.partition(":")[0].strip().lower().replace("-", "_")
     name = name.removeprefix("finish_").removeprefix("reason_")
     return None if not name or name in _WELL else _BADLY.get(name, "unparsable")
+
+
+def is_cut(reason: str) -> bool:
+    """Whether a reply ended at the limit on its tokens."""
+    return reason != "stop" and status_of_ending(reason) == "truncated"

@@ -248,9 +248,16 @@ async def session_on(
     with _opened(replies, options, control) as store:
         lasting = replace(started.model, close=_stay_open)
         patient, deferral = options.patient, options.deferral
-        model = guarded(lasting, store, guard, patient=patient, deferral=deferral)
+        model = guarded(
+            lasting,
+            store,
+            guard,
+            patient=patient,
+            deferral=deferral,
+            declared=options.declared,
+        )
         try:
-            needs_probe = not knows(started.model, store)
+            needs_probe = not (deferral.is_live or knows(started.model, store))
             with remembered_size(started.model, store, guard.budget.reported):
                 secret = secret_of(store) if options.rehearsal else kept_secret(store)
                 yield Session(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from labeler.model import Request
 
@@ -40,20 +41,39 @@ class Tokens(NamedTuple):
 NOTHING = Tokens(0, 0)
 
 
+class Sizes:
+    """What requests take, about and at most; a schema that many of them have is counted once."""
+
+    def __init__(self) -> None:
+        self._schema: Mapping[str, Any] | None = None
+        self._of_schema = 0
+
+    def of(self, request: Request) -> tuple[Tokens, Tokens]:
+        """What `about` and `at_most` say of a request."""
+        if request.schema is not self._schema:
+            self._schema = request.schema
+            text = json.dumps(request.schema, default=dict) if request.schema else ""
+            self._of_schema = _size(text)
+        turns = contents = 0
+        for role, content in request.messages:
+            turns += _size(role) + OF_A_TURN
+            contents += _size(content)
+        most = _most_outside(request)
+        inside = turns + contents + self._of_schema + OF_A_REQUEST
+        outside = UNBOUNDED if most is None else most
+        return Tokens(contents // BYTES_OF_A_TOKEN, most or 0), Tokens(inside, outside)
+
+
 def about(request: Request) -> Tokens:
     """About how many tokens a request takes, and the most that its reply may."""
-    size = sum(_size(content) for _, content in request.messages)
-    return Tokens(size // BYTES_OF_A_TOKEN, _most_outside(request) or 0)
+    return Sizes().of(request)[0]
 
 
 def at_most(request: Request) -> Tokens:
     """How many tokens a call takes at most: no tokenizer that works on bytes makes more of a text
     than it has bytes.
     """
-    sizes = [_size(role) + _size(content) + OF_A_TURN for role, content in request.messages]
-    schema = _size(json.dumps(request.schema, default=dict)) if request.schema else 0
-    most = _most_outside(request)
-    return Tokens(sum(sizes) + schema + OF_A_REQUEST, UNBOUNDED if most is None else most)
+    return Sizes().of(request)[1]
 
 
 def _size(text: str) -> int:

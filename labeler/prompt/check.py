@@ -24,6 +24,8 @@ MADE = {
     "query": "how long may I return shoes",
     "description": "The person wants to know until when shoes can be sent back.",
     "narrative": "A relevant document names a number of days; one about repairs is not relevant.",
+    "reference": "Unworn shoes can be sent back within 30 days.",
+    "nuggets": "30 days; unworn; in the box",
     "title": "Returns",
     "text": "You may send back what you bought within 30 days, unworn and in its box.",
     "passage": "Returns\nYou may send back what you bought within 30 days, unworn and in its box.",

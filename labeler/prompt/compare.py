@@ -122,7 +122,7 @@ class PromptDiff:
 
 _FIELDS = tuple(FrontMatter.model_fields)
 _NOT_IN_A_REQUEST = {
-    *("description", "source", "shown_with", "based_on", "combine"),
+    *("description", "source", "shown_with", "fidelity", "measured", "based_on", "combine"),
     *("kind", "scale", "reply", "reason"),  # but for what the schema says of them
 }
 

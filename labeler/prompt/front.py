@@ -22,7 +22,8 @@ _GRADE = re.compile(r"-?[0-9]{1,9}")
 
 PLACEHOLDERS = {
     "grade": (
-        *("query", "description", "narrative", "title", "text", "passage", "mark"),
+        *("query", "description", "narrative", "reference", "nuggets", "language"),
+        *("title", "text", "passage", "mark"),
         *("passages", "count", "criterion", "criteria", "question", "questions"),
         *("examples", "first", "second"),
     ),
@@ -49,7 +50,17 @@ MOST_CHARACTERS = 50_000
 """Of a document that marks delimit, where the prompt does not say how many are shown."""
 
 OPTIONAL = frozenset(
-    ["description", "narrative", "other", "language", "persona", "examples", "length"]
+    [
+        "description",
+        "narrative",
+        "reference",
+        "nuggets",
+        "other",
+        "language",
+        "persona",
+        "examples",
+        "length",
+    ]
 )
 """Placeholders that may have nothing to stand for; the line of such a one is left out."""
 
@@ -74,6 +85,13 @@ class FrontMatter(BaseModel):
     description: str = Field(description="What it asks, in one line.")
     source: str = Field(default="", description="The paper or the rules that the method is from.")
     shown_with: str = Field(default="", description="The models that the source showed it with.")
+    fidelity: Literal["", "verbatim", "adapted"] = Field(
+        default="", description="Whether the source's prompt stands here word for word."
+    )
+    measured: str = Field(
+        default="",
+        description="What was measured of this very prompt, with which model, and where.",
+    )
     based_on: str = Field(
         default="", description="The prompt that it was copied from, with its hash."
     )

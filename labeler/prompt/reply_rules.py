@@ -104,7 +104,7 @@ def _of_forms(source: Source, front: FrontMatter) -> Iterator[PromptProblem]:
 
 
 def _forms(source: Source) -> Iterator[tuple[int, str, str]]:
-    """The forms of a reply that are no objects, as `##final score: N`: line, form, its beginning."""
+    """Forms of a reply that are no objects, as `##final score: N`: line, form, its beginning."""
     for section in source.asking:
         for number, line in section.lines():
             for form in _FORM.finditer(line):

@@ -6,6 +6,5 @@ It keeps what a server sent, not what was made of it: a grade is a pure function
 from labeler.store.base import Store, Waiting
 from labeler.store.keys import key_of
 from labeler.store.open import StorePlace, open_store
-from labeler.store.remember import remembered
 
-__all__ = ["Store", "StorePlace", "Waiting", "key_of", "open_store", "remembered"]
+__all__ = ["Store", "StorePlace", "Waiting", "key_of", "open_store"]

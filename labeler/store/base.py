@@ -32,12 +32,16 @@ class Waiting:
 
 
 class KeyedReply(NamedTuple):
-    """A reply to keep: under which key, who was asked what (as `canonical` has it), the reply."""
+    """A reply to keep: under which key, who was asked what (as `canonical` has it), the reply.
+
+    `lease` is the key whose lease ends with it, where that is another one.
+    """
 
     key: bytes
     model_id: str
     request: str
     reply: Reply
+    lease: bytes | None = None
 
 
 class Failed(NamedTuple):
@@ -50,11 +54,15 @@ class Failed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WriteBatch:
-    """What goes into one transaction: replies, failed calls, and keys to take leases on."""
+    """What goes into one transaction: replies, failed calls, and keys to take leases on.
+
+    The replies under keys that are `sought` are given, too.
+    """
 
     replies: Sequence[KeyedReply] = ()
     failed: Sequence[Failed] = ()
     claimed: Sequence[bytes] = ()
+    sought: Sequence[bytes] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from labeler.files.numbers import amount, count
@@ -13,7 +15,7 @@ from labeler.store.base import KeyedReply
 
 REPLY = (
     "key, model, served, text, finish_reason, refusal, prompt_tokens, completion_tokens, at, cost,"
-    " top_tokens"
+    " sent, top_tokens"
 )
 """The columns of a reply that its checksum covers, in the order in which it does."""
 
@@ -36,14 +38,27 @@ def values_of(keyed_reply: KeyedReply) -> tuple[Any, ...]:
         count(reply.completion_tokens) or 0,
         time.time(),
         amount(reply.cost),
+        _SENT.encode(reply.sent) if reply.sent else None,
         tops,
     )
 
 
 def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
     """The reply in a row of `REPLY`."""
-    _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, tops = row
+    _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, sent, tops = row
     columns = (text, ending, refusal, served, tokens_in, tokens_out)
     tokens = json.loads(tops) if tops else ()
     price = amount(cost)
-    return Reply(*columns, top_tokens=tokens, cost=price, remembered=True, shared=shared)
+    was_sent = _sent_in(sent) if sent else {}
+    return Reply(
+        *columns, top_tokens=tokens, cost=price, remembered=True, shared=shared, sent=was_sent
+    )
+
+
+_SENT = json.JSONEncoder(sort_keys=True, default=dict)
+
+
+@lru_cache(maxsize=64)
+def _sent_in(text: str) -> Mapping[str, Any]:
+    """What was sent, which is the same in nearly all replies of a run."""
+    return MappingProxyType(json.loads(text))

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from json.encoder import encode_basestring
+from typing import Any, NamedTuple
 
 from labeler.model import Message, Request
+
+LIMIT = "max_tokens"
+"""The parameter that only says how much of a reply is taken."""
 
 _TAG = "labeler reply 1"
 _ENCODER = json.JSONEncoder(
@@ -14,26 +19,62 @@ _ENCODER = json.JSONEncoder(
 )
 
 
-class Canon:
-    """Writes requests as canonical text: all that an answer depends on, tagged, keys sorted.
+class Keyed(NamedTuple):
+    """Where the reply to a request is kept: under `key`, or where it was cut at the limit on its
+    tokens, under `cut`; and the canonical text of the request.
 
-    Parts that many requests share are written once, as long as it is the very same object.
+    The key is of all that a whole reply depends on, so that another limit asks for none anew.
     """
 
-    def __init__(self, model_id: str) -> None:
+    key: bytes
+    text: str
+    cut: bytes
+
+
+class Canon:
+    """Writes requests as canonical text: all that was asked, tagged, keys sorted.
+
+    Parts that many requests share are written once, as long as it is the very same object. Of a
+    server's model, `reads_inputs` is false: it reads the messages alone.
+    """
+
+    def __init__(self, model_id: str, *, reads_inputs: bool = True) -> None:
         self._model = _ENCODER.encode(model_id)
+        self._reads_inputs = reads_inputs
         self._shared: dict[int, tuple[object, str]] = {}
+        self._unlimited: dict[int, tuple[object, Mapping[str, Any]]] = {}
         self._turns: list[tuple[Message | None, str]] = []
 
     def text(self, request: Request) -> str:
         """The request as one line of JSON, so that no two requests share a text."""
-        inputs = _ENCODER.encode(request.inputs) if request.inputs else "{}"
+        before, after = self._around(request)
+        return f"{before}{self._once(request.parameters)}{after}"
+
+    def keyed(self, request: Request) -> Keyed:
+        """Where the reply to a request is kept."""
+        before, after = self._around(request)
+        whole = self._once(request.parameters)
+        free = self._once(self._without_limit(request.parameters))
+        key = key_of_text(f"{before}{free}{after}")
+        return Keyed(key, f"{before}{whole}{after}", cut_key(key, limit_of(request.parameters)))
+
+    def _around(self, request: Request) -> tuple[str, str]:
+        read = request.inputs and self._reads_inputs
+        inputs = _ENCODER.encode(request.inputs) if read else "{}"
         return (
             f'{{"attempt":{request.attempt:d},"inputs":{inputs}'
-            f',"messages":[{self._messages(request)}],"model":{self._model}'
-            f',"parameters":{self._once(request.parameters)},"repeat":{request.repeat:d}'
-            f',"schema":{self._once(request.schema)},"tag":"{_TAG}"}}'
+            f',"messages":[{self._messages(request)}],"model":{self._model},"parameters":',
+            f',"repeat":{request.repeat:d},"schema":{self._once(request.schema)},"tag":"{_TAG}"}}',
         )
+
+    def _without_limit(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        entry = self._unlimited.get(id(parameters))
+        if entry is None or entry[0] is not parameters:
+            if len(self._unlimited) > _SHARED_PARTS:
+                self._unlimited.clear()
+            free = {name: value for name, value in parameters.items() if name != LIMIT}
+            entry = self._unlimited[id(parameters)] = (parameters, free)
+        return entry[1]
 
     def _messages(self, request: Request) -> str:
         """The turns; one that is the request's before, in its place, is not written again."""
@@ -67,9 +108,25 @@ def quoted(text: str) -> str:
     return encode_basestring(text)[1:-1]
 
 
+def without_texts(text: str) -> str:
+    """What `Canon` wrote of a request, without what was shown to a model."""
+    asked = json.loads(text)
+    return json.dumps({name: asked[name] for name in ("parameters", "schema")})
+
+
 def key_of(model_id: str, request: Request) -> bytes:
-    """The 32 bytes under which a reply is kept: a hash of all that the answer depends on."""
-    return key_of_text(canonical(model_id, request))
+    """The 32 bytes under which a whole reply is kept: a hash of all that it depends on."""
+    return Canon(model_id).keyed(request).key
+
+
+def cut_key(key: bytes, limit: object) -> bytes:
+    """The key of a reply that was cut at a limit, where `key` is that of a whole one."""
+    return hashlib.sha256(key + f"cut at {limit}".encode()).digest()
+
+
+def limit_of(parameters: Mapping[str, Any]) -> object:
+    """The limit on a reply's tokens that was asked for."""
+    return parameters.get(LIMIT)
 
 
 def key_of_text(text: str) -> bytes:

@@ -1,7 +1,7 @@
-"""`remembered`: the policy that answers from the store, and keeps replies before handing them on.
+"""What is kept of calls, and who asks them: all that happens in a moment is written at once.
 
-Everything that happens in a moment is written in one transaction: replies that arrived, calls that
-failed, and the leases on what is about to be asked.
+One transaction holds the replies that arrived, the calls that failed, and the leases on what is
+about to be asked.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from labeler.errors import AskedElsewhere, CallFailed, LabelerError, Stopped, WaitsInBatch
+from labeler.errors import AskedElsewhere, LabelerError, Stopped
 from labeler.messages import count_of
-from labeler.model import Model, Reply, Request
+from labeler.model import Reply
 from labeler.store.base import (
     LEASE_SECONDS,
     Failed,
@@ -25,105 +25,59 @@ from labeler.store.base import (
     Waiting,
     WriteBatch,
 )
-from labeler.store.keys import Canon, key_of_text
+from labeler.store.keys import Keyed
 
-GATHER_SECONDS = 0.005
-"""How long a batch waits for more work after a pause; while one is written, the next is filled."""
+GATHER_SECONDS = 0.02
+"""How long a batch waits for more work, while there are calls under way that may bring some."""
 
 POLL_SECONDS = 0.25
 NOTE_AFTER_SECONDS = 15.0
 NOTE_SECONDS = 60.0
 
-
-def remembered(
-    model: Model,
-    store: Store,
-    *,
-    patient: bool = True,
-    waiting: Waiting | None = None,
-    clock: Callable[[], float] = time.monotonic,
-) -> Model:
-    """Answer from the store where it can; keep every other reply before handing it on.
-
-    What another process is asking at this moment is waited for, until `waiting` says to stop; where
-    not `patient`, `AskedElsewhere` is raised instead, so that the caller can do something else
-    meanwhile. A long wait is noted. Whether a request waits in a batch is looked at once a lease is
-    given: who hands it over holds one until the batch is written down.
-    """
-    writer, canon, waiting = _BatchWriter(store), Canon(model.id), waiting or Waiting()
-    claims = _Claims(writer, store, waiting, clock)
-
-    def recall(requests: Sequence[Request]) -> list[Reply | None]:
-        keys = [key_of_text(canon.text(request)) for request in requests]
-        replies = store.replies(keys)
-        return [replies.get(key) for key in keys]
-
-    async def ask(request: Request) -> Reply:
-        text = canon.text(request)
-        key = key_of_text(text)
-        claimed = await claims.take(key, patient=patient)
-        if isinstance(claimed, Reply):
-            return claimed
-        if isinstance(claimed, Failed):
-            raise CallFailed(claimed.detail, claimed.status)
-        if batch := waiting.batches.get(key):
-            writer.release(key)
-            raise WaitsInBatch(f"waits in {batch}")
-        try:
-            reply = await model.ask(request)
-        except CallFailed as error:
-            await writer.fail(Failed(key, error.status, str(error)))
-            raise
-        except BaseException:
-            writer.release(key)
-            raise
-        return await writer.keep(KeyedReply(key, model.id, text, reply))
-
-    async def close() -> None:
-        await writer.finish()
-        await model.close()
-
-    return replace(model, ask=ask, recall=recall, close=close)
-
-
-_Claimed = Reply | Failed | bool
+Claimed = Reply | Failed | bool
 """A reply that is kept, what failed in another process, or whether the lease is given."""
 
 
 @dataclass(slots=True)
 class _NextBatch:
-    """What the next batch will do, and who waits for it."""
+    """What the next batch will do, and who waits for which keys of it."""
 
     replies: list[KeyedReply] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
     claimed: list[bytes] = field(default_factory=list)
-    waiters: list[tuple[asyncio.Future[_Claimed], bytes]] = field(default_factory=list)
+    sought: list[bytes] = field(default_factory=list)
+    waiters: list[tuple[asyncio.Future[Claimed], bytes, bytes]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.waiters)
 
 
-class _BatchWriter:
+class BatchWriter:
     """Writes batches one after the other, in a thread; what arrives meanwhile is the next one."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._next = _NextBatch()
-        self._writing: asyncio.Task[None] | None = None
+        self._writing: asyncio.Future[Granted] | None = None
+        self._timer: asyncio.TimerHandle | asyncio.Handle | None = None
         self._renewing: asyncio.Task[None] | None = None
-        self._in_progress: dict[bytes, asyncio.Event] = {}
+        self._in_progress: dict[bytes, list[asyncio.Future[None]]] = {}
 
-    async def claim(self, key: bytes) -> _Claimed:
+    async def claim(self, keyed: Keyed) -> Claimed:
         """The stored reply, or how the call failed in another process, or whether the
         caller may ask: nobody else does, here or elsewhere. Equal requests of this process wait
         for the first.
         """
-        while key in self._in_progress:
-            await self._in_progress[key].wait()
-        self._in_progress[key] = asyncio.Event()
+        key = keyed.key
+        while (others := self._in_progress.get(key)) is not None:
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            others.append(turn)
+            await turn
+        self._in_progress[key] = []
         self._next.claimed.append(key)
+        self._next.sought.append(keyed.cut)
         try:
-            granted = await self._wait(key)
+            granted = await self._written(key, keyed.cut)
         except BaseException:
             self.release(key)
             raise
@@ -137,45 +91,76 @@ class _BatchWriter:
         It is kept even if the caller is cancelled.
         """
         self._next.replies.append(keyed_reply)
-        earlier = await self._wait(keyed_reply.key)
-        self.release(keyed_reply.key)
+        key = keyed_reply.key
+        earlier = await self._written(key, key)
+        self.release(keyed_reply.lease or key)
         return earlier if isinstance(earlier, Reply) else keyed_reply.reply
 
     async def fail(self, failed: Failed) -> None:
         """Keep how a call failed."""
         self._next.failed.append(failed)
-        await self._wait(failed.key)
+        await self._written(failed.key, failed.key)
         self.release(failed.key)
 
     def release(self, key: bytes) -> None:
         """Let the key be asked again; its lease ends with the process' others."""
-        event = self._in_progress.pop(key, None)
-        if event:
-            event.set()
+        for turn in self._in_progress.pop(key, ()):
+            if not turn.done():
+                turn.set_result(None)
 
-    async def _wait(self, key: bytes) -> _Claimed:
-        done: asyncio.Future[_Claimed] = asyncio.get_running_loop().create_future()
-        self._next.waiters.append((done, key))
-        self._start()
-        return await asyncio.shield(done)
+    def _written(self, key: bytes, cut: bytes) -> asyncio.Future[Claimed]:
+        done: asyncio.Future[Claimed] = asyncio.get_running_loop().create_future()
+        self._next.waiters.append((done, key, cut))
+        self._plan()
+        return done
 
-    def _start(self) -> None:
-        if self._writing is None or self._writing.done():
-            self._writing = asyncio.create_task(self._write_all())
+    def _plan(self) -> None:
+        """Write soon: once others can bring nothing more, or a moment later."""
+        loop = asyncio.get_running_loop()
         if self._renewing is None or self._renewing.done():
-            self._renewing = asyncio.create_task(self._renew_leases())
+            self._renewing = loop.create_task(self._renew_leases())
+        if self._writing is not None:
+            return
+        if len(self._next) >= len(self._in_progress):
+            self._set_timer(loop.call_soon(self._write_if_all_wait))
+        elif self._timer is None:
+            self._set_timer(loop.call_later(GATHER_SECONDS, self._write))
 
-    async def _write_all(self) -> None:
-        await asyncio.sleep(GATHER_SECONDS)
-        while self._next:
-            batch, self._next = self._next, _NextBatch()
-            work = WriteBatch(batch.replies, batch.failed, batch.claimed)
-            try:
-                granted = await asyncio.to_thread(self._store.write, work)
-            except Exception as error:
-                _fail(batch, error)
-            else:
-                _settle(batch, granted)
+    def _set_timer(self, timer: asyncio.Handle) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = timer
+
+    def _write_if_all_wait(self) -> None:
+        self._timer = None
+        if len(self._next) >= len(self._in_progress):
+            self._write()
+        else:
+            self._plan()
+
+    def _write(self) -> None:
+        self._timer = None
+        batch, self._next = self._next, _NextBatch()
+        work = WriteBatch(batch.replies, batch.failed, batch.claimed, batch.sought)
+        loop = asyncio.get_running_loop()
+        self._writing = loop.run_in_executor(None, self._store.write, work)
+        self._writing.add_done_callback(lambda writing: self._end(batch, writing))
+
+    def _end(self, batch: _NextBatch, writing: asyncio.Future[Granted]) -> None:
+        """Tell everybody who waits for a batch what came of their key."""
+        self._writing = None
+        error = asyncio.CancelledError() if writing.cancelled() else writing.exception()
+        for done, key, cut in batch.waiters:
+            if done.done():
+                continue
+            if error is not None:
+                done.set_exception(error)
+                continue
+            granted = writing.result()
+            result = granted.replies.get(key) or granted.replies.get(cut)
+            done.set_result(result or granted.failures.get(key) or key in granted.leases)
+        if self._next:
+            self._plan()
 
     async def _renew_leases(self) -> None:
         while self._in_progress or self._next:
@@ -186,20 +171,27 @@ class _BatchWriter:
 
     async def finish(self) -> None:
         """Write what still waits."""
-        while self._writing is not None and not self._writing.done():
-            await asyncio.wait([self._writing])
+        while self._next or self._writing is not None:
+            if self._writing is None:
+                self._write()
+            if self._writing is not None:
+                await asyncio.wait([self._writing])
         if self._renewing is not None:
             self._renewing.cancel()
             with suppress(asyncio.CancelledError):
                 await self._renewing
-        self._writing = self._renewing = None
+        self._renewing = None
 
 
-class _Claims:
+class Claims:
     """Claims of requests that other processes may be asking, and since when they are waited for."""
 
     def __init__(
-        self, writer: _BatchWriter, store: Store, waiting: Waiting, clock: Callable[[], float]
+        self,
+        writer: BatchWriter,
+        store: Store,
+        waiting: Waiting,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._writer = writer
         self._store = store
@@ -208,21 +200,21 @@ class _Claims:
         self._since: dict[bytes, float] = {}
         self._next_note = -math.inf
 
-    async def take(self, key: bytes, *, patient: bool) -> _Claimed:
-        """What came of claiming a request, once no other process is asking it.
+    async def take(self, keyed: Keyed, *, patient: bool) -> Reply | Failed | None:
+        """What is kept of a request, once no other process is asking it; None where the caller may.
 
         Raises `AskedElsewhere` where one is and this is not `patient`, `Stopped` where the run is
         told to stop meanwhile.
         """
-        while (claimed := await self._writer.claim(key)) is False:
-            self._note_long_wait(key)
+        while (claimed := await self._writer.claim(keyed)) is False:
+            self._note_long_wait(keyed.key)
             if not patient:
                 raise AskedElsewhere("another process is asking this")
             if self._waiting.is_stopped():
                 raise Stopped("stopped; another process is asking this")
             await asyncio.sleep(POLL_SECONDS)
-        self._since.pop(key, None)
-        return claimed
+        self._since.pop(keyed.key, None)
+        return None if claimed is True else claimed
 
     def _note_long_wait(self, key: bytes) -> None:
         """Say who is waited for, where that has gone on for long; at most once a minute."""
@@ -232,18 +224,3 @@ class _Claims:
             self._next_note = now + NOTE_SECONDS
             requests = count_of(len(self._since), "request", "requests")
             self._waiting.note(f"waiting for {self._store.asker(key)}, which asks {requests}")
-
-
-def _settle(batch: _NextBatch, granted: Granted) -> None:
-    """Tell everybody who waits for a batch what came of their key."""
-    for done, key in batch.waiters:
-        if not done.done():
-            result = granted.replies.get(key) or granted.failures.get(key)
-            done.set_result(result or key in granted.leases)
-
-
-def _fail(batch: _NextBatch, error: Exception) -> None:
-    """Hand an error to everybody who waits for a batch."""
-    for done, _ in batch.waiters:
-        if not done.done():
-            done.set_exception(error)

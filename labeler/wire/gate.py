@@ -106,7 +106,7 @@ def _key_in(variables: tuple[str, ...], where: Place) -> str:
     for variable in variables:
         if value := os.environ.get(variable):
             return checked_key(value)
-    if where.is_provider and os.environ.get(USUAL):
+    if where.variables and os.environ.get(USUAL):
         where.check_variable(USUAL)
     return ""
 

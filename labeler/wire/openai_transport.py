@@ -6,7 +6,7 @@ than it may be, and nothing of the environment is sent but the key.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -19,7 +19,7 @@ _OF_THE_CONNECTION = frozenset(
 )
 
 
-def client_over(wire: Wire, left_out: frozenset[str]) -> Any:
+def client_over(wire: Wire, left_out: Iterable[str]) -> Any:
     """What OpenAI's client takes as `http_client`; its headers in `left_out` are not sent.
 
     It is made of the package for HTTP that this release of the client has: httpx2, or httpx.
@@ -37,9 +37,9 @@ def client_over(wire: Wire, left_out: frozenset[str]) -> Any:
 class _Transport:
     """Sends what the package for HTTP made, and gives it the answer, unpacked."""
 
-    def __init__(self, wire: Wire, library: Any, left_out: frozenset[str]) -> None:
+    def __init__(self, wire: Wire, library: Any, left_out: Iterable[str]) -> None:
         self._wire, self._library = wire, library
-        self._left_out = _OF_THE_CONNECTION | left_out
+        self._left_out = _OF_THE_CONNECTION.union(name.lower() for name in left_out)
 
     async def handle_async_request(self, request: Any) -> Any:
         headers = _without(self._left_out, request.headers) | {"Accept-Encoding": "gzip"}
@@ -52,12 +52,6 @@ class _Transport:
 
     async def aclose(self) -> None:
         await self._wire.close()
-
-    async def __aenter__(self) -> _Transport:
-        return self
-
-    async def __aexit__(self, *_problem: object) -> None:
-        await self.aclose()
 
 
 def _without(left_out: frozenset[str], headers: Mapping[str, str]) -> dict[str, str]:

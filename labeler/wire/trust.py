@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from labeler.errors import Misconfigured, Misuse
+from labeler.errors import LabelerError, Misconfigured, Misuse
 from labeler.files.atomic import replacing
 from labeler.files.read import file_problems
 from labeler.files.written import state_folder
@@ -33,7 +33,7 @@ def trusted() -> dict[str, str]:
         for address, variable in addresses.items():
             Place.of(address)
             _check(variable)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, Misuse) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, LabelerError) as error:
         problem = "not what `labeler trust` writes; mend or remove it"
         raise Misconfigured(f"{path}: {problem}") from error
     return dict(addresses)

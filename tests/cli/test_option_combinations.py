@@ -72,8 +72,8 @@ ARGUMENTS: dict[str, list[str]] = {
     "queries": ["passages coll", "from-log log.csv -o sampled.jsonl", "realism coll"],
     "qrels": [
         *("stats human.qrels", "merge human.qrels llm.qrels -o out.qrels", "validate human.qrels"),
-        *("binarise human.qrels -o out.qrels", "convert human.qrels -o out.csv"),
-        *("map human.qrels -o out.qrels --map 1=2", "clip human.qrels -o out.qrels"),
+        "convert human.qrels -o out.csv",
+        "map human.qrels -o out.qrels --map 1=2",
     ],
     "run": ["stats a.trec", "cut a.trec -o out.trec", "sort a.trec -o out.trec", "validate a.trec"],
     "store": ["verify coll", "stats coll", "gc coll", "prune coll"],

@@ -94,7 +94,8 @@ def test_the_first_ctrl_c_keeps_every_reply_that_was_paid_for(tmp_path: Path, ke
 
 def test_the_second_ctrl_c_stops_now(tmp_path: Path) -> None:
     make_collection(tmp_path, queries=1, documents=20)
-    with FakeServer(lambda c: Answer(fault="hang") if pair_of(c) else grade_in(c)) as server:
+    with FakeServer() as server:
+        server.answer = lambda c: Answer(fault="hang") if len(server.calls) > 1 else grade_in(c)
         process = start(tmp_path, server)
         wait_for_calls(server, 5, process)
         process.send_signal(signal.SIGINT)

@@ -182,18 +182,19 @@ def test_a_server_that_begins_to_refuse_every_request_ends_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_collection(tmp_path, queries=4, documents=60)
+    how = ["--concurrency", "4", "--max-failed", "1", "--no-pilot"]
 
     def refusal(call: Call) -> Answer:
         said = f"unknown field: model (request 7f{len(server.calls)})"
         return Answer({"error": {"message": said}}, 400)
 
     with FakeServer(for_pairs(refusal)) as server:
-        assert judge(tmp_path, server, "--concurrency", "4") == 78
+        assert judge(tmp_path, server, *how) == 78
         assert 50 <= len(pair_calls(server)) < 70
         assert "unknown field: model" in capsys.readouterr().err
         too_long = Answer({"error": {"message": "too many tokens"}}, 400)
         server.answer = for_pairs(lambda _: too_long)
-        assert judge(tmp_path, server, "--concurrency", "4") == 3
+        assert judge(tmp_path, server, *how) == 3
         assert outcomes(tmp_path) == {"call_failed": 240}
 
 
@@ -235,8 +236,7 @@ def test_a_server_gets_the_key_and_no_header_that_nobody_asked_for(
         monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
         monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
         assert execute(["doctor", "--model", "fake", "--base-url", server.base_url]) == 0
-        sent = server.calls[-1].headers
-        assert (sent["openai-organization"], sent["openai-project"]) == ("org-1", "proj-1")
+        assert set(server.calls[-1].headers) == usual | {"content-length"}  # they are OpenAI's
 
 
 def test_a_server_that_repeats_the_key_does_not_get_it_on_the_screen(
@@ -395,7 +395,7 @@ def test_a_page_later_on_is_a_call_to_try_again(tmp_path: Path) -> None:
     with FakeServer(grade_in) as server:
         server.answer = lambda c: HTML if len(server.calls) == 4 else grade_in(c)
         assert judge(tmp_path, server) == 0
-        assert len(server.calls) == 12
+        assert len(server.calls) == 11
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"", b"[]", b'{"data": 3}', b'{"data": ["x"]}'])
@@ -473,7 +473,7 @@ def test_a_400_for_the_first_call_stops_the_run(
     make_collection(tmp_path)
     with FakeServer(lambda _: Answer({"error": {"message": "no"}}, 400)) as server:
         assert judge(tmp_path, server) == 78
-        assert pair_calls(server) == []
+        assert len(pair_calls(server)) == 1
     assert "plain request" in capsys.readouterr().err
 
 
@@ -490,15 +490,18 @@ def test_a_parameter_that_the_server_refuses_is_found_out_once_and_kept(
     refuses: str, sent: set[str], not_sent: set[str], tmp_path: Path
 ) -> None:
     make_collection(tmp_path)
+    refused = list[Call]()
 
     def strict(call: Call) -> Answer | str:
         if refuses in call.body:
+            refused.append(call)
             return Answer({"error": {"message": f"Unsupported parameter: '{refuses}'"}}, 400)
         return grade_in(call)
 
     with FakeServer(strict) as server:
         assert judge(tmp_path, server) == 0
-        assert len(pair_calls(server)) == 10
+        assert len(refused) <= 2
+        assert len(server.calls) == 10 + len(refused)
         body = server.calls[-1].body
         assert sent <= set(body)
         assert not not_sent & set(body)
@@ -518,7 +521,7 @@ def test_a_shape_that_is_refused_with_the_wrong_status_is_found_out_as_well(
 
     with FakeServer(no_shapes) as server:
         assert judge(tmp_path, server, "--tries", "8") == 0
-        assert len(pair_calls(server)) == 10
+        assert len(set(pair_calls(server))) == 10
         assert "response_format" not in server.calls[-1].body
         assert len(server.calls) < 20
 

@@ -169,7 +169,7 @@ def test_amounts_that_are_known_are_shown_apart_from_those_that_are_bounds(
     shown = capsys.readouterr()
     known, most = re.findall(r"\$([0-9.]+), at most \$([0-9.]+)", shown.out)[0]
     assert float(known) < bill.cost < float(most)
-    assert "for 6 calls the server did not say how many tokens they took: at most" in shown.err
+    assert "for 5 calls the server did not say how many tokens they took: at most" in shown.err
     assert re.search(r"[0-9,]+ tokens, at most [0-9,]+ · cost \$[0-9.]+, at most", shown.err)
 
 

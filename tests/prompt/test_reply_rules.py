@@ -121,7 +121,7 @@ FRONTS = {
     "warning 12 {\"grade\": 1, \"reason\": \"x\"} gives the grade before its reason": (
         "reason = true\n", '{"grade": 1, "reason": "x"}'
     ),
-    "error 12 the template asks for \"{\"why\": \"x 2\", \"grade\": N}\", which reply = 'bare' never": (
+    "error 12 the template asks for \"{\"why\": \"x 2\", \"grade\": N}\", which reply": (
         'reply = "bare"\n', 'Reply as {"why": "x 2", "grade": N}'
     ),
     "error 12 the template asks for \"##final score: N\", which reply = 'pattern:grade (": (

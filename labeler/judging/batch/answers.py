@@ -23,6 +23,7 @@ from labeler.models.batch.answers import BatchRequests, Collected, store_answers
 from labeler.models.batch.service import MOST_ANSWERED, BatchService, BatchState
 from labeler.models.choose import Choice
 from labeler.models.limits import Limits
+from labeler.models.policies.stack import known_abilities
 from labeler.models.prices import batch_price
 from labeler.store import open_store
 
@@ -94,6 +95,7 @@ def stored(
     with reading_texts(collection, record.number) as texts:
         asked = BatchRequests(record.model_id, record.server, texts, price, key)
         with open_store(collection.store, redacted=record.redact) as store:
+            asked = replace(asked, abilities=known_abilities(record.model_id, store))
             return store_answers(lambda: (line for _, line in numbered_bytes(path)), asked, store)
 
 

@@ -17,6 +17,7 @@ from labeler.model import Request
 from labeler.models.batch.lines import FileBounds, RequestFiles, request_line
 from labeler.models.policies.defer import KeyedRequest
 from labeler.models.tokens import at_most
+from labeler.store.keys import without_texts
 
 LEASED_AT_ONCE = 1000
 
@@ -68,7 +69,7 @@ class RequestRecorder:
             self.close_texts()
             self._number = number
             self._texts = self._path(number).open("w", encoding="utf-8", errors="replace")
-        text = "" if self._redacted else keyed.text
+        text = without_texts(keyed.text) if self._redacted else keyed.text
         self._texts.write(json.dumps({"key": keyed.key.hex(), "request": text}) + "\n")
 
     def _path(self, number: int) -> Path:

@@ -117,7 +117,8 @@ class Inquiry:
         shared = remembered and any(task.shared for task in tasks)
         is_priced = all(task.cost is not None for task in tasks)
         common = Judged(_NOBODY, 0, 0, 0, 0.0 if is_priced else None, model, remembered, shared)
-        common = replace(common, thought=any(task.thought for task in tasks))
+        sent: Mapping[str, Any] = next((task.sent for task in reversed(tasks) if task.sent), {})
+        common = replace(common, thought=any(task.thought for task in tasks), sent=sent)
         return {
             pair: self._paid(pair, replace(common, outcome=outcome, listed=self._listed(pair)))
             for pair, outcome in outcomes.items()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import Any
 
 from labeler.model import NO_COMPLETION, NO_TEXT, Reply
 from labeler.models.ending import status_of_ending
@@ -51,16 +49,3 @@ def object_of(reply: Reply, key: str) -> dict[str, Any]:
     if any(other[key] != members[0][key] for other in members):
         raise NoGrade("conflict", f'{len(members)} objects with another "{key}" each')
     return members[-1]
-
-
-Shape = TypeVar("Shape", bound=BaseModel)
-
-
-def validated(kind: type[Shape], value: object) -> Shape:
-    """A value as the shape that is expected; `NoGrade` names the first member that is wrong."""
-    try:
-        return kind.model_validate(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise NoGrade("unparsable", f"the object's {where!r}: {first['msg']}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,10 +10,13 @@ from dataclasses import dataclass, field, replace
 from labeler.errors import CallFailed, LabelerError, NoCompletion, Retryable
 from labeler.model import Reply
 from labeler.models.batch.lines import AnswerLine, answer_lines
+from labeler.models.ending import is_cut
+from labeler.models.policies.adapt import Abilities
 from labeler.models.prices import Price
 from labeler.models.server.answers import read_answer
 from labeler.models.server.refusals import read_refusal
 from labeler.store.base import Failed, KeyedReply, Store, WriteBatch
+from labeler.store.keys import cut_key, limit_of
 from labeler.wire.masking import without_key
 
 ROWS_AT_ONCE = 500
@@ -61,13 +65,17 @@ class Collected:
 
 @dataclass(frozen=True, slots=True)
 class BatchRequests:
-    """The requests of a batch: of which model, where, and the canonical text of each by its key."""
+    """The requests of a batch: of which model, where, and the canonical text of each by its key.
+
+    `abilities` are what the server accepts, as they were sent by.
+    """
 
     model_id: str
     where: str
     texts: Mapping[bytes, str]
     price: Price | None = None
     api_key: str = ""
+    abilities: Abilities = field(default_factory=Abilities)
 
 
 def store_answers(
@@ -170,7 +178,13 @@ def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | No
         return Failed(line.key, error.status, str(error))
     except LabelerError:  # a key or an account that was refused, which another try may mend
         return None
-    return KeyedReply(line.key, asked.model_id, asked.texts[line.key], _priced(reply, asked.price))
+    text, reply = asked.texts[line.key], _priced(reply, asked.price)
+    request = json.loads(text)
+    parameters, graded = request["parameters"], request["schema"] is not None
+    reply.note_sent(asked.abilities.parameters(parameters, graded=graded))
+    cut = is_cut(reply.finish_reason)
+    key = cut_key(line.key, limit_of(parameters)) if cut else line.key
+    return KeyedReply(key, asked.model_id, text, reply, line.key)
 
 
 def _priced(reply: Reply, price: Price | None) -> Reply:

@@ -13,7 +13,7 @@ from labeler.errors import LabelerError, Misconfigured, NoAnswer, NotFound, Prov
 from labeler.files.read import file_problems
 from labeler.model import whole
 from labeler.models.batch.lines import ENDPOINT
-from labeler.models.server.client import CONNECT_SECONDS, OF_OPENAI, is_openai, own_headers
+from labeler.models.server.client import CONNECT_SECONDS, OF_OPENAI, is_openai
 from labeler.wire.addresses import masked
 from labeler.wire.gate import NO_KEY, Admitted
 from labeler.wire.masking import hidden
@@ -156,7 +156,7 @@ class BatchService:
         from yarl import URL
 
         address = self._server.below(f"files/{quote(file_id, safe='')}/content").address
-        headers = own_headers(self._client.auth_headers, address) | {"Accept-Encoding": "gzip"}
+        headers = {"Authorization": f"Bearer {self.key or NO_KEY}", "Accept-Encoding": "gzip"}
         url, size = URL(address, encoded=True), 0
         async with self._wire.stream(headers, CALL_SECONDS, url) as answer:
             if answer.status != 200:
@@ -220,7 +220,7 @@ async def batch_service(server: Admitted, tries: int = TRIES) -> AsyncIterator[B
 
     shown = masked(server.address)
     wire = Wire(server, shown, CALL_SECONDS, CONNECT_SECONDS)
-    left_out = frozenset() if is_openai(server.address) else OF_OPENAI
+    left_out = () if is_openai(server.address) else tuple(OF_OPENAI)
     client = openai.AsyncOpenAI(
         base_url=server.address,
         api_key=server.key or NO_KEY,

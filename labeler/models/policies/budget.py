@@ -1,4 +1,4 @@
-"""`budgeted`: a run that stops before it spends more than it may."""
+"""A run that stops before it spends more than it may."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from dataclasses import dataclass, field, replace
 from labeler.errors import BudgetReached, CallFailed, Misconfigured, Stopped
 from labeler.files.numbers import count
 from labeler.messages import count_of
-from labeler.model import Model, Reply, Request
+from labeler.model import Reply
+from labeler.models.policies.call import Call, GivenUp, Policy, Waiting
 from labeler.models.prices import Price
-from labeler.models.tokens import Reported, Tokens, at_most
+from labeler.models.tokens import Reported, Sizes, Tokens
+
+FEW = 4
+"""Calls at once that may take more than is reserved, until a server was seen to keep its limits."""
 
 SHARED = ("max_calls", "max_tokens", "max_cost")
 """The bounds of a budget that several processes can share out."""
@@ -110,6 +114,7 @@ class Budget:
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _began: float = 0.0
     _has_settled: bool = False
+    _within: int = 0
 
     def __post_init__(self) -> None:
         self._began = self.clock()
@@ -124,23 +129,40 @@ class Budget:
 
         It waits, when need be, until calls under way have settled for less; or `BudgetReached`.
         """
-        while True:
+        while (reserved := self.reserve_now(most)) is None:
             reservation = self.spending(self.reported.bound(most))
             parameter = self._over(reservation)
-            if parameter is None and not self._waits_for_the_first():
-                self.reserved.add(reservation)
-                return reservation
             if parameter in SHARED and self.raised and await self.raised(self._with(reservation)):
                 continue
             if not self.reserved.calls:
                 raise self.reached(parameter or "")
             self._settled.clear()
             await self._settled.wait()
+        return reserved
 
-    def _waits_for_the_first(self) -> bool:
-        """Whether the first call is under way, which tells how large the server makes each."""
-        bounds_size = self.max_tokens is not None or self.max_cost is not None
-        return bounds_size and not self._has_settled and self.reserved.calls > 0
+    def reserve_now(self, most: Tokens) -> Spending | None:
+        """The same, where nothing has to be waited for; None where something has."""
+        reservation = self.spending(self.reported.bound(most))
+        if self._over(reservation) is not None or self.reserved.calls >= self._most_at_once():
+            return None
+        self.reserved.add(reservation)
+        return reservation
+
+    def _most_at_once(self) -> float:
+        """How many calls may be under way, where a bound depends on what each of them takes.
+
+        The first is alone, as it tells how large the server makes each. Then there are four, and
+        one more for each reply since that was within the limit on its tokens: a server that
+        ignores the limit writes more than is reserved, in all calls under way.
+        """
+        if self.max_tokens is None and self.max_cost is None:
+            return float("inf")
+        return FEW + self._within if self._has_settled else 1
+
+    def learn(self, most: Tokens, used: Tokens) -> None:
+        """Take in what the server says of a call that was thought to take `most`."""
+        self.reported.learn(most, used)
+        self._within = self._within + 1 if used.outside <= most.outside else 0
 
     def spending(self, tokens: Tokens, cached: int = 0) -> Spending:
         """One call that takes so many tokens, of which the server had some ready."""
@@ -158,18 +180,10 @@ class Budget:
         unknown = count_of(self.spent.unknown, "call", "calls")
         return f"{problem}; {unknown} of unknown use counted at the most that it may be"
 
-    async def in_time(self, call: Awaitable[Reply]) -> Reply:
-        """The reply of a call; `BudgetReached` where it has not ended by the deadline."""
-        if self.max_seconds is None:
-            return await call
-        try:
-            async with asyncio.timeout(max(0.0, self.ends - self.clock())) as over:
-                return await call
-        except TimeoutError:
-            if not over.expired():
-                raise
-            problem = f"stopped at {self._shown('deadline')}, with calls under way given up"
-            raise BudgetReached(problem, parameter="deadline") from None
+    def given_up(self) -> BudgetReached:
+        """That calls under way have not ended by the deadline."""
+        problem = f"stopped at {self._shown('deadline')}, with calls under way given up"
+        return BudgetReached(problem, parameter="deadline")
 
     def settle(self, most: Spending, actual: Spending) -> None:
         """Put what a call took in place of what was reserved for it."""
@@ -211,8 +225,8 @@ class Budget:
         return count_of(self.max_tokens or 0, "token", "tokens")
 
 
-def budgeted(model: Model, budget: Budget) -> Model:
-    """Reserve before each call and settle after it; replies carry their cost, if it is known.
+class Budgeting(Policy):
+    """Reserves before each call and settles after it; replies carry their cost, if it is known.
 
     What a call took is what the server says, in a reply or in an error. Where it says nothing, a
     call that it refused took nothing: providers bill what a model wrote or read, and a refusal is
@@ -220,49 +234,62 @@ def budgeted(model: Model, budget: Budget) -> Model:
     nobody knows, so what was reserved counts as spent.
     """
 
-    async def ask(request: Request) -> Reply:
-        most = at_most(request)
-        reservation = await budget.reserve(most)
-        actual = reservation.as_unknown()
-        try:
-            reply = _with_counts(await budget.in_time(model.ask(request)))
-            used = Tokens(reply.prompt_tokens, reply.completion_tokens)
-            if model.is_server and not used.inside:
-                return _at(None if reservation.cost else _cost(reservation, budget), reply)
-            budget.reported.learn(most, used)
-            actual = budget.spending(used, reply.cached_tokens)
-            return _at(_cost(actual, budget), reply)
-        except CallFailed as error:
-            if error.tokens:
-                budget.reported.learn(most, Tokens(*error.tokens))
-                actual = budget.spending(Tokens(*error.tokens))
-            elif not error.may_be_billed:
-                actual = Spending(calls=1)
-            raise
-        except Misconfigured:
+    def __init__(self, budget: Budget, *, is_server: bool = False) -> None:
+        self._budget = budget
+        self._is_server = is_server
+        self._sizes = Sizes()
+
+    def admit(self, call: Call) -> Waiting:
+        """Reserve what a call may cost; wait for others to settle, where need be."""
+        _, most = call.sizes = call.sizes or self._sizes.of(call.request)
+        budget = self._budget
+        if budget.max_seconds is not None:
+            left = max(0.0, budget.ends - budget.clock())
+            call.until = asyncio.get_running_loop().time() + left
+        call.reserved = budget.reserve_now(most)
+        return None if call.reserved is not None else self._reserve(call, most)
+
+    async def _reserve(self, call: Call, most: Tokens) -> None:
+        call.reserved = await self._budget.reserve(most)
+
+    def result(self, call: Call, reply: Reply) -> Waiting:
+        """Settle for what the reply says that it took."""
+        budget, reserved = self._budget, call.reserved or Spending()
+        used = Tokens(count(reply.prompt_tokens) or 0, count(reply.completion_tokens) or 0)
+        if self._is_server and not used.inside:
+            actual = reserved.as_unknown()
+            cost = 0.0 if budget.price and not reserved.cost else None
+        else:
+            actual = self._used(call, used, reply.cached_tokens)
+            cost = actual.cost if budget.price else None
+        budget.settle(reserved, actual)
+        if used != (reply.prompt_tokens, reply.completion_tokens):  # of a model of somebody's own
+            reply = replace(reply, prompt_tokens=used.inside, completion_tokens=used.outside)
+        call.reply = reply if reply.cost is cost else replace(reply, cost=cost)
+        return None
+
+    def _used(self, call: Call, used: Tokens, cached: int = 0) -> Spending:
+        self._budget.learn(call.sizes[1] if call.sizes else used, used)
+        return self._budget.spending(used, cached)
+
+    def error(self, call: Call, error: Exception) -> Waiting:
+        """Settle for what a failed call took, as far as that is known."""
+        budget, reserved = self._budget, call.reserved or Spending()
+        actual = reserved.as_unknown()
+        if isinstance(error, CallFailed) and error.tokens:
+            actual = self._used(call, Tokens(*error.tokens))
+        elif isinstance(error, Misconfigured) or (
+            isinstance(error, CallFailed) and not error.may_be_billed
+        ):
             actual = Spending(calls=1)
-            raise
-        except Stopped:  # before it was asked
+        elif isinstance(error, Stopped):  # before it was asked
             actual = Spending()
-            raise
-        finally:
-            budget.settle(reservation, actual)
+        budget.settle(reserved, actual)
+        if isinstance(error, GivenUp) and budget.clock() >= budget.ends:
+            raise budget.given_up() from None
+        return None
 
-    return replace(model, ask=ask)
-
-
-def _with_counts(reply: Reply) -> Reply:
-    """A reply with counts that can be added up, whatever a model of somebody's own gave."""
-    counts = count(reply.prompt_tokens) or 0, count(reply.completion_tokens) or 0
-    if counts == (reply.prompt_tokens, reply.completion_tokens):
-        return reply
-    return replace(reply, prompt_tokens=counts[0], completion_tokens=counts[1])
-
-
-def _at(cost: float | None, reply: Reply) -> Reply:
-    """A reply at what it cost; most have that cost already, as no price is known."""
-    return reply if reply.cost is cost else replace(reply, cost=cost)
-
-
-def _cost(spent: Spending, budget: Budget) -> float | None:
-    return spent.cost if budget.price else None
+    def lost(self, call: Call) -> None:
+        """Count what was reserved as spent, as nobody hears what the call took."""
+        reserved = call.reserved or Spending()
+        self._budget.settle(reserved, reserved.as_unknown())

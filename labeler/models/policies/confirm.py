@@ -1,21 +1,20 @@
-"""`confirmed`: a reply counts once it is certain that it answers its request, and no other."""
+"""A reply counts once it is certain that it answers its request, and no other."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from labeler.errors import NoAnswer
-from labeler.model import Model, Reply, Request
+from labeler.model import Reply
+from labeler.models.policies.call import Call, Policy, Waiting
 from labeler.models.server.client import STRAY
 
 
-def confirmed(model: Model) -> Model:
-    """Wait, outside the limit on calls under way, until a reply is bound to its request."""
+class Confirming(Policy):
+    """Waits, outside the limit on calls under way, until a reply is bound to its request."""
 
-    async def ask(request: Request) -> Reply:
-        reply = await model.ask(request)
+    def result(self, call: Call, reply: Reply) -> Waiting:
+        """Wait, where it is not certain yet; `NoAnswer` where it turns out to be another's."""
+        return None if reply.is_bound is None else self._confirm(reply)
+
+    async def _confirm(self, reply: Reply) -> None:
         if reply.is_bound is not None and not await reply.is_bound:
             raise NoAnswer(STRAY)
-        return reply
-
-    return replace(model, ask=ask)

@@ -1,15 +1,18 @@
-"""`deferred`: requests that are not asked live: they wait in a batch, or go into one."""
+"""Requests that are not asked live: they wait in a batch, or go into one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from labeler.errors import CallFailed, WaitsInBatch
-from labeler.model import Model, Reply, Request
+from labeler.model import Request
+from labeler.models.policies.call import Call, Policy, Waiting
 from labeler.store import Store
-from labeler.store.keys import Canon, key_of_text
+from labeler.store.keys import Canon
+
+Fitted = Callable[[Request], Awaitable[Request]]
 
 NOT_ASKED = "not asked yet"
 
@@ -44,28 +47,32 @@ class Deferral:
         return not self.is_live and not self.later
 
 
-def deferred(model: Model, store: Store, deferral: Deferral) -> Model:
-    """A model that asks what is not deferred; of the rest it raises `WaitsInBatch`.
+class Deferring(Policy):
+    """Lets calls pass that are not deferred; of the rest it raises `WaitsInBatch`.
 
     Where nothing is asked live, a call that failed for good in a batch fails as it did there.
+    `fitted` makes of a request what the server takes.
     """
-    canon = Canon(model.id)
 
-    async def ask(request: Request) -> Reply:
-        if deferral.is_live and not deferral.waiting:
-            return await model.ask(request)
-        text = canon.text(request)
-        key = key_of_text(text)
-        if batch := deferral.waiting.get(key):
+    def __init__(self, canon: Canon, store: Store, deferral: Deferral, fitted: Fitted) -> None:
+        self._canon = canon
+        self._store = store
+        self._deferral = deferral
+        self._fitted = fitted
+
+    def admit(self, call: Call) -> Waiting:
+        """Let a call pass that is asked live; its waiting is looked at once it has a lease."""
+        return None if self._deferral.is_live else self._defer(call)
+
+    async def _defer(self, call: Call) -> None:
+        key, text, _ = self._canon.keyed(call.asked)
+        if batch := self._deferral.waiting.get(key):
             raise WaitsInBatch(f"waits in {batch}")
-        if deferral.is_live:
-            return await model.ask(request)
-        if deferral.take:
-            deferral.take(KeyedRequest(key, text, request))
+        fitted = await self._fitted(call.asked)
+        if self._deferral.take:
+            self._deferral.take(KeyedRequest(key, text, fitted))
             raise WaitsInBatch("goes into a batch")
-        if failure := store.failure(key):
+        if failure := self._store.failure(key):
             _, status, detail = failure
             raise CallFailed(detail, status)
         raise WaitsInBatch(NOT_ASKED)
-
-    return replace(model, ask=ask)

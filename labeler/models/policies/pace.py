@@ -71,10 +71,16 @@ class Slots:
     step: float = DOUBLING
     waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
 
+    def take_now(self) -> bool:
+        """Whether one more call may be under way, which it is from now on."""
+        if self.waiting or self.taken >= int(self.limit):
+            return False
+        self.taken += 1
+        return True
+
     async def take(self) -> None:
         """Wait until fewer calls are under way than may be."""
-        if self.taken < int(self.limit) and not self.waiting:
-            self.taken += 1
+        if self.take_now():
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.waiting.append(turn)

@@ -1,13 +1,14 @@
-"""`limited`: as many calls at once, and as fast, as the server takes them."""
+"""As many calls at once, and as fast, as the server takes them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from labeler.errors import Retryable
-from labeler.model import Model, Reply, Request
+from labeler.model import Reply
+from labeler.models.policies.call import Call, Policy, Waiting
 from labeler.models.policies.pace import (
     CUT,
     FELT,
@@ -21,7 +22,7 @@ from labeler.models.policies.pace import (
     Slots,
 )
 from labeler.models.policies.stop import StopSignal
-from labeler.models.tokens import about
+from labeler.models.tokens import Sizes, Tokens
 
 Clock = Callable[[], float]
 
@@ -37,7 +38,7 @@ class RateLimits:
     tokens: float | None = None
 
 
-class RateLimiter:
+class RateLimiter(Policy):
     """How many calls may be under way and how fast they may begin.
 
     One more call at once a round of answers, fewer when the server says 429 or 503 or slows down;
@@ -57,6 +58,7 @@ class RateLimiter:
         self._pace = Pace(Bucket.a_minute(limits.requests, 1.0), Bucket.a_minute(limits.tokens))
         self._answers = Answers()
         self._latency = Latency()
+        self._sizes = Sizes()
         self._say_if_as_allowed()
 
     @property
@@ -69,41 +71,63 @@ class RateLimiter:
         """How many calls are under way."""
         return self._slots.taken
 
-    async def enter(self, tokens: int) -> float:
-        """Wait until a call may be under way, and may begin; the time at which it begins."""
+    def admit(self, call: Call) -> Waiting:
+        """Let a call begin, once fewer are under way than may be, and the rate allows it."""
+        call.sizes = call.sizes or self._sizes.of(call.request)
+        if not self._slots.take_now():
+            return self._wait_for_slot(call, call.sizes[0])
+        return self._begin(call, call.sizes[0])
+
+    async def _wait_for_slot(self, call: Call, about: Tokens) -> None:
         await self._slots.take()
+        if (waiting := self._begin(call, about)) is not None:
+            await waiting
+
+    def _begin(self, call: Call, about: Tokens) -> Waiting:
+        """Begin a call that has its slot, as soon as the rate allows it."""
+        now = call.began = self._clock()
+        start = self._pace.start(sum(about), now)
+        return self._wait(call, start) if max(start, self._pace.pause_until) > now else None
+
+    async def _wait(self, call: Call, start: float) -> None:
         try:
-            start = self._pace.start(tokens, self._clock())
             while (wait := self._wait_until(start)) > 0 and not self._stop.is_over:
                 await self._stop.sleep(wait)
         except BaseException:
             self._slots.release()
             raise
-        return self._clock()
+        call.began = self._clock()
 
     def _wait_until(self, start: float) -> float:
         return max(start, self._pace.pause_until) - self._clock()
 
-    def answered(self, began: float, reply: Reply, estimate: int) -> None:
-        """Learn from a call that ended well; `estimate` is the tokens that it was taken for."""
+    def result(self, call: Call, reply: Reply) -> Waiting:
+        """Learn from a call that ended well."""
         now = self._clock()
         self._answers.add(now, well=True)
         self._slots.grow(self.limits.at_once)
         if self._pace.rate is None:
             self._say_if_as_allowed()
         self._pace.grow(now)
-        self._watch_latency(now, now - began)
+        self._watch_latency(now, now - call.began)
         if reply.hold:
             self._pace.pause_until = max(self._pace.pause_until, now + reply.hold)
             self.why = "the server's rate limit"
-        if self._pace.tokens:
-            self._pace.tokens.give_back(estimate - reply.prompt_tokens - reply.completion_tokens)
+        if self._pace.tokens and call.sizes:
+            taken = reply.prompt_tokens + reply.completion_tokens
+            self._pace.tokens.give_back(sum(call.sizes[0]) - taken)
         self._slots.release()
+        return None
 
-    def failed(self, began: float, error: BaseException) -> None:
+    def error(self, call: Call, error: Exception) -> Waiting:
         """Learn from a call that failed: fewer and slower where the server has too much to do."""
         if isinstance(error, Retryable) and error.busy:
-            self._slow_down(self._clock(), began, error.wait)
+            self._slow_down(self._clock(), call.began, error.wait)
+        self._slots.release()
+        return None
+
+    def lost(self, call: Call) -> None:
+        """Give the place of a call to the next."""
         self._slots.release()
 
     def _say_if_as_allowed(self) -> None:
@@ -134,20 +158,3 @@ class RateLimiter:
             self.why = "more at once only made the server slower"
         elif slowdown > FELT:
             self._slots.step = min(self._slots.step, GENTLE)
-
-
-def limited(model: Model, limiter: RateLimiter) -> Model:
-    """Let calls through the limiter, and let it learn from how they end."""
-
-    async def ask(request: Request) -> Reply:
-        estimate = sum(about(request))
-        began = await limiter.enter(estimate)
-        try:
-            reply = await model.ask(request)
-        except BaseException as error:
-            limiter.failed(began, error)
-            raise
-        limiter.answered(began, reply, estimate)
-        return reply
-
-    return replace(model, ask=ask)

@@ -1,16 +1,16 @@
-"""`retried`: the one owner of retries."""
+"""The one owner of retries."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import tenacity
 
 from labeler.errors import NoAnswer, Retryable
-from labeler.model import Model, Reply, Request
+from labeler.models.policies.call import Call, Policy, Waiting
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -20,8 +20,9 @@ class Patience:
     """How often and how long one request is tried; waits double from `first` to at most `longest`.
 
     `seconds` bounds all tries of a request together: no try begins after them. `first_tries` and
-    `first_seconds` are for a server that has answered nothing yet, `error_tries` for one that
-    answers with a 5xx and does not say that it is busy.
+    `first_seconds` are for a server that has answered nothing yet, `error_tries` for a
+    first small question that it answers with a 5xx, without saying that it is busy: it may not know
+    what was sent. So a first request is not tried again, before such a question.
     """
 
     tries: int = 8
@@ -30,67 +31,64 @@ class Patience:
     longest: float = 60.0
     first_tries: int = 4
     first_seconds: float = 5.0
-    error_tries: int | None = None
+    error_tries: int = 2
 
 
-def retried(model: Model, patience: Patience | None = None, sleep: Sleep = asyncio.sleep) -> Model:
-    """Ask again what failed in a way that may pass.
+class Retrying(Policy):
+    """Asks again what failed in a way that may pass.
 
     Waits are exponential with full jitter, and never shorter than the server asked for.
     """
-    how = patience or Patience()
-    jitter = tenacity.wait_random_exponential(multiplier=how.first, max=how.longest)
 
-    def wait(state: tenacity.RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        asked_for = error.wait if isinstance(error, Retryable) else None
-        return float(jitter(state)) + (asked_for or 0.0)
+    def __init__(
+        self,
+        patience: Patience | None = None,
+        sleep: Sleep = asyncio.sleep,
+        *,
+        is_first: bool = False,
+    ) -> None:
+        self._patience = how = patience or Patience()
+        self._sleep = sleep
+        self._is_first = is_first
+        self._jitter = tenacity.wait_random_exponential(multiplier=how.first, max=how.longest)
+        self._usual = tenacity.stop_any(
+            tenacity.stop_after_attempt(how.tries), tenacity.stop_before_delay(how.seconds)
+        )
 
-    usual = tenacity.stop_any(
-        tenacity.stop_after_attempt(how.tries), tenacity.stop_before_delay(how.seconds)
-    )
+    def admit(self, call: Call) -> Waiting:
+        """Note when the first try begins."""
+        call.tried_at, call.tries = time.monotonic(), None
+        return None
 
-    def stop(state: tenacity.RetryCallState) -> bool:
-        error = state.outcome.exception() if state.outcome else None
-        seconds = state.seconds_since_start or 0.0
-        many = state.attempt_number >= how.first_tries or seconds >= how.first_seconds
+    def error(self, call: Call, error: Exception) -> Waiting:
+        """Wait, and have it asked again, where another try may mend it."""
+        if not isinstance(error, Retryable):
+            return None
+        if call.tries is None:
+            late = time.monotonic() - call.tried_at >= self._patience.first_seconds
+            if late and isinstance(error, NoAnswer) and error.is_first:
+                return None
+            call.tries = tenacity.RetryCallState(_NOBODY, None, (), {})
+        else:
+            call.tries.attempt_number += 1
+        tries = call.tries
+        tries.set_exception((type(error), error, None))
+        tries.upcoming_sleep = self._jitter(tries) + (error.wait or 0.0)
+        return None if self._stops(call, tries, error) else self._wait(call, tries.upcoming_sleep)
+
+    def _stops(self, call: Call, tries: tenacity.RetryCallState, error: Retryable) -> bool:
+        how, seconds = self._patience, tries.seconds_since_start or 0.0
+        many = tries.attempt_number >= how.first_tries or seconds >= how.first_seconds
         is_5xx = type(error) is Retryable and not error.busy
-        if is_5xx and how.error_tries is not None and state.attempt_number >= how.error_tries:
+        most = 1 if call.is_first else how.error_tries if self._is_first else how.tries
+        if is_5xx and tries.attempt_number >= most:
             return True
-        return usual(state) or (isinstance(error, NoAnswer) and error.is_first and many)
+        return self._usual(tries) or (isinstance(error, NoAnswer) and error.is_first and many)
 
-    policy = tenacity.AsyncRetrying(
-        retry=tenacity.retry_if_exception_type(Retryable),
-        stop=stop,
-        wait=wait,
-        sleep=sleep,
-        reraise=True,
-    )
-
-    async def ask(request: Request) -> Reply:
-        began = time.monotonic()
-        try:
-            return await model.ask(request)
-        except Retryable as error:
-            first = error
-        late = time.monotonic() - began >= how.first_seconds
-        if late and isinstance(first, NoAnswer) and first.is_first:
-            raise first
-        return await policy.copy()(_first_fails(model, first), request)
-
-    return replace(model, ask=ask)
+    async def _wait(self, call: Call, seconds: float) -> None:
+        await self._sleep(seconds)
+        call.again()
 
 
-def _first_fails(model: Model, error: Retryable) -> Callable[[Request], Awaitable[Reply]]:
-    """The model, its first call being the one that has failed already.
-
-    So a call that works, which nearly all do, costs nothing of tenacity's bookkeeping.
-    """
-    failed = [error]
-
-    async def ask(request: Request) -> Reply:
-        if failed:
-            raise failed.pop()
-        return await model.ask(request)
-
-    return ask
+_NOBODY = tenacity.AsyncRetrying()
+"""Whom tenacity's records of tries name as their owner; nothing is asked through it."""

@@ -6,10 +6,9 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 
 from labeler.errors import Stopped
-from labeler.model import Model, Reply, Request
+from labeler.models.policies.call import Call, Policy, Waiting
 
 
 class StopSignal:
@@ -22,6 +21,7 @@ class StopSignal:
         self.until = float("inf")
         self._clock = clock
         self._event = asyncio.Event()
+        self._told: list[Callable[[], None]] = []
 
     def is_set(self) -> bool:
         """Whether it was set."""
@@ -35,6 +35,12 @@ class StopSignal:
     def set(self) -> None:
         """Begin no further call."""
         self._event.set()
+        for told in self._told:
+            told()
+
+    def when_set(self, told: Callable[[], None]) -> None:
+        """Call a function once it is set; to be used for few."""
+        self._told.append(told)
 
     async def wait(self) -> None:
         """Wait until it is set."""
@@ -47,12 +53,14 @@ class StopSignal:
             await asyncio.wait_for(self._event.wait(), min(seconds, left))
 
 
-def stoppable(model: Model, stop: StopSignal) -> Model:
-    """Raise `Stopped` instead of asking, once the signal is set."""
+class Stopping(Policy):
+    """Raises `Stopped` instead of asking, once the signal is set."""
 
-    async def ask(request: Request) -> Reply:
-        if stop.is_set():
+    def __init__(self, stop: StopSignal) -> None:
+        self._stop = stop
+
+    def admit(self, call: Call) -> Waiting:
+        """Let a call pass as long as the signal is not set."""
+        if self._stop.is_set():
             raise Stopped("stopped before this was asked")
-        return await model.ask(request)
-
-    return replace(model, ask=ask)
+        return None

@@ -1,17 +1,19 @@
 """Any server of models, as a model: one that speaks chat completions or another wire format.
 
 One call is one HTTP request: who wants retries, limits or a memory wraps the model in a policy.
-OpenAI's own client knows the headers; our own connections send the requests, because building the
-client's request and response objects takes longer than all else that a call needs.
+Our own connections send the requests, because building the request and response objects of OpenAI's
+client takes longer than all else that a call needs.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from labeler import __version__
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.model import Bound, Model, Reply, Request, whole
 from labeler.models.server.answers import read_answer, read_models
@@ -43,8 +45,11 @@ STRAYED = (
 ReadAnswer = Callable[[bytes, str, Mapping[str, str], Bound], Reply]
 """What makes a reply of an answer's body, the server's name, the headers, and when it is bound."""
 
-OF_OPENAI = frozenset(["openai-organization", "openai-project"])
-"""Headers that name an account at OpenAI, from OPENAI_ORG_ID and OPENAI_PROJECT_ID."""
+OF_OPENAI: Mapping[str, str] = {
+    "OpenAI-Organization": "OPENAI_ORG_ID",
+    "OpenAI-Project": "OPENAI_PROJECT_ID",
+}
+"""Headers that name an account at OpenAI, and go to OpenAI alone, with their variables."""
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
@@ -138,20 +143,6 @@ def is_openai(address: str) -> bool:
     return Place.of(address).variables == (USUAL,)
 
 
-def own_headers(headers: Mapping[str, object], address: str) -> dict[str, str]:
-    """Headers of OpenAI's client as an address may have them.
-
-    What names an account at OpenAI goes to OpenAI alone. What is unset is no text but a mark of the
-    client's own.
-    """
-    left_out = frozenset() if is_openai(address) else OF_OPENAI
-    return {
-        name: value
-        for name, value in headers.items()
-        if isinstance(value, str) and name.lower() not in left_out
-    }
-
-
 class Connected:
     """Connections that are opened when first used, and again after they were closed.
 
@@ -242,21 +233,17 @@ class Connected:
         )
 
     def _client_headers(self) -> dict[str, str]:
-        """The headers of OpenAI's client, which knows what its environment variables ask for."""
-        import openai
-
-        # For headers alone: it sends nothing. Of two packages for HTTP it is of the client's own.
-        sends_nothing = openai.DefaultAsyncHttpxClient(trust_env=False, verify=False)
-        client = openai.AsyncOpenAI(
-            base_url=addresses.OPENAI, api_key=self._key or NO_KEY, http_client=sends_nothing
-        )
-        usual = {
-            name: value
-            for name, value in own_headers(client.default_headers, self._server.address).items()
-            if name not in client.auth_headers and not name.lower().startswith("x-stainless")
+        """The headers of each request."""
+        account = OF_OPENAI if is_openai(self._server.address) else {}
+        named_in_environment = {header: os.environ.get(name) for header, name in account.items()}
+        return {
+            "Accept": "application/json",
+            "Content-Type": "application/json",
+            "User-Agent": f"labeler/{__version__}",
+            "Accept-Encoding": "gzip",
+            **{header: value for header, value in named_in_environment.items() if value},
+            **self._form.headers(self._key or NO_KEY),
         }
-        own = self._form.headers(self._key or NO_KEY)
-        return {**usual, "Accept-Encoding": "gzip", **own}
 
     async def models(self) -> list[str]:
         """The models that the server lists."""

@@ -114,18 +114,21 @@ class DatabaseConnection:
 
             address = self.address
             with on_the_way(str(address)):
+                opened = _socket_to(address)
+            try:
                 self._connection = Connection(
                     address.user,
                     host=address.host,
-                    port=address.port,
                     database=address.database,
                     password=os.environ.get(PASSWORD, ""),
-                    timeout=CONNECT_SECONDS,
                     application_name="labeler",
-                    tcp_keepalive=True,
                     ssl_context=tls_context(address),
                     startup_params={"client_encoding": "UTF8"},
+                    sock=opened,
                 )
+            except BaseException:
+                opened.close()  # where TLS fails, pg8000 leaves it open
+                raise
             allow_long_answers(self._connection)
         return self._connection
 
@@ -135,8 +138,6 @@ class DatabaseConnection:
         code, message = "", str(error)
         if isinstance(details, dict):
             code, message = str(details.get("C", "")), str(details.get("M", ""))
-        elif isinstance(error.__cause__, OSError) and "connection to host" in message:
-            message = f"no connection: {error.__cause__}"
         line = f"{self.address}: {' '.join(message.split())[:200]}"
         if code in _OF_PASSWORDS and not os.environ.get(PASSWORD):
             line += f"; {PASSWORD} is not set"
@@ -158,6 +159,18 @@ class DatabaseConnection:
     def close(self) -> None:
         """End the connection."""
         self._drop()
+
+
+def _socket_to(address: DatabaseAddress) -> socket.socket:
+    """A connection to the server, before anything is said."""
+    from pg8000.exceptions import InterfaceError
+
+    try:
+        opened = socket.create_connection((address.host, address.port), CONNECT_SECONDS)
+    except OSError as error:
+        raise InterfaceError(f"no connection: {error}") from error
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    return opened
 
 
 def allow_long_answers(connection: Connection, seconds: float | None = STATEMENT_SECONDS) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pg8000.native import Connection
 
 _COLUMNS = REPLY.split(", ")
-_TEXTS = frozenset({"model", "served", "text", "finish_reason", "refusal", "top_tokens"})
+_TEXTS = frozenset({"model", "served", "text", "finish_reason", "refusal", "sent", "top_tokens"})
 _BYTES = _TEXTS | {"key"}
 _REALS = frozenset({"at", "cost"})
 

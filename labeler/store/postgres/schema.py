@@ -7,7 +7,7 @@ may answer; the view `labeler.readable` shows them as text. Leases are dated by 
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 
 TABLES = """
 CREATE SCHEMA IF NOT EXISTS labeler;
@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS labeler.replies (
     completion_tokens bigint NOT NULL,
     at double precision NOT NULL,
     cost double precision,
+    sent bytea,
     top_tokens bytea
 );
 CREATE TABLE IF NOT EXISTS labeler.wires (
@@ -57,7 +58,7 @@ CREATE OR REPLACE VIEW labeler.readable AS
         convert_from(served, 'UTF8') AS served, encode(text, 'escape') AS text,
         prompt_tokens, completion_tokens, to_timestamp(at) AS at, cost
     FROM labeler.replies;
-INSERT INTO labeler.version VALUES (1) ON CONFLICT DO NOTHING
+INSERT INTO labeler.version VALUES (2) ON CONFLICT DO NOTHING
 """
 """Statements, each made so that it may run again, and in two processes at once under the lock."""
 

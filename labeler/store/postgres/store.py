@@ -135,17 +135,19 @@ class PostgresStore:
             rows = [row_of(keyed, redacted=self._redacted) for keyed in batch.replies]
             new, keys = insert(connection, rows), [keyed.key for keyed in batch.replies]
             earlier = self._select(connection, [key for key in keys if key not in new])
-            leases.release(connection, keys)
+            leases.release(connection, [each.lease or each.key for each in batch.replies])
         for failed in batch.failed:
             leases.keep_failure(connection, failed)
-        granted = self._grant(connection, batch.claimed)
+        granted = self._grant(connection, batch.claimed, batch.sought)
         return replace(granted, replies={**earlier, **granted.replies})
 
-    def _grant(self, connection: Connection, keys: Sequence[bytes]) -> Granted:
+    def _grant(
+        self, connection: Connection, keys: Sequence[bytes], sought: Sequence[bytes]
+    ) -> Granted:
         if not keys:
             return Granted()
         owner = self._owner = leases.registered(connection, self._owner)
-        replies = self._select(connection, keys)
+        replies = self._select(connection, [*keys, *sought])
         unanswered = [key for key in dict.fromkeys(keys) if key not in replies]
         held_before = leases.held_by(connection, owner, unanswered)
         held = leases.claim(connection, owner, unanswered)

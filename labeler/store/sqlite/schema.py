@@ -1,8 +1,10 @@
 """The tables of a store: one SQLite file, in WAL mode, that any SQLite program can read.
 
-`replies` holds one row a reply: `key` is the SHA-256 of the canonical request, `model` whom it was
+`replies` holds one row a reply: `key` is the SHA-256 of the canonical request
+without its limit on tokens (of a reply that was cut at that limit, of both), `model` whom it was
 asked of, `served` the name that the server gave itself, `at` the time in seconds since 1970, `cost`
-dollars or NULL where no price was known, `top_tokens` log probabilities as JSON or NULL. `wires`
+dollars or NULL where no price was known, `sent` the parameters that the server was sent as JSON,
+`top_tokens` log probabilities as JSON or NULL. `wires`
 holds, under the same `id`, the canonical request (NULL in a redacted store) and the body as it came
 over the wire. `checksum` covers its row. `labeler.store.keys` makes keys, requests and checksums.
 
@@ -20,7 +22,7 @@ from __future__ import annotations
 from labeler.store.columns import REPLY
 
 APPLICATION_ID = 0x6C61626C  # "labl"
-VERSION = 2
+VERSION = 3
 
 TABLES = """
 CREATE TABLE replies (
@@ -36,6 +38,7 @@ CREATE TABLE replies (
     completion_tokens INTEGER NOT NULL,
     at REAL NOT NULL,
     cost REAL,
+    sent TEXT,
     top_tokens TEXT
 ) STRICT;
 CREATE TABLE wires (

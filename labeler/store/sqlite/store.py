@@ -110,19 +110,21 @@ class SqliteStore:
             ]
             rows = ((key, time.time(), status, detail) for key, status, detail in batch.failed)
             connection.executemany("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", rows)
-            leases.release(connection, [keyed_reply.key for keyed_reply in batch.replies])
-            granted = self._grant(connection, batch.claimed)
+            leases.release(connection, [each.lease or each.key for each in batch.replies])
+            granted = self._grant(connection, batch.claimed, batch.sought)
             earlier = self._select(connection, late) if late else {}
         return replace(granted, replies={**earlier, **granted.replies})
 
-    def _grant(self, connection: sqlite3.Connection, keys: Sequence[bytes]) -> Granted:
+    def _grant(
+        self, connection: sqlite3.Connection, keys: Sequence[bytes], sought: Sequence[bytes]
+    ) -> Granted:
         if not keys:
             return Granted()
         moment = self._clock()
         if self._owner is None:
             self._owner = leases.register(connection, this_process(), moment)
         leases.renew(connection, self._owner, moment)
-        replies = self._select(connection, keys)
+        replies = self._select(connection, [*keys, *sought])
         unanswered = [key for key in keys if key not in replies]
         held_before = leases.held_by(connection, self._owner, unanswered)
         held = leases.claim(connection, self._owner, unanswered)

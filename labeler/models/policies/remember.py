@@ -1,0 +1,110 @@
+"""The policy that answers from the store, and keeps replies before it hands them on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from labeler.errors import CallFailed, WaitsInBatch
+from labeler.model import Model, Reply, Request
+from labeler.models.ending import is_cut
+from labeler.models.policies.call import Call, Policy
+from labeler.models.policies.call import Waiting as StillToDo
+from labeler.store.base import Failed, KeyedReply, Store, Waiting
+from labeler.store.keys import Canon, Keyed
+from labeler.store.remember import BatchWriter, Claims
+
+RECALLED = 2048
+"""Requests that were looked up and not answered, whose keys are ready when they are asked."""
+
+
+class Remembering(Policy):
+    """Answers from the store where it can; keeps every other reply before handing it on.
+
+    What another process is asking at this moment is waited for, until `waiting` says to stop; where
+    not `patient`, `AskedElsewhere` is raised instead, so that the caller can do something else
+    meanwhile. A long wait is noted. Whether a request waits in a batch is looked at once a lease is
+    given: who hands it over holds one until the batch is written down.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        store: Store,
+        *,
+        patient: bool = True,
+        waiting: Waiting | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.canon = Canon(model.id, reads_inputs=not model.is_server)
+        self._model_id = model.id
+        self._store = store
+        self._patient = patient
+        self._waiting = waiting or Waiting()
+        self._writer = BatchWriter(store)
+        self._claims = Claims(self._writer, store, self._waiting, clock)
+        self._recalled: dict[int, tuple[Request, Keyed]] = {}
+
+    def recall(self, requests: Sequence[Request]) -> list[Reply | None]:
+        """The stored replies to requests."""
+        keyed = [self.canon.keyed(request) for request in requests]
+        replies = stored_replies(self._store, keyed)
+        if len(self._recalled) > RECALLED:
+            self._recalled.clear()
+        for request, where, reply in zip(requests, keyed, replies, strict=True):
+            if reply is None:
+                self._recalled[id(request)] = request, where
+        return replies
+
+    def admit(self, call: Call) -> StillToDo:
+        """Answer a call from the store, or let it pass once it has a lease."""
+        request, keyed = self._recalled.pop(id(call.asked), (None, None))
+        if keyed is None or request is not call.asked:
+            keyed = self.canon.keyed(call.asked)
+        call.keyed = keyed
+        return self._claim(call, keyed)
+
+    async def _claim(self, call: Call, keyed: Keyed) -> None:
+        claimed = await self._claims.take(keyed, patient=self._patient)
+        if isinstance(claimed, Reply):
+            call.reply = claimed
+        elif isinstance(claimed, Failed):
+            raise CallFailed(claimed.detail, claimed.status)
+        elif batch := self._waiting.batches.get(keyed.key):
+            self._writer.release(keyed.key)
+            raise WaitsInBatch(f"waits in {batch}")
+
+    def result(self, call: Call, reply: Reply) -> StillToDo:
+        """Keep a reply."""
+        return self._keep(call, reply, call.keyed) if call.keyed else None
+
+    async def _keep(self, call: Call, reply: Reply, keyed: Keyed) -> None:
+        key = keyed.cut if is_cut(reply.finish_reason) else keyed.key
+        kept = KeyedReply(key, self._model_id, keyed.text, reply, keyed.key)
+        call.reply = await self._writer.keep(kept)
+
+    def error(self, call: Call, error: Exception) -> StillToDo:
+        """Keep how a call failed for good."""
+        if call.keyed is None:
+            return None
+        if isinstance(error, CallFailed):
+            return self._writer.fail(Failed(call.keyed.key, error.status, str(error)))
+        self._writer.release(call.keyed.key)
+        return None
+
+    def lost(self, call: Call) -> None:
+        """Let the request be asked again."""
+        if call.keyed is not None:
+            self._writer.release(call.keyed.key)
+
+    async def finish(self) -> None:
+        """Write what still waits."""
+        await self._writer.finish()
+
+
+def stored_replies(store: Store, keyed: Sequence[Keyed]) -> list[Reply | None]:
+    """The stored replies to requests: whole ones, else those cut at the very limit."""
+    replies = dict(store.replies([each.key for each in keyed]))
+    if cut := [each.cut for each in keyed if each.key not in replies]:
+        replies.update(store.replies(cut))
+    return [replies.get(each.key) or replies.get(each.cut) for each in keyed]
