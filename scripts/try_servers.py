@@ -41,7 +41,7 @@ model_list:
 litellm_settings: {{ drop_params: true }}
 """
 FIXTURES = {
-    "fixtures": [{"match": {"userMessage": "passage"}, "response": {"content": '{"grade": 2}'}}]
+    "fixtures": [{"match": {"userMessage": "the"}, "response": {"content": '{"grade": 2}'}}]
 }
 
 

@@ -69,14 +69,14 @@ class WireFormat:
         body = {"model": name, **_filled(self.words["turns"], turns)}
         for what, value in declared.items():
             if what in self.words or what in _WAYS:
-                body = merged(body, self._said(what, value))
+                body = merged(body, self._sent_for(what, value))
             elif self.api == "chat":
                 body[what] = value
         if budget >= body.get("max_tokens", budget + 1):  # which has to be more than the thoughts
             body["max_tokens"] += budget
         return merged(body, more)
 
-    def _said(self, what: str, value: object) -> dict[str, Any]:
+    def _sent_for(self, what: str, value: object) -> dict[str, Any]:
         """What is sent for something that is declared; nothing for an empty text."""
         if what not in self.words:
             ways = ", ".join(way for way in _WAYS if way in self.words) or "nothing"
@@ -90,17 +90,17 @@ def wire_format(address: str, settings: AssessorSettings | None = None) -> WireF
     settings = settings or AssessorSettings()
     base, mark, query = address.partition("?")
     host = urlsplit(base).netloc.lower()
-    server = next(s for s in _known()["server"] if host.endswith(tuple(s["hosts"])))
+    server = next(s for s in _tables()["server"] if host.endswith(tuple(s["hosts"])))
     is_compatible = server["name"] == "Ollama" and base.endswith("/v1")
     api = settings.api or ("chat" if is_compatible else server.get("api", "chat"))
-    words = _known()["api"][api]
+    words = _tables()["api"][api]
     words = {**words, **{n: server[n] for n in server if api == "chat" or n == "headers"}}
     address = base.rstrip("/").removesuffix(words.get("ending", "?")) + mark + query
     return WireFormat(api, server["name"], address, words, settings.headers, settings.context)
 
 
 @cache
-def _known() -> dict[str, Any]:
+def _tables() -> dict[str, Any]:
     """What is known of wire formats and of servers."""
     return tomllib.loads(Path(__file__).with_name("servers.toml").read_text(encoding="utf-8"))
 
