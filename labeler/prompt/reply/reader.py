@@ -27,6 +27,10 @@ SHOWN = 80
 """Characters of a reply that a failure's detail quotes."""
 
 
+SHORTEST_REFUSAL = 14
+"""Characters of an object that may refuse; `{"grade": 2}` alone has no room to."""
+
+
 class NoGrade(Exception):
     """Why there is no grade in a text; becomes a `Failure`."""
 
@@ -143,7 +147,8 @@ def answer_in(text: str) -> tuple[list[dict[str, Any]], str]:
     after = prose.rpartition(OBJECT)[2]
     if objects and after and corrects(after):
         raise NoGrade("conflict", f"taken back: {shown(after)}")
-    if refuses(json.dumps(objects, ensure_ascii=False)):
+    whole_text = json.dumps(objects, ensure_ascii=False) if "\\" in text else text
+    if len(text) > SHORTEST_REFUSAL and refuses(whole_text):
         raise NoGrade("refused", shown(text))
     return objects, prose
 
