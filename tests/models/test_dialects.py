@@ -10,6 +10,7 @@ import pytest
 from labeler.errors import CallFailed, LabelerError, Misconfigured, NotFound
 from labeler.model import Message, Reply, Request
 from labeler.models.ending import status_of_ending
+from labeler.models.policies.adapt import named_in
 from labeler.models.server.answers import read_answer
 from labeler.models.server.client import Calls, called_model, server_model
 from labeler.models.server.dialects import wire_format
@@ -380,6 +381,19 @@ def test_an_error_that_names_a_parameter_is_about_that_parameter(
     with pytest.raises(kind) as raised:
         read_refusal(status, json.dumps(body).encode(), "there", {})
     assert getattr(raised.value, "refused", False) is refused
+
+
+NAMED = [
+    ("stop_sequences: each stop sequence must contain non-whitespace", "stop"),
+    ("output_config.format: Extra inputs are not permitted", "response_format"),
+    ("Invalid schema for 'text.format'", "response_format"),
+    ("`temperature` may only be set to 1 when thinking is enabled", "temperature"),
+]
+
+
+@pytest.mark.parametrize(("message", "name"), NAMED)
+def test_a_refusal_in_a_formats_own_words_names_the_parameter(message: str, name: str) -> None:
+    assert named_in(message, REQUEST) == name
 
 
 FILTERED: list[tuple[int, Any]] = [
