@@ -12,7 +12,7 @@ from labeler.errors import CallFailed
 from labeler.files.numbers import count
 from labeler.model import Model, Reply, Request
 from labeler.models.policies.adapt import (
-    THINKING_TOKENS,
+    MOST_THINKING,
     Abilities,
     read_abilities,
     written_abilities,
@@ -141,11 +141,15 @@ def knows(model: Model, store: Store) -> bool:
 
 
 def most_thoughts(model: Model, store: Store) -> int:
-    """How many tokens a model may think in before each reply, as far as that is known."""
+    """How many tokens a model may think in for each reply, as far as that is known.
+
+    A call that is cut while the model thinks is asked again with twice as many, up to a bound: all
+    of them together have less than twice that bound.
+    """
     abilities = read_abilities(store.fact(_abilities_of(model.id)))
     if abilities is None:
-        return THINKING_TOKENS if model.is_server else 0
-    return abilities.bounded(abilities.thoughts)
+        return 2 * MOST_THINKING if model.is_server else 0
+    return 2 * abilities.bounded(MOST_THINKING) if abilities.thoughts else 0
 
 
 @contextmanager
