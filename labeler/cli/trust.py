@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.options import AsJson, Form, OutputFlags
-from labeler.cli.output import show
 from labeler.cli.screen import say
 from labeler.errors import Misuse
 
@@ -24,8 +22,6 @@ def command(
         ),
     ] = "",
     forget: Annotated[bool, typer.Option("--forget", help="Trust the address no longer.")] = False,
-    form: Form = "table",
-    as_json: AsJson = False,
 ) -> None:
     """Name a server once for all, so that files may name it: it gets texts, and its own key.
 
@@ -38,19 +34,11 @@ def command(
     if address is None:
         if key or forget:
             raise Misuse("name the address that is meant, too")
-        _list(OutputFlags(form, as_json))
+        for server, variable in sorted(trust.trusted().items()):
+            say(f"{server}  {variable}".rstrip())
     elif forget:
         say(f"trusted no longer: {', '.join(trust.forget(address))}")
     else:
         trusted = trust.trust(address, key)
         sent = f"and the key in {key}" if key else "and no key; --key names the variable of one"
         say(f"{trusted}: files may name it, and it gets texts, {sent}")
-
-
-def _list(output: OutputFlags) -> None:
-    from labeler.report.table import Column, Row, Table
-    from labeler.wire.trust import trusted
-
-    columns = [Column("address", align="left"), Column("key", align="left", undefined="")]
-    rows: list[Row] = [[address, name or None] for address, name in sorted(trusted().items())]
-    show([Table("trusted", columns, rows)], output.format, output.made_from())

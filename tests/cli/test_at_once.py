@@ -32,7 +32,8 @@ from labeler.trec.qrels import read_qrels
 READ_ONLY = {
     "agree", "calibrate", "chunk", "correct", "diff", "doctor", "evaluate", "explain", "export",
     "fuse", "init", "leaderboard", "missed", "mmr", "power", "prompts", "qrels", "queries",
-    "report", "reuse", "run", "shift", "status", "trec-eval", "validate",
+    "report", "reuse", "run", "shift", "status", "trec-eval", "trust",
+    "validate",
 }  # fmt: skip
 """Commands that change no collection, but for a file that `-o` names."""
 

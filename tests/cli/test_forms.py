@@ -112,6 +112,7 @@ WRITERS = {
     "init": "it writes a file of settings",
     "sample": "it writes sheets",
     "trec-eval": "its output is another program's",
+    "trust": "it lists what it keeps, a line an address",
     "prompts show": "it prints a file",
     "prompts new": "it writes a prompt",
     "store prune": "it says one number",
