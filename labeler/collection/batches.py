@@ -7,6 +7,7 @@ other, and `N.requests.jsonl` their texts, until its answers are in the store.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import time
@@ -227,13 +228,14 @@ class WaitingRequests(Mapping[bytes, str]):
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
+        self._folder = os.fspath(batches_folder(collection))
         self._changed = -1
         self._of_batches: dict[tuple[int, str, str, int], frozenset[bytes]] = {}
         self._waiting: dict[bytes, str] = {}
 
     def _now(self) -> dict[bytes, str]:
         try:
-            changed = batches_folder(self._collection).stat().st_mtime_ns
+            changed = os.stat(self._folder).st_mtime_ns
         except OSError:
             changed = 0
         if changed != self._changed:

@@ -15,7 +15,7 @@ from labeler.judging.attempts import Task, in_chunks
 from labeler.judging.failures import FailuresInARow, LatestPairs
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import Inquiry, recall_inquiries
-from labeler.model import Model, Reply, Request
+from labeler.model import Model
 from labeler.models.limits import Proof
 from labeler.models.policies.stop import StopSignal
 
@@ -215,7 +215,7 @@ class InFlight:
         """Ask an inquiry's parts, round by round; at the budget, settle it with what is there."""
         while not inquiry.is_done:
             unasked = inquiry.unasked(self.options.retry_failed) if not self._is_spent else []
-            asking = [self._ask_or_end(inquiry.pairs[0], *task) for task in unasked]
+            asking = [self._ask_until_read(inquiry.pairs[0], *task) for task in unasked]
             if len(asking) == 1:
                 await asking[0]
             elif asking:
@@ -223,12 +223,33 @@ class InFlight:
                 for error in filter(None, errors):
                     raise error
             inquiry.go_on()
-            recall_inquiries([inquiry], self._model, retry_failed=self.options.retry_failed)
+            if not inquiry.is_done:
+                recall_inquiries([inquiry], self._model, retry_failed=self.options.retry_failed)
 
-    async def _ask_or_end(self, pair: Pair, task: Task[Any], calls: int) -> None:
-        """Ask, and tell all others at once what ends the run; the budget does not end the pair."""
+    async def _ask_until_read(self, pair: Pair, task: Task[Any], calls: int) -> None:
+        """Ask so many times at most, until a reply is what was asked for.
+
+        All others are told at once what ends the run; the budget does not end the pair.
+        """
         try:
-            await self._ask_until_read(pair, task, calls)
+            while calls:
+                try:
+                    reply = await self._model.ask(task.request)
+                except AskedElsewhere:
+                    await self._let_others()
+                    continue
+                calls -= 1
+                task.take_in(reply)
+                self._in_a_row.end()
+                if not task.is_reasked:
+                    return
+        except CallFailed as error:
+            task.outcome, task.remembered = Failure(pair, error.status, str(error)), False
+            try:
+                self._in_a_row.count(error)
+            except Exception as fatal:
+                self._end(fatal)
+                raise
         except Stopped:
             raise
         except BudgetReached as error:
@@ -237,32 +258,16 @@ class InFlight:
             self._end(error)
             raise
 
-    async def _ask_until_read(self, pair: Pair, task: Task[Any], calls: int) -> None:
-        """Ask so many times at most, until a reply is what was asked for."""
-        try:
-            for _ in range(calls):
-                task.take_in(await self._reply(task.request))
-                self._in_a_row.end()
-                if not task.is_reasked:
-                    return
-        except CallFailed as error:
-            task.outcome, task.remembered = Failure(pair, error.status, str(error)), False
-            self._in_a_row.count(error)
-
-    async def _reply(self, request: Request) -> Reply:
-        """The reply; while another process asks for it, the slot is free for another pair."""
-        while True:
-            try:
-                return await self._model.ask(request)
-            except AskedElsewhere:
-                self._slots.release()
-                await self.options.stop.sleep(POLL_SECONDS)
-                await self._slots.acquire()
-                if self.options.stop.is_set():
-                    raise Stopped("stopped; another process is asking this pair") from None
-                if self.options.stop.is_over:
-                    problem = "stopped at the deadline, while another process was asking"
-                    raise BudgetReached(problem, parameter="deadline") from None
+    async def _let_others(self) -> None:
+        """Leave the slot to another pair for a while, as another process asks for this one."""
+        self._slots.release()
+        await self.options.stop.sleep(POLL_SECONDS)
+        await self._slots.acquire()
+        if self.options.stop.is_set():
+            raise Stopped("stopped; another process is asking this pair") from None
+        if self.options.stop.is_over:
+            problem = "stopped at the deadline, while another process was asking"
+            raise BudgetReached(problem, parameter="deadline") from None
 
     def done(self) -> Iterator[Judged]:
         """The pairs that can be handed back; raises what ended the run."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -61,7 +61,7 @@ class BatchWriter:
         self._writing: asyncio.Future[Granted] | None = None
         self._timer: asyncio.TimerHandle | asyncio.Handle | None = None
         self._renewing: asyncio.Task[None] | None = None
-        self._in_progress: dict[bytes, list[asyncio.Future[None]]] = {}
+        self._in_progress: dict[bytes, tuple[asyncio.Future[None], ...]] = {}
 
     async def claim(self, keyed: Keyed) -> Claimed:
         """The stored reply, or how the call failed in another process, or whether the
@@ -69,11 +69,11 @@ class BatchWriter:
         for the first.
         """
         key = keyed.key
-        while (others := self._in_progress.get(key)) is not None:
+        while key in self._in_progress:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            others.append(turn)
+            self._in_progress[key] = (*self._in_progress[key], turn)
             await turn
-        self._in_progress[key] = []
+        self._in_progress[key] = ()
         self._next.claimed.append(key)
         self._next.sought.append(keyed.cut)
         try:
@@ -85,16 +85,10 @@ class BatchWriter:
             self.release(key)
         return granted
 
-    async def keep(self, keyed_reply: KeyedReply) -> Reply:
-        """The reply once it is on the disk, or one that was there before it.
-
-        It is kept even if the caller is cancelled.
-        """
+    def keep(self, keyed_reply: KeyedReply) -> Awaitable[Claimed]:
+        """Keep a reply, even if the caller is cancelled; what was there before it, if anything."""
         self._next.replies.append(keyed_reply)
-        key = keyed_reply.key
-        earlier = await self._written(key, key)
-        self.release(keyed_reply.lease or key)
-        return earlier if isinstance(earlier, Reply) else keyed_reply.reply
+        return self._written(keyed_reply.key, keyed_reply.key)
 
     async def fail(self, failed: Failed) -> None:
         """Keep how a call failed."""
@@ -200,21 +194,26 @@ class Claims:
         self._since: dict[bytes, float] = {}
         self._next_note = -math.inf
 
-    async def take(self, keyed: Keyed, *, patient: bool) -> Reply | Failed | None:
-        """What is kept of a request, once no other process is asking it; None where the caller may.
+    async def take(self, keyed: Keyed, *, patient: bool) -> Claimed:
+        """What comes of another claim of a request that another process was found to be asking.
 
-        Raises `AskedElsewhere` where one is and this is not `patient`, `Stopped` where the run is
-        told to stop meanwhile.
+        Raises `AskedElsewhere` where this is not `patient`, `Stopped` where the run is told to
+        stop meanwhile.
         """
-        while (claimed := await self._writer.claim(keyed)) is False:
+        claimed: Claimed = False
+        while claimed is False:
             self._note_long_wait(keyed.key)
             if not patient:
                 raise AskedElsewhere("another process is asking this")
             if self._waiting.is_stopped():
                 raise Stopped("stopped; another process is asking this")
             await asyncio.sleep(POLL_SECONDS)
-        self._since.pop(keyed.key, None)
-        return None if claimed is True else claimed
+            claimed = await self._writer.claim(keyed)
+        return claimed
+
+    def end(self, key: bytes) -> None:
+        """Wait for a request no longer."""
+        self._since.pop(key, None)
 
     def _note_long_wait(self, key: bytes) -> None:
         """Say who is waited for, where that has gone on for long; at most once a minute."""

@@ -111,6 +111,10 @@ class Inquiry:
         return self._judged
 
     def _all_judged(self, outcomes: Outcomes) -> dict[Pair, Judged]:
+        if len(self._asked) == len(outcomes) == 1 and not self.listed:
+            (part, task), [(pair, outcome)] = self._asked[0], outcomes.items()
+            if part.pays == pair:
+                return {pair: _alone(outcome, task)} if outcome is not None else {}
         tasks = [task for _, task in self._asked]
         model = next((task.model for task in reversed(tasks) if task.model), "")
         remembered = all(task.remembered for task in tasks)
@@ -155,6 +159,20 @@ def _read_whole(part: JudgingPart, pair: Pair, reply: Reply) -> Any:
     """What a reply says, unless the server read the request in part."""
     cut = cut_of(part.request, reply)
     return Failure(part.pays or pair, "truncated", cut) if cut else part.read(reply)
+
+
+def _alone(outcome: Outcome, task: Task[Any]) -> Judged:
+    """A pair that took one request, as nearly all pairs of most runs do: made at once."""
+    spent = (task.attempts, task.prompt_tokens, task.completion_tokens, task.cost)
+    whence = (task.model, task.remembered, task.remembered and task.shared)
+    return Judged(
+        outcome,
+        *spent,
+        *whence,
+        cached_tokens=task.cached_tokens,
+        thought=task.thought,
+        sent=task.sent,
+    )
 
 
 _NOBODY = Failure(Pair("", ""), "call_failed", "")

@@ -11,7 +11,7 @@ from labeler.errors import BudgetReached, CallFailed, Misconfigured, Stopped
 from labeler.files.numbers import count
 from labeler.messages import count_of
 from labeler.model import Reply
-from labeler.models.policies.call import Call, GivenUp, Policy, Waiting
+from labeler.models.policies.call import GivenUp, ModelCall, Policy, Waiting
 from labeler.models.prices import Price
 from labeler.models.tokens import Reported, Sizes, Tokens
 
@@ -239,7 +239,7 @@ class Budgeting(Policy):
         self._is_server = is_server
         self._sizes = Sizes()
 
-    def admit(self, call: Call) -> Waiting:
+    def admit(self, call: ModelCall) -> Waiting:
         """Reserve what a call may cost; wait for others to settle, where need be."""
         _, most = call.sizes = call.sizes or self._sizes.of(call.request)
         budget = self._budget
@@ -249,10 +249,10 @@ class Budgeting(Policy):
         call.reserved = budget.reserve_now(most)
         return None if call.reserved is not None else self._reserve(call, most)
 
-    async def _reserve(self, call: Call, most: Tokens) -> None:
+    async def _reserve(self, call: ModelCall, most: Tokens) -> None:
         call.reserved = await self._budget.reserve(most)
 
-    def result(self, call: Call, reply: Reply) -> Waiting:
+    def result(self, call: ModelCall, reply: Reply) -> Waiting:
         """Settle for what the reply says that it took."""
         budget, reserved = self._budget, call.reserved or Spending()
         used = Tokens(count(reply.prompt_tokens) or 0, count(reply.completion_tokens) or 0)
@@ -268,11 +268,11 @@ class Budgeting(Policy):
         call.reply = reply if reply.cost is cost else replace(reply, cost=cost)
         return None
 
-    def _used(self, call: Call, used: Tokens, cached: int = 0) -> Spending:
+    def _used(self, call: ModelCall, used: Tokens, cached: int = 0) -> Spending:
         self._budget.learn(call.sizes[1] if call.sizes else used, used)
         return self._budget.spending(used, cached)
 
-    def error(self, call: Call, error: Exception) -> Waiting:
+    def error(self, call: ModelCall, error: Exception) -> Waiting:
         """Settle for what a failed call took, as far as that is known."""
         budget, reserved = self._budget, call.reserved or Spending()
         actual = reserved.as_unknown()
@@ -289,7 +289,7 @@ class Budgeting(Policy):
             raise budget.given_up() from None
         return None
 
-    def lost(self, call: Call) -> None:
+    def lost(self, call: ModelCall) -> None:
         """Count what was reserved as spent, as nobody hears what the call took."""
         reserved = call.reserved or Spending()
         self._budget.settle(reserved, reserved.as_unknown())

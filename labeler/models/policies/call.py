@@ -10,21 +10,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from labeler.model import Model, Reply, Request
 from labeler.models.tokens import Tokens
-
-if TYPE_CHECKING:
-    import tenacity
-
-    from labeler.models.policies.adapt import Abilities
-    from labeler.models.policies.budget import Spending
-    from labeler.store.keys import Keyed
+from labeler.store.keys import Keyed
 
 
 @dataclass(slots=True)
-class Call:
+class ModelCall:
     """A request on its way: as it was `asked`, as it is sent now, and what came of it so far.
 
     `until` is the time, by the loop's clock, at which it is given up; with `is_watched` something
@@ -44,18 +38,13 @@ class Call:
     is_first: bool = False
     fits: int = 0
     thoughts: int | None = None
-    fitted_by: Abilities | None = None
     keyed: Keyed | None = None
     began: float = 0.0
     tried_at: float = 0.0
-    tries: tenacity.RetryCallState | None = None
     sizes: tuple[Tokens, Tokens] | None = None
-    reserved: Spending | None = None
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it came to an end, for now."""
-        return self.reply is not None or self.error is not None
+    tries: Any = None
+    fitted_by: Any = None
+    reserved: Any = None
 
     def again(self) -> None:
         """Forget what came of it, so that it is asked again from this policy inwards."""
@@ -77,16 +66,16 @@ class Policy:
     it another, raise, or have it asked `again`.
     """
 
-    def admit(self, call: Call) -> Waiting:
+    def admit(self, call: ModelCall) -> Waiting:
         """Let a call pass inwards, once that may be."""
 
-    def result(self, call: Call, reply: Reply) -> Waiting:
+    def result(self, call: ModelCall, reply: Reply) -> Waiting:
         """Take in a reply."""
 
-    def error(self, call: Call, error: Exception) -> Waiting:
+    def error(self, call: ModelCall, error: Exception) -> Waiting:
         """Take in how a call failed."""
 
-    def lost(self, call: Call) -> None:
+    def lost(self, call: ModelCall) -> None:
         """Take back what `admit` did, as nobody waits for the call any more."""
 
 
@@ -94,53 +83,47 @@ class CallPath:
     """Takes calls to a model through policies, which are listed from the caller inwards."""
 
     def __init__(self, model: Model, policies: Sequence[Policy]) -> None:
-        self.policies = policies
         self._model = model
-        self._admits = [_own(policy, "admit") for policy in policies]
-        self._results = [_own(policy, "result") for policy in policies]
+        self._policies = policies
 
     async def ask(self, request: Request) -> Reply:
-        """The reply to a request; raises what is wrong, as the policies say."""
-        call, inside, innermost = Call(request, request), 0, len(self.policies)
-        while inside or not call.is_over:
-            is_outwards = call.is_over
+        """The reply to a request; raises what is wrong, as the policies say.
+
+        `inside` is how many policies have let the call pass.
+        """
+        policies, call, inside = self._policies, ModelCall(request, request), 0
+        while True:
+            reply, error = call.reply, call.error
+            is_over = reply is not None or error is not None
+            if is_over and not inside:
+                break
             try:
-                if is_outwards:
-                    inside -= 1
-                    waiting = self._ended(call, inside)
-                elif inside < innermost:
-                    admit = self._admits[inside]
-                    waiting = admit(call) if admit else None
-                else:
+                if not is_over and inside == len(policies):
                     call.reply = await self._answered(call)
                     call.reply.note_sent(call.request.parameters)
                     continue
+                inside -= is_over
+                waiting = _hook(policies[inside], call, reply, error)
                 if waiting is not None:
                     await waiting
-                inside += not call.is_over  # inwards again from the policy that had it asked again
-            except Exception as error:
-                call.reply, call.error = None, error
+                if call.reply is None and call.error is None:
+                    inside += 1  # let in; or asked again by a policy that let it in before
+            except Exception as problem:
+                call.reply, call.error = None, problem
             except BaseException:
-                for policy in reversed(self.policies[: inside + is_outwards]):
+                for policy in reversed(policies[: inside + is_over]):
                     policy.lost(call)
                 raise
-        if call.reply is None:
-            raise call.error or AssertionError("a call ends with a reply or an error")
-        return call.reply
+        if reply is None:
+            raise error or AssertionError("a call ends with a reply or an error")
+        return reply
 
-    def _ended(self, call: Call, inside: int) -> Waiting:
-        """Tell a policy how a call that it let pass came to an end."""
-        if call.error is not None:
-            return self.policies[inside].error(call, call.error)
-        result = self._results[inside]
-        return result(call, call.reply) if result else None
-
-    def _answered(self, call: Call) -> Awaitable[Reply]:
+    def _answered(self, call: ModelCall) -> Awaitable[Reply]:
         if call.until is None and not call.is_watched:
             return self._model.ask(call.request)
         return self._in_time(call)
 
-    async def _in_time(self, call: Call) -> Reply:
+    async def _in_time(self, call: ModelCall) -> Reply:
         timeout = call.timeout = asyncio.timeout_at(call.until)
         try:
             async with timeout:
@@ -153,9 +136,11 @@ class CallPath:
             call.timeout = None
 
 
-def _own(policy: Policy, name: str) -> Any:
-    """A policy's hook; None where it has none of its own."""
-    return None if getattr(type(policy), name) is getattr(Policy, name) else getattr(policy, name)
+def _hook(policy: Policy, call: ModelCall, reply: Reply | None, error: Exception | None) -> Waiting:
+    """ModelCall the hook of a policy that is due."""
+    if reply is not None:
+        return policy.result(call, reply)
+    return policy.admit(call) if error is None else policy.error(call, error)
 
 
 def asked_through(policies: Sequence[Policy], model: Model) -> Model:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from labeler.errors import NoAnswer
 from labeler.model import Reply
-from labeler.models.policies.call import Call, Policy, Waiting
+from labeler.models.policies.call import ModelCall, Policy, Waiting
 from labeler.models.server.client import STRAY
 
 
 class Confirming(Policy):
     """Waits, outside the limit on calls under way, until a reply is bound to its request."""
 
-    def result(self, call: Call, reply: Reply) -> Waiting:
+    def result(self, call: ModelCall, reply: Reply) -> Waiting:
         """Wait, where it is not certain yet; `NoAnswer` where it turns out to be another's."""
         return None if reply.is_bound is None else self._confirm(reply)
 

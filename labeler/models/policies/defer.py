@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from labeler.errors import CallFailed, WaitsInBatch
 from labeler.model import Request
-from labeler.models.policies.call import Call, Policy, Waiting
+from labeler.models.policies.call import ModelCall, Policy, Waiting
 from labeler.store import Store
 from labeler.store.keys import Canon
 
@@ -60,11 +60,11 @@ class Deferring(Policy):
         self._deferral = deferral
         self._fitted = fitted
 
-    def admit(self, call: Call) -> Waiting:
+    def admit(self, call: ModelCall) -> Waiting:
         """Let a call pass that is asked live; its waiting is looked at once it has a lease."""
         return None if self._deferral.is_live else self._defer(call)
 
-    async def _defer(self, call: Call) -> None:
+    async def _defer(self, call: ModelCall) -> None:
         key, text, _ = self._canon.keyed(call.asked)
         if batch := self._deferral.waiting.get(key):
             raise WaitsInBatch(f"waits in {batch}")

@@ -7,7 +7,7 @@ from functools import partial
 
 from labeler.errors import CallFailed, Misconfigured, NoAnswer, NoCompletion, Stopped
 from labeler.model import Reply
-from labeler.models.policies.call import Call, GivenUp, Policy, Waiting
+from labeler.models.policies.call import GivenUp, ModelCall, Policy, Waiting
 from labeler.models.policies.stop import StopSignal
 from labeler.models.server.answers import IS_IT_COMPATIBLE
 
@@ -26,24 +26,24 @@ class FirstContact(Policy):
         self._stop_seconds = stop_seconds
         self._has_answered = False
 
-    def admit(self, call: Call) -> Waiting:
+    def admit(self, call: ModelCall) -> Waiting:
         """Watch a first call."""
         if self._stop is not None and not self._has_answered:
             call.is_watched = True
             self._stop.when_set(partial(self._give_up, call))
         return None
 
-    def _give_up(self, call: Call) -> None:
+    def _give_up(self, call: ModelCall) -> None:
         if call.timeout is not None:
             latest = asyncio.get_running_loop().time() + self._stop_seconds
             call.timeout.reschedule(min(latest, call.timeout.when() or latest))
 
-    def result(self, call: Call, reply: Reply) -> Waiting:
+    def result(self, call: ModelCall, reply: Reply) -> Waiting:
         """Note that there is a server."""
         call.is_watched, self._has_answered = False, True
         return None
 
-    def error(self, call: Call, error: Exception) -> Waiting:
+    def error(self, call: ModelCall, error: Exception) -> Waiting:
         """Say what an error means of a server that has not answered yet."""
         call.is_watched = False
         if isinstance(error, NoAnswer):

@@ -21,7 +21,7 @@ from labeler.models.policies.adapt import (
     without,
     written_abilities,
 )
-from labeler.models.policies.call import Call, Policy, Waiting
+from labeler.models.policies.call import ModelCall, Policy, Waiting
 from labeler.models.policies.probe import first_failed, may_be_refusal, refuses_all
 from labeler.models.settings import AssessorSettings
 from labeler.store.base import Store
@@ -57,10 +57,9 @@ class Adapting(Policy):
         self._store = store
         self._probe = probe
         self._declared = declared or AssessorSettings()
-        kept = read_abilities(store.fact(name))
-        self.is_known = kept is not None
-        self._kept = kept
-        self.abilities = kept or Abilities()
+        self._saved = read_abilities(store.fact(name))
+        self.is_known = self._saved is not None
+        self.abilities = self._saved or Abilities()
         context = self._declared.context
         if context is not None:
             self.abilities = replace(self.abilities, most_thoughts=context // 2)
@@ -75,14 +74,14 @@ class Adapting(Policy):
             await self._save()
         return self._fit(request)
 
-    def admit(self, call: Call) -> Waiting:
+    def admit(self, call: ModelCall) -> Waiting:
         """Let one call pass before anything is known, then all."""
         if not self.is_known:
             return self._take_turn(call)
         self.send_fitted(call)
         return None
 
-    async def _take_turn(self, call: Call) -> None:
+    async def _take_turn(self, call: ModelCall) -> None:
         while not self.is_known and self._first_ended is not None:
             await self._first_ended.wait()
         if not self.is_known:
@@ -90,14 +89,14 @@ class Adapting(Policy):
             call.is_first = True
         self.send_fitted(call)
 
-    def _let_others(self, call: Call) -> None:
+    def _let_others(self, call: ModelCall) -> None:
         """Let others pass, now that the first call has come to its end."""
         if call.is_first and self._first_ended is not None:
             call.is_first = False
             self._first_ended.set()
             self._first_ended = None
 
-    def send_fitted(self, call: Call) -> None:
+    def send_fitted(self, call: ModelCall) -> None:
         """Have a call sent as the server takes it, as far as that is known."""
         call.request, call.sizes = self._fit(call.asked, call.thoughts), None
         call.fitted_by = self.abilities
@@ -119,16 +118,16 @@ class Adapting(Policy):
         self._fitted.clear()
 
     async def _save(self) -> None:
-        self.is_known, self._kept = True, self.abilities
+        self.is_known, self._saved = True, self.abilities
         learned = written_abilities(self.abilities)
         await asyncio.to_thread(self._store.learn, self._name, learned)  # which may wait
 
-    def _ask_again(self, call: Call) -> None:
+    def _ask_again(self, call: ModelCall) -> None:
         call.fits += 1
         call.again()
         self.send_fitted(call)
 
-    def result(self, call: Call, reply: Reply) -> Waiting:
+    def result(self, call: ModelCall, reply: Reply) -> Waiting:
         """Learn from a reply whether the model thinks; one that was cut meanwhile is asked again,
         with room for that.
         """
@@ -138,23 +137,23 @@ class Adapting(Policy):
             self._learn(replace(before, most_thoughts=most, thoughts=min(before.thoughts, most)))
         if _has_thoughts(reply):
             self._raise_allowance(call, is_cut=is_cut(reply.finish_reason))
-        if not call.is_over or self.abilities is self._kept:
+        if call.reply is None or self.abilities is self._saved:
             return None
         self.is_known = True
         self._let_others(call)
         return self._save()
 
-    def _raise_allowance(self, call: Call, *, is_cut: bool) -> None:
+    def _raise_allowance(self, call: ModelCall, *, is_cut: bool) -> None:
         allowed = _allowed(call)
-        wanted = min(MOST_THINKING, 2 * allowed) if is_cut and allowed else THINKING_TOKENS
-        thoughts = self.abilities.bounded(max(self.abilities.thoughts, wanted))
+        needed = min(MOST_THINKING, 2 * allowed) if is_cut and allowed else THINKING_TOKENS
+        thoughts = self.abilities.bounded(max(self.abilities.thoughts, needed))
         if thoughts != self.abilities.thoughts:
             self._learn(replace(self.abilities, thoughts=thoughts))
         is_more = self.abilities.allowance(call.asked.parameters) > allowed
         if is_cut and is_more and call.thoughts is None and _can_be_more(call):
             self._ask_again(call)
 
-    def error(self, call: Call, error: Exception) -> Waiting:
+    def error(self, call: ModelCall, error: Exception) -> Waiting:
         """Learn from a refusal what the server does not take."""
         refuses = (isinstance(error, CallFailed) and error.refused) or isinstance(error, NotFound)
         if refuses and call.fits < MOST_FITS:
@@ -172,7 +171,7 @@ class Adapting(Policy):
         self._let_others(call)
         return None
 
-    def _check_not_declared(self, call: Call, name: str, error: Exception) -> None:
+    def _check_not_declared(self, call: ModelCall, name: str, error: Exception) -> None:
         """Raise `Misconfigured` where somebody asked for what is refused."""
         body = call.request.parameters.get("body") or {}
         declared = {*self._declared.parameters, *_ALWAYS_DECLARED, *body} - {*LIMITS}
@@ -181,7 +180,7 @@ class Adapting(Policy):
             problem = f"the server refuses {name!r}, which is declared to be sent"
             raise Misconfigured(f"{problem}; leave it out ({error})") from error
 
-    async def _leave_out(self, call: Call, name: str) -> None:
+    async def _leave_out(self, call: ModelCall, name: str) -> None:
         """Leave a parameter out from now on, unless something else was learned meanwhile."""
         less = without(self.abilities, name) if self.abilities is call.fitted_by else None
         if less is not None:
@@ -190,22 +189,22 @@ class Adapting(Policy):
         if less is not None and self.is_known:  # else the first reply has it kept
             await self._save()
 
-    async def _first_failed(self, call: Call, error: CallFailed | NotFound) -> None:
+    async def _first_failed(self, call: ModelCall, error: CallFailed | NotFound) -> None:
         """Find out whether the first request is at fault, or how it is sent, or the server."""
         try:
             if not may_be_refusal(error):
                 if isinstance(error, Retryable):
                     raise first_failed(error) from error
                 raise refuses_all(error) from error
-            found, bound = await self._probe(), self.abilities.most_thoughts
+            abilities, bound = await self._probe(), self.abilities.most_thoughts
             self._is_probed = True
-            self._learn(replace(found, thoughts=self.abilities.thoughts, most_thoughts=bound))
+            self._learn(replace(abilities, thoughts=self.abilities.thoughts, most_thoughts=bound))
             self._ask_again(call)
         except BaseException:
             self._let_others(call)
             raise
 
-    def lost(self, call: Call) -> None:
+    def lost(self, call: ModelCall) -> None:
         """Let another call be the first."""
         self._let_others(call)
 
@@ -216,7 +215,7 @@ class Fitting(Policy):
     def __init__(self, adapting: Adapting) -> None:
         self._adapting = adapting
 
-    def admit(self, call: Call) -> Waiting:
+    def admit(self, call: ModelCall) -> Waiting:
         """Fit the request anew, where something was learned."""
         if call.fitted_by is not self._adapting.abilities:
             self._adapting.send_fitted(call)
@@ -230,12 +229,12 @@ def _has_thoughts(reply: Reply) -> bool:
     return not reply.text.strip() and not reply.refusal and is_cut(reply.finish_reason)
 
 
-def _allowed(call: Call) -> int:
+def _allowed(call: ModelCall) -> int:
     """The tokens for thoughts that a call was sent with."""
     asked, sent = call.asked.parameters.get("max_tokens"), call.request.parameters
     most = sent.get("max_tokens", sent.get("max_completion_tokens"))
     return most - asked if asked is not None and most is not None else 0
 
 
-def _can_be_more(call: Call) -> bool:
+def _can_be_more(call: ModelCall) -> bool:
     return "max_tokens" in call.asked.parameters and call.fits < MOST_FITS

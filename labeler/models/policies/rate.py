@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from labeler.errors import Retryable
 from labeler.model import Reply
-from labeler.models.policies.call import Call, Policy, Waiting
+from labeler.models.policies.call import ModelCall, Policy, Waiting
 from labeler.models.policies.pace import (
     CUT,
     FELT,
@@ -71,25 +71,25 @@ class RateLimiter(Policy):
         """How many calls are under way."""
         return self._slots.taken
 
-    def admit(self, call: Call) -> Waiting:
+    def admit(self, call: ModelCall) -> Waiting:
         """Let a call begin, once fewer are under way than may be, and the rate allows it."""
         call.sizes = call.sizes or self._sizes.of(call.request)
         if not self._slots.take_now():
             return self._wait_for_slot(call, call.sizes[0])
         return self._begin(call, call.sizes[0])
 
-    async def _wait_for_slot(self, call: Call, about: Tokens) -> None:
+    async def _wait_for_slot(self, call: ModelCall, about: Tokens) -> None:
         await self._slots.take()
         if (waiting := self._begin(call, about)) is not None:
             await waiting
 
-    def _begin(self, call: Call, about: Tokens) -> Waiting:
+    def _begin(self, call: ModelCall, about: Tokens) -> Waiting:
         """Begin a call that has its slot, as soon as the rate allows it."""
         now = call.began = self._clock()
         start = self._pace.start(sum(about), now)
         return self._wait(call, start) if max(start, self._pace.pause_until) > now else None
 
-    async def _wait(self, call: Call, start: float) -> None:
+    async def _wait(self, call: ModelCall, start: float) -> None:
         try:
             while (wait := self._wait_until(start)) > 0 and not self._stop.is_over:
                 await self._stop.sleep(wait)
@@ -101,7 +101,7 @@ class RateLimiter(Policy):
     def _wait_until(self, start: float) -> float:
         return max(start, self._pace.pause_until) - self._clock()
 
-    def result(self, call: Call, reply: Reply) -> Waiting:
+    def result(self, call: ModelCall, reply: Reply) -> Waiting:
         """Learn from a call that ended well."""
         now = self._clock()
         self._answers.add(now, well=True)
@@ -119,14 +119,14 @@ class RateLimiter(Policy):
         self._slots.release()
         return None
 
-    def error(self, call: Call, error: Exception) -> Waiting:
+    def error(self, call: ModelCall, error: Exception) -> Waiting:
         """Learn from a call that failed: fewer and slower where the server has too much to do."""
         if isinstance(error, Retryable) and error.busy:
             self._slow_down(self._clock(), call.began, error.wait)
         self._slots.release()
         return None
 
-    def lost(self, call: Call) -> None:
+    def lost(self, call: ModelCall) -> None:
         """Give the place of a call to the next."""
         self._slots.release()
 

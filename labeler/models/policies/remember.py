@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from labeler.errors import CallFailed, WaitsInBatch
 from labeler.model import Model, Reply, Request
 from labeler.models.ending import is_cut
-from labeler.models.policies.call import Call, Policy
+from labeler.models.policies.call import ModelCall, Policy
 from labeler.models.policies.call import Waiting as StillToDo
 from labeler.store.base import Failed, KeyedReply, Store, Waiting
 from labeler.store.keys import Canon, Keyed
@@ -56,7 +56,7 @@ class Remembering(Policy):
                 self._recalled[id(request)] = request, where
         return replies
 
-    def admit(self, call: Call) -> StillToDo:
+    def admit(self, call: ModelCall) -> StillToDo:
         """Answer a call from the store, or let it pass once it has a lease."""
         request, keyed = self._recalled.pop(id(call.asked), (None, None))
         if keyed is None or request is not call.asked:
@@ -64,8 +64,11 @@ class Remembering(Policy):
         call.keyed = keyed
         return self._claim(call, keyed)
 
-    async def _claim(self, call: Call, keyed: Keyed) -> None:
-        claimed = await self._claims.take(keyed, patient=self._patient)
+    async def _claim(self, call: ModelCall, keyed: Keyed) -> None:
+        claimed = await self._writer.claim(keyed)
+        if claimed is False:
+            claimed = await self._claims.take(keyed, patient=self._patient)
+        self._claims.end(keyed.key)
         if isinstance(claimed, Reply):
             call.reply = claimed
         elif isinstance(claimed, Failed):
@@ -74,16 +77,19 @@ class Remembering(Policy):
             self._writer.release(keyed.key)
             raise WaitsInBatch(f"waits in {batch}")
 
-    def result(self, call: Call, reply: Reply) -> StillToDo:
+    def result(self, call: ModelCall, reply: Reply) -> StillToDo:
         """Keep a reply."""
         return self._keep(call, reply, call.keyed) if call.keyed else None
 
-    async def _keep(self, call: Call, reply: Reply, keyed: Keyed) -> None:
+    async def _keep(self, call: ModelCall, reply: Reply, keyed: Keyed) -> None:
         key = keyed.cut if is_cut(reply.finish_reason) else keyed.key
-        kept = KeyedReply(key, self._model_id, keyed.text, reply, keyed.key)
-        call.reply = await self._writer.keep(kept)
+        row = KeyedReply(key, self._model_id, keyed.text, reply, keyed.key)
+        earlier = await self._writer.keep(row)
+        self._writer.release(keyed.key)
+        if isinstance(earlier, Reply):
+            call.reply = earlier
 
-    def error(self, call: Call, error: Exception) -> StillToDo:
+    def error(self, call: ModelCall, error: Exception) -> StillToDo:
         """Keep how a call failed for good."""
         if call.keyed is None:
             return None
@@ -92,7 +98,7 @@ class Remembering(Policy):
         self._writer.release(call.keyed.key)
         return None
 
-    def lost(self, call: Call) -> None:
+    def lost(self, call: ModelCall) -> None:
         """Let the request be asked again."""
         if call.keyed is not None:
             self._writer.release(call.keyed.key)

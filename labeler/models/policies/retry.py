@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import tenacity
 
 from labeler.errors import NoAnswer, Retryable
-from labeler.models.policies.call import Call, Policy, Waiting
+from labeler.models.policies.call import ModelCall, Policy, Waiting
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -55,12 +55,12 @@ class Retrying(Policy):
             tenacity.stop_after_attempt(how.tries), tenacity.stop_before_delay(how.seconds)
         )
 
-    def admit(self, call: Call) -> Waiting:
+    def admit(self, call: ModelCall) -> Waiting:
         """Note when the first try begins."""
         call.tried_at, call.tries = time.monotonic(), None
         return None
 
-    def error(self, call: Call, error: Exception) -> Waiting:
+    def error(self, call: ModelCall, error: Exception) -> Waiting:
         """Wait, and have it asked again, where another try may mend it."""
         if not isinstance(error, Retryable):
             return None
@@ -76,7 +76,7 @@ class Retrying(Policy):
         tries.upcoming_sleep = self._jitter(tries) + (error.wait or 0.0)
         return None if self._stops(call, tries, error) else self._wait(call, tries.upcoming_sleep)
 
-    def _stops(self, call: Call, tries: tenacity.RetryCallState, error: Retryable) -> bool:
+    def _stops(self, call: ModelCall, tries: tenacity.RetryCallState, error: Retryable) -> bool:
         how, seconds = self._patience, tries.seconds_since_start or 0.0
         many = tries.attempt_number >= how.first_tries or seconds >= how.first_seconds
         is_5xx = type(error) is Retryable and not error.busy
@@ -85,7 +85,7 @@ class Retrying(Policy):
             return True
         return self._usual(tries) or (isinstance(error, NoAnswer) and error.is_first and many)
 
-    async def _wait(self, call: Call, seconds: float) -> None:
+    async def _wait(self, call: ModelCall, seconds: float) -> None:
         await self._sleep(seconds)
         call.again()
 

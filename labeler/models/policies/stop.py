@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from labeler.errors import Stopped
-from labeler.models.policies.call import Call, Policy, Waiting
+from labeler.models.policies.call import ModelCall, Policy, Waiting
 
 
 class StopSignal:
@@ -21,7 +21,7 @@ class StopSignal:
         self.until = float("inf")
         self._clock = clock
         self._event = asyncio.Event()
-        self._told: list[Callable[[], None]] = []
+        self._watchers: list[Callable[[], None]] = []
 
     def is_set(self) -> bool:
         """Whether it was set."""
@@ -35,12 +35,12 @@ class StopSignal:
     def set(self) -> None:
         """Begin no further call."""
         self._event.set()
-        for told in self._told:
-            told()
+        for watcher in self._watchers:
+            watcher()
 
-    def when_set(self, told: Callable[[], None]) -> None:
-        """Call a function once it is set; to be used for few."""
-        self._told.append(told)
+    def when_set(self, watcher: Callable[[], None]) -> None:
+        """ModelCall a function once it is set; to be used for few."""
+        self._watchers.append(watcher)
 
     async def wait(self) -> None:
         """Wait until it is set."""
@@ -59,7 +59,7 @@ class Stopping(Policy):
     def __init__(self, stop: StopSignal) -> None:
         self._stop = stop
 
-    def admit(self, call: Call) -> Waiting:
+    def admit(self, call: ModelCall) -> Waiting:
         """Let a call pass as long as the signal is not set."""
         if self._stop.is_set():
             raise Stopped("stopped before this was asked")
