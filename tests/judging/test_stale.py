@@ -24,7 +24,8 @@ CHANGES: dict[str, Callable[[Collection, Path], None]] = {
     "titles": lambda c, _: edit(c.corpus, '"anchor"', '"Anchor"'),
     "queries": lambda c, _: edit(c.queries, "what q", "and what q"),
     "prompt": lambda _, p: edit(p, "hidden among other matter", "hidden among other things"),
-    "parameters": lambda _, p: edit(p, "max_tokens = 64", "max_tokens = 65"),
+    "parameters": lambda _, p: edit(p, "max_tokens = 64", "max_tokens = 64\ntemperature = 0.5"),
+    "limit": lambda _, p: edit(p, "max_tokens = 64", "max_tokens = 65"),
 }
 
 
@@ -42,5 +43,5 @@ def test_what_changed_is_asked_anew(what: str, tmp_path: Path) -> None:
 
         assert asked("fake", "first") == 10
         CHANGES.get(what, lambda *_: None)(collection, prompt)
-        expected = {"nothing": 0, "titles": 2}.get(what, 10)
+        expected = {"nothing": 0, "limit": 0, "titles": 2}.get(what, 10)
         assert asked("other" if what == "model" else "fake", "second") == expected
