@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar
-
-from pydantic import ConfigDict
+from typing import Any, ClassVar
 
 from labeler.errors import Misuse
 from labeler.files.numbers import LARGEST_AMOUNT, finite
@@ -49,7 +47,7 @@ class Limits:
     seconds, and `tries` the calls for one request before it has failed.
     """
 
-    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"strict": True, "extra": "forbid"}
 
     rpm: float | None = None
     tpm: float | None = None
