@@ -115,9 +115,7 @@ if TYPE_CHECKING:
     from labeler.runs.engines.databases.base import SearchSettings as SearchSettings
     from labeler.runs.engines.http_search import HttpEngine as HttpEngine
     from labeler.runs.engines.program import ProgramEngine as ProgramEngine
-    from labeler.runs.index import index as index
     from labeler.runs.retrieve_run import retrieve_run as retrieve_run
-    from labeler.runs.uploading import IndexOptions as IndexOptions
     from labeler.runs.vector_run import VectorSearch as VectorSearch
     from labeler.runs.vector_run import vector_run as vector_run
 
@@ -137,7 +135,6 @@ _PUBLIC = {
     "ExportOptions": "collection.export:ExportOptions",
     "GenerateOptions": "queries.generate:GenerateOptions",
     "HttpEngine": "runs.engines.http_search:HttpEngine",
-    "IndexOptions": "runs.uploading:IndexOptions",
     "JudgeOptions": "judging.session:JudgeOptions",
     "LabelerError": "errors:LabelerError",
     "LgtmOptions": "annotate.lgtm_report:LgtmOptions",
@@ -187,7 +184,6 @@ _PUBLIC = {
     "from_log": "queries.traffic:from_log",
     "generate": "queries.generate:generate",
     "import_qrels": "pools.import_qrels:import_qrels",
-    "index": "runs.index:index",
     "ingest": "corpus.ingest:ingest",
     "judge": "judging.judge:judge",
     "judge_drift": "monitoring.judge.drift:judge_drift",

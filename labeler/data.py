@@ -70,12 +70,18 @@ class Pooled:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A validated grade of one pair."""
+    """A validated grade of one pair.
+
+    It was made of the grades of `votes` or of the document's `passages`, where there are any; None
+    stands for one that failed.
+    """
 
     pair: Pair
     grade: int
     reason: str | None = None
     distribution: Mapping[int, float] | None = None
+    votes: tuple[int | None, ...] = ()
+    passages: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +118,10 @@ class Judged:
     another process was answered during this run. A request that several pairs share is counted in
     one of them alone. `suspicions` names what in the document looks as if it was written for the
     assessor. `listed` is None where the document was shown alone. `cached_tokens` are those of
-    requests of this run that the server had ready from earlier ones.
+    requests of this run that the server had ready from earlier ones. `thought` is true where the
+    model reasoned before a reply. `shown` tells the texts that the assessor was shown from others;
+    it is empty where that is not known. `sent` are the parameters of the last request;
+    empty where none was.
     """
 
     outcome: Outcome
@@ -126,3 +135,6 @@ class Judged:
     suspicions: tuple[str, ...] = ()
     listed: Listed | None = None
     cached_tokens: int = 0
+    thought: bool = False
+    shown: str = ""
+    sent: Mapping[str, Any] = field(default_factory=dict)

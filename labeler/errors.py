@@ -5,6 +5,7 @@
     │   └── NotCurrent         … an answer to what the rater is not asked any more
     ├── Incomplete         3   finished, but some pairs have no grade, or queries are missing
     ├── BudgetReached      4   stopped at the budget
+    │   └── TooManyFailed 69       … as too many pairs came to no grade
     ├── GateFailed         5   a figure did not pass its gate
     ├── Stopped            1   told to stop before it was done; the command ends as interrupted
     ├── AskedElsewhere     1   another process is asking this very request; never ends a run
@@ -94,6 +95,12 @@ class BudgetReached(LabelerError):
 
     exit_code = 4
     again: Mapping[str, object] = MappingProxyType({})
+
+
+class TooManyFailed(BudgetReached):
+    """The run stopped as too many of its pairs came to no grade; what is judged is kept."""
+
+    exit_code = 69
 
 
 class Stopped(LabelerError):

@@ -110,12 +110,6 @@ def merge_with_pandas(out: Path, *paths: Path) -> None:
     merged.to_csv(out, sep=" ", header=False, index=False)
 
 
-def binarise_with_pandas(out: Path, path: Path) -> None:
-    frame = pandas_qrels(path).sort_values(["query", "doc"])
-    frame["grade"] = (frame["grade"] >= 1).astype(int)
-    frame.to_csv(out, sep=" ", header=False, index=False)
-
-
 def qrels_stats_with_pandas(out: Path, path: Path) -> None:
     out.write_text(str(pandas_qrels(path).groupby("grade").size()))
 
@@ -146,9 +140,6 @@ CASES = {
         2,
         "qrels",
         merge_with_pandas,
-    ),
-    "qrels binarise": Case(
-        ("qrels", "binarise", "{in}", "-o", "{out}"), 1, "qrels", binarise_with_pandas
     ),
     "qrels stats": Case(("qrels", "stats", "{in}"), 1, "qrels", qrels_stats_with_pandas),
 }

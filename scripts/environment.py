@@ -1,4 +1,4 @@
-"""What the scripts `demo`, `test` and `lowest` share: a virtual environment of their own.
+"""What the scripts `demo`, `test`, `lowest` and `lock` share: a virtual environment of their own.
 
 Runs on any Python 3.11 or later with nothing installed.
 """
@@ -7,27 +7,42 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+LOCKS = ROOT / "scripts" / "locks"
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+"""The Pythons that the locks are for; their lines carry a marker where these differ."""
+MACHINES = (
+    ("linux", "x86_64"),
+    ("linux", "aarch64"),
+    ("darwin", "arm64"),  # on Intel some of the packages have no wheels any more
+    ("win32", "AMD64"),
+)
+"""What they run on: `sys.platform` and `platform.machine()`."""
 PARALLEL = ["-n", "auto", "--maxprocesses", "4", "--dist", "worksteal"]
 """What has pytest run the tests in several processes."""
 
 
-def environment(name: str, wanted: list[str]) -> Path:
+def environment(name: str, wanted: list[str], locks: Sequence[str] = ()) -> Path:
     """The Python of `.venv/NAME`, in which pip has installed `wanted`; made when it is missing.
 
-    `wanted` are arguments of `pip install`. A stamp remembers what they and `pyproject.toml` were,
-    so that the second run installs nothing.
+    `wanted` are arguments of `pip install`. `locks` are the files of `scripts/locks/` that name all
+    of it: where they are for this Python, they are installed, and the checkout beside them. A stamp
+    remembers what all these and `pyproject.toml` were, so that the second run installs nothing.
     """
     if sys.version_info < (3, 11):  # noqa: UP036 - whoever runs an older Python should be told
         sys.exit(f"labeler needs Python 3.11 or later; this is {sys.version.split()[0]}")
     folder = ROOT / ".venv" / name
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    text = "\0".join([sys.version, *wanted, (ROOT / "pyproject.toml").read_text(encoding="utf-8")])
+    files = [] if why_unlocked() else [LOCKS / lock for lock in locks]
+    read = [path.read_text(encoding="utf-8") for path in (ROOT / "pyproject.toml", *files)]
+    text = "\0".join([sys.version, *wanted, *read])
     stamp, digest = folder / "installed", hashlib.sha256(text.encode()).hexdigest()
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == digest:
         return python
@@ -35,14 +50,41 @@ def environment(name: str, wanted: list[str]) -> Path:
     run([sys.executable, "-m", "venv", "--clear", str(folder)])
     print("== installing what it needs from the package index; about a minute", flush=True)
     started = time.monotonic()
-    pip = [str(python), "-m", "pip", "--disable-pip-version-check"]
-    if subprocess.run([*pip, "install", "--quiet", "pip>=25.1"], cwd=ROOT, check=False).returncode:
-        sys.exit("could not install from the package index; is it reachable?")
     # compiling all that is installed takes longer than installing it; what runs is compiled then
-    run([*pip, "install", "--quiet", "--no-compile", *wanted])
+    pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    if files:
+        _install([*pip, "--no-compile", "--require-hashes", *(f"-r{path}" for path in files)])
+        # what builds it is in the locks, too
+        run([*pip, "--no-compile", "--no-deps", "--no-build-isolation", "--editable", "."])
+    else:
+        if locks:
+            print(f"== the newest version of each package, as {why_unlocked()}", flush=True)
+        _install([*pip, "pip>=25.1"])  # knows groups
+        run([*pip, "--no-compile", *wanted])
     stamp.write_text(digest, encoding="utf-8")
     print(f"== installed in {time.monotonic() - started:.0f} s", flush=True)
     return python
+
+
+def why_unlocked(
+    version: tuple[int, ...] = sys.version_info[:2],
+    system: str = sys.platform,
+    machine: str = platform.machine(),
+    variables: Mapping[str, str] = os.environ,
+) -> str:
+    """Why the locks are left out; nothing where they are for this Python on this machine."""
+    if variables.get("LOCKS") == "no":
+        return "LOCKS=no says"
+    python = ".".join(map(str, version))
+    if python in PYTHONS and (system, machine) in MACHINES:
+        return ""
+    return f"scripts/locks/ has none for Python {python} on {system} ({machine})"
+
+
+def _install(command: list[str]) -> None:
+    """Run the first command that asks the package index for something."""
+    if subprocess.run(command, cwd=ROOT, check=False).returncode:
+        sys.exit("could not install from the package index; is it reachable?")
 
 
 def run_tests(python: str, arguments: list[str]) -> None:

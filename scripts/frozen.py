@@ -207,7 +207,7 @@ def documents() -> dict[str, str | bytes]:
 PROMPT = """+++
 kind = "grade"
 description = "mine"
-reply = "text"
+reply = "bare"
 [scale]
 0 = "no"
 1 = "a bit"
@@ -587,7 +587,7 @@ Case = str | Sequence[str | Step]
 
 GROUPS = {
     "prompts": ("show",),
-    "qrels": ("stats", "validate", "merge", "binarise", "map", "clip", "subset", "compare"),
+    "qrels": ("stats", "validate", "merge", "map", "subset", "compare"),
     "run": ("stats", "validate", "cut", "sort", "convert"),
     "store": ("verify", "stats", "prune", "gc"),
 }
@@ -693,9 +693,7 @@ LOOKING: dict[str, Case] = {
         qrels merge x.qrels y.qrels -o - --conflict drop
     """,
     "qrels-change": """
-        qrels binarise a.qrels -o out.qrels --at 3
-        qrels clip a.qrels -o out.qrels --low 1 --high 2
-        qrels clip - --high 1 -o - < a.qrels.gz
+        qrels map - --grades=-1:-1,0:0,1:1,2:1,3:1 -o - < a.qrels.gz
         qrels map a.qrels -o out.qrels.gz --grades=-1:0,0:0,2:1,3:2
         qrels map a.qrels -o out.qrels --grades 0:0,2:1
     """,
@@ -990,7 +988,7 @@ ASKING: dict[str, Case] = {
         """
         doctor $FAKE
         $JUDGE --prompt mine.md
-        qrels clip coll/qrels/a.qrels -o coll/qrels/human.qrels --high 2
+        qrels map coll/qrels/a.qrels -o coll/qrels/human.qrels --map 0:0,1:1,2:2,3:2
         agree coll human a -s kappa --details
         agree coll human a -s kappa --details --json
         explain coll q1 d2

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from labeler.testing.fake_server import completion
+from labeler.wire.trust import trust
 
 Line = dict[str, Any]
 
@@ -38,7 +39,8 @@ class BatchServer:
     """`answering` makes the lines; batches end when `ends` says so, in its `status`.
 
     The last answer is left out of so many downloads as `hide_answers` says. `on_call` is told of
-    each call twice: `before` the server does anything, and `after` that, before it answers.
+    each call twice: `before` the server does anything, and `after` that, before it answers. Where
+    it is `trusted`, a person has named its address once before.
     """
 
     answering: Answering = lambda requests: ([answered(request) for request in requests], [])
@@ -56,6 +58,7 @@ class BatchServer:
     refuse_removal: bool = False
     on_upload: Callable[[bytes], None] = lambda _content: None
     on_call: Callable[[str], None] = lambda _when: None
+    trusted: bool = True
 
     def __enter__(self) -> Self:
         state = self
@@ -95,6 +98,8 @@ class BatchServer:
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=lambda: self._http.serve_forever(0.01), daemon=True)
         self._thread.start()
+        if self.trusted:
+            trust(self.base_url, "OPENAI_API_KEY")
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from forked import end_forker
 from kept import Kept, kept_as
+from outgoing import nothing_around, watch
 from postgres_server import PostgresServer, postgres_server
 
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # ranx, an oracle, would compile for minutes
@@ -24,6 +25,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # what a shell starts in its background ignores it, and tests send it to themselves and others
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+watch()
+
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 
 
@@ -33,6 +36,13 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the shared data is not beside this checkout (../shared/data)")
     return SHARED
+
+
+@pytest.fixture(autouse=True)
+def _gate() -> Iterator[None]:
+    """Each connection of the package has passed its gate, as tests/outgoing.py explains."""
+    with nothing_around():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -186,6 +186,9 @@ def _main() -> None:
     for command in COMMANDS.values():
         _ = command.run
     gc.freeze()  # what is shared with the processes stays so
+    sys.path.append(os.path.dirname(__file__))
+    import_module("outgoing").watch()
+    sys.path.pop()
     order = _next_order(socket.socket(fileno=int(sys.argv[1])))
     os.chdir(order["cwd"])
     os.environ.clear()

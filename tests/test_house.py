@@ -51,9 +51,9 @@ FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in room
 MOST_FLAT_MODULES = 9
 
 ONLY_IN = {
-    "openai": {"models"},
+    "openai": {"models", "wire"},
     "aiohttp": {"wire"},
-    "httpx2": {"models", "wire"},
+    "httpx2": set(),
     "ray": {"judging"},
     "sqlite3": {"store"},
     "typer": {"cli"},

@@ -31,7 +31,7 @@ COMMANDS = [
     "agree {low} {top} --cut 1 --seed {value} --draws 100",
     "qrels stats {top}",
     "qrels compare {low} {top}",
-    "qrels clip {top} --low 1 --high {value} -o {out}",
+    "qrels map {top} --map 0:1,1:1,2:2,3:3,{value}:4 -o {out}",
     "qrels merge {low} {top} -o {out} --conflict max",
     "run stats {far}",
     "run validate {far}",

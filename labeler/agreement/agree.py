@@ -47,7 +47,8 @@ class AgreeOptions:
     pairs, also where the two did not judge the same. An assessor worse than a colleague by less
     than `margin` counts as as good as one. `epsilon` is that of `alternative_test`.
     `baseline` says whether the one of similar words stands beside each assessor; None means where
-    it takes no long.
+    it takes no long. `stale` says whether grades of texts that have changed since are left out
+    (`drop`) or counted (`keep`).
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -61,6 +62,7 @@ class AgreeOptions:
     margin: float = MARGIN
     epsilon: float = EPSILON
     baseline: bool | None = None
+    stale: str = "drop"
 
 
 def agree(
@@ -84,7 +86,7 @@ def agree(
     0.6363636363636364
     """
     options = options or AgreeOptions()
-    sources = sources_of(human, assessors, runs, more_humans)
+    sources = sources_of(human, assessors, runs, more_humans, options.stale)
     names = {source.name: scale_names(sources, source, options) for source in sources.assessors}
     return AgreementResult(tuple(agree_all(sources, options)), names)
 
@@ -176,6 +178,7 @@ def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> 
             _calibration(sources, source, rules, options),
         ),
         board,
+        stale=sources.stale,
         plans=_plans(agreement, options),
         notes=(
             *as_findings([*sources.notes, *source.notes]),

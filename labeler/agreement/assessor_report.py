@@ -35,7 +35,8 @@ class Details:
 class AssessorReport:
     """One assessor beside the human grades.
 
-    `against` is the assessor that `differences` are taken from.
+    `against` is the assessor that `differences` are taken from. `stale` counts the grades of either
+    side whose texts have changed since.
     """
 
     human: str
@@ -51,6 +52,7 @@ class AssessorReport:
     joint: JointAgreement | None = None
     plans: tuple[SampleSizePlan, ...] = ()
     notes: tuple[Finding, ...] = ()
+    stale: int = 0
 
     @property
     def warnings(self) -> tuple[Finding, ...]:

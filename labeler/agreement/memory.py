@@ -36,6 +36,7 @@ def sources_of(
     assessors: Sequence[Source],
     runs: RunSources = (),
     more_humans: MoreHumans = (),
+    stale: str = "drop",
 ) -> Sources:
     """The sources of a comparison; files and names in a collection are opened as a command does.
 
@@ -46,7 +47,7 @@ def sources_of(
     if _all_paths(everybody) and not isinstance(more_humans, Mapping):
         names = [os.fspath(path) for path in everybody[: 1 + len(assessors)]]
         counted = None if runs else no_progress
-        sources = open_sources(names, more_humans, files, tallied=counted)
+        sources = open_sources(names, more_humans, files, tallied=counted, stale=stale)
     else:
         sources = _of_memory(human, assessors, more_humans)
         runs_of_files = {

@@ -39,6 +39,7 @@ def _report(report: AssessorReport, *, details: bool) -> Json:
         "pairs": agreement.pairs,
         "queries": len(agreement.queries),
         "left_out": _left_out(agreement),
+        "stale": report.stale,
         "statistics": {name: _estimate(e) for name, e in agreement.statistics.items()},
         "confusion": numbers(agreement.confusion),
         "scale": list(agreement.scale),

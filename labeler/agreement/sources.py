@@ -18,6 +18,7 @@ from labeler.collection.people import people_path, read_people
 from labeler.collection.queries import read_queries
 from labeler.collection.routed import drawn_by_chance, routed_of_file, routed_pairs
 from labeler.collection.scale import grade_names
+from labeler.collection.stale import stale_in, without
 from labeler.collection.whose import not_of_people
 from labeler.data import Failure, Pair, Qrels, Run
 from labeler.errors import Misuse
@@ -58,7 +59,7 @@ class Sources:
     `weights` are one over the probabilities with which the human pairs were drawn, if they were;
     `tags` are what runs and the collection's card call their systems; `scale_names` what the human
     grades mean; `made_from` names, as the card does, from whose grades a consensus was made;
-    `notes` are of the human files.
+    `notes` are of the human files; `stale` counts the pairs whose texts have changed since.
     """
 
     human_name: str
@@ -73,6 +74,7 @@ class Sources:
     scale_names: Mapping[int, str] = field(default_factory=dict)
     made_from: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    stale: int = 0
 
     def query_texts(self) -> dict[str, str]:
         """What the queries say, where a collection tells."""
@@ -87,21 +89,25 @@ def open_sources(
     runs: Sequence[Path] = (),
     *,
     tallied: Progress | None = None,
+    stale: str = "drop",
 ) -> Sources:
     """Files `HUMAN OTHER...`, or a collection's directory and names in it.
 
     With `tallied`, two files of labels without runs are counted, whatever their size, and their
-    pairs are not held; it is told how many queries are.
+    pairs are not held; it is told how many queries are. `stale` grades, of texts that have changed
+    since, are left out (`drop`) or counted (`keep`).
     """
     first, *rest = arguments
     notes: list[str] = []
+    files = map(Collection(Path(first)).qrels, rest) if Path(first).is_dir() else arguments
+    changed = set[Pair]().union(*(stale_in(file, notes.append, stale) for file in files))
     if Path(first).is_dir():
         if len(rest) < 2:
             raise Misuse(f"expected two names or more after {first}: whose labels against whose?")
         opened = _of_collection(open_collection(Path(first)), rest, more_humans, notes.append)
     elif not rest:
         raise Misuse("expected human qrels and at least one other file, or a collection")
-    elif tallied is not None and len(rest) == 1 and not (more_humans or runs):
+    elif tallied is not None and len(rest) == 1 and not (more_humans or runs or changed):
         with rereadable(), tallied("queries counted") as advance:
             opened = _of_two_files((first, rest[0]), notes.append, advance)
     else:
@@ -109,7 +115,20 @@ def open_sources(
         more = {name: people_of_file(Path(name), notes.append) for name in more_humans}
         opened = Sources(first, people_of_file(Path(first), notes.append), assessors, more)
     refuse_same_names(opened)
+    if changed:
+        opened = replace(_without_stale(opened, changed, stale), stale=len(changed))
     return _with_runs(replace(opened, notes=tuple(notes)), runs)
+
+
+def _without_stale(opened: Sources, changed: set[Pair], stale: str) -> Sources:
+    """Sources without the pairs of which the texts have changed since any of them graded them."""
+    if stale == "keep":
+        return opened
+    assessors = (
+        replace(each, judged=replace(each.judged, labels=without(each.judged.labels, changed)))
+        for each in opened.assessors
+    )
+    return replace(opened, human=without(opened.human, changed), assessors=tuple(assessors))
 
 
 def _of_two_files(names: tuple[str, str], warn: Warn, advance: Advance) -> Sources:

@@ -22,11 +22,13 @@ _GITHUB = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 Grade = Annotated[int, Field(ge=-LARGEST_GRADE, le=LARGEST_GRADE)]
 
 
-class _Part(BaseModel):
+class UpstreamPart(BaseModel):
+    """A part of a recipe: what it does not know is refused."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class UpstreamFile(_Part):
+class UpstreamFile(UpstreamPart):
     """An upstream file, pinned: to a commit by its address, and to its bytes by its SHA-256."""
 
     repository: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
@@ -63,7 +65,7 @@ class UpstreamFile(_Part):
         return f"{self.repository}/{self.commit}/{self.path}"
 
 
-class Counts(_Part):
+class Counts(UpstreamPart):
     """The counts that a recipe's files must have, so that a misread file is noticed."""
 
     queries: int
@@ -72,7 +74,7 @@ class Counts(_Part):
     conflicts: int = 0
 
 
-class Recipe(_Part):
+class Recipe(UpstreamPart):
     """A collection: where from, under which licence, and the mapping onto ours.
 
     `sources`, `columns` and `members` are named by the parts that the reader of the `layout` asks

@@ -192,10 +192,11 @@ def _how_to_go_on(error: LabelerError, arguments: Sequence[str]) -> str:
 
 
 def words_of(parameters: Mapping[str, object], options: Mapping[str, str]) -> list[str]:
-    """Parameters as the words of a command; of one that is true, the option alone."""
+    """Parameters as the words of a command that has them; of one that is true, the option alone."""
     return [
         word
         for name, value in parameters.items()
+        if name in options
         for word in ((options[name],) if value is True else (options[name], str(value)))
     ]
 

@@ -12,6 +12,7 @@ import typer
 from labeler.cli.numbers import DRAWS, GRADE, SEED, SHARE, WIDTH, number
 from labeler.cli.options import OUTPUT, OutputFlags, unfolded
 from labeler.cli.output import name_unread_runs, said_to, say_drawn, show, show_json, warn
+from labeler.cli.scoring import StaleGrades
 from labeler.cli.screen import note, progress, say
 
 if TYPE_CHECKING:
@@ -179,6 +180,7 @@ def command(
             rich_help_panel=OUTPUT,
         ),
     ] = False,
+    stale: StaleGrades = "drop",
     picture: Annotated[
         Path | None,
         typer.Option(
@@ -219,7 +221,7 @@ def command(
         baseline,
     )
     shown = partial(progress, stays=False)
-    opened = open_sources(sources, more_humans or (), runs or (), tallied=shown)
+    opened = open_sources(sources, more_humans or (), runs or (), tallied=shown, stale=stale)
     name_unread_runs(sources[0], *(runs or ()))
     inputs = tuple(map(Path, (*sources, *(more_humans or ()), *(runs or ()))))
     to = output.written_to(output.output, *inputs) if output.output else None

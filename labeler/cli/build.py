@@ -25,7 +25,7 @@ from labeler.cli.signals import run_until_stopped
 from labeler.corpus.file_rules import FileRules
 from labeler.exchange.fields import FieldNames
 from labeler.models.encoder_options import EncoderOptions
-from labeler.models.limits import Limits
+from labeler.models.limits import Limits, Proof
 from labeler.queries.asking import Asking
 from labeler.queries.filter import FilterRules
 from labeler.queries.set_aside import PassageRules
@@ -65,6 +65,7 @@ def command(
     fields: FieldNames,
     encoder: EncoderOptions,
     limits: Limits,
+    proof: Proof,
     flags: model_options.RunFlags,
     shown: options.FormFlags,
 ) -> None:
@@ -78,7 +79,7 @@ def command(
 
     asks = model_in(model, model_file, flags.assessor)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
-    judging = JudgeOptions(prompt, asks, base_url, name, *settings)
+    judging = JudgeOptions(prompt, asks, base_url, name, *settings, proof=proof)
     reading = (max_file_size << 20, follow_links, files, force, fields)
     generating = (asking, passages, filters, encoder)
     asked = BuildOptions(inputs, queries, queries_file, depth, seed, judging, *reading, *generating)

@@ -8,7 +8,7 @@ import typer
 
 from labeler.cli import model_options, options
 from labeler.cli.numbers import SEED, SHARE, number
-from labeler.models.limits import Limits
+from labeler.models.limits import Limits, Proof
 
 if TYPE_CHECKING:
     from labeler.agreement.cascade.cascade import CascadePlan
@@ -54,6 +54,7 @@ def command(
     base_url: model_options.BaseUrl = None,
     seed: Annotated[int, number(SEED, help="Of the folds of queries, and of ties in doubt.")] = 0,
     limits: Limits,
+    proof: Proof,
     flags: model_options.RunFlags,
     output: options.OutputFlags,
 ) -> None:
@@ -74,7 +75,7 @@ def command(
     to = output.made_from(open_collection(folder).folder)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
     judging = JudgeOptions(
-        prompt, model_in(model, model_file, flags.assessor), base_url, None, *settings
+        prompt, model_in(model, model_file, flags.assessor), base_url, None, *settings, proof=proof
     )
     asked = CascadeOptions(name, people, by, share, tolerance, statistic, seed, judging)
     control = control_of(flags)

@@ -10,7 +10,7 @@ import typer
 from labeler.cli.numbers import COUNT_OR_NONE, number
 from labeler.cli.options import OutputFlags, unfolded
 from labeler.cli.output import name_unread_runs, said_to, say_drawn, show, show_json, warn
-from labeler.cli.scoring import Plot
+from labeler.cli.scoring import Plot, StaleGrades
 from labeler.cli.screen import note, result_width, say
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def command(
     measure: Annotated[str, typer.Option("-m", "--measure", help="What ranks the systems.")] = (
         "nDCG@10"
     ),
+    stale: StaleGrades = "drop",
     limit: Annotated[int, number(COUNT_OR_NONE, help="How many moved pairs to list.")] = LISTED,
     picture: Plot = None,
     output: OutputFlags,
@@ -59,7 +60,8 @@ def command(
     to = output.made_from(*(path for path in inputs if path.exists()))
     drawing = output.picture(picture, *(path for path in inputs if path.exists()))
     name_unread_runs(sources[0], *(run or ()))
-    changes = diff(*sources, people=people, runs=run or (), options=DiffOptions(measure=measure))
+    how = DiffOptions(measure=measure, stale=stale)
+    changes = diff(*sources, people=people, runs=run or (), options=how)
     if output.format == "json":
         show_json(changes.as_json(), to)
     elif output.format == "table":

@@ -21,6 +21,7 @@ from labeler.cli.scoring import (
     PerQuery,
     Plot,
     ScoringFlags,
+    StaleGrades,
 )
 from labeler.evaluation.options import IntervalKind, Unanswerable
 
@@ -111,6 +112,7 @@ def command(
             rich_help_panel=SCORING,
         ),
     ] = None,
+    stale: StaleGrades = "drop",
     jobs: Annotated[
         int,
         number(
@@ -153,7 +155,7 @@ def command(
     groups.check_thin(held)
     grouping = groups.grouping(held.fields if held else ())
     passed = _verdicts(verdicts) if verdicts else None
-    how = Scoring(scoring.missing, unanswerable, scoring.ties, scoring.max_grade, passed)
+    how = Scoring(scoring.missing, unanswerable, scoring.ties, scoring.max_grade, passed, stale)
     measures = scoring.measures_with(held.scores if held else ())
     base = gates.no_worse_than or baseline
     margins = gates.margins(scoring)

@@ -14,6 +14,7 @@ from labeler.messages import count_of
 
 MODEL = "model"
 IR_DATASETS = "ir_datasets:"
+PROMPTS = "prompt:"
 MEGABYTE = 1_000_000
 
 
@@ -35,7 +36,9 @@ def command(
     form: Form = "table",
     as_json: AsJson = False,
 ) -> None:
-    """Fetch a public, human-judged collection, or the embedded model's file.
+    """Fetch a public, human-judged collection, published prompts, or the embedded model's file.
+
+    prompt:umbrela writes the prompts of UMBRELA, word for word, into this folder or the output's.
 
     With the 'ir_datasets' extra, ir_datasets:NAME is a data set of that package, such as
     ir_datasets:beir/scifact/test.
@@ -47,6 +50,8 @@ def command(
         _list(OutputFlags(form, as_json, out, force))
     elif name.startswith(IR_DATASETS):
         _fetch_dataset(name, out, force)
+    elif name.startswith(PROMPTS):
+        _fetch_prompts(name.removeprefix(PROMPTS), out, force)
     elif name == MODEL:
         _fetch_model(out)
     else:
@@ -54,6 +59,7 @@ def command(
 
 
 def _list(output: OutputFlags) -> None:
+    from labeler.catalog.prompts import prompt_recipes
     from labeler.catalog.recipes import read_recipe, recipe_files
     from labeler.models.local.file import EMBEDDED
     from labeler.report.table import Column, Row, Table
@@ -62,6 +68,7 @@ def _list(output: OutputFlags) -> None:
     rows: list[Row] = [
         [r.name, r.recipe.title, r.recipe.counts.queries, r.recipe.counts.pairs] for r in recipes
     ]
+    rows += [[f"{PROMPTS}{n}", r.title, None, None] for n, r in prompt_recipes().items()]
     size = f"{EMBEDDED.size / MEGABYTE:.0f} MB"
     rows.append([MODEL, f"the embedded model's file ({EMBEDDED.licence}, {size})", None, None])
     columns = [
@@ -101,6 +108,15 @@ def _fetch(name: str, out: Path | None, force: bool) -> None:
     for stem, qrels in judged.qrels.items():
         pairs_of = count_of(sum(map(len, qrels.values())), "judged pair", "judged pairs")
         say(f"{collection.qrels(stem)}: {pairs_of}")
+
+
+def _fetch_prompts(name: str, out: Path | None, force: bool) -> None:
+    from labeler.catalog.prompts import fetch_prompts, prompt_recipes
+
+    paths = fetch_prompts(name, out or Path(), force=force)
+    recipe = prompt_recipes()[name]
+    note(f"licence: {recipe.licence}; cite: {recipe.citation}; {recipe.notes}")
+    say("\n".join(map(str, paths)))
 
 
 def _fetch_dataset(name: str, out: Path | None, force: bool) -> None:

@@ -33,7 +33,7 @@ from labeler.cli.screen import note, say
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import Misuse
 from labeler.models.encoder_options import EncoderOptions
-from labeler.models.limits import Limits
+from labeler.models.limits import Limits, Proof
 
 if TYPE_CHECKING:
     from labeler.agreement.retest import Retest
@@ -73,9 +73,9 @@ def command(
         bool, typer.Option("--redraw", help="Draw other pairs to be the fixed ones.")
     ] = False,
     repeat: Annotated[
-        int,
-        number(COUNT, help="Ask about each pair so often, to see how far grades differ by chance."),
+        int, number(COUNT, help="Ask so often, to see how far grades differ by chance.")
     ] = 1,
+    votes: Annotated[int, number(COUNT, help="Ask so often; the grade is what most say.")] = 1,
     expand: Annotated[
         float | None,
         number(
@@ -120,6 +120,7 @@ def command(
     workers: RayFlags,
     encoder: EncoderOptions,
     limits: Limits,
+    proof: Proof,
     flags: model_options.RunFlags,
     output: options.OutputFlags,
 ) -> None:
@@ -136,16 +137,15 @@ def command(
     to = output.made_from(collection.folder)
     asks = model_in(model, model_file, flags.assessor)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
-    asked = JudgeOptions(prompt or "", asks, base_url, name, *settings)
+    asked = JudgeOptions(prompt or "", asks, base_url, name, *settings, proof=proof, votes=votes)
     ways = {"control": bool(control), "expand": expand is not None, "panel": bool(panel)}
     ways |= {"batch": bool(batches.batch or batches.batch_file), "repeat": repeat != 1}
-    _check_one_way(ways | {"ray": workers.is_asked()})
+    _check_one_way(ways | {"votes": votes != 1, "ray": workers.is_asked()})
     growth = {"max_rounds": max_rounds, "max_pairs": max_pairs, "neighbors": neighbors, "rel": rel}
     check_expanded(expand is not None, {**growth, **asdict(encoder)})
     _check_of_control(control, fixed=fixed, redraw=redraw)
     if control:
-        shown = (flags.dry_run, output, to)
-        _control(collection, asked, (control, fixed, redraw), watched, shown)
+        _control(collection, asked, (control, fixed, redraw), watched, (flags.dry_run, output, to))
         return
     if ways["batch"]:
         command = BatchCommand(collection, asked, batches, watched, output, to)
@@ -190,6 +190,7 @@ _WHY = {
     "panel": "its members judge the pool once",
     "batch": "it asks about each pair of the pool once",
     "repeat": "it asks about each pair several times",
+    "votes": "it makes one grade of several replies",
 }
 """What each way of judging does, which says why it goes without the others."""
 

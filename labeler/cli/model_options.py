@@ -18,12 +18,13 @@ from labeler.cli.numbers import (
     DOLLARS,
     SECONDS,
     SECONDS_OF_A_CALL,
+    SHARE,
     TOKENS,
     Bounds,
     number,
 )
 from labeler.cli.options import BUDGET, MODEL, OPTIONS_OF, OUTPUT, RETRYING
-from labeler.models.limits import Limits
+from labeler.models.limits import Limits, Proof
 
 ModelName = Annotated[
     str | None,
@@ -144,6 +145,25 @@ LIMITS: Mapping[str, Any] = {
 """The option of each field of the library's `Limits`, which has the defaults."""
 
 OPTIONS_OF[Limits] = LIMITS
+OPTIONS_OF[Proof] = {
+    "max_failed": Annotated[
+        float,
+        number(
+            SHARE,
+            metavar="SHARE",
+            help="Stop where more of the pairs come to no grade; 1 never stops.",
+            rich_help_panel=BUDGET,
+        ),
+    ],
+    "no_pilot": Annotated[
+        bool,
+        typer.Option(
+            "--no-pilot",
+            help="Ask about all pairs at once, and not first about 30 of 100 or more.",
+            rich_help_panel=BUDGET,
+        ),
+    ],
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from labeler.cli.monitor_options import (
     log_options,
     proposal_to,
     shares_of,
-    systems_of,
 )
 from labeler.cli.output import deliver, said_to, show, show_json, warn
 from labeler.cli.screen import caution, note, progress, say
@@ -105,8 +104,6 @@ def command(
     of_logs = LogWatch(
         log_options(logs),
         OnlineOptions(shares=shares_of(logs)),
-        systems_of(logs),
-        qrels,
         encoding=Encoding(encoder, limits),
     )
     how = MonitorOptions(tuple(judgements or ()), watch, of_logs)

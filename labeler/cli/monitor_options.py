@@ -120,14 +120,6 @@ class LogFlags:
         int | None,
         number(Bounds(0, 1), help="The rank of the first result: 0 or 1.", rich_help_panel=LOG),
     ] = None
-    system: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="VARIANT:RUN",
-            help="The run that a variant of the log is, as B:hybrid; repeatable.",
-            rich_help_panel=LOG,
-        ),
-    ] = None
     shares: Annotated[
         str | None,
         typer.Option(
@@ -166,17 +158,6 @@ def log_options(flags: LogFlags) -> LogOptions:
     fields = EventFields(**names)
     zone = flags.time_zone, flags.time_format
     return LogOptions(fields, *zone, flags.application, flags.first_rank)
-
-
-def systems_of(flags: LogFlags) -> dict[str, str]:
-    """Which run each variant is."""
-    systems: dict[str, str] = {}
-    for given in flags.system or ():
-        variant, _, run = given.partition(":")
-        if not variant or not run:
-            raise Misuse(f"expected VARIANT:RUN, found {given!r}", parameter="system")
-        systems[variant] = run
-    return systems
 
 
 def proposal_to(flags: LogFlags, output: options.OutputFlags, *inputs: Path) -> Output | None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from labeler.cli.numbers import COUNT, GRADE, SEED, number
+from labeler.cli.numbers import COUNT, SEED, number
 from labeler.cli.options import OUTPUT, Force, GradeMap, OutputFlags, Scale, unfolded
 from labeler.cli.screen import caution, note
 from labeler.collection.outputs import Output
@@ -147,20 +147,6 @@ def merge(
         note(f"wrote {merged.sources}: where each line came from")
 
 
-@app.command(epilog="Example: labeler qrels binarise human.qrels -o binary.qrels --at 2")
-def binarise(
-    path: File,
-    *,
-    output: ToWrite,
-    at: Annotated[int, number(GRADE, help="The lowest grade that becomes 1.")] = 1,
-    force: Force = False,
-) -> None:
-    """Turn grades into 1 and 0; negative ones, pooled but not judged, stay."""
-    from labeler.qrels.edit import binarised, regrade_qrels
-
-    _wrote(output, regrade_qrels(path, Output(output, force), binarised(at), caution))
-
-
 @app.command("map", epilog="Example: labeler qrels map a.csv -o b.qrels --map 0:0,0.5:1,1:2")
 def map_grades(
     path: File,
@@ -211,27 +197,6 @@ def convert(
 
     meaning = Meaning.of(grade_map, scale, queries)
     _wrote(output, convert_qrels(path, Output(output, force), to or "", meaning, caution))
-
-
-@app.command(epilog="Example: labeler qrels clip llm.qrels -o clipped.qrels --low 0 --high 3")
-def clip(
-    path: File,
-    *,
-    output: ToWrite,
-    low: Annotated[
-        int | None,
-        number(
-            GRADE, help="Lower grades become this; 0, and negative ones stay.", show_default=False
-        ),
-    ] = None,
-    high: Annotated[int, number(GRADE, help="Higher grades become this.")],
-    force: Force = False,
-) -> None:
-    """Move grades outside a scale to its ends."""
-    from labeler.qrels.edit import clipped, regrade_qrels
-
-    regrade, to = clipped(low, high), Output(output, force)
-    _wrote(output, regrade_qrels(path, to, regrade, caution))
 
 
 @app.command(epilog="Example: labeler qrels subset human.qrels -o some.qrels --queries q1,q7")

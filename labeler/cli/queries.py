@@ -104,7 +104,7 @@ def from_log(
         str | None,
         typer.Option(
             metavar="N,N,...",
-            help="That to each rank from the first, as a log gave it, instead of --eta.",
+            help="That to each rank from the first, as measured, instead of --eta.",
         ),
     ] = None,
     fields: LogFields,

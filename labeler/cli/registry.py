@@ -50,12 +50,6 @@ COMMANDS: dict[str, Command] = {
         "generate", BUILD, "queries.generate", "labeler generate coll/ --queries 50"
     ),
     "queries": Command("queries", BUILD, "queries", "labeler queries passages coll/ --format csv"),
-    "index": Command(
-        "index",
-        BUILD,
-        "runs.index",
-        "labeler index coll/ --vectors qdrant://127.0.0.1:6333/docs",
-    ),
     "retrieve": Command(
         "retrieve",
         BUILD,
@@ -191,6 +185,9 @@ COMMANDS: dict[str, Command] = {
     "prompts": Command("prompts", FETCH, "prompt", "labeler prompts show four-grades"),
     "doctor": Command(
         "doctor", JUDGE, "models.check", "labeler doctor --model gpt-4.1-mini --pairs 5000"
+    ),
+    "trust": Command(
+        "trust", JUDGE, "wire.trust", "labeler trust http://127.0.0.1:8000/v1 --key MY_KEY"
     ),
     "status": Command("status", JUDGE, "judging.status", "labeler status coll/"),
     "explain": Command("explain", JUDGE, "judging.explain", "labeler explain coll/ q1 d7"),

@@ -16,7 +16,7 @@ from labeler.cli.reporting import check_complete, show_judging, show_judging_pla
 from labeler.cli.screen import result_width, say
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import Misuse
-from labeler.models.limits import Limits
+from labeler.models.limits import Limits, Proof
 
 if TYPE_CHECKING:
     from labeler.agreement.diff.report import Diff
@@ -50,6 +50,7 @@ def command(
         bool, typer.Option("--reparse", help="Read the stored replies anew; ask nothing.")
     ] = False,
     limits: Limits,
+    proof: Proof,
     flags: model_options.RunFlags,
     output: options.OutputFlags,
 ) -> None:
@@ -77,7 +78,7 @@ def command(
         return
     control = control_of(flags)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
-    asked = JudgeOptions(prompt or "", asks, base_url, name, *settings)
+    asked = JudgeOptions(prompt or "", asks, base_url, name, *settings, proof=proof)
     if flags.dry_run:
         plan = run_until_stopped(
             lambda stop: aplan_relabeling(collection, source, asked, control.with_stop(stop), part)

@@ -12,7 +12,7 @@ import typer
 
 from labeler.cli.numbers import COUNT, SEED, number
 from labeler.cli.options import OUTPUT, AsJson, Force, ToFile, unfolded
-from labeler.cli.scoring import COMPARING, SCORING, Baseline
+from labeler.cli.scoring import COMPARING, SCORING, Baseline, StaleGrades
 from labeler.collection_report.options import TOP
 from labeler.evaluation.options import DEFAULT_MEASURES
 
@@ -92,6 +92,7 @@ def command(
     ] = None,
     top: Annotated[int, number(COUNT, help="Show so many documents of each system.")] = TOP,
     seed: Annotated[int, number(SEED, help="Of the resampling.")] = 0,
+    stale: StaleGrades = "drop",
     file: PageFlags,
 ) -> None:
     """Write what a collection says on one page: systems, agreement, costs, and every query.
@@ -112,6 +113,7 @@ def command(
         baseline,
         top,
         seed,
+        stale,
         partial(progress, stays=False),
     )
     report = _report(collection, compare, options)

@@ -70,14 +70,15 @@ def show_calls(plan: CallPlan) -> None:
     probe = " (and 1 before them, to find out what the server accepts)" if plan.needs_probe else ""
     cost = "unknown"
     if plan.price:
-        full = f"about {dollars(plan.about_cost)} with replies of full length, "
-        most = plan.at_most_cost
-        cost = f"{full if most else ''}at most {dollars(most)}, {plan.price.basis}"
-        cost += ", without re-asks" if plan.tries > 1 else ""
+        full = "" if plan.learned else " with replies of full length"
+        likely = f"about {dollars(plan.about_cost)}{full}, " if plan.at_most_cost else ""
+        cost = f"{likely}at most {dollars(plan.at_most_cost)}, {plan.price.basis}"
     reasks = " with re-asks" if plan.tries > 1 else ""
     most_calls = f", at most {plan.most_calls:,}{reasks}" if plan.most_calls > plan.calls else ""
     say(f"calls       {plan.calls:,}{most_calls}{probe if plan.calls else ''}")
-    say(f"tokens      about {plan.about.inside:,} in, at most {plan.at_most.outside:,} out")
+    likely = f"{plan.about.outside:,} out, as {plan.learned:,} pairs took, " if plan.learned else ""
+    most_tokens = f"{likely}at most {plan.at_most.outside:,} out"
+    say(f"tokens      about {plan.about.inside:,} in, {most_tokens}")
     say(f"cost        {cost if plan.calls else '$0: nothing to ask'}")
     if plan.calls and plan.duration and plan.limits:
         say(f"time        {_time(plan.duration, plan.limits)}")
@@ -151,6 +152,12 @@ def show_judging(result: JudgeResult) -> None:
         say(suspicious_pairs(tally))
     if left:
         say(f"{left:,} not asked yet")
+    if tally.by_passages:
+        pairs = count_of(tally.by_passages, "pair", "pairs")
+        from labeler.judging.context import HELP
+
+        problem = f"{pairs} judged by passages, as documents are too long for the server"
+        note(f"{problem}; whole ones need {HELP}")
     position = result.position()
     if position:
         say(position.sentence())

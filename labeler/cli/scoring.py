@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.numbers import TOP_GRADE, number
-from labeler.evaluation.options import DEFAULT_MEASURES, Missing, Ties
+from labeler.evaluation.options import DEFAULT_MEASURES, Missing, Stale, Ties
 
 if TYPE_CHECKING:
     from labeler.evaluation.gates import ScoreGate
@@ -39,6 +39,14 @@ Plot = Annotated[
 
 PerQuery = Annotated[
     bool, typer.Option("--per-query", help="Add each query's scores.", rich_help_panel=TABLES)
+]
+
+
+StaleGrades = Annotated[
+    Stale,
+    typer.Option(
+        help="Grades of texts that have changed since: drop, or keep.", rich_help_panel=SCORING
+    ),
 ]
 
 

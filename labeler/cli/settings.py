@@ -92,13 +92,9 @@ def _check_model(path: Path | None, model: Value | None) -> None:
 
 
 def _check_server(path: Path | None, base_url: Value | None) -> None:
-    """Refuse to take a key to a server that this file alone names."""
-    if base_url is None or not os.environ.get("OPENAI_API_KEY"):
-        return
-    from labeler.wire.addresses import masked
+    """Refuse to take a key or a text to a server that this file alone names."""
+    if base_url is not None:
+        from labeler.wire.addresses import server_address
+        from labeler.wire.gate import admit
 
-    address = masked(str(base_url))
-    raise Misconfigured(
-        f"{path} alone names the server {address}, and OPENAI_API_KEY would be sent to it: if it "
-        f"may have the key, say --base-url {address} or set OPENAI_BASE_URL; else unset the key"
-    )
+        admit(server_address(str(base_url)), named_by=path)

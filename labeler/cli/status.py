@@ -59,7 +59,7 @@ def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
     for judged in sets:
         _show_checks(judged)
     for judged in sets:
-        if judged.origin is not None and (judged.tally.failed or judged.left):
+        if judged.origin is not None and (judged.tally.failed or judged.left or judged.stale):
             _show_rest(collection, judged)
     if store := store_status(collection):
         size = "" if store.size is None else f", {store.size / 1e6:,.1f} MB"
@@ -88,6 +88,9 @@ def _show_rest(collection: Collection, judged: SetStatus) -> None:
     tally, origin = judged.tally, judged.origin
     whose = "it" if judged.of_part else "the pool"
     say(f"\n{tally.name}: {tally.failed:,} failed, {judged.left:,} of {whose} not asked yet")
+    if judged.stale:
+        grades = count_of(judged.stale, "grade is", "grades are")
+        say(f"{tally.name}: {grades} of texts that have changed since, which no figure counts")
     show_failures(tally)
     if origin and origin.is_panel:
         say(f"to go on: judge the rest for its members, {', '.join(origin.members)}, then again")

@@ -57,6 +57,9 @@ def _say_update(result: UpdateResult, folder: Path) -> None:
     say("")
     pairs = count_of(carryover.pool, "pair", "pairs")
     say(f"the pool has {pairs}, {carryover.unjudged:,} of them without a grade")
+    if carryover.stale:
+        grades = count_of(carryover.stale, "grade is", "grades are")
+        note(f"{grades} not carried over: what the assessor was shown has changed, be it the title")
     if carryover.lower_bounds:
         grades = count_of(carryover.lower_bounds, "grade", "grades")
         note(f"{grades} of merged passages may be higher: a part of the passage was never judged")

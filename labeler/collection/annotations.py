@@ -6,7 +6,6 @@ line that a crash cut short at the end of the file was never confirmed to anybod
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from labeler.collection.layout import Collection, check_name
+from labeler.collection.stale import hash_of
 from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
@@ -81,9 +81,7 @@ class JournalRow:
 def texts_identity(query: Query, *documents: Document) -> str:
     """Twelve hex digits of the texts that a rater reads; other texts have others."""
     topic = (query.text, *(str(query.metadata.get(key) or "") for key in TOPIC))
-    parts = [*topic, *(part for document in documents for part in (document.title, document.text))]
-    whole = "\0".join(parts).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(whole).hexdigest()[:12]
+    return hash_of(*topic, *(part for each in documents for part in (each.title, each.text)))
 
 
 def journal_path(collection: Collection, rater: str) -> Path:

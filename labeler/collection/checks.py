@@ -14,6 +14,7 @@ from labeler.collection.layout import Collection
 from labeler.collection.pool import DROPS, read_pool
 from labeler.collection.problems import Contents, Problems
 from labeler.collection.rows import metadata_of, pair_of
+from labeler.collection.stale import stale_pairs
 from labeler.data import Document, Judgement, Pair
 from labeler.errors import BadInput
 from labeler.files.jsonl import identifier, read_rows, text_of
@@ -172,7 +173,6 @@ def check_judgements(
     collection: Collection, path: Path, seen: Contents, problems: Problems
 ) -> None:
     """Pairs stand once, ids are in the collection, and all rows are of one origin."""
-    del collection
     grades: dict[Pair, int] = {}
     pairs: set[Pair] = set()
     origins: list[Origin] = []
@@ -196,6 +196,13 @@ def check_judgements(
         rows = count_of(len(beyond_pool), "row is of a pair", "rows are of pairs")
         text = f"{rows} that left the pool, as dropped.jsonl says; no score counts them"
         problems.add(path, 0, "rows of pairs that left the pool", text, "warning")
+    if stale := len(stale_pairs(collection, path.stem)):
+        counted = count_of(stale, "grade is", "grades are")
+        text = (
+            f"{counted} of texts that have changed since; next: labeler judge {collection.folder}"
+        )
+        problems.add(path, 0, "grades of changed texts", text, "warning")
+        seen.stale += stale
     seen.grades[path.stem] = {
         pair: grade for pair, grade in grades.items() if pair not in beyond_pool
     }

@@ -13,10 +13,10 @@ from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
 
 
 class FixedPair(NamedTuple):
-    """A pair, and the hash of its texts as they were when it was drawn."""
+    """A pair, and what tells the texts that were shown when it was drawn from others."""
 
     pair: Pair
-    sha256: str
+    shown: str
 
 
 def fixed_file(collection: Collection, name: str) -> Path:
@@ -33,7 +33,7 @@ def read_fixed(path: Path) -> list[FixedPair]:
             Pair(
                 identifier(path, number, row, "query_id"), identifier(path, number, row, "doc_id")
             ),
-            text_of(path, number, row, "sha256", ""),
+            text_of(path, number, row, "shown", ""),
         )
         for number, row in read_rows(path)
     ]
@@ -43,7 +43,7 @@ def write_fixed(collection: Collection, name: str, pairs: Iterable[FixedPair]) -
     """Write the fixed pairs of a set, in place of those that were fixed before."""
     check_locked(collection.folder)
     rows = (
-        {"query_id": each.pair.query_id, "doc_id": each.pair.doc_id, "sha256": each.sha256}
+        {"query_id": each.pair.query_id, "doc_id": each.pair.doc_id, "shown": each.shown}
         for each in pairs
     )
     write_rows(fixed_file(collection, name), rows)

@@ -71,12 +71,22 @@ class JudgementLines:
     """Writes the rows of one origin as lines."""
 
     def __init__(self, origin: Origin) -> None:
-        made_by = {
-            "prompt": origin.prompt,
-            "asked": origin.model,
-            "parameters": dict(origin.parameters),
-        }
-        self._end = _ENCODER.encode(made_by)[1:]
+        made_by = {"prompt": origin.prompt, "asked": origin.model}
+        self._made_by = _ENCODER.encode(made_by)[1:-1]
+        self._declared = _ENCODER.encode(dict(origin.parameters))
+        self._last: tuple[Mapping[str, Any], str] | None = None
+
+    def _end(self, sent: Mapping[str, Any]) -> str:
+        """What ends a line: what judged the pair, what it is declared to send, and what was sent.
+
+        Most replies share the object that says so, so that it is written out once.
+        """
+        if self._last is None or self._last[0] is not sent:
+            what = f'"parameters": {self._declared}'
+            if sent:
+                what = f'"declared": {self._declared}, "parameters": {_ENCODER.encode(dict(sent))}'
+            self._last = (sent, f"{self._made_by}, {what}}}")
+        return self._last[1]
 
     def line(
         self,
@@ -88,7 +98,8 @@ class JudgementLines:
 
         `panel` holds what the row of a panel says beside: its `members` and their `disagreement`.
         """
-        more = f'"carried": {_ENCODER.encode(dict(carried))}, ' if carried else ""
+        more = f'"shown": "{judged.shown}", ' if judged.shown else ""
+        more += f'"carried": {_ENCODER.encode(dict(carried))}, ' if carried else ""
         if judged.suspicions:
             more += f'"suspicions": {_ENCODER.encode(judged.suspicions)}, '
         more += f"{_ENCODER.encode(dict(panel))[1:-1]}, " if panel else ""
@@ -102,7 +113,7 @@ class JudgementLines:
             f'{_members_of(judged.outcome)}, "attempts": {judged.attempts:d}, '
             f'"prompt_tokens": {judged.prompt_tokens:d}, '
             f'"completion_tokens": {judged.completion_tokens:d}, "cost": {cost}, '
-            f'"model": {_QUOTED(judged.model)}, {more}{self._end}'
+            f'"model": {_QUOTED(judged.model)}, {more}{self._end(judged.sent)}'
         )
 
 
@@ -116,6 +127,8 @@ def _members_of(outcome: Outcome) -> str:
         return f'"grade": null, "status": {status}, "detail": {detail}'
     reason = "null" if outcome.reason is None else _QUOTED(outcome.reason)
     members = f'"grade": {outcome.grade:d}, "status": "{JUDGED}", "reason": {reason}'
+    for name, made_of in (("votes", outcome.votes), ("passages", outcome.passages)):
+        members += f', "{name}": {_ENCODER.encode(made_of)}' if made_of else ""
     shares = outcome.distribution
     return f'{members}, "distribution": {_ENCODER.encode(dict(shares))}' if shares else members
 
@@ -137,6 +150,8 @@ def read_judgements(path: Path) -> Iterator[JudgementRow]:
                 text_of(path, number, row, "model", ""),
                 suspicions=_suspicions(path, number, row),
                 listed=_listed(path, number, row, pair),
+                shown=text_of(path, number, row, "shown", ""),
+                sent=_parameters(path, number, row, "parameters") if "declared" in row else {},
             )
             origin, carried = _origin(path, number, row), _carried(path, number, row)
             yield JudgementRow(judged, origin, carried, _members(path, number, row))
@@ -194,7 +209,16 @@ def _outcome(path: Path, number: int, row: dict[str, Any], pair: Pair) -> Outcom
     if grade is None:
         return Failure(pair, row["status"], text_of(path, number, row, "detail", ""))
     reason = None if row.get("reason") is None else text_of(path, number, row, "reason", None)
-    return Judgement(pair, grade, reason, _distribution(path, number, row))
+    made_of = [_made_of(path, number, row, name) for name in ("votes", "passages")]
+    return Judgement(pair, grade, reason, _distribution(path, number, row), *made_of)
+
+
+def _made_of(path: Path, number: int, row: dict[str, Any], name: str) -> tuple[int | None, ...]:
+    """The grades of which a grade was made; none where it is a reply's own."""
+    grades = row.get(name) or []
+    if isinstance(grades, list) and {int, type(None)}.issuperset(map(type, grades)):
+        return tuple(grades)
+    raise BadInput.at(path, number, f"expected {name!r} to be grades, found {grades!r:.80}")
 
 
 def _grade(path: Path, number: int, row: dict[str, Any]) -> int | None:
@@ -227,11 +251,16 @@ def _distribution(path: Path, number: int, row: dict[str, Any]) -> dict[int, flo
     raise BadInput.at(path, number, problem)
 
 
-def _origin(path: Path, number: int, row: dict[str, Any]) -> Origin:
-    parameters = row.get("parameters") or {}
+def _parameters(path: Path, number: int, row: dict[str, Any], name: str) -> dict[str, Any]:
+    parameters = row.get(name) or {}
     if not isinstance(parameters, dict):
-        problem = f"expected 'parameters' to be an object, found {parameters!r:.80}"
+        problem = f"expected {name!r} to be an object, found {parameters!r:.80}"
         raise BadInput.at(path, number, problem)
+    return parameters
+
+
+def _origin(path: Path, number: int, row: dict[str, Any]) -> Origin:
+    parameters = _parameters(path, number, row, "declared" if "declared" in row else "parameters")
     prompt = text_of(path, number, row, "prompt", "")
     return Origin(prompt, text_of(path, number, row, "asked", ""), parameters)
 

@@ -77,7 +77,7 @@ class Contents:
     """What the files that were checked hold: ids, and the grades of judgements by their set.
 
     Of each set, `rows` counts the rows and the grades of pairs of the collection,
-    `rows_beyond` those of pairs that left the pool.
+    `rows_beyond` those of pairs that left the pool. `stale` counts grades of changed texts.
     """
 
     documents: RowIndex = field(default_factory=RowIndex)
@@ -87,3 +87,4 @@ class Contents:
     grades: dict[str, dict[Pair, int]] = field(default_factory=dict)
     rows: dict[str, tuple[int, int]] = field(default_factory=dict)
     rows_beyond: dict[str, tuple[int, int]] = field(default_factory=dict)
+    stale: int = 0

@@ -39,12 +39,13 @@ class Validation:
     """What is wrong with a collection, and how much was checked.
 
     `problems` are in the order of the files; of each kind in a file the first few are named, and
-    `more` counts the others.
+    `more` counts the others. `stale` counts grades of texts that have changed since.
     """
 
     problems: tuple[Problem, ...] = ()
     more: int = 0
     checked: dict[str, int] = field(default_factory=dict)
+    stale: int = 0
 
     @property
     def errors(self) -> int:
@@ -65,6 +66,7 @@ class Validation:
         return {
             "errors": self.errors,
             "warnings": self.warnings,
+            "stale": self.stale,
             "problems": [problem.as_json() for problem in self.problems],
             "checked": self.checked,
         }
@@ -99,7 +101,7 @@ def validate(collection: Collection | Path | str, *, control: Control | None = N
             advance(number, len(steps))
     counts: Counter[str] = Counter(kind for kind, _ in steps)
     checked = {**counts, "documents": len(seen.documents), "queries": len(seen.queries)}
-    return Validation(tuple(problems.listed()), problems.unnamed, checked)
+    return Validation(tuple(problems.listed()), problems.unnamed, checked, seen.stale)
 
 
 Kind = Literal[

@@ -60,7 +60,7 @@ def agreement_with_people(
         return AgreementWithPeople(scale_names={})
     folder = os.fspath(contents.collection.folder)
     names = [folder, sets.human, *sets.assessors]
-    sources = open_sources(names, sets.more_humans)
+    sources = open_sources(names, sets.more_humans, stale=options.stale)
     runs = {name: sources.runs[name] for name in options.runs or sources.runs}
     sources = replace(sources, runs=runs if len(runs) > 1 else {})  # one run has no order
     how = AgreeOptions(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from labeler.agreement.diff.diff import STATISTICS, DiffOptions, diff
 from labeler.agreement.diff.report import Diff
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import Collection, open_collection
+from labeler.collection.stale import hash_of
 from labeler.collection_report.chosen import choose_sets
 from labeler.collection_report.contents import CollectionContents, contents_of
 from labeler.collection_report.gathered import words_without_settings
@@ -205,7 +205,7 @@ def _side(
 
 
 def _diff_options(how: ReportOptions) -> DiffOptions:
-    return DiffOptions(StatisticOptions(STATISTICS, seed=how.seed), str(how.measures[0]))
+    return DiffOptions(StatisticOptions(STATISTICS, seed=how.seed), str(how.measures[0]), how.stale)
 
 
 def _grades_file(collection: Collection, name: str) -> Path:
@@ -222,16 +222,12 @@ def _parts(before: CollectionContents, after: CollectionContents) -> Iterator[Pa
     yield _change("runs", dict.fromkeys(before.runs, ""), dict.fromkeys(after.runs, ""))
 
 
-def _texts(contents: CollectionContents) -> dict[str, bytes]:
+def _texts(contents: CollectionContents) -> dict[str, str]:
     """A hash of each document's text and title."""
     if not contents.collection.corpus.is_file():
         return {}
-    return {
-        d.id: hashlib.blake2b(
-            f"{d.title}\0{d.text}".encode("utf-8", "replace"), digest_size=8
-        ).digest()
-        for d in distinct_documents(contents.collection.corpus)
-    }
+    documents = distinct_documents(contents.collection.corpus)
+    return {document.id: hash_of(document.title, document.text) for document in documents}
 
 
 def _change(part: str, before: Mapping[str, object], after: Mapping[str, object]) -> PartChange:

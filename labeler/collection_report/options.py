@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from labeler.errors import Misuse
-from labeler.evaluation.options import DEFAULT_MEASURES
+from labeler.evaluation.options import DEFAULT_MEASURES, Stale
 from labeler.messages import Progress, no_progress
 
 TOP = 10
@@ -21,6 +21,7 @@ class ReportOptions:
     assessors are compared with the first, and the others add how far people agree among themselves.
     Without any that is `human`, else the first set of people's by name. `runs` are names of runs of
     the collection, all by default. Of each system the first `top` documents are shown.
+    `stale` grades, of texts that have changed since, are left out (`drop`) or counted (`keep`).
     """
 
     qrels: str | None = None
@@ -30,6 +31,7 @@ class ReportOptions:
     baseline: str | None = None
     top: int = TOP
     seed: int = 0
+    stale: Stale = "drop"
     progress: Progress = field(default=no_progress, compare=False, repr=False)
 
     def __post_init__(self) -> None:

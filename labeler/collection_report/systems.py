@@ -10,7 +10,7 @@ from labeler.collection_report.options import ReportOptions
 from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.evaluation.evaluate import report_on
-from labeler.evaluation.options import EvaluationOptions, Grouping
+from labeler.evaluation.options import EvaluationOptions, Grouping, Scoring
 from labeler.evaluation.query_facts import MOST_GROUPS
 from labeler.evaluation.score_report import Report
 
@@ -40,6 +40,7 @@ def scores_of_systems(
         return None
     how = EvaluationOptions(
         options.measures,
+        Scoring(stale=options.stale),
         baseline=options.baseline,
         seed=options.seed,
         grouping=Grouping(tuple(fields_with_groups(contents.queries, contents.qrels[scoring]))),

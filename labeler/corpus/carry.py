@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,9 +22,10 @@ from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.provenance import note_changed
 from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.repeats import remove_repeats
+from labeler.collection.stale import shown_by, shown_in
 from labeler.corpus.carryover import Carryover
 from labeler.corpus.matching import CARRIED, MERGED, UNCHANGED, Match
-from labeler.data import Judgement, Pair, Pooled, Qrels, Query
+from labeler.data import Document, Judgement, Pair, Pooled, Qrels, Query
 from labeler.files.jsonl import read_rows, write_rows
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_sorted_qrels
@@ -41,10 +43,21 @@ class _Carried(NamedTuple):
 
 
 class Carrying:
-    """The new state of what names documents, from what became of each of them."""
+    """The new state of what names documents, from what became of each of them.
 
-    def __init__(self, old: Collection, matches: Mapping[str, Match]) -> None:
-        self.old, self.matches = old, matches
+    Judgements hold where `documents`, the new ones, are shown as the old ones were; where `merges`,
+    also those of passages that lie in larger ones.
+    """
+
+    def __init__(
+        self,
+        old: Collection,
+        matches: Mapping[str, Match],
+        documents: Mapping[str, Document] = {},
+        *,
+        merges: bool = False,
+    ) -> None:
+        self.old, self.matches, self.documents, self.merges = old, matches, documents, merges
         self.parts: dict[str, list[str]] = defaultdict(list)
         for old_id, match in matches.items():
             for new_id in match.new_ids:
@@ -84,7 +97,31 @@ class Carrying:
         pair = Pair(entry.pair.query_id, new_id)
         return Pooled(pair, entry.runs, entry.best_rank, None, seeds, entry.round)
 
-    def graded(self, grades: Iterable[tuple[str, str, int]]) -> dict[Pair, tuple[_Carried, int]]:
+    @cached_property
+    def stale(self) -> dict[str, set[Pair]]:
+        """By set of judgements, the pairs that the new corpus shows otherwise than were judged."""
+        return {
+            name: {
+                pair
+                for pair, shown in shown_in(self.old.judgements(name))
+                if self._shown_now(pair, shown) != shown
+                if not (self.merges and self.matches[pair.doc_id].state == MERGED)
+            }
+            for name in self.old.judgement_names()
+        }
+
+    def _shown_now(self, pair: Pair, shown: str) -> str:
+        """What a row keeps of what is shown, of a pair in the new corpus."""
+        new_id, query = self.new_id(pair.doc_id), self._queries.get(pair.query_id)
+        return shown_by(shown, query, self.documents[new_id]) if new_id and query else shown
+
+    @cached_property
+    def _queries(self) -> Mapping[str, Query]:
+        return read_queries(self.old.queries) if self.old.queries.exists() else {}
+
+    def graded(
+        self, grades: Iterable[tuple[str, str, int]], stale: Container[Pair] = ()
+    ) -> dict[Pair, tuple[_Carried, int]]:
         """The pairs with grades that hold in the new corpus; of several in one, the highest.
 
         A passage that holds a part of one that was judged and is split is judged anew.
@@ -92,6 +129,8 @@ class Carrying:
         carried: dict[Pair, tuple[_Carried, int]] = {}
         divided: set[Pair] = set()
         for query_id, old_id, grade in grades:
+            if (query_id, old_id) in stale:
+                continue
             new_id = self.new_id(old_id)
             if new_id is None:
                 parts = self.matches[old_id].new_ids if old_id in self.matches else ()
@@ -108,7 +147,8 @@ class Carrying:
 
     def judgement_rows(self, path: Path) -> Iterator[dict[str, Any]]:
         """The rows of a set of judgements whose grades hold, with where each came from."""
-        carried = self.graded(grades_of(path))
+        carried = self.graded(grades_of(path), self.stale[path.stem])
+        shown = dict(shown_in(path))
         new_pairs = {each.old: (pair, each) for pair, (each, _) in carried.items()}
         for (_, row), read in zip(read_rows(path), read_judgements(path), strict=True):
             outcome = read.judged.outcome
@@ -116,7 +156,9 @@ class Carrying:
                 pair, each = new_pairs[outcome.pair]
                 origin = {"state": each.state, "from": list(each.sources)}
                 is_same = each.state == UNCHANGED and each.sources == (pair.doc_id,)
-                more = {} if is_same else {"carried": origin}
+                more: dict[str, Any] = {} if is_same else {"carried": origin}
+                if outcome.pair in shown:
+                    more["shown"] = self._shown_now(outcome.pair, shown[outcome.pair])
                 yield {**row, "doc_id": pair.doc_id, **more}
 
     def qrels(self, qrels: Qrels) -> Qrels:
@@ -166,13 +208,14 @@ class Carrying:
                 for doc_id in grades
             )
             rows = ((q, d, grade) for q, grades in qrels.items() for d, grade in grades.items())
-            carried = self.graded(rows)
+            carried = self.graded(rows, self.stale.get(name, ()))
             judged |= carried.keys()
             lower += sum(self._is_lower_bound(pair, each) for pair, (each, _) in carried.items())
         pool = self.pool(self.old.pool)
         unjudged = sum(entry.pair not in judged for entry in pool)
         states = Counter(match.state for match in self.matches.values())
-        return Carryover(states, by_set, lower, len(pool), unjudged)
+        stale = sum(map(len, self.stale.values()))
+        return Carryover(states, by_set, lower, len(pool), unjudged, stale=stale)
 
     def _is_lower_bound(self, pair: Pair, carried: _Carried) -> bool:
         """Whether a part of a merged passage was never judged, so that its grade may be higher."""

@@ -20,7 +20,8 @@ class Carryover:
     `passages` counts the old passages, `by_set` the graded pairs of each set of judgements and
     qrels. `lower_bounds` are grades of merged passages of which a part was never judged. `unjudged`
     counts the pairs of the new pool that no set of judgements has a grade of, `unchecked` the
-    unanswerable queries that passages which were not there before may answer.
+    unanswerable queries that passages which were not there before may answer, `stale` the grades
+    of passages that are shown otherwise now, as under another title, which are asked for again.
     """
 
     passages: Counts = field(default_factory=Counter)
@@ -29,6 +30,7 @@ class Carryover:
     pool: int = 0
     unjudged: int = 0
     unchecked: int = 0
+    stale: int = 0
 
     def table(self) -> Table:
         """The five counts of the passages, and of the grades of each set."""
@@ -49,6 +51,7 @@ class Carryover:
             "pool": self.pool,
             "unjudged": self.unjudged,
             "unchecked": self.unchecked,
+            "stale": self.stale,
         }
 
 

@@ -58,7 +58,9 @@ def rechunk(
     check_unedited(old, ingested.documents)
     del old  # its file is replaced, which Windows forbids while it is open
     with locked(opened, control.note):
-        return change_corpus(opened, names, ingested, how, dry_run=dry_run, control=control)
+        return change_corpus(
+            opened, names, ingested, how, dry_run=dry_run, control=control, merges=True
+        )
 
 
 def _check_was_cut(collection: Collection, old: Mapping[str, Document], names: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +67,10 @@ def update(
 ) -> UpdateResult:
     """Read documents anew, as the collection's own were read, and carry its judgements over.
 
-    A grade holds where a passage is unchanged, moved, or lies whole in a larger one; where it is
-    split or gone, the next `judge` asks again. With `dry_run` nothing is written. The state before
-    is kept below `history`. `words` changes about how many words a passage has.
+    A model's grade holds where it would be shown what it was shown; a person's where a passage is
+    unchanged, moved, or lies whole in a larger one. Of others the next `judge` asks again. With
+    `dry_run` nothing is written. The state before is kept below `history`. `words` changes about
+    how many words a passage has.
 
     >>> from tempfile import TemporaryDirectory
     >>> from labeler.corpus.ingest import ingest
@@ -102,14 +104,19 @@ def change_corpus(  # noqa: PLR0913  what is read, and how
     *,
     dry_run: bool,
     control: Control,
+    merges: bool = False,
 ) -> UpdateResult:
-    """Put other passages in place of a collection's, which must be locked; or only count."""
+    """Put other passages in place of a collection's, which must be locked; or only count.
+
+    With `merges` a model's grades hold for larger passages, too.
+    """
     old = _state_before(collection)
     old_documents = corpus_on_demand(old.corpus)
     with control.progress("passages compared") as advance:
         matches = match_passages(old_documents, ingested.documents, advance)
-    carrying = Carrying(old, matches)
-    outcome = replace(carrying.outcome(), unchecked=carrying.unchecked(ingested.documents))
+    carrying = partial(Carrying, matches=matches, documents=ingested.documents, merges=merges)
+    from_old = carrying(old)
+    outcome = replace(from_old.outcome(), unchecked=from_old.unchecked(ingested.documents))
     is_same = _is_same(old_documents, ingested.documents) and old is collection
     if dry_run or is_same:
         return UpdateResult(ingested, outcome)
@@ -121,7 +128,7 @@ def change_corpus(  # noqa: PLR0913  what is read, and how
     update_card(collection, SECTION, {**note, "state": _RUNNING})
     with making(collection, [collection.corpus, collection.queries], force=True):
         write_corpus(collection.corpus, ingested.documents.values())
-        write_carried(collection, Carrying(before, matches))
+        write_carried(collection, carrying(before))
     update_card(collection, "ingest", card_of(collection, names, ingested, how))
     note_in_card(collection)
     update_card(collection, SECTION, {**note, "state": "done"})

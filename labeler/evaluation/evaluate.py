@@ -26,6 +26,7 @@ from labeler.evaluation.options import (
     IntervalKind,
     Missing,
     Scoring,
+    Stale,
     Ties,
     Unanswerable,
     names_of,
@@ -59,6 +60,7 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     scenarios: bool = True,
     seed: int = 0,
     verdicts: Mapping[str, bool] | None = None,
+    stale: Stale = "drop",
     margin: Margin = None,
     by: str | Sequence[str] | Mapping[str, str] = (),
     weights: str | Mapping[str, float] = "",
@@ -90,7 +92,7 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     >>> [(score.group, score.value) for score in report.by[0].scores]
     [('keyword', 0.0), ('question', 1.0)]
     """
-    scoring = Scoring(missing, unanswerable, ties, max_grade, verdicts)
+    scoring = Scoring(missing, unanswerable, ties, max_grade, verdicts, stale)
     names = names_of(measures)
     margins = margins_by_measure(margin, names)
     grouping = grouping_of(by, weights, queries, min_queries)
@@ -116,8 +118,9 @@ def report_on(
         problem = "a person looks at the documents of one run; expected that run alone"
         raise Misuse(problem, parameter="verdicts")
     findings = name_findings(options.measures)
-    pool = pool_from(qrels, lambda text: findings.append(Finding(text)), name)
-    scoring = options.scoring.with_top_grade(top_grade_beside(qrels))
+    scoring = options.scoring
+    pool = pool_from(qrels, lambda text: findings.append(Finding(text)), name, scoring.stale)
+    scoring = scoring.with_top_grade(top_grade_beside(qrels))
     options = replace(options, scoring=scoring)
     findings += qrels_findings(pool, measures, scoring)
     findings += verdict_findings(scoring.verdicts, pool)
@@ -133,7 +136,15 @@ def report_on(
     findings += [*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs))]
     parts = (between.comparisons, tuple(findings), between.discrimination, between.equivalences)
     of_groups = (grouped, options.grouping.weights)
-    return Report(pool.name, tuple(map(str, measures)), tuple(scored), *parts, together, *of_groups)
+    return Report(
+        pool.name,
+        tuple(map(str, measures)),
+        tuple(scored),
+        *parts,
+        together,
+        *of_groups,
+        stale=pool.stale,
+    )
 
 
 def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from numbers import Real
 from pathlib import Path
@@ -17,6 +18,7 @@ from labeler.collection.choose import (
     runs_in,
 )
 from labeler.collection.layout import Collection
+from labeler.collection.stale import stale_in, without
 from labeler.data import Qrels, Run
 from labeler.errors import Misuse
 from labeler.exchange.qrels import judged_in, read_qrels
@@ -56,22 +58,31 @@ def folder_of(source: object) -> Path | None:
     return None
 
 
-def pool_from(qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qrels") -> Pool:
+def pool_from(
+    qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qrels", stale: str = "drop"
+) -> Pool:
     """The pool of any qrels; messages call those without a file `name`."""
     path = qrels_path(qrels)
-    if path is not None:
-        with rereadable():
-            is_trec = judged_in(path) is None
-        return read_pool(path, warn) if is_trec else pool_of(read_qrels(path, warn), str(path))
-    return pool_of(qrels_from(qrels, warn, name), name)
+    if path is None:
+        return pool_of(qrels_from(qrels, warn, name), name)
+    changed = stale_in(path, warn, stale)
+    with rereadable():
+        is_trec = judged_in(path) is None
+    if is_trec and (stale == "keep" or not changed):
+        return replace(read_pool(path, warn), stale=len(changed))
+    grades = read_qrels(path, warn)
+    grades = grades if stale == "keep" else without(grades, changed)
+    return replace(pool_of(grades, str(path)), stale=len(changed))
 
 
 def qrels_from(qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qrels") -> Qrels:
-    """The grades of any qrels as a dict."""
+    """The grades of any qrels as a dict, without those of texts that have changed since."""
     from labeler.trec.memory import as_qrels  # files are scored without it
 
     path = qrels_path(qrels)
-    return as_qrels(_held(qrels), warn, name=name) if path is None else read_qrels(path, warn)
+    if path is None:
+        return as_qrels(_held(qrels), warn, name=name)
+    return without(read_qrels(path, warn), stale_in(path, warn))
 
 
 def _held(qrels: AnyQrels) -> Source:

@@ -18,6 +18,7 @@ DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
 Missing = Literal["zero", "skip"]
 Unanswerable = Literal["count", "skip"]
 Ties = Literal["trec", "file"]
+Stale = Literal["drop", "keep"]
 IntervalKind = Literal["bootstrap", "t"]
 Thin = Literal["fail", "skip"]
 Target = Literal["these", "like-these"]
@@ -39,6 +40,7 @@ class Scoring:
     queries without any relevant document `count`, or are left out (`skip`). `ties`: documents rank
     by score, then id (`trec`), or as they are written (`file`). `max_grade`: the scale's top grade.
     `verdicts`: whether a person passed the first documents of each query that they looked at.
+    `stale`: grades of texts that have changed since are unjudged (`drop`), or count (`keep`).
     """
 
     missing: Missing = "zero"
@@ -46,6 +48,7 @@ class Scoring:
     ties: Ties = "trec"
     max_grade: int | None = None
     verdicts: Mapping[str, bool] | None = None
+    stale: Stale = "drop"
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, Missing)

@@ -52,7 +52,10 @@ RUNS_NAMED = 3
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """All that an evaluation says: scores of each run, comparisons with the baseline, findings."""
+    """All that an evaluation says: scores of each run, comparisons with the baseline, findings.
+
+    `stale` counts the grades of texts that have changed since they were judged.
+    """
 
     qrels: str
     measures: tuple[str, ...]
@@ -64,6 +67,7 @@ class Report:
     together: SeveralRuns | None = None
     by: tuple[ByGroup, ...] = ()
     weights: str = ""
+    stale: int = 0
 
     @cached_property
     def difference_bounds(self) -> tuple[DifferenceBounds, ...]:
@@ -152,6 +156,7 @@ class Report:
         return {
             "qrels": self.qrels,
             "measures": list(self.measures),
+            "stale": self.stale,
             "runs": [run_as_json(run, per_query=per_query) for run in self.ranked],
             "comparisons": [comparison_as_json(comparison) for comparison in self.comparisons],
             "discrimination": list(map(discrimination_as_json, self.discrimination)),

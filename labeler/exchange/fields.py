@@ -49,7 +49,6 @@ class EventFields(LogFields):
     click_time_field: str = ""
     thumbs_field: str = ""
     variant_field: str = ""
-    team_field: str = ""
     application_field: str = ""
     agent_field: str = ""
 

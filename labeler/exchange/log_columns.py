@@ -22,7 +22,6 @@ DWELL = ("dwelltime", "dwell", "dwellseconds", "timeonpage", "readingtime")
 CLICK_TIME = ("clicktime", "clicktimestamp", "clickedat", "timeofclick")
 THUMBS = ("thumbs", "thumb", "feedback", "vote", "helpful")
 VARIANT = ("variant", "bucket", "arm", "treatment", "testgroup", "abgroup", "experiment", "system")
-TEAM = ("team", "assignment", "interleavedteam")
 APPLICATION = ("application", "app", "applicationname")
 AGENT = ("useragent", "agent", "browser", "httpuseragent")
 
@@ -41,7 +40,6 @@ EVENT_PARTS = {
     "click_time": ("click_time_field", CLICK_TIME),
     "thumbs": ("thumbs_field", THUMBS),
     "variant": ("variant_field", VARIANT),
-    "team": ("team_field", TEAM),
     "application": ("application_field", APPLICATION),
     "agent": ("agent_field", AGENT),
 }

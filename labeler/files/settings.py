@@ -49,7 +49,7 @@ TEMPLATE = """\
 
 # model = "gpt-4.1-mini"                    # or "local", "similarity" (LABELER_MODEL)
 # base_url = "http://127.0.0.1:8000/v1"     # an OpenAI-compatible server (OPENAI_BASE_URL);
-#                                           # no key is sent to a server that is named here alone
+#                                           # which is asked once you `labeler trust` it
 # prompt = "four-grades"                    # the grading prompt's name, or a file
 # queries = 50                              # queries to write
 # depth = 10                                # documents of each run to pool

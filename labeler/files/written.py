@@ -92,10 +92,10 @@ def _hashes(record: Path) -> list[str]:
 def _record_of(target: Path) -> Path:
     """The record of a path, in one of 256 folders; its name does not tell the path."""
     name = hashlib.sha256(os.fsencode(target)).hexdigest()
-    return _state_folder() / "outputs" / name[:2] / name[2:34]
+    return state_folder() / "outputs" / name[:2] / name[2:34]
 
 
-def _state_folder() -> Path:
+def state_folder() -> Path:
     """The user's folder for state; `OSError` where there is none."""
     from platformdirs import user_state_path
 

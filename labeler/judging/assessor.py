@@ -12,6 +12,7 @@ from labeler.errors import BadInput
 from labeler.judging.reply.parse import parse_grade
 from labeler.model import Model, Reply, Request
 from labeler.prompt import Prompt, schema_of
+from labeler.text.languages import NAMES
 from labeler.text.marks import mark_of
 from labeler.text.visible import bounded, visible
 
@@ -24,7 +25,9 @@ class Assessor:
     asked about, from 0. `secret` is what the marks round documents are made with. `lists` are those
     in which documents were shown before,
     `examples` the grades of other queries that the prompt shows, `company` the documents of each
-    query among which one is compared, where not all of them are asked about.
+    query among which one is compared, where not all of them are asked about. Each pair is asked
+    about for so many `votes`. A document too long for the `context`, which is counted in tokens, is
+    judged by its passages.
     """
 
     prompt: Prompt
@@ -36,6 +39,8 @@ class Assessor:
     lists: Lists = field(default_factory=dict)
     examples: ShownExamples | None = None
     company: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    votes: int = 1
+    context: int | None = None
 
     @cached_property
     def asked_with(self) -> dict[str, Any]:
@@ -48,8 +53,8 @@ class Assessor:
 
     @cached_property
     def schema(self) -> Mapping[str, Any] | None:
-        """The schema of a reply; None for a prompt that asks for plain text."""
-        return None if self.prompt.front.reply == "text" else schema_of(self.prompt)
+        """The schema of a reply; None where the reader takes another than this package's object."""
+        return schema_of(self.prompt) if self.prompt.is_bound else None
 
     def request(self, query: Query, document: Document) -> Request:
         """The first request for a pair."""
@@ -65,22 +70,31 @@ class Assessor:
 
     def asking(self, values: Mapping[str, str], schema: Mapping[str, Any] | None) -> Request:
         """The first request in which the prompt shows these texts."""
-        inputs = {**values, **self.inputs}
+        texts = {name: text for name, text in values.items() if name in self._shown_names}
         messages = self.prompt.render(self.shown(values))
-        return Request(messages, self.asked_with, schema, inputs, self.repeat)
+        return Request(messages, self.asked_with, schema, {**texts, **self.inputs}, self.repeat)
+
+    @cached_property
+    def _shown_names(self) -> frozenset[str]:
+        """The placeholders of the template; a title and a text stand in a passage, too."""
+        names = self.prompt.placeholders
+        return names | {"title", "text"} if "passage" in names else names
 
     def shown(self, values: Mapping[str, str]) -> Mapping[str, str]:
         """The texts as the prompt shows them: where it has marks, with all that is hidden in them.
 
-        The mark is of the texts, so that equal texts make equal requests.
+        The mark is of the texts that are shown, so that equal texts make equal requests.
         """
         if self.prompt.is_marked:
-            mark = self.mark(*(values[name] for name in _FIELDS))
             seen = {text: visible(text) for text in {*values.values()}}
-            values = {**{name: seen[text] for name, text in values.items()}, "mark": mark}
+            values = {name: seen[text] for name, text in values.items()}
         most = self.prompt.max_chars
         cut = {name: bounded(values[name], most) for name in ("title", "text", "passage")}
-        return {**values, **cut}
+        values = {**values, **cut}
+        if not self.prompt.is_marked:
+            return values
+        names = (name for name in _FIELDS if name in self.prompt.placeholders)
+        return {**values, "mark": self.mark(*map(values.__getitem__, names))}
 
     def mark(self, *texts: str) -> str:
         """The mark of what is shown between marks."""
@@ -94,41 +108,44 @@ class Assessor:
         Where the prompt has marks, one stands beside each number, so that no document can pretend
         that another one begins in it.
         """
-        values, is_marked = self.values(query), self.prompt.is_marked
-        raw = [values_of(query, document)["passage"] for document in documents]
-        mark = self.mark(*values.values(), *raw) if is_marked else ""
-        if is_marked:
-            values = {name: visible(text) for name, text in values.items()}
-        passages = "\n\n".join(
-            f"[{number}{f' {mark}' if mark else ''}]\n{self._passage(text)}"
-            for number, text in enumerate(raw, start=1)
-        )
-        values |= {"passages": passages, "count": str(len(raw)), "mark": mark}
+        values, shown = self._of_several(query, documents)
+        code = f" {values['mark']}" if self.prompt.is_marked else ""
+        numbered = (f"[{number}{code}]\n{text}" for number, text in enumerate(shown, start=1))
+        values |= {"passages": "\n\n".join(numbered), "count": str(len(shown))}
         return Request(self.prompt.render(values), self.asked_with, schema, values, self.repeat)
 
     def pair_request(
         self, query: Query, documents: tuple[Document, Document], schema: Mapping[str, Any] | None
     ) -> Request:
         """The first request that shows two documents of a query, in their order."""
-        values, is_marked = self.values(query), self.prompt.is_marked
-        raw = [values_of(query, document)["passage"] for document in documents]
-        mark = self.mark(*values.values(), *raw) if is_marked else ""
-        if is_marked:
-            values = {name: visible(text) for name, text in values.items()}
-        first, second = map(self._passage, raw)
-        values |= {"first": first, "second": second, "mark": mark}
+        values, (first, second) = self._of_several(query, documents)
+        values |= {"first": first, "second": second}
         return Request(self.prompt.render(values), self.asked_with, schema, values, self.repeat)
+
+    def _of_several(
+        self, query: Query, documents: Sequence[Document]
+    ) -> tuple[dict[str, str], list[str]]:
+        """The texts of a query that the template shows, with their mark, and the documents' own."""
+        texts = self.values(query).items()
+        values = {name: text for name, text in texts if name in self._shown_names}
+        shown = [self._passage(values_of(query, document)["passage"]) for document in documents]
+        if not self.prompt.is_marked:
+            return values, shown
+        values = {name: visible(text) for name, text in values.items()}
+        return {**values, "mark": self.mark(*values.values(), *shown)}, shown
 
     def _passage(self, text: str) -> str:
         return bounded(visible(text) if self.prompt.is_marked else text, self.prompt.max_chars)
 
     def outcome_of(self, pair: Pair, reply: Reply) -> Outcome:
         """The grade that a reply gives a pair, or why it gives none."""
-        text = self.prompt.front.reply == "text"
-        return parse_grade(pair, reply, self.prompt.grades, text=text)
+        return parse_grade(pair, reply, self.prompt.grades, self.prompt.reader)
 
 
-_FIELDS = ("query", "description", "narrative", "title", "text")
+TOPIC = ("description", "narrative", "reference", "nuggets", "language")
+"""What a query's metadata may say of it, and a template may show."""
+
+_FIELDS = ("query", *TOPIC, "title", "text", "passage")
 
 
 class ShownExamples(Protocol):
@@ -149,13 +166,17 @@ def values_of(query: Query, document: Document | None = None) -> dict[str, str]:
     """What the placeholders of a template stand for, of a query and a document."""
     values = {
         "query": query.text,
-        "description": str(query.metadata.get("description") or ""),
-        "narrative": str(query.metadata.get("narrative") or ""),
+        **{name: _metadata_text(query.metadata.get(name)) for name in TOPIC},
     }
+    values["language"] = NAMES.get(values["language"], values["language"])
     if document is None:
         return values
     passage = f"{document.title}\n{document.text}" if document.title else document.text
     return {**values, "title": document.title, "text": document.text, "passage": passage}
+
+
+def _metadata_text(value: object) -> str:
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 
 class Texts(NamedTuple):

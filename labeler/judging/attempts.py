@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from labeler.data import Failure, Pair
+from labeler.judging.context import is_about_context
 from labeler.model import NO_TEXT, Model, Reply, Request
 
 TRIES = 3
@@ -38,6 +39,8 @@ class Task(Generic[Value]):
     model: str = ""
     remembered: bool = True
     shared: bool = False
+    thought: bool = False
+    sent: Mapping[str, Any] = field(default_factory=dict)
     is_worth_another: bool = True
 
     @property
@@ -57,6 +60,8 @@ class Task(Generic[Value]):
         self.model = reply.model or self.model
         self.remembered = self.remembered and reply.remembered
         self.shared = self.shared or reply.shared
+        self.thought = self.thought or reply.thought
+        self.sent = reply.sent
         if isinstance(self.outcome, Failure):
             self.request = next_request(self.request, self.outcome)
 
@@ -73,8 +78,9 @@ class Task(Generic[Value]):
     @property
     def is_reasked(self) -> bool:
         """Whether another reply may be what was asked for where the last one was not."""
-        is_failure = isinstance(self.outcome, Failure) and self.outcome.status in REASKED
-        return is_failure and self.is_worth_another
+        if not isinstance(self.outcome, Failure) or is_about_context(self.outcome):
+            return False
+        return self.outcome.status in REASKED and self.is_worth_another
 
 
 def sum_of(first: float | None, second: float | None) -> float | None:

@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Sequence
 from random import Random
 
 from labeler.collection.control_set import FixedPair, fixed_file, read_fixed, write_fixed
 from labeler.collection.judgements import JudgementRow, read_judgements
 from labeler.collection.layout import Collection
-from labeler.data import Judged, Judgement, Pair
+from labeler.data import Judgement, Pair
 from labeler.errors import BadInput, Misuse
-from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.methods.inquiries import Inquiries
-
-ROWS_OF_A_LOOK = 500
-"""Rows whose stored replies are looked up together."""
+from labeler.judging.assessor import Texts
 
 
 def drawn_by_chance(
-    seed: str, rows: Sequence[JudgementRow], pairs: int, texts: Texts, assessor: Assessor | None
+    seed: str, rows: Sequence[JudgementRow], pairs: int, stale: Container[Pair]
 ) -> tuple[list[JudgementRow], int]:
     """So many rows whose texts are as they were judged, and how many others were passed over."""
-    return first_unchanged(Random(seed).sample(rows, len(rows)), pairs, texts, assessor)
+    drawn, passed = list[JudgementRow](), 0
+    for row in Random(seed).sample(rows, len(rows)):
+        if len(drawn) == pairs:
+            break
+        if row.judged.outcome.pair in stale:
+            passed += 1
+        else:
+            drawn.append(row)
+    return drawn, passed
 
 
-def fix(collection: Collection, name: str, rows: Sequence[JudgementRow], texts: Texts) -> None:
+def fix(collection: Collection, name: str, rows: Sequence[JudgementRow]) -> None:
     """Let the controls of a set ask about these pairs from now on; the collection is locked."""
-    pairs = [row.judged.outcome.pair for row in rows]
-    write_fixed(collection, name, sorted(FixedPair(each, hash_of(texts, each)) for each in pairs))
+    fixed = (FixedPair(row.judged.outcome.pair, row.judged.shown) for row in rows)
+    write_fixed(collection, name, sorted(fixed))
 
 
 def fixed_rows(
-    collection: Collection, name: str, rows: Sequence[JudgementRow], texts: Texts
+    collection: Collection, name: str, rows: Sequence[JudgementRow], stale: Container[Pair]
 ) -> tuple[list[JudgementRow], int]:
     """The rows of the fixed pairs whose texts are as they were when drawn, and how many are not.
 
@@ -44,7 +46,8 @@ def fixed_rows(
     unchanged = [
         by_pair[each.pair]
         for each in fixed
-        if each.pair in by_pair and hash_of(texts, each.pair) == each.sha256
+        if each.pair in by_pair and each.pair not in stale
+        if by_pair[each.pair].judged.shown == each.shown
     ]
     return unchanged, len(fixed) - len(unchanged)
 
@@ -55,14 +58,6 @@ def check_fixed(collection: Collection, name: str, pairs: int) -> None:
     if count not in (0, pairs):
         problem = f"the fixed pairs of {name} are {count:,}; control so many, or draw others"
         raise Misuse(problem, parameter="redraw")
-
-
-def hash_of(texts: Texts, pair: Pair) -> str:
-    """What tells whether a query or a document was edited: a hash of what an assessor reads."""
-    query, document = texts.of(pair)
-    topic = [query.metadata.get(part) for part in ("description", "narrative")]
-    read = [query.text, topic, document.title, document.text]
-    return hashlib.sha256(json.dumps(read, default=str).encode()).hexdigest()
 
 
 def with_grades(collection: Collection, name: str, texts: Texts, pairs: int) -> list[JudgementRow]:
@@ -84,35 +79,3 @@ def with_grades(collection: Collection, name: str, texts: Texts, pairs: int) -> 
         )
     rows.sort(key=lambda row: row.judged.outcome.pair)
     return rows
-
-
-def first_unchanged(
-    rows: Sequence[JudgementRow], pairs: int, texts: Texts, assessor: Assessor | None
-) -> tuple[list[JudgementRow], int]:
-    """The first rows whose texts are as they were judged, and how many others were passed over.
-
-    The store keeps what was asked: a row to whose texts, as they are now, no reply of the same
-    `assessor` is stored was judged by other texts. Where no reply to any row is stored, that cannot
-    be told, and the first rows are taken as they are; so are they without an assessor.
-    """
-    unchanged, changed = list[JudgementRow](), 0
-    if assessor is None:
-        return list(rows[:pairs]), 0
-    for first in range(0, len(rows), ROWS_OF_A_LOOK):
-        for row, is_stored in _stored(rows[first : first + ROWS_OF_A_LOOK], texts, assessor):
-            if len(unchanged) == pairs:
-                return unchanged, changed
-            if is_stored:
-                unchanged.append(row)
-            else:
-                changed += 1
-    return (unchanged, changed) if unchanged else (list(rows[:pairs]), 0)
-
-
-def _stored(
-    rows: Sequence[JudgementRow], texts: Texts, assessor: Assessor
-) -> Iterator[tuple[JudgementRow, bool]]:
-    pairs = [row.judged.outcome.pair for row in rows]
-    items = Inquiries(pairs, texts, assessor).recalled(pairs)
-    answered = (isinstance(item, Judged) for _, item in items)
-    return zip(rows, answered, strict=True)

@@ -20,6 +20,7 @@ from labeler.collection.controls import (
 from labeler.collection.judgements import JudgementRow, origin_of
 from labeler.collection.layout import Collection, check_name, open_collection
 from labeler.collection.lock import locked_in_loop
+from labeler.collection.stale import stale_pairs
 from labeler.data import Judged, Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.judging.assessor import Assessor, Texts
@@ -191,7 +192,7 @@ async def _prepared(
     source = prompt_source(made_by.prompt) if made_by and made_by.prompt else options.grading_prompt
     options = replace(options, prompt=options.prompt or source)
     options = asked_again(collection, name, options)
-    prompt = find_prompt(options.prompt)
+    prompt = find_prompt(options.prompt).read_by(options.declared.reader)
     texts = texts_of(collection)
     rows = with_grades(collection, name, texts, which.pairs)
     session_options = held_back(collection, replace(options.session, rehearsal=rehearsal))
@@ -203,8 +204,7 @@ async def _prepared(
         assessor = Assessor(prompt, session.model, asked_with, inputs, secret=secret)
         assessor = as_shown(assessor, collection, name, texts, options.held_out)
         assessor = replace(assessor, company=shown_company(collection, name, prompt, texts))
-        is_same = made_before(collection, name) == (prompt.id, session.model.id)
-        asker, number = assessor if is_same else None, next_control(collection)
+        number, stale = next_control(collection), stale_pairs(collection, name)
         if not rehearsal:
             async with locked_in_loop(collection, control.stop, control.note):
                 number = reserve_control(collection, name)
@@ -213,15 +213,14 @@ async def _prepared(
                     fix(
                         collection,
                         name,
-                        drawn_by_chance(seed, rows, which.pairs, texts, asker)[0],
-                        texts,
+                        drawn_by_chance(seed, rows, which.pairs, stale)[0],
                     )
                     which = which._replace(redraw=False)
         if which.fixed and _goes_on(collection, name, which):
-            drawn, changed = fixed_rows(collection, name, rows, texts)
+            drawn, changed = fixed_rows(collection, name, rows, stale)
         else:
             seed = f"control\0{number}"
-            drawn, changed = drawn_by_chance(seed, rows, which.pairs, texts, asker)
+            drawn, changed = drawn_by_chance(seed, rows, which.pairs, stale)
         if len(drawn) < 2:
             problem = f"the texts of {changed:,} pairs have changed since they were judged"
             raise BadInput(f"{collection.judgements(name)}: {problem}; too few are left to control")

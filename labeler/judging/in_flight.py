@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from labeler.data import Failure, Judged, Pair
-from labeler.errors import (
-    AskedElsewhere,
-    BudgetReached,
-    CallFailed,
-    Stopped,
-)
+from labeler.errors import AskedElsewhere, BudgetReached, CallFailed, Stopped
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.attempts import Task, in_chunks
-from labeler.judging.failures import FailuresInARow
+from labeler.judging.failures import FailuresInARow, LatestPairs
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import Inquiry, recall_inquiries
 from labeler.model import Model
+from labeler.models.limits import Proof
 from labeler.models.policies.stop import StopSignal
 
 WINDOW = 20_000
@@ -38,12 +34,18 @@ class PairOptions:
     """How many pairs are under way at once, and whether those that failed are asked again.
 
     `on_judged` is called with every pair when it is done; once `stop` is set, no more calls begin.
+    Pairs are held against the `proof`. A `pilot` says what became of those that were judged `only`
+    before; where that `ended` the run, of others stored replies alone are looked up.
     """
 
     at_once: int = 16
     retry_failed: bool = False
     on_judged: Callable[[Judged], None] = lambda judged: None
     stop: StopSignal = field(default_factory=StopSignal)
+    proof: Proof | None = None
+    only: Sequence[Pair] = ()
+    pilot: Mapping[Pair, Judged] = field(default_factory=dict)
+    ended: BudgetReached | None = None
 
 
 async def judge_pairs(
@@ -60,11 +62,11 @@ async def judge_pairs(
     inquiries = Inquiries(pairs, texts, assessor)
     in_flight = InFlight(assessor.model, options, shares_parts=inquiries.shares_parts)
     try:
-        for chunk in in_chunks(inquiries.pairs):
+        for chunk in in_chunks(options.only or inquiries.pairs):
             await asyncio.sleep(0)  # where all is answered, nothing else lets a signal through
             in_flight.check_stop()
-            for pair, item in inquiries.recalled(chunk, retry_failed=options.retry_failed):
-                if isinstance(item, Judged):
+            for pair, given in inquiries.recalled(chunk, retry_failed=options.retry_failed):
+                if isinstance(item := options.pilot.get(pair, given), Judged):
                     if not in_flight.waiting:  # nearly all, where all is answered
                         options.on_judged(item)
                         yield item
@@ -130,6 +132,7 @@ class InFlight:
         self._running: set[asyncio.Task[None]] = set()
         self._fatal: Exception | None = None
         self._in_a_row = FailuresInARow(options.at_once)
+        self._latest = LatestPairs(options.proof)
 
     def pass_on(self, judged: Judged) -> None:
         """Take a pair that needs no call."""
@@ -162,16 +165,17 @@ class InFlight:
 
     @property
     def _is_spent(self) -> bool:
-        return isinstance(self._fatal, BudgetReached)
+        return isinstance(self._fatal or self.options.ended, BudgetReached)
 
     def _pass_on_unasked(self, pair: Pair, inquiry: Inquiry) -> None:
         """Hand back a pair that the budget does not reach, if earlier replies say its outcome."""
         while not inquiry.is_done:
             inquiry.go_on()
             recall_inquiries([inquiry], self._model)
-        judged = inquiry.judged().get(pair)
-        if judged is not None:
+        if judged := inquiry.judged().get(pair):
             self.pass_on(judged)
+        else:
+            self._fatal = self._fatal or self.options.ended
 
     def check_stop(self) -> None:
         """Raise what ended the run, once the stop signal is set; at the budget, go on."""
@@ -200,6 +204,8 @@ class InFlight:
         for pair in underway.pairs:
             if pair in judged:
                 self.options.on_judged(judged[pair])
+                if too_many := self._latest.take_in(judged[pair].outcome):
+                    self._end(too_many)
 
     def _end(self, error: Exception) -> None:
         self._fatal = self._fatal or error

@@ -29,6 +29,7 @@ from labeler.collection.parent import Parent
 from labeler.collection.pool import PoolPairs, pool_pairs
 from labeler.collection.queries import read_queries
 from labeler.collection.readme import write_readme
+from labeler.collection.stale import rules_of, shown_by, stale_pairs
 from labeler.collection.whose import check_model_name
 from labeler.data import Judged, Judgement, Pair
 from labeler.errors import BudgetReached, Misuse, about
@@ -48,7 +49,12 @@ def default_name(prompt: str, model: str) -> str:
 
 def origin(assessor: Assessor) -> Origin:
     """What distinguishes one set of judgements from another."""
-    return Origin(assessor.prompt.id, assessor.model.id, assessor.asked_with)
+    prompt, parameters = assessor.prompt, dict(assessor.asked_with)
+    if assessor.votes > 1:
+        parameters["votes"] = assessor.votes
+    if prompt.other_reader:
+        parameters["reader"] = prompt.other_reader
+    return Origin(prompt.id, assessor.model.id, parameters)
 
 
 def check_free(collection: Collection, name: str, assessor: Assessor) -> None:
@@ -112,6 +118,8 @@ def job_of(
     """
     pairs = _by_query(pairs)
     rows = carried_rows(collection.judgements(name))
+    for pair in stale_pairs(collection, name).intersection(rows) if rows else ():
+        del rows[pair]
     if not rows:
         return Job(collection, name, pairs, texts, parent=parent)
     asked = [pair for pair in pairs if pair not in rows]
@@ -165,6 +173,7 @@ async def write_set(
         return (row for row in grades_of(written) if job.texts.has(Pair(*row[:2])))
 
     tally, rows = Tally(job.name), JudgementLines(origin(assessor))
+    rules_shown = rules_of(assessor.prompt)
     path, qrels = job.collection.judgements(job.name), job.collection.qrels(job.name)
     lock = partial(locked_in_loop, job.collection, stop, note)
     async with AsyncExitStack() as stack:
@@ -179,7 +188,7 @@ async def write_set(
             try:
                 async for judged in judging:
                     tally.add(judged)
-                    out.write(rows.line(judged) + "\n")
+                    out.write(rows.line(_with_shown(judged, rules_shown, job.texts)) + "\n")
             except BudgetReached as reached:
                 if not tally.pairs:
                     raise
@@ -197,6 +206,18 @@ def with_suspicions(judged: Judged, texts: Texts) -> Judged:
     """The same with what looks suspicious about its document."""
     names = suspicions(*texts.of(judged.outcome.pair))
     return replace(judged, suspicions=names) if names else judged
+
+
+def _with_shown(judged: Judged, rules: str, texts: Texts) -> Judged:
+    """The same with what tells the texts that were shown; all of a document that was in passages.
+
+    What a part of a set holds already was judged before.
+    """
+    if judged.shown:
+        return judged
+    if isinstance(judged.outcome, Judgement) and judged.outcome.passages:
+        rules = f"{rules.partition(':')[0]}:"
+    return replace(judged, shown=shown_by(rules, *texts.of(judged.outcome.pair)))
 
 
 def _of_absent(path: Path, texts: Texts) -> Iterator[JudgementRow]:
@@ -221,12 +242,15 @@ def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
     Tokens from a server's cache are those of all runs: each run knows of its own calls alone.
     """
     cached = cached_before(job.collection, job.name) + tally.cached_tokens
+    made = origin(assessor)
     entry = {
         "labeler": __version__,
         "prompt": assessor.prompt.id,
         "model": assessor.model.id,
         "served": sorted(tally.served - {""}),
-        "parameters": assessor.asked_with,
+        "declared": dict(made.parameters),
+        "parameters": dict(next(iter(tally.sent), made.parameters)),
+        **({"also_sent": [dict(sent) for sent in tally.sent[1:]]} if tally.sent[1:] else {}),
         "scale": assessor.prompt.front.scale,
         "pairs": job.total,
         "judged": tally.judged,

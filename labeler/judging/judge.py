@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -14,7 +15,7 @@ from labeler.judging.plan import JudgingPlan
 from labeler.judging.result import JudgeResult
 from labeler.judging.session import JudgeOptions, judge_set, plan_set
 from labeler.models.control import Control
-from labeler.models.limits import Limits
+from labeler.models.limits import Limits, Proof
 from labeler.models.loop import run_to_end
 from labeler.models.settings import AnyModel
 
@@ -34,6 +35,8 @@ def judge(  # noqa: PLR0913  the keywords of a public function are its settings
     redact: bool = False,
     repeat: int = 1,
     limits: Limits | None = None,
+    proof: Proof | None = None,
+    votes: int = 1,
     control: Control | None = None,
 ) -> JudgeResult:
     """Judge the pairs of a collection's pool; `JudgeOptions` says what the settings mean.
@@ -53,6 +56,7 @@ def judge(  # noqa: PLR0913  the keywords of a public function are its settings
     options = JudgeOptions(
         prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
     )
+    options = replace(options, proof=proof or Proof(), votes=votes)
     control = control or Control()
     return run_to_end(lambda stop: ajudge(collection, options, control.with_stop(stop), repeat))
 

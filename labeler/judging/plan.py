@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+from labeler.files.numbers import count
 from labeler.judging.assessor import Assessor
 from labeler.judging.attempts import TRIES
 from labeler.judging.job import Job
 from labeler.judging.methods.inquiries import Inquiries, unanswered
+from labeler.judging.tally import Tally
 from labeler.model import Request
 from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.session import Session
+from labeler.models.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,7 @@ class JudgingPlan:
 def plan_job(
     job: Job, assessor: Assessor, session: Session, *, retry_failed: bool = False, times: int = 1
 ) -> JudgingPlan:
-    """What judging the pairs would take, with every reply right at the first attempt.
+    """What judging the pairs would take, as others took before that the same assessor judged.
 
     Of several `times`, each counts as so many pairs more. At most it takes the calls for documents,
     too, to which the reply to their list gives no grade.
@@ -54,8 +59,31 @@ def plan_job(
         )
         every = chain(likely, chain.from_iterable(further))
         calls = plan_calls(every, session, example, likely=len(likely), tries=TRIES)
+    if earlier := learned_of(session, assessor):
+        pairs, *tokens = earlier
+        took = Tokens(*tokens).times(counted.pairs / pairs)
+        calls = replace(calls, about=took, learned=pairs)
     total = job.total + (times - 1) * len(job.pairs)
     return JudgingPlan(total, total - counted.pairs, calls)
+
+
+def learn_from(tally: Tally, session: Session, assessor: Assessor) -> None:
+    """Keep what the pairs of a run took, so that a plan of other pairs tells what they will."""
+    took = (tally.pairs, tally.prompt_tokens, tally.completion_tokens)
+    if all(took):
+        session.learn(_fact_of(assessor), json.dumps(took))
+
+
+def learned_of(session: Session, assessor: Assessor) -> list[int]:
+    """How many pairs were judged before, and the tokens in and out that they took; else nothing."""
+    with suppress(ValueError, TypeError, RecursionError):
+        took = [count(part) or 0 for part in json.loads(session.fact(_fact_of(assessor)) or "[]")]
+        return took if len(took) == 3 and all(took) else []  # not what another version wrote
+    return []
+
+
+def _fact_of(assessor: Assessor) -> str:
+    return f"tokens of pairs with {assessor.prompt.id} by {assessor.model.id}"
 
 
 def _unanswered(

@@ -29,7 +29,7 @@ from labeler.judging.transitions import Transitions
 from labeler.model import Model
 from labeler.models.choose import choose, ready
 from labeler.models.control import Control
-from labeler.models.limits import Limits
+from labeler.models.limits import Limits, Proof
 from labeler.models.local.caveats import embedded_name
 from labeler.models.loop import run_to_end
 from labeler.models.policies.rate import RateLimiter, RateLimits
@@ -39,6 +39,7 @@ from labeler.prompt import Prompt, find_prompt, prompt_files
 from labeler.store import open_store
 from labeler.store.secret import secret_of
 from labeler.wire.addresses import HIDDEN
+from labeler.wire.gate import admit
 
 ALL = PartOfSet()
 """Every pair of a set."""
@@ -78,6 +79,7 @@ def relabel(  # noqa: PLR0913  the keywords of a public function are its setting
     only: str = "",
     seed: int = 0,
     limits: Limits | None = None,
+    proof: Proof | None = None,
     control: Control | None = None,
 ) -> RelabelResult:
     """Judge the pairs of the judgements `source` anew; `JudgeOptions` says what the settings mean.
@@ -96,6 +98,7 @@ def relabel(  # noqa: PLR0913  the keywords of a public function are its setting
     options = JudgeOptions(
         prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
     )
+    options = replace(options, proof=proof or Proof())
     control, part = control or Control(), PartOfSet(only, seed)
     return run_to_end(
         lambda stop: arelabel(collection, source, options, control.with_stop(stop), part)
@@ -160,7 +163,11 @@ def asked_again(collection: Collection, source: str, options: JudgeOptions | Non
     if HIDDEN in address:
         problem = f"the judgements were made at {address}, whose query is not kept"
         raise Misuse(f"{problem}; give the model and the whole address", parameter="base_url")
-    return replace(options, model=served, base_url=address) if served else options
+    if not served:
+        return options
+    # else somebody's file would say who gets the texts and the key
+    server = admit(address, named_by=collection.judgements(source))
+    return replace(options, model=served, base_url=server.address)
 
 
 async def areparse(
@@ -216,7 +223,9 @@ async def same_assessor(
         problem += f", and {current.name} is {current.id} now; give the old file"
         raise Misuse(problem, parameter="prompt")
     if not made_by.model.startswith("similarity "):
-        return Assessor(current, model, made_by.parameters, secret=secret)
+        asked = dict(made_by.parameters)
+        votes, reader = int(asked.pop("votes", 1)), str(asked.pop("reader", ""))
+        return Assessor(current.read_by(reader), model, asked, secret=secret, votes=votes)
     choice = await choose("judge", "similarity", None)
     async with ready(choice, texts.documents.values()) as started:
         return Assessor(current, model, made_by.parameters, started.inputs, secret=secret)

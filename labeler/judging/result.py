@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +115,7 @@ class JudgeResult(WithCost):
             "cost": self.cost,
             "cost_at_most": self.cost_at_most,
             "stopped": str(self.stopped) if self.stopped else None,
+            "pilot": asdict(self.tally.pilot) if self.tally.pilot else None,
             "judgements": str(self.judgements),
             "qrels": str(self.qrels),
         }

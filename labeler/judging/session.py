@@ -31,11 +31,12 @@ from labeler.judging.job import (
 from labeler.judging.methods.inquiries import check_reads
 from labeler.judging.methods.shown import as_shown, company_of_whole
 from labeler.judging.part import DerivedPairs
-from labeler.judging.plan import JudgingPlan, plan_job
+from labeler.judging.pilot import FEWEST, piloted
+from labeler.judging.plan import JudgingPlan, learn_from, plan_job
 from labeler.judging.result import JudgeResult
 from labeler.judging.tally import Tally
 from labeler.models.control import Control, Underway
-from labeler.models.limits import Limits
+from labeler.models.limits import Limits, Proof
 from labeler.models.policies.defer import Deferral
 from labeler.models.policies.stack import Guard
 from labeler.models.session import Session, SessionOptions, open_session, select_model
@@ -63,7 +64,8 @@ class JudgeOptions:
     calls under way at once. With `retry_failed`, pairs are asked about again where a reply was
     no grade. With `redact`, the store keeps hashes of requests and not their texts. Of
     `held_out` queries no grade is shown as an example. `deferral` says what is not asked live,
-    beside what waits in a batch.
+    beside what waits in a batch. `proof` is what pairs have to show for the run to go on. Each
+    pair is asked about `votes` times, and its grade is what most say.
     """
 
     prompt: str = ""
@@ -76,6 +78,8 @@ class JudgeOptions:
     limits: Limits = field(default_factory=Limits)
     held_out: frozenset[str] = frozenset()
     deferral: Deferral = field(default_factory=Deferral)
+    proof: Proof = field(default_factory=Proof)
+    votes: int = 1
 
     @property
     def declared(self) -> AssessorSettings:
@@ -115,14 +119,19 @@ async def judge_set(
     """
     async with prepare(collection, pairs_of, options, control, options.session) as prepared:
         job, assessor, session = prepared
-        guard, retry_failed = session.guard, options.retry_failed
-        earlier = replace(control.spent)
-        tally = await watched(job, assessor, guard, control, retry_failed=retry_failed)
+        guard, earlier = session.guard, replace(control.spent)
+        selection = session.selection
+        deferral, proof = selection.options.deferral, options.proof
+        is_free = selection.choice.name == "similarity"
+        if is_free or deferral.waiting or not deferral.is_live or len(job.pairs) < FEWEST:
+            proof = Proof(1, no_pilot=True)
+        asking = PairOptions(retry_failed=options.retry_failed, proof=proof)
+        tally = await watched(job, assessor, guard, control, asking)
+        learn_from(tally, session, assessor)
         if times > 1 and not tally.stopped:
             tally.stopped = await ask_again(job, assessor, guard, control, times)
-        is_priced = session.selection.price is not None
-        caveat = session.selection.caveat
-        return JudgeResult(job, tally, control.spent.since(earlier), is_priced, caveat)
+        is_priced = selection.price is not None
+        return JudgeResult(job, tally, control.spent.since(earlier), is_priced, selection.caveat)
 
 
 async def ask_again(
@@ -177,6 +186,7 @@ async def prepare(
     """A job, who does it, and the session, open as long as the block runs."""
     session_options = held_back(collection, session_options)
     prompt = checked_prompt(options.grading_prompt, note=control.note)
+    prompt = prompt.read_by(options.declared.reader)
     selection = await select_model("judge", session_options, control)
     check_reads(prompt, selection.choice.name)
     texts = texts_of(collection)
@@ -196,6 +206,7 @@ async def prepare(
         async with open_session(selection, documents, collection.store, control) as session:
             asked, inputs, secret = session.parameters, session.inputs, session.secret
             assessor = Assessor(prompt, session.model, asked, inputs, secret=secret)
+            assessor = replace(assessor, votes=options.votes, context=options.declared.context)
             assessor = as_shown(assessor, collection, name, texts, options.held_out)
             company = company_of_whole(collection, parent, prompt, texts)
             assessor = replace(assessor, company=company)
@@ -214,11 +225,17 @@ def _left_uncollected() -> Iterator[None]:
 
 
 async def watched(
-    job: Job, assessor: Assessor, guard: Guard, control: Control, *, retry_failed: bool = False
+    job: Job, assessor: Assessor, guard: Guard, control: Control, asking: PairOptions | None = None
 ) -> Tally:
-    """Judge the pairs of a job, and let the caller of the session watch."""
+    """Judge the pairs of a job, after its pilot, and let the caller of the session watch."""
     underway = Underway(len(job.pairs), guard, asks=assessor.model.is_server)
     with control.judging(underway) as on_judged:
-        at_once = IN_HAND * guard.limiter.limits.at_once
-        options = PairOptions(at_once, retry_failed, on_judged, guard.stop)
-        return await do_job(job, assessor, options, control.note)
+        at_once, pilot = IN_HAND * guard.limiter.limits.at_once, None
+        asking = replace(asking or PairOptions(), at_once=at_once, stop=guard.stop)
+        if asking.proof and not asking.proof.no_pilot:
+            asking, pilot = await piloted(job, assessor, asking, guard)
+        for sentence in pilot.sentences() if pilot and pilot.hours else ():
+            control.note(sentence)
+        tally = await do_job(job, assessor, replace(asking, on_judged=on_judged), control.note)
+        tally.pilot = pilot
+        return tally

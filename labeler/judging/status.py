@@ -13,9 +13,9 @@ from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.parent import Parent, parent_of
 from labeler.collection.pool import pool_pairs
+from labeler.collection.stale import stale_by_set
 from labeler.errors import LabelerError
-from labeler.judging.job import cached_before, texts_of
-from labeler.judging.repeats import Repeats
+from labeler.judging.job import cached_before
 from labeler.judging.tally import Tally
 from labeler.models.local.caveats import embedded_name
 from labeler.prompt import find_prompt, prompt_files
@@ -30,7 +30,8 @@ class SetStatus:
     A reply that several pairs share is counted once. `cost` is in dollars, None where no price is
     known. `pool` counts the pairs of the collection's pool. `controls` are the verdicts of the
     set's controls, in their order. `parent` is the set whose pairs it judges.
-    `cached_tokens` are those of requests that servers had ready from earlier ones.
+    `cached_tokens` are those of requests that servers had ready from earlier ones. `stale` counts
+    grades of texts that have changed since.
     """
 
     tally: Tally
@@ -41,6 +42,7 @@ class SetStatus:
     controls: tuple[str, ...] = ()
     parent: Parent | None = None
     cached_tokens: int = 0
+    stale: int = 0
 
     @property
     def left(self) -> int:
@@ -78,6 +80,7 @@ class SetStatus:
             "failures": self.tally.failures_by_status,
             "suspicious": self.tally.suspicious,
             "not_asked": self.left,
+            "stale": self.stale,
             "attempts": self.attempts,
             "tokens_in": self.tally.prompt_tokens,
             "tokens_out": self.tally.completion_tokens,
@@ -163,21 +166,22 @@ def status(collection: Collection | Path | str) -> Iterator[SetStatus]:
     """What each set of judgements of a collection holds, in the order of their names."""
     opened = open_collection(collection)
     names, pool = opened.judgement_names(), pool_size(opened)
-    repeats = _repeats(opened) if names else None
+    stale = stale_by_set(opened, names)
     for name in names:
-        yield _status_of(opened, name, pool, repeats)
+        yield replace(_status_of(opened, name, pool), stale=len(stale[name]))
 
 
-def _status_of(collection: Collection, name: str, pool: int, repeats: Repeats | None) -> SetStatus:
+def _status_of(collection: Collection, name: str, pool: int) -> SetStatus:
     tally, origin, attempts, cost = Tally(name), None, 0, None
-    absent = {entry.pair for entry in dropped_pairs(collection)}
+    absent, shown = {entry.pair for entry in dropped_pairs(collection)}, set[str]()
     for row in read_judgements(collection.judgements(name)):
         judged = row.judged
         if judged.outcome.pair in absent:
             continue
         is_alone = judged.listed is None  # a list's request is counted in one row already
-        if repeats and is_alone and repeats.repeats(name, judged.outcome.pair):
+        if is_alone and judged.shown in shown:  # one reply, counted in an earlier row
             judged = replace(judged, attempts=0, prompt_tokens=0, completion_tokens=0, cost=None)
+        shown.update(filter(None, [judged.shown]))
         tally.add(judged)
         origin, attempts = row.origin, attempts + judged.attempts
         if judged.cost is not None:
@@ -186,13 +190,6 @@ def _status_of(collection: Collection, name: str, pool: int, repeats: Repeats | 
     parent = parent_of(collection, name)
     cached = cached_before(collection, name)
     return SetStatus(tally, origin, attempts, cost, pool, controls, parent, cached)
-
-
-def _repeats(collection: Collection) -> Repeats | None:
-    """What tells pairs of equal texts; None where the texts are not there any more."""
-    if not (collection.corpus.exists() and collection.queries.exists()):
-        return None
-    return Repeats(texts_of(collection))
 
 
 def store_status(collection: Collection | Path | str) -> StoreStatus | None:

@@ -3,12 +3,51 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from labeler.data import FAILURES, Failure, Judged, Pair
 from labeler.errors import BudgetReached
 
 EXAMPLES = 3
+
+
+Projected = Sequence[float]
+"""About how much it is, and an interval of 95 %; empty where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """What some pairs of a run say of all `total` of them.
+
+    `without_grade` is the share of failed pairs, `thoughts` of those that the model thought about.
+    Tokens are those of a pair; `dollars` and `hours` those of all pairs, empty where no price is
+    known, or nothing was asked anew.
+    """
+
+    pairs: int
+    failed: int
+    total: int
+    without_grade: Projected
+    thoughts: float
+    tokens_in: float
+    tokens_out: float
+    dollars: Projected
+    hours: Projected
+
+    def sentences(self) -> list[str]:
+        """What the pilot showed, and what all pairs would take."""
+        failed = "{:.0%} [{:.0%}, {:.0%}] without a grade".format(*self.without_grade)
+        took = f"{self.tokens_in:,.0f} tokens in and {self.tokens_out:,.0f} out a pair"
+        thoughts = f"{self.thoughts:.0%} after thoughts"
+        cost, hours = "${:,.4g} [{:,.4g}, {:,.4g}]", "{:.2g} [{:.2g}, {:.2g}] hours"
+        takes = [cost.format(*self.dollars)] if self.dollars else []
+        takes += [hours.format(*self.hours)] if self.hours else []
+        return [
+            f"pilot of {self.pairs} pairs: {failed}, {thoughts}, {took}",
+            f"all {self.total:,} pairs: about {', '.join(takes) or 'nothing'}",
+        ]
 
 
 @dataclass(slots=True)
@@ -19,7 +58,9 @@ class Tally:
     gave in this run, `served` those of all replies; `listed` counts pairs whose documents stood in
     lists; `suspicions` counts pairs by what looks suspicious about their documents, of which
     `suspicious` have any, and `suspicious_pairs` are the first; `stopped` is what ended it before
-    all pairs were done.
+    all pairs were done. `by_passages` counts pairs whose document was too long to be shown whole;
+    `pilot` is what the first pairs said of all, where they were looked at. `sent` holds what was
+    sent with requests, each once.
     """
 
     name: str = ""
@@ -31,6 +72,7 @@ class Tally:
     )
     models: dict[str, None] = field(default_factory=dict)
     served: set[str] = field(default_factory=set)
+    sent: list[Mapping[str, Any]] = field(default_factory=list)
     remembered: int = 0
     shared: int = 0
     listed: int = 0
@@ -41,6 +83,8 @@ class Tally:
     suspicions: Counter[str] = field(default_factory=Counter)
     suspicious_pairs: list[Pair] = field(default_factory=list)
     stopped: BudgetReached | None = None
+    by_passages: int = 0
+    pilot: Pilot | None = None
 
     def add(self, judged: Judged) -> None:
         """Count one pair."""
@@ -52,6 +96,7 @@ class Tally:
                 self.examples[outcome.status].append((outcome.pair, outcome.detail))
         else:
             self.judged += 1
+            self.by_passages += bool(judged.outcome.passages)
         self.suspicious += bool(judged.suspicions)
         if judged.suspicions and len(self.suspicious_pairs) < EXAMPLES:
             self.suspicious_pairs.append(judged.outcome.pair)
@@ -60,6 +105,8 @@ class Tally:
         self.shared += judged.shared
         self.listed += judged.listed is not None
         self.served.add(judged.model)
+        if judged.sent and judged.sent not in self.sent:
+            self.sent.append(judged.sent)
         if judged.model and not judged.remembered:
             self.models[judged.model] = None
         self.prompt_tokens += judged.prompt_tokens

@@ -25,7 +25,7 @@ def gains(grade: Integers, dcg: str) -> Floats:
         return positive.astype(np.float64)
     if np.max(positive, initial=0) > LARGEST_EXPONENT:
         problem = f"2 ** {positive.max()} - 1 is no number to add up"
-        raise BadInput(f"exponential gains need small grades: {problem}; clip the scale")
+        raise BadInput(f"exponential gains need small grades: {problem}; map them to smaller ones")
     return np.exp2(positive.astype(np.float64)) - 1.0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from labeler.model import Request
 from labeler.models.duration import Duration, duration_of
+from labeler.models.policies.probe import PROBE_TOKENS, PROBES
 from labeler.models.policies.rate import RateLimits
 from labeler.models.prices import Price
 from labeler.models.session import Session
@@ -18,11 +19,13 @@ from labeler.models.tokens import Tokens, about, at_most
 class CallPlan:
     """How many calls there would be, each right at the first attempt, and what they would take.
 
-    `about` is the tokens of all of them. There are `requests` at most, of `at_most` tokens, each
-    of which is asked `tries` times where its replies are of no use. `price` is None where it is not
-    known; `needs_probe` is true where one more call before them finds out what the server accepts;
-    `example` is one of the requests, or what would be asked were it not remembered. `limits` are
-    those within which a server is asked, None where none is asked live.
+    `about` is the tokens of all of them, as so many pairs took before that were `learned` from, or
+    with replies of full length. There are `requests` at most, each of which is asked `tries` times
+    where its replies are of no use; all that takes `at_most` so many tokens, thoughts included.
+    `price` is None where it is not known; `needs_probe` is true where one more call before them
+    finds out what the server accepts; `example` is one of the requests, or what would be asked were
+    it not remembered. `limits` are those within which a server is asked, None where none is asked
+    live.
     """
 
     calls: int
@@ -34,6 +37,7 @@ class CallPlan:
     requests: int = 0
     tries: int = 1
     limits: RateLimits | None = None
+    learned: int = 0
 
     @property
     def duration(self) -> Duration | None:
@@ -47,13 +51,13 @@ class CallPlan:
 
     @property
     def about_cost(self) -> float | None:
-        """About what the calls cost in dollars, with replies of full length."""
+        """About what the calls cost in dollars."""
         return self.price.of(*self.about, self.calls) if self.price else None
 
     @property
     def at_most_cost(self) -> float | None:
-        """What all requests cost in dollars at most, each right at the first attempt."""
-        return self.price.of(*self.at_most, self.requests) if self.price else None
+        """What all requests cost in dollars at most, with re-asks and thoughts."""
+        return self.price.of(*self.at_most, self.most_calls) if self.price else None
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name; a cost that is not known is None."""
@@ -61,6 +65,7 @@ class CallPlan:
             "calls": self.calls,
             "calls_at_most": self.most_calls,
             "tokens_in": self.about.inside,
+            "tokens_out": self.about.outside,
             "tokens_out_at_most": self.at_most.outside,
             "cost": self.about_cost,
             "cost_at_most": self.at_most_cost,
@@ -79,15 +84,25 @@ def plan_calls(
 ) -> CallPlan:
     """What these requests would take, of which the first `likely` ones suffice if all goes well.
 
-    The first of them is the example where none is given.
+    The first of them is the example where none is given. Equal requests are one call.
     """
-    calls = count = 0
-    estimate, most = Tokens(0, 0), Tokens(0, 0)
-    for count, request in enumerate(requests, start=1):
+    calls = 0
+    estimate, most, asked = Tokens(0, 0), Tokens(0, 0), set[int]()
+    reported, thoughts = session.guard.budget.reported, session.thoughts
+    for number, request in enumerate(requests):
         example = example or request
-        most = most.plus(at_most(request))
-        if likely is None or count <= likely:
-            calls, estimate = count, estimate.plus(about(request))
+        key = hash((request.messages, request.repeat, request.attempt))
+        if key in asked:
+            continue
+        asked.add(key)
+        inside, outside = reported.bound(at_most(request))
+        # each try may have twice the tokens of the one before for its reply, and own thoughts
+        most = most.plus(Tokens(tries * inside, (2**tries - 1) * outside + tries * thoughts))
+        if likely is None or number < likely:
+            calls, estimate = len(asked), estimate.plus(about(request))
     price, needs_probe = session.selection.price, session.needs_probe
+    if needs_probe and calls:
+        most = most.plus(Tokens(PROBES, PROBES).times(PROBE_TOKENS + thoughts))
     limits = session.guard.limiter.limits if session.asks_live else None
-    return CallPlan(calls, estimate, most, price, needs_probe, example, count, tries, limits)
+    sizes = (price, needs_probe, example, len(asked), tries, limits)
+    return CallPlan(calls, estimate, most, *sizes)

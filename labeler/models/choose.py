@@ -24,7 +24,7 @@ from labeler.models.server.client import (
     Calls,
     answers,
     called_model,
-    served_models,
+    models_of,
     server_model,
 )
 from labeler.models.settings import AssessorSettings
@@ -32,10 +32,11 @@ from labeler.models.similarity import cosine_of, similarity_model
 from labeler.text.terms import TermStatistics, terms, text_to_search
 from labeler.text.vectors import encode, encoder_id
 from labeler.wire.addresses import masked, server_address
+from labeler.wire.gate import Admitted, admit
+from labeler.wire.places import ollama_address
 
 Task = Literal["generate", "judge", "rank"]
 
-OLLAMA = "http://127.0.0.1:11434"
 DEFAULTS: Mapping[Task, str] = {"generate": "local", "judge": "similarity", "rank": "local"}
 """The embedded model of a task: the small LLM writes and ranks, the similarity rule grades."""
 
@@ -49,13 +50,20 @@ class Choice:
     """A model by the name people use, where it is, and why it was chosen.
 
     `base_url` is a server's address, `None` for an embedded model; `declared` is what else is said
-    of a server's model.
+    of a server's model. `named_by` is the file that alone names the address, or the variable of
+    its key; empty where a person did.
     """
 
     name: str
     why: str
     base_url: str | None = None
     declared: AssessorSettings = field(default_factory=AssessorSettings)
+    named_by: str = ""
+
+    @property
+    def server(self) -> Admitted:
+        """The server with its key; `Misconfigured` where it may not be asked."""
+        return admit(self.base_url, named_by=self.named_by, key=self.declared.key)
 
     @property
     def is_embedded(self) -> bool:
@@ -111,6 +119,7 @@ async def choose(
     name_from = "model given" if declared.model else "LABELER_MODEL is set"
     if declared.file:
         name_from = f"{declared.file} declares it" if declared.model else name_from
+    named_by = namer_of(declared, base_url)
     base_url = base_url or declared.server or None
     if model_name and is_embedded_name(model_name):
         return _with_own_file(_embedded(task, model_name, base_url, name_from), environment)
@@ -130,9 +139,16 @@ async def choose(
         why = "no key in the environment, no server at Ollama's port"
         return _with_own_file(Choice(DEFAULTS[task], why), environment)
     address, why = server
+    choice = Choice(model_name or "", f"{name_from}; {why}", address, declared, named_by)
+    admitted = choice.server
     if not model_name:
-        raise Misuse(await _models_to_name(address, why), parameter="model")
-    return Choice(model_name, f"{name_from}; {why}", address, declared)
+        raise Misuse(await _models_to_name(admitted, why), parameter="model")
+    return choice
+
+
+def namer_of(declared: AssessorSettings, base_url: str | None) -> str:
+    """The file that says which server an assessor asks, or with which key; empty without one."""
+    return declared.file if (declared.server or declared.key) and not base_url else ""
 
 
 def check_model_name(model_name: str) -> None:
@@ -192,24 +208,17 @@ async def server_of(base_url: str | None, environment: Mapping[str, str]) -> tup
         return server_address(environment["OPENAI_BASE_URL"]), "OPENAI_BASE_URL is set"
     if environment.get("OPENAI_API_KEY"):
         return server_address(None), "OPENAI_API_KEY is set"
-    ollama = f"{_ollama(environment)}/v1"
+    ollama = f"{ollama_address(environment)}/v1"
     if await answers(ollama):
         return ollama, "a server answers at Ollama's port"
     return None
 
 
-def _ollama(environment: Mapping[str, str]) -> str:
-    host = environment.get("OLLAMA_HOST", "")
-    if not host:
-        return OLLAMA
-    return host.rstrip("/") if "://" in host else f"http://{host}"
-
-
-async def _models_to_name(address: str, why: str) -> str:
-    names = await served_models(address)
+async def _models_to_name(server: Admitted, why: str) -> str:
+    names = await models_of(server)
     listed = ", ".join(names[:20]) + (f", and {len(names) - 20} more" if len(names) > 20 else "")
     return (
-        f"name a model, here or in LABELER_MODEL ({why}); {masked(address)} has: "
+        f"name a model, here or in LABELER_MODEL ({why}); {masked(server.address)} has: "
         f"{listed or 'none that it lists'}; offline: local, similarity"
     )
 
@@ -223,7 +232,7 @@ async def ready(
     The caller closes it.
     """
     if not choice.is_embedded:
-        model = called_model(choice.name, choice.base_url, calls or Calls())
+        model = called_model(choice.name, choice.server, calls or Calls(), choice.declared)
         yield Ready(model, concurrency=SERVER_CONCURRENCY)
     elif choice.name == "similarity":
         statistics = TermStatistics.of(terms(text_to_search(d)) for d in documents)

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labeler.errors import Misconfigured, NotFound
-from labeler.messages import cost_of, count_of, no_progress
+from labeler.errors import BadInput, Misconfigured, NotFound
+from labeler.messages import cost_of, count_of
 from labeler.models.choose import SERVER_CONCURRENCY, server_of
 from labeler.models.control import Control
 from labeler.models.encoder_files import load_encoder
@@ -28,18 +28,18 @@ from labeler.models.encoding import (
     encode_missing,
     plan_encoding,
 )
-from labeler.models.encoding_parts import EncoderInParts, looked_up
 from labeler.models.limits import Limits
 from labeler.models.loop import run_to_end
 from labeler.models.policies.budget import Spending
 from labeler.models.policies.stack import unremembered
 from labeler.models.prices import Price, price_of
 from labeler.models.server.client import Calls
-from labeler.models.server.embeddings import embeddings_model
+from labeler.models.server.embeddings import KEY, embeddings_model
 from labeler.models.session import check_priced, guard_of
-from labeler.store.vectors import VectorFile, Vectors
+from labeler.store.vectors import VectorFile, Vectors, key_of_text
 from labeler.text.vectors import Encode, Encoder, embedded_encoder, unit_vectors
 from labeler.wire.addresses import identity, masked
+from labeler.wire.gate import admit
 
 _LONGEST = 100
 
@@ -87,43 +87,6 @@ class Encoding:
         every = _Prefixed(self.options, texts)
         return plan_encoding(self.options.name, every, served.file, served.price)
 
-    async def in_parts(self, folder: Path, control: Control) -> EncoderInParts:
-        """The encoder for documents that come part by part, and are kept by somebody else.
-
-        What a server gave is in `folder` until it is forgotten; what is there already is used.
-        """
-        self.options.check()
-        prefix, quiet = self.options.document_prefix, replace(control, progress=no_progress)
-        if self.options.is_served:
-            served = await self._served(folder)
-            address = f"{self.options.name} at {masked(served.address)} ({served.why})"
-            control.note(f"encoder: {address}")
-
-            async def ask(texts: Sequence[str], file: VectorFile) -> None:
-                if count_missing(texts, file):
-                    await self._encode(texts, served._replace(file=file), quiet)
-
-            encoder = self._encoder(
-                _plain(self.options.name), served.file.encoder, partial(looked_up, served.file)
-            )
-            return EncoderInParts(encoder, prefix, ask, *_recent_and_earlier(served.file))
-        encoder = await self.aready(folder, EncoderTexts(), quiet)
-        if not self.options.is_in_files:
-            return EncoderInParts(encoder)
-        files = load_encoder(self.options.name)
-        if not files.is_slow:
-            return EncoderInParts(encoder)
-
-        async def encode(texts: Sequence[str], file: VectorFile) -> None:
-            if count_missing(texts, file):
-                with file.appending(control.note):
-                    await asyncio.to_thread(
-                        encode_here, texts, files.encode, file, lambda _done, _total: None
-                    )
-
-        kept_here = VectorFile.read(self._file_of(folder, files.id), files.id)
-        return EncoderInParts(encoder, prefix, encode, *_recent_and_earlier(kept_here))
-
     def _file_of(self, folder: Path, identity: str) -> Path:
         """Where the vectors of an encoder in files are kept."""
         return folder / f"{_plain(identity)[-_LONGEST:]}.vectors"
@@ -143,8 +106,8 @@ class Encoding:
     def _encoder(self, tag: str, identity: str, prefixing: Callable[[str], Encode]) -> Encoder:
         """The encoder of this identity, given what encodes with a prefix before each text."""
         documents, queries = self.options.document_prefix, self.options.query_prefix
-        identities = (f"{identity} {_digest(queries)}", f"{identity} {_digest(documents)}")
-        return Encoder(tag, prefixing(documents), prefixing(queries), *identities)
+        of_queries = f"{identity} {_digest(queries)}"
+        return Encoder(tag, prefixing(documents), prefixing(queries), of_queries)
 
     async def _served(self, folder: Path) -> _Served:
         """The server, its price, and the vectors that are kept of it."""
@@ -175,7 +138,8 @@ class Encoding:
     async def _encode(self, texts: Iterable[str], served: _Served, control: Control) -> Encoded:
         guard = guard_of(self.limits, served.price, SERVER_CONCURRENCY, control)
         calls = Calls.watched(self.limits.timeout, control.note)
-        model = unremembered(embeddings_model(self.options.name, served.address, calls), guard)
+        server = admit(served.address, key=KEY if os.environ.get(KEY) else "")
+        model = unremembered(embeddings_model(self.options.name, server, calls), guard)
         file, stop = served.file, control.stop
         try:
             async with file.appending_in_loop(control.note, stop.is_set):
@@ -210,10 +174,21 @@ class _Served(NamedTuple):
     file: VectorFile
 
 
-def _recent_and_earlier(file: VectorFile) -> tuple[VectorFile, VectorFile | None]:
-    """A file beside another, for vectors of the moment; and the other, where it holds some."""
-    recent = file.path.with_suffix(".uploading")
-    return VectorFile.read(recent, file.encoder), file if len(file) else None
+def looked_up(file: VectorFile, prefix: str) -> Encode:
+    """What gives the unit vectors that a file holds; a text of white space alone is all zeros."""
+
+    def encode(texts: Sequence[str]) -> Vectors:
+        keys = {at: key_of_text(prefix + text) for at, text in enumerate(texts) if text.strip()}
+        vectors = np.zeros((len(texts), max(1, file.dimensions)), dtype=np.float32)
+        try:
+            if keys:
+                vectors[list(keys)] = unit_vectors(file.of(list(keys.values())))
+        except KeyError:
+            problem = "texts changed while they were encoded; run the command again"
+            raise BadInput(f"{file.path}: {problem}") from None
+        return vectors
+
+    return encode
 
 
 def _digest(text: str) -> str:

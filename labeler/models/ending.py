@@ -4,9 +4,12 @@ from __future__ import annotations
 
 _WELL = frozenset(
     """stop eos eos_token end end_turn stop_sequence stop_token complete completed finished done
-    null none tool_calls tool_use function_call""".split()  # noqa: SIM905 - read as words, not quotes
+    null none tool_calls tool_call tool_use function_call""".split()  # noqa: SIM905 - read as words, not quotes
 )
-_TRUNCATED = ("length", "max_tokens", "max_output_tokens", "model_length")
+_TRUNCATED = (
+    *("length", "max_tokens", "max_output_tokens", "max_len", "model_length"),
+    "model_context_window_exceeded",
+)
 _FILTERED = (
     "content_filter",
     "content_filtered",
@@ -17,6 +20,8 @@ _FILTERED = (
     "spii",
     "sensitive",
     "guardrail_intervened",
+    "error_toxic",
+    "image_safety",
 )
 _BADLY = {
     **dict.fromkeys(_TRUNCATED, "truncated"),
@@ -30,7 +35,8 @@ def status_of_ending(reason: str) -> str | None:
 
     What is in no list broke the reply off: `unparsable`, so that it is asked again.
     """
-    name = reason.strip().lower().replace("-", "_").removeprefix("finish_reason_")
+    name = reason.partition(":")[0].strip().lower().replace("-", "_")
+    name = name.removeprefix("finish_").removeprefix("reason_")
     return None if not name or name in _WELL else _BADLY.get(name, "unparsable")
 
 

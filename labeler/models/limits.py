@@ -6,12 +6,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar
-
-from pydantic import ConfigDict
+from typing import Any, ClassVar
 
 from labeler.errors import Misuse
 from labeler.files.numbers import LARGEST_AMOUNT, finite
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a run has to show before all its pairs are paid for, and while they are.
+
+    A run of many pairs begins with a pilot of a few, unless `no_pilot`. It ends where the share of
+    them without a grade exceeds `max_failed`, or later that of the latest pairs, as far as chance
+    does not explain it; 1 ends no run. Without a pilot, it ends where all the latest pairs fail.
+    """
+
+    max_failed: float = 0.1
+    no_pilot: bool = False
+
+    def __post_init__(self) -> None:
+        if finite(self.max_failed, 0, 1) is None:
+            problem = f"expected a share from 0 to 1, found {self.max_failed!r:.40}"
+            raise Misuse(problem, parameter="max_failed")
+
 
 LEAST: Mapping[str, float] = MappingProxyType(
     {"rpm": 0.001, "tpm": 0.001, "timeout": 0.001, "tries": 1}
@@ -30,7 +47,7 @@ class Limits:
     seconds, and `tries` the calls for one request before it has failed.
     """
 
-    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"strict": True, "extra": "forbid"}
 
     rpm: float | None = None
     tpm: float | None = None

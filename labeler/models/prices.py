@@ -51,24 +51,29 @@ class Tier(NamedTuple):
 class Price:
     """Dollars for a million tokens, in and out, and as of when: a day, or the version of a list.
 
-    `tiers` hold what longer calls cost, those of the longest first.
+    `tiers` hold what longer calls cost, those of the longest first; `cached` is the share of
+    `tokens_in` that is asked for tokens which the server had ready from an earlier call.
     """
 
     tokens_in: float
     tokens_out: float
     as_of: str = ""
     tiers: tuple[Tier, ...] = ()
+    cached: float = 1.0
 
     @property
     def basis(self) -> str:
         """Where the price comes from; one of no day is that of a model on this machine."""
         return f"at prices of {self.as_of}" if self.as_of else "it runs here"
 
-    def of(self, tokens_in: int, tokens_out: int, calls: int = 1) -> float:
-        """What so many tokens cost, in so many calls of the same length."""
+    def of(self, tokens_in: int, tokens_out: int, calls: int = 1, cached: int = 0) -> float:
+        """What so many tokens cost, in so many calls of the same length; of those in, so many were
+        cached.
+        """
         longer = (tier for tier in self.tiers if tokens_in > tier.above * calls)
         rate = next(longer, self)
-        return (tokens_in * rate.tokens_in + tokens_out * rate.tokens_out) / 1_000_000
+        charged = tokens_in - cached * (1 - self.cached)
+        return (charged * rate.tokens_in + tokens_out * rate.tokens_out) / 1_000_000
 
 
 BATCH_SHARE = 0.5
@@ -83,7 +88,7 @@ def batch_price(price: Price, address: str | None) -> Price:
         Tier(t.above, t.tokens_in * BATCH_SHARE, t.tokens_out * BATCH_SHARE) for t in price.tiers
     )
     rates = (price.tokens_in * BATCH_SHARE, price.tokens_out * BATCH_SHARE)
-    return Price(*rates, price.as_of, tuple(tiers))
+    return Price(*rates, price.as_of, tuple(tiers), price.cached)
 
 
 def _checked_rate(rate: float) -> float:
@@ -170,7 +175,8 @@ def _price(info: ModelInfo, as_of: str, *, writes: bool) -> Price | None:
     starts = sorted({*_starts(highest.input_mtok), *_starts(highest.output_mtok)}, reverse=True)
     rate_in, rate_out = highest.input_mtok, highest.output_mtok
     tiers = tuple(Tier(n, _at(rate_in, n + 1), _at(rate_out, n + 1)) for n in starts)
-    return Price(_at(rate_in), _at(rate_out), as_of, tiers)
+    ready, full = _at(highest.cache_read_mtok), _at(rate_in)
+    return Price(full, _at(rate_out), as_of, tiers, ready / full if 0 < ready < full else 1.0)
 
 
 def _prices_of_today(info: ModelInfo) -> list[ModelPrice]:

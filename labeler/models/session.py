@@ -30,7 +30,7 @@ from labeler.models.policies.budget import Budget
 from labeler.models.policies.defer import Deferral
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.retry import Patience
-from labeler.models.policies.stack import Guard, guarded, knows, remembered_size
+from labeler.models.policies.stack import Guard, guarded, knows, most_thoughts, remembered_size
 from labeler.models.prices import Price, batch_price
 from labeler.models.server.client import Calls
 from labeler.models.settings import AnyModel, AssessorSettings
@@ -109,7 +109,9 @@ class Session:
 
     `inputs` joins what each request's `inputs` hold; `needs_probe` is true where the first call
     finds out what the server accepts; `secret` is what marks round documents are made with.
-    `lease` takes leases on keys as a call does; those that it gives, nobody else asks now.
+    `lease` takes leases on keys as a call does; those that it gives, nobody else asks now. `fact`
+    gives what was learned under a name, and `learn` keeps it; `thoughts` are the tokens that the
+    model may think in before each reply.
     """
 
     selection: Selection
@@ -119,6 +121,9 @@ class Session:
     needs_probe: bool
     secret: bytes = field(default=b"", repr=False)
     lease: Callable[[Sequence[bytes]], Set[bytes]] = frozenset
+    fact: Callable[[str], str | None] = lambda _name: None
+    learn: Callable[[str, str], None] = lambda _name, _fact: None
+    thoughts: int = 0
 
     @property
     def at_once(self) -> int:
@@ -263,6 +268,9 @@ async def session_on(
                     needs_probe,
                     secret,
                     lambda keys: store.write(WriteBatch(claimed=keys)).leases,
+                    store.fact,
+                    store.learn,
+                    most_thoughts(started.model, store),
                 )
         finally:
             await model.close()

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from pydantic import ConfigDict
-
 from labeler.errors import Misuse
 from labeler.files.numbers import finite
 from labeler.model import Model
@@ -44,7 +42,7 @@ class AssessorSettings:
     declared, empty where that was in a call.
     """
 
-    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"strict": True, "extra": "forbid"}
 
     name: str = ""
     model: str = ""

@@ -17,16 +17,18 @@ Cosine = Callable[[str, str], float]
 def similarity_model(cosine: Cosine, encoder: str, statistics: TermStatistics) -> Model:
     """A model that grades by `labeler.similarity`'s rule and does not read the prompt.
 
-    It looks at a request's `inputs`: `query`, `passage`. What the grades depend on beside these,
-    the corpus' term statistics, has to be in every request too, as `term_statistics`: their
-    digest. `encoder` names the vectors that `cosine` compares.
+    It looks at a request's `inputs`: `query`, and `passage`, or `text` where a prompt shows no
+    passage. What the grades depend on beside these, the corpus' term statistics, has to be in every
+    request too, as `term_statistics`: their digest. `encoder` names the vectors that `cosine`
+    compares.
     """
     rule = f"{TERM_WEIGHT}*terms; {', '.join(map(str, CUTS))}"
 
     async def ask(request: Request) -> Reply:
         if request.inputs.get("term_statistics") != statistics.digest:
             raise CallFailed("the request is of another corpus than the similarity assessor's")
-        query, passage = request.inputs["query"], request.inputs["passage"]
+        query, passage = request.inputs["query"], request.inputs.get("passage")
+        passage = passage or request.inputs.get("text", "")
         matched = matched_share(terms(query), terms(passage), statistics)
         score = similarity_score(cosine(query, passage), matched)
         content = {"reason": f"closeness {score:.4f}", "grade": similarity_grade(score)}

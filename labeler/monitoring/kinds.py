@@ -17,7 +17,6 @@ KINDS: dict[str, str] = {
     "uncovered-queries": "the corpus covers fewer searches than in the first weeks of the log",
     "sample-ratio": "users of an A/B test are not split as they were meant to be",
     "mixed-users": "users were served by more than one variant of an A/B test",
-    "offline-order": "users prefer the system that the offline measure puts lower",
     "new-documents": "new or edited documents take more of the first places than `fresh` allows",
 }
 """What each kind of alarm says."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,6 @@ from labeler.monitoring.density.options import DensityOptions
 from labeler.monitoring.log.log import EventLog, open_log
 from labeler.monitoring.log.options import LogOptions
 from labeler.monitoring.log.reading import LogReading
-from labeler.monitoring.offline import offline_side
 from labeler.monitoring.online.online import online
 from labeler.monitoring.online.options import OnlineOptions
 from labeler.monitoring.watched import Watched
@@ -31,16 +30,10 @@ from labeler.report.page import Block, FindingList, PageSection, TableBlock
 
 @dataclass(frozen=True)
 class LogWatch:
-    """How logs are read, and how their queries and clicks are looked at.
-
-    `systems` say which run of the collection a variant of the log is, where they have not one name;
-    `qrels` are those by which runs are scored.
-    """
+    """How logs are read, and how their queries and clicks are looked at."""
 
     reading: LogOptions = field(default_factory=LogOptions)
     online: OnlineOptions = field(default_factory=OnlineOptions)
-    systems: Mapping[str, str] = field(default_factory=dict, hash=False)
-    qrels: str | None = None
     density: DensityOptions = field(default_factory=DensityOptions)
     encoding: Encoding = field(default_factory=Encoding)
 
@@ -79,7 +72,7 @@ def watch_logs(
 ) -> Iterator[Watched]:
     """What the logs say, all files read as one; what they say nothing of is `missing`."""
     with open_log(log_files(names), how.reading) as log:
-        of_clicks = [*_online(collection, log, how, missing)]
+        of_clicks = [*_online(log, how, missing)]
         yield from of_clicks
         for watched in _density(collection, log, how, missing, control):
             yield watched if of_clicks else _with_reading(watched, log.reading)
@@ -96,16 +89,13 @@ def _with_reading(watched: Watched, reading: LogReading) -> Watched:
     )
 
 
-def _online(
-    collection: Collection, log: EventLog, how: LogWatch, missing: list[Finding]
-) -> Iterator[Watched]:
-    """What clicks say, and whether the offline order of systems holds online."""
+def _online(log: EventLog, how: LogWatch, missing: list[Finding]) -> Iterator[Watched]:
+    """What clicks say."""
     if not (log.reading.clicks or log.reading.impressions or log.variants):
         text = "online measures: the log says neither what was shown nor what was clicked"
         missing.append(Finding(text, level="note"))
         return
-    side = offline_side(collection, log.variants, how.systems, how.qrels, missing)
-    result = online(log, how.online, side)
+    result = online(log, how.online)
     yield _watched("online", "Clicks and online measures", log.reading, result)
 
 

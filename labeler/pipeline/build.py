@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from labeler.collection.layout import Collection
@@ -13,7 +14,7 @@ from labeler.exchange.fields import FieldNames
 from labeler.judging.session import JudgeOptions
 from labeler.models.control import Control
 from labeler.models.encoder_options import EncoderOptions
-from labeler.models.limits import Limits
+from labeler.models.limits import Limits, Proof
 from labeler.models.loop import run_to_end
 from labeler.models.settings import AnyModel
 from labeler.pipeline.options import BuildOptions
@@ -41,6 +42,7 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
     retry_failed: bool = False,
     redact: bool = False,
     limits: Limits | None = None,
+    proof: Proof | None = None,
     control: Control | None = None,
     follow_links: bool = False,
     files: FileRules | None = None,
@@ -69,6 +71,7 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
     judging = JudgeOptions(
         prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
     )
+    judging = replace(judging, proof=proof or Proof())
     own = Path(queries_file) if queries_file else None
     reading = (LARGEST_FILE, follow_links, files or FileRules(), force, fields or FieldNames())
     generating = (asking or Asking(), passages or PassageRules(), filters or FilterRules())

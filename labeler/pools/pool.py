@@ -109,7 +109,7 @@ def pool(  # noqa: PLR0913  the keywords of a public function are its settings
     pool only with its query or document, to return when that is there again. With `size`, the pool
     is brought to a number of pairs, or a random sample of what lies beyond it is added. `encoding`
     names another encoder than the embedded one, as a server's, whose vectors the collection keeps.
-    With `vectors`, the dense run is that of a database, where `index` put the documents' vectors.
+    With `vectors`, the dense run is that of a database which holds the documents' vectors.
     A run of yours that stands where one of these is written is replaced with `force` alone.
 
     >>> from labeler.testing import small_collection

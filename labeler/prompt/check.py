@@ -24,6 +24,8 @@ MADE = {
     "query": "how long may I return shoes",
     "description": "The person wants to know until when shoes can be sent back.",
     "narrative": "A relevant document names a number of days; one about repairs is not relevant.",
+    "reference": "Unworn shoes can be sent back within 30 days.",
+    "nuggets": "30 days; unworn; in the box",
     "title": "Returns",
     "text": "You may send back what you bought within 30 days, unworn and in its box.",
     "passage": "Returns\nYou may send back what you bought within 30 days, unworn and in its box.",
@@ -80,9 +82,7 @@ class PromptCheck:
     @property
     def schema(self) -> dict[str, Any] | None:
         """The JSON schema that replies are bound to, where a grading prompt asks for JSON."""
-        front = self.prompt.front if self.prompt else None
-        is_bound = self.prompt and front and front.kind == "grade" and front.reply == "json"
-        return schema_of(self.prompt) if self.prompt and is_bound else None
+        return schema_of(self.prompt) if self.prompt and self.prompt.is_bound else None
 
     def summary(self) -> str:
         """How many errors and warnings there are."""

@@ -122,7 +122,7 @@ class PromptDiff:
 
 _FIELDS = tuple(FrontMatter.model_fields)
 _NOT_IN_A_REQUEST = {
-    *("description", "source", "shown_with", "based_on", "combine"),
+    *("description", "source", "shown_with", "fidelity", "measured", "based_on", "combine"),
     *("kind", "scale", "reply", "reason"),  # but for what the schema says of them
 }
 
@@ -147,8 +147,7 @@ def _template(prompt: Prompt) -> tuple[list[str], int]:
 
 
 def _schema(prompt: Prompt) -> dict[str, Any] | None:
-    is_bound = prompt.front.kind == "grade" and prompt.front.reply == "json"
-    return schema_of(prompt) if is_bound else None
+    return schema_of(prompt) if prompt.is_bound else None
 
 
 def _on_grades(a: Prompt, b: Prompt) -> Iterator[str]:

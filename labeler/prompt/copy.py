@@ -28,7 +28,7 @@ def copy_of(prompt: Prompt, name: str) -> str:
         raise Misuse(problem, parameter="name")
     source = cut_source(prompt.text)
     assert isinstance(source, Source), "a prompt was read from parts"
-    front = _without(source.front, "shown_with", "based_on")
+    front = _without(source.front, "shown_with", "fidelity", "measured", "based_on")
     line = f'based_on = "{prompt.id}"\n'
     start = prompt.text.index(source.front)
     rest = prompt.text[start + len(source.front) :]

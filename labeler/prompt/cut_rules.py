@@ -36,7 +36,7 @@ def comparison_problems(source: Source, front: FrontMatter) -> Iterator[PromptPr
     if front.reason:
         problem = "a comparison has no reason; write reason = false"
         yield PromptProblem(source.line_of("reason"), problem)
-    if front.reply == "text":
+    if front.reply != "json":
         problem = 'a comparison is answered with an object; write reply = "json"'
         yield PromptProblem(source.line_of("reply"), problem)
     line = source.line_of("cuts", "comparisons")

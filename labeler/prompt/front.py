@@ -6,8 +6,9 @@ import re
 from collections.abc import Collection
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from labeler.errors import Misuse
 from labeler.prompt.parts import (
     MOST_TOKENS,
     Combine,
@@ -15,12 +16,14 @@ from labeler.prompt.parts import (
     GradedExamples,
     WrittenQuestions,
 )
+from labeler.prompt.reply.reader import ReplyReader, parse_reader
 
 _GRADE = re.compile(r"-?[0-9]{1,9}")
 
 PLACEHOLDERS = {
     "grade": (
-        *("query", "description", "narrative", "title", "text", "passage", "mark"),
+        *("query", "description", "narrative", "reference", "nuggets", "language"),
+        *("title", "text", "passage", "mark"),
         *("passages", "count", "criterion", "criteria", "question", "questions"),
         *("examples", "first", "second"),
     ),
@@ -47,7 +50,17 @@ MOST_CHARACTERS = 50_000
 """Of a document that marks delimit, where the prompt does not say how many are shown."""
 
 OPTIONAL = frozenset(
-    ["description", "narrative", "other", "language", "persona", "examples", "length"]
+    [
+        "description",
+        "narrative",
+        "reference",
+        "nuggets",
+        "other",
+        "language",
+        "persona",
+        "examples",
+        "length",
+    ]
 )
 """Placeholders that may have nothing to stand for; the line of such a one is left out."""
 
@@ -72,6 +85,13 @@ class FrontMatter(BaseModel):
     description: str = Field(description="What it asks, in one line.")
     source: str = Field(default="", description="The paper or the rules that the method is from.")
     shown_with: str = Field(default="", description="The models that the source showed it with.")
+    fidelity: Literal["", "verbatim", "adapted"] = Field(
+        default="", description="Whether the source's prompt stands here word for word."
+    )
+    measured: str = Field(
+        default="",
+        description="What was measured of this very prompt, with which model, and where.",
+    )
     based_on: str = Field(
         default="", description="The prompt that it was copied from, with its hash."
     )
@@ -79,8 +99,9 @@ class FrontMatter(BaseModel):
         default_factory=dict,
         description="Each grade and its name; needed where the kind is `grade`.",
     )
-    reply: Literal["json", "text"] = Field(
-        default="json", description="A JSON object, or the grade alone."
+    reply: str = Field(
+        default="json",
+        description="How a reply is read: `json`, `json:KEY`, `bare` or `pattern:EXPRESSION`.",
     )
     reason: bool = Field(default=False, description="Whether a reason comes before the grade.")
     batch: int = Field(
@@ -109,6 +130,20 @@ class FrontMatter(BaseModel):
     comparisons: DocumentComparisons | None = Field(
         default=None, description="How documents of a query are compared two by two."
     )
+
+    @field_validator("reply")
+    @classmethod
+    def _declares_a_reader(cls, reply: str) -> str:
+        try:
+            parse_reader(reply)
+        except Misuse as misuse:
+            raise ValueError(str(misuse)) from None
+        return reply
+
+    @property
+    def reader(self) -> ReplyReader:
+        """What reads the grade in a reply."""
+        return parse_reader(self.reply)
 
     @property
     def has_parts(self) -> bool:

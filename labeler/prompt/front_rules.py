@@ -99,6 +99,8 @@ def _of_keys(source: Source, error: ValidationError) -> Iterator[PromptProblem]:
             name = ".".join([inner[0], *list(detail["input"])[:1]])  # 0.5 is two keys to TOML
             problem = f"the grades of [scale] must be integers, and {_shown(name)} is none"
             yield PromptProblem(line, f'{problem}; write 0 = "irrelevant"')
+        elif detail["type"] == "value_error":
+            yield PromptProblem(line, f"{key}: {detail['ctx']['error']}")
         else:
             name = ".".join([key, *inner])
             remedy = _KEYS.get(detail["type"]) or detail["msg"].replace("Input", "it")
@@ -158,7 +160,7 @@ def _of_combinations(source: Source, front: FrontMatter) -> Iterator[PromptProbl
     if front.kind != "grade" and front.scale:
         line, problem = source.line_of("scale"), f"a prompt of kind {front.kind!r} has no grades"
         yield warning(line, f"{problem}; leave [scale] out")
-    if front.reply == "text" and front.reason:
-        problem = 'with reply = "text" a reply is the grade alone, and reason = true asks for more'
+    if front.reader.kind != "json" and front.reason:
+        problem = "reason = true, and only an object of JSON has a place for a reason"
         yield PromptProblem(source.line_of("reason"), f'{problem}; write reply = "json"')
     yield from part_problems(source, front)

@@ -72,7 +72,9 @@ def facts_of(prompt: Prompt) -> dict[str, Any]:
         "kind": front.kind,
         "what it asks": front.description,
         "source": front.source,
+        "fidelity": front.fidelity,
         "shown with": front.shown_with,
+        "measured": front.measured or "nothing",
         "based on": front.based_on,
         "scale": scale_of(prompt),
         "reply": front.reply,
@@ -98,9 +100,9 @@ def prompt_tables(prompts: Iterable[Prompt]) -> list[Table]:
     return tables
 
 
-_OF_GRADING = ("scale", "calls a document", "tokens", "reason first")
+_OF_GRADING = ("scale", "calls a document", "tokens", "reply tokens", "measured", "fidelity")
 _NUMBERS = {"tokens", "reply tokens", "documents a call"}
-_TITLES = {"reason first": "reason", "calls a document": "calls"}
+_TITLES = {"reason first": "reason", "calls a document": "calls", "reply tokens": "reply"}
 
 
 def prompt_table(prompts: Iterable[Prompt]) -> Table:

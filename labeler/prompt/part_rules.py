@@ -84,7 +84,7 @@ def _of_tables_apart(source: Source, front: FrontMatter) -> Iterator[PromptProbl
     if front.has_parts and front.batch > 1:
         problem = "criteria and questions are asked of one document at a time; write batch = 1"
         yield PromptProblem(source.line_of("batch"), problem)
-    if front.batch > 1 and front.reply == "text":
+    if front.batch > 1 and front.reply != "json":
         problem = 'a list of documents needs a list of grades; write reply = "json"'
         yield PromptProblem(source.line_of("batch"), problem)
     for name in (name for name, meaning in front.criteria.items() if not meaning.strip()):
@@ -152,7 +152,7 @@ def part_placeholder_problems(source: Source, front: FrontMatter) -> Iterator[Pr
     if "count" in used and front.batch == 1 and not {"criteria", "questions"}.intersection(used):
         problem = "{count} counts what a list shows, and the template shows none; leave it out"
         yield PromptProblem(used["count"], problem)
-    if front.reply == "text" and {"criteria", "questions"}.intersection(used):
+    if front.reply != "json" and {"criteria", "questions"}.intersection(used):
         problem = 'all parts in one reply need a list of grades; write reply = "json"'
         yield PromptProblem(source.line_of("reply"), problem)
     if front.questions:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from labeler.prompt.front import FrontMatter
 from labeler.prompt.problem import PromptProblem, warning
+from labeler.prompt.reply.reader import NoGrade
 from labeler.prompt.scale_rules import scale_problems
-from labeler.prompt.source import Section, Source
+from labeler.prompt.source import Source
 from labeler.prompt.template import PLACEHOLDER
 
 KEYS = {
@@ -21,11 +22,14 @@ KEYS = {
 }
 """The keys of the JSON object that a reply is read by, by the kind of prompt."""
 
-SHAPES = {"grade": '{"grade": N}', "check": '{"yes": true}', "rank": '{"order": [2, 1, 3]}'}
+SHAPES = {"check": '{"yes": true}', "rank": '{"order": [2, 1, 3]}'}
 SEVERAL = '{"grades": [{"number": 1, "grade": N}]}'
 _KEY = re.compile(r"[\"'`](\w+)[\"'`]")
 _OBJECT = re.compile(r"\{\s*[\"'][^{}]*\}")
 _KEY_OF_AN_OBJECT = re.compile(r"[\"'](\w+)[\"']\s*:")
+_BLANK = r"(?:N|X|score|grade|[<\[](?:N|score|grade|number|integer|\d)[^<>\[\]\n]*[>\]])(?!\w)"
+_FORM = re.compile(rf"([#*]*[\w ]{{2,40}}[:=] *){_BLANK}", re.IGNORECASE)
+_BLANK_OF_A_FORM = re.compile(rf"(?<=[:=] ){_BLANK}", re.IGNORECASE)
 
 SHORTEST_REASON = 40
 """Tokens that a short sentence and the grade take."""
@@ -46,30 +50,65 @@ def reply_problems(source: Source, front: FrontMatter) -> list[PromptProblem]:
 
 
 def _of_keys(source: Source, front: FrontMatter, is_several: bool) -> Iterator[PromptProblem]:
-    keys = ("grades", "number", "grade") if is_several else KEYS[front.kind]
+    reader = front.reader
+    keys = (reader.key,) if front.kind == "grade" else KEYS[front.kind]
+    keys = ("grades", "number", "grade") if is_several else keys
     keys = ("better",) if front.comparisons else keys
     objects = list(_objects(source))
-    if front.kind == "grade" and front.reply == "text":
-        for line, shown, _ in objects:
-            problem = f'the template asks for {shown}, and reply = "text" reads a bare grade'
-            yield PromptProblem(line, f'{problem}; write reply = "json", or ask for the number')
+    if front.kind == "grade" and reader.kind != "json":
+        yield from _of_forms(source, front)
         return
+    forms = list(_forms(source))
     quoted = {key for section in source.asking for key in _KEY.findall(section.content)}
     for key in keys:
         if key in quoted:
             continue
-        other = next(((line, shown) for line, shown, held in objects if held), None)
+        other = next((shown for shown in objects if shown[2]), None)
         shape = SHAPES.get(front.kind, f'{{"{key}": "…"}}')
+        shape = reader.example("N") if front.kind == "grade" else shape
         shape = SEVERAL if is_several else shape
         shape = '{"better": "first"}' if front.comparisons else shape
         if other:
             problem = f"the template asks for {other[1]}, and a reply is read by the key {key!r}"
-            yield PromptProblem(other[0], f"{problem}; ask for {shape}")
+            is_alone = front.kind == "grade" and not is_several and not front.comparisons
+            remedy = f', or write reply = "json:{other[2][-1]}"' if is_alone else ""
+            yield PromptProblem(other[0], f"{problem}; ask for {shape}{remedy}")
+        elif forms and front.kind == "grade":
+            line, shown, beginning = forms[0]
+            remedy = f"write reply = 'pattern:{beginning} (\\d)', or ask for {shape}"
+            problem = f'the template asks for "{shown}", and reply = "json" reads an object'
+            yield PromptProblem(line, f"{problem}; {remedy}")
         else:
             problem = f"the template does not say how to reply; ask for {shape}"
             yield warning(source.last, problem)
     if front.kind == "grade" and quoted:
         yield from _of_reasons(source, front, quoted)
+
+
+def _of_forms(source: Source, front: FrontMatter) -> Iterator[PromptProblem]:
+    """Where the declared reader reads none of the forms of a reply that the template shows."""
+    forms = [(line, shown) for line, shown, _ in (*_objects(source), *_forms(source))]
+    is_read = False
+    for _, shown in forms:
+        with suppress(NoGrade):
+            filled = _BLANK_OF_A_FORM.sub(str((front.part_grades or (0,))[0]), shown)
+            is_read |= bool(front.reader.read(filled, front.part_grades))
+    if forms and not is_read:
+        problem = (
+            f'the template asks for "{forms[0][1]}", which reply = {front.reply!r} never reads'
+        )
+        yield PromptProblem(forms[0][0], f"{problem}; let both be of one form")
+    elif not forms and front.reader.kind == "pattern" and source.asking == source.sections:
+        problem = "the template does not show the form of a reply that the pattern finds"
+        yield warning(source.last, f"{problem}; show it, with N for the grade")
+
+
+def _forms(source: Source) -> Iterator[tuple[int, str, str]]:
+    """Forms of a reply that are no objects, as `##final score: N`: line, form, its beginning."""
+    for section in source.asking:
+        for number, line in section.lines():
+            for form in _FORM.finditer(line):
+                yield number, form[0].strip(), form[1].strip()
 
 
 def _of_reasons(source: Source, front: FrontMatter, quoted: set[str]) -> Iterator[PromptProblem]:
@@ -100,7 +139,7 @@ def _objects(source: Source) -> Iterator[tuple[int, str, list[str]]]:
 
 def _of_length(source: Source, front: FrontMatter, is_several: bool) -> Iterator[PromptProblem]:
     """Room for the reply: one that is cut off has no grade."""
-    if front.kind != "grade" or front.reply == "text":
+    if front.kind != "grade" or front.reader.kind != "json":
         return
     least = SHORTEST_REASON if front.reason else SHORTEST_OBJECT
     what = "a reason and the grade" if front.reason else "a JSON object with the grade"
@@ -121,21 +160,9 @@ def _of_examples(
     for section in source.sections:
         if section.role != "assistant":
             continue
-        grade = _grade_of(section, front)
-        if grade is None:
-            shape = "the grade alone" if front.reply == "text" else SHAPES["grade"]
-            problem = f"this example of an answer is not read as a grade; answer with {shape}"
-            yield PromptProblem(section.start, problem)
-        elif grade not in grades:
-            scale = ", ".join(map(str, grades))
-            problem = f"this example answers with {grade}, which is not one of {scale}"
-            yield PromptProblem(section.start, f"{problem}; answer with one of them")
-
-
-def _grade_of(section: Section, front: FrontMatter) -> int | None:
-    try:
-        value = json.loads(section.content)
-    except (ValueError, RecursionError):
-        return None
-    grade = value if front.reply == "text" else isinstance(value, dict) and value.get("grade")
-    return grade if isinstance(grade, int) and not isinstance(grade, bool) else None
+        try:
+            front.reader.read(section.content, grades)
+        except NoGrade as none:
+            shape = "one of them" if none.status == "out_of_scale" else front.reader.example("N")
+            problem = f"this example of an answer is not read as a grade ({none.detail})"
+            yield PromptProblem(section.start, f"{problem}; answer with {shape}")

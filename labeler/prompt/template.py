@@ -5,23 +5,28 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from labeler.model import Message
 from labeler.prompt.front import MOST_CHARACTERS, OPTIONAL, FrontMatter
+from labeler.prompt.reply.reader import ReplyReader, parse_reader
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A template and what its front matter says; `id` is `name@` and its content's hash."""
+    """A template and what its front matter says; `id` is `name@` and its content's hash.
+
+    `other_reader` is declared in place of the front matter's own; empty where that one reads.
+    """
 
     name: str
     text: str
     front: FrontMatter
     turns: tuple[Message, ...]
+    other_reader: str = ""
 
     @cached_property
     def id(self) -> str:
@@ -34,9 +39,34 @@ class Prompt:
         return self.front.grades
 
     @cached_property
+    def reader(self) -> ReplyReader:
+        """What reads the grade in a reply."""
+        return self.front.reader
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether replies are bound to a schema: that of the object with the key `grade`.
+
+        An object by another key is somebody else's, and has members that nobody declared here.
+        """
+        return self.front.kind == "grade" and self.reader == ReplyReader()
+
+    def read_by(self, declaration: str) -> Prompt:
+        """The same prompt with another reader; itself where none is given."""
+        if not declaration:
+            return self
+        front = self.front.model_copy(update={"reply": parse_reader(declaration) and declaration})
+        return replace(self, front=front, other_reader=declaration)
+
+    @cached_property
+    def placeholders(self) -> frozenset[str]:
+        """The names in braces that the template holds."""
+        return placeholders_in(self.turns)
+
+    @cached_property
     def is_marked(self) -> bool:
         """Whether documents stand between marks, and are shown with all that is hidden in them."""
-        return "mark" in placeholders_in(self.turns)
+        return "mark" in self.placeholders
 
     @property
     def max_chars(self) -> int | None:
@@ -51,12 +81,12 @@ class Prompt:
     @cached_property
     def asks_each(self) -> bool:
         """Whether each criterion or question is asked about in a call of its own."""
-        return not placeholders_in(self.turns).isdisjoint(("criterion", "question"))
+        return not self.placeholders.isdisjoint(("criterion", "question"))
 
     @cached_property
     def asks_several(self) -> bool:
         """Whether a reply holds several grades: of documents, of criteria or of questions."""
-        return self.front.asks_several(placeholders_in(self.turns))
+        return self.front.asks_several(self.placeholders)
 
     @cached_property
     def question_writer(self) -> Prompt | None:
@@ -83,7 +113,7 @@ class Prompt:
 
     @cached_property
     def _optional(self) -> frozenset[str]:
-        return placeholders_in(self.turns) & OPTIONAL
+        return self.placeholders & OPTIONAL
 
     @cached_property
     def _splits(self) -> dict[frozenset[str], Split]:

@@ -31,7 +31,6 @@ from labeler.trec.index import QRELS, Index, indexed
 from labeler.trec.write import GradedPart, write_graded
 
 Warn = Callable[[str], None]
-Regrade = Callable[[Integers], Integers]
 CONFLICTS = ("error", "first", "last", "max", "min", "drop")
 """Which grade wins where qrels differ: none, so that it is an error; or the pair is left out."""
 
@@ -137,33 +136,6 @@ def _merged(
 
 def _graded(batch: Batch, lines: Integers, grade: Integers) -> GradedPart:
     return GradedPart(batch.names, batch.query[lines], batch.texts(lines), grade)
-
-
-def regrade_qrels(path: Path, output: Output | Path, regrade: Regrade, warn: Warn) -> int:
-    """Write the same pairs with other grades; how many there are."""
-    to = Output.of(output, [path])
-    warn_of_mixture(path, warn)
-    with to.writing(), indexed_qrels(path) as index:
-        parts = (
-            _graded(batch, lines, regrade(batch.grade[lines]))
-            for batch, lines, _ in pair_batches([index], warn)
-        )
-        return write_graded(to.path, parts)
-
-
-def binarised(at: int) -> Regrade:
-    """Grades from `at` on become 1, lower ones 0; negative ones, not judged, stay."""
-    return lambda grade: np.where(grade < 0, grade, (grade >= at).astype(np.int64))
-
-
-def clipped(low: int | None, high: int) -> Regrade:
-    """Grades outside the scale become its ends; without `low` that is 0, and negative ones, not
-    judged, stay.
-    """
-    least = low or 0
-    if least > high:
-        raise Misuse(f"the lowest grade {least} is above the highest, {high}", parameter="high")
-    return lambda grade: np.where((grade < 0) & (low is None), grade, np.clip(grade, least, high))
 
 
 def map_qrels(path: Path, output: Output | Path, meaning: Meaning, warn: Warn) -> int:

@@ -33,4 +33,4 @@ def query_encoder(
         vector: list[float] = encoder.queries([text])[0].tolist()
         return vector
 
-    return QueryEncoder(encoder.query_identity, encode, encoder.id, encoder.document_identity)
+    return QueryEncoder(encoder.query_identity, encode, encoder.id)

@@ -1,4 +1,4 @@
-"""A run from a database of vectors: the labeler's own, which are checked, or those of others."""
+"""A run from a database of vectors that is there already."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries
 from labeler.data import Run
 from labeler.errors import BadInput, Misconfigured, Misuse, ProviderError
-from labeler.files.cache import sha256_of
 from labeler.messages import count_of
 from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding
@@ -63,10 +62,9 @@ def vector_run(
 ) -> RetrieveResult:
     """Search a database of vectors for every query of a collection, and write `runs/NAME.trec`.
 
-    Of vectors that `index` put there, the encoder and the corpus are checked. Of others, the number
-    of dimensions is, and whether some documents are near to their own texts is told. An approximate
-    index is compared to an exact search for some queries, and the share of what it gave is in the
-    result.
+    The number of dimensions is checked, and whether some documents are near to their own texts is
+    told. An approximate index is compared to an exact search for some queries, and the share of
+    what it gave is in the result.
 
     >>> from labeler.testing import small_collection
     >>> vector_run(small_collection(), VectorSearch("docs"), "near")  # doctest: +ELLIPSIS
@@ -77,8 +75,7 @@ def vector_run(
     opened, how, watch = open_collection(collection), options or RetrieveOptions(), control
     watch = watch or Control()
     engine = checked_engine(opened, search, watch)
-    if not engine.state:
-        note_of_own_texts(opened, engine, search.encoding, how.match_id, watch)
+    note_of_own_texts(opened, engine, search.encoding, how.match_id, watch)
     result = retrieve_run(opened, engine, name, how, watch)
     if search.settings.exact or not search.recall_queries:
         return result
@@ -102,8 +99,7 @@ def dense_run_there(
     Answers are kept until the run is whole. Raises `ProviderError` where a query has none.
     """
     engine = checked_engine(collection, search, control)
-    if not engine.state:
-        note_of_own_texts(collection, engine, search.encoding, OWN_ID, control)
+    note_of_own_texts(collection, engine, search.encoding, OWN_ID, control)
     texts = {query.id: query.text for query in read_queries(collection.queries).values()}
     asking = AskingLimits()
     with opened_journal(collection, DENSE) as journal, control.progress("searching") as advance:
@@ -140,54 +136,25 @@ def checked_engine(collection: Collection, search: VectorSearch, control: Contro
         control.note(warning)
     contents = run_to_end(lambda _stop: contents_of(address))
     if contents is None or not contents.rows:
-        raise BadInput(
-            f"{address}: no vectors there; labeler index puts those of a corpus there",
-            parameter="vectors",
-        )
-    _check_corpus(collection, address, contents)
+        problem = "no vectors there; name the place that holds those of the documents"
+        raise BadInput(f"{address}: {problem}", parameter="vectors")
     encoder = query_encoder(collection, search.encoding, control)
     if encoder is None:
         raise Misconfigured(DENSE_EXTRA)
-    _check_encoder(address, contents, (encoder.tag, encoder.of_documents))
     size = _size(encoder.encode)
     if contents.dimensions and size and size != contents.dimensions:
         problem = f"its vectors have {contents.dimensions:,} numbers, those of {encoder.tag}"
         raise Misuse(f"{address}: {problem} {size:,}; name its encoder", parameter="encoder")
-    state = contents.settings.corpus if contents.settings else ""
     rows = count_of(contents.rows, "vector", "vectors")
     index = f"; {contents.how_searched}" if contents.how_searched else ""
     control.note(f"{address}: {rows}{index}")
-    return replace(engine, encoder=encoder, state=state)
+    return replace(engine, encoder=encoder)
 
 
 async def contents_of(address: VectorAddress) -> StoredVectors | None:
     """What there is at an address."""
     async with opened_vectors(address) as database:
         return await database.contents()
-
-
-def _check_corpus(collection: Collection, address: VectorAddress, contents: StoredVectors) -> None:
-    """Refuse vectors that `index` put there of another corpus, or that are not all there."""
-    settings = contents.settings
-    if settings is None or settings.corpus == sha256_of(collection.corpus):
-        return
-    problem = "the vectors of another state of the corpus" if settings.corpus else "not all vectors"
-    how = f"next: labeler index {collection.folder} and this address"
-    raise BadInput(f"{address}: {problem}; {how}", parameter="vectors")
-
-
-def _check_encoder(
-    address: VectorAddress, contents: StoredVectors, encoder: tuple[str, str]
-) -> None:
-    """Refuse to search vectors that `index` put there with another encoder's."""
-    tag, of_documents = encoder
-    settings = contents.settings
-    if settings is None or settings.encoder == of_documents:
-        return
-    theirs = settings.tag if settings.tag != tag else settings.encoder
-    ours = tag if settings.tag != tag else of_documents
-    problem = f"its vectors are of the encoder {theirs}, not of {ours}"
-    raise Misuse(f"{address}: {problem}; name that one", parameter="encoder")
 
 
 def _size(encode: Callable[[str], Sequence[float]]) -> int:

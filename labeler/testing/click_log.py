@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -21,19 +21,16 @@ class ClickWorld:
     """Users who search, look and click.
 
     Each search is of one of `queries`, drawn evenly; its documents stand in an order of their own,
-    shuffled with noise of size `moving`, so that a document is seen at several ranks. Users of the
-    kind `position` look at each rank with the chance that `examined` gives; those of the kind
-    `cascade` look from the top, and after a click go on with the chance `goes_on`. Whoever looks at
-    a document clicks with a chance that is its own, between 0.02 and `most_attractive`. A user
-    makes `same_user` searches; `eager` is how much users differ in how readily they click, as the
-    standard deviation of the logarithm of their odds.
+    shuffled with noise of size `moving`, so that a document is seen at several ranks. Users look at
+    each rank with the chance that `examined` gives. Whoever looks at a document clicks with a
+    chance that is its own, between 0.02 and `most_attractive`. A user makes `same_user` searches;
+    `eager` is how much users differ in how readily they click, as the standard deviation of the
+    logarithm of their odds.
     """
 
     queries: int = 100
     searches: int = 5000
     examined: Sequence[float] = EXAMINED
-    users: Literal["position", "cascade"] = "position"
-    goes_on: float = 0.3
     moving: float = 1.0
     most_attractive: float = 0.6
     same_user: int = 2
@@ -92,11 +89,4 @@ def clicks_on(
         odds = np.exp(rng.normal(0, world.eager, users.max(initial=0) + 1))[users][:, None]
         chance = chance * odds / (1 - chance + chance * odds)
     attracted = rng.random(order.shape) < chance
-    if world.users == "position":
-        return (attracted & (rng.random(order.shape) < np.array(world.examined))).astype(np.int64)
-    looks = np.ones(len(query), dtype=bool)
-    clicks = np.zeros(order.shape, dtype=np.int64)
-    for rank in range(world.depth):
-        clicks[:, rank] = looks & attracted[:, rank]
-        looks &= (clicks[:, rank] == 0) | (rng.random(len(query)) < world.goes_on)
-    return clicks
+    return (attracted & (rng.random(order.shape) < np.array(world.examined))).astype(np.int64)

@@ -117,7 +117,7 @@ class FakeServer:
         self.calls: list[Call] = []
         self.under_way = 0
         self.most_under_way = 0
-        self._loop = asyncio.new_event_loop()
+        self._loop = asyncio.SelectorEventLoop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._server: asyncio.Server | None = None
         self._port = 0
@@ -152,19 +152,25 @@ class FakeServer:
 
     async def _end(self) -> None:
         if self._server:
+            for listener in self._server.sockets:
+                self._loop.remove_reader(listener)
+            # what was just accepted begins: a task that is cancelled before leaves its socket open
+            await asyncio.sleep(0)
             self._server.close()
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while call := await _read_call(reader):
                 if not await self._reply(call, writer):
                     break
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+        except (ConnectionError, asyncio.IncompleteReadError):
             pass
+        except asyncio.CancelledError:  # the server ends: nobody reads what is not sent yet
+            writer.transport.abort()
         finally:
             writer.close()
 

@@ -30,15 +30,13 @@ class Encoder(NamedTuple):
     """What makes vectors of documents and of queries; `id` names it with its version.
 
     The id holds no white space, as it is the tag of runs. `query_identity` names all that the
-    vector of a query depends on but its text, also where two encoders have one id, and
-    `document_identity` the same of documents.
+    vector of a query depends on but its text, also where two encoders have one id.
     """
 
     id: str
     documents: Encode
     queries: Encode
     query_identity: str
-    document_identity: str = ""
 
 
 _SHORTEST = 1e-15
@@ -118,7 +116,7 @@ def _folder() -> Path:
 
 def embedded_encoder() -> Encoder:
     """The encoder of this package."""
-    return Encoder(encoder_id(), encode, encode, encoder_id(), encoder_id())
+    return Encoder(encoder_id(), encode, encode, encoder_id())
 
 
 def unit_vectors(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

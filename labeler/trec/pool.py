@@ -54,6 +54,8 @@ class Pool:
     """What messages call them."""
     has_collisions: bool = False
     """Two pairs share a hash, so that runs must be read the slow way."""
+    stale: int = 0
+    """How many grades of their file are of texts that have changed since."""
 
     @cached_property
     def number(self) -> dict[bytes, int]:

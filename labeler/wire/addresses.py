@@ -5,12 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Callable
 from ipaddress import IPv4Address
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from labeler.errors import Misconfigured
 
 OPENAI = "https://api.openai.com/v1"
+THIS_MACHINE = "127.0.0.1"
+LOOPBACK = frozenset([THIS_MACHINE, "localhost", "::1"])
+"""The names under which servers of one's own machine are asked."""
+
 HIDDEN = "?hidden="
 """What stands in place of a query, before a hash of it: a query may choose who answers."""
 
@@ -31,10 +36,19 @@ def server_address(base_url: str | None) -> str:
 
 
 def identity(address: str) -> str:
-    """What tells an address from all others, without its secrets."""
+    """What tells an address from all others, without its secrets.
+
+    This machine has several names, and one identity.
+    """
     query = address.partition("?")[2].partition("#")[0]
     digest = hashlib.sha256(query.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return masked(address) + (f"{HIDDEN}{digest}" if query else "")
+    return _shown(address, host_of) + (f"{HIDDEN}{digest}" if query else "")
+
+
+def host_of(parts: SplitResult) -> str:
+    """The host of an address, where this machine's own names are one."""
+    host = parts.hostname or ""
+    return THIS_MACHINE if host in LOOPBACK else host
 
 
 def masked(address: str) -> str:
@@ -42,13 +56,17 @@ def masked(address: str) -> str:
 
     Of what is no address, all before the last `@` may be a password.
     """
+    return _shown(address, lambda parts: parts.hostname or "")
+
+
+def _shown(address: str, host_in: Callable[[SplitResult], str]) -> str:
     parts = _parts(address)
     if parts is None:
         scheme = re.match(r"https?://", address)
         rest = address[scheme.end() :] if scheme else address
         shown = re.split(r"[?#]", rest.rpartition("@")[2])[0]
         return f"{scheme[0] if scheme else ''}{shown}"
-    host = parts.hostname or ""
+    host = host_in(parts)
     host = f"[{host}]" if ":" in host else host
     port = f":{parts.port}" if parts.port else ""
     return urlunsplit((parts.scheme, host + port, parts.path, "", ""))

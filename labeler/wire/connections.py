@@ -31,9 +31,14 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
 
+from labeler.wire.gate import on_the_way
+
 SHORTEST_REST = 0.05
 LONGEST_REST = 2.0
 """Seconds; where calls take longer, opening a connection for each costs little beside them."""
+
+SPARE_FILES = 32
+"""File descriptors left for all else: the store, logs, whatever a library opens."""
 
 MANY_ANSWERS = 100.0
 """Answers a second, up to which opening a plain connection for each costs little."""
@@ -180,14 +185,19 @@ class Connection(ResponseHandler):
 class Connections(aiohttp.TCPConnector):
     """A pool in which connections rest before they are used again.
 
-    Rests that end soon after one another end together, so that one timer serves them all.
+    Rests that end soon after one another end together, so that one timer serves them all. `to` is
+    where they go, having passed the gate.
     """
 
-    def __init__(self, keeping: Keeping, most: int) -> None:
+    def __init__(self, keeping: Keeping, most: int, to: str) -> None:
         super().__init__(limit=most)
-        self._keeping = keeping
+        self._keeping, self._to = keeping, to
         self._resting: deque[tuple[float, Any, Connection]] = deque()
         self._factory = partial(Connection, keeping, self._loop)  # type: ignore[assignment]  # the only hook for a protocol
+
+    async def _create_connection(self, *request: Any) -> ResponseHandler:
+        with on_the_way(self._to):
+            return await super()._create_connection(*request)
 
     def _release(self, key: Any, protocol: ResponseHandler, *, should_close: bool = False) -> None:
         """Take a connection back: to rest, or to be closed."""
@@ -255,3 +265,15 @@ class BoundAnswer(aiohttp.ClientResponse):
 def is_bound_of(answer: aiohttp.ClientResponse) -> asyncio.Future[bool] | None:
     """What tells after a while whether an answer is to its request; None where it certainly is."""
     return answer.is_bound if isinstance(answer, BoundAnswer) else None
+
+
+def most_connections(most: int = 1024) -> int:
+    """How many connections may be open, by the limit on open files; `most` without one."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return most
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed == resource.RLIM_INFINITY:
+        return most
+    return max(4, min(most, allowed - SPARE_FILES))

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from labeler import __version__
-from labeler.errors import BadInput, ProviderError
+from labeler.errors import BadInput, Misconfigured, NoAnswer, ProviderError
 from labeler.files.cache import sha256_of
 from labeler.files.read import file_problems
 from labeler.files.shared import file_to_append, is_own_file, new_file
 from labeler.messages import Advance
+from labeler.wire.addresses import server_address
+from labeler.wire.gate import named
 
 if TYPE_CHECKING:
-    import httpx2
+    from labeler.wire.http import StreamedAnswer
+
+CONNECT_SECONDS, QUIET_SECONDS = 10.0, 30.0
+REDIRECTS = frozenset([301, 302, 303, 307, 308])
+MOST_REDIRECTS = 10
 
 SLACK = 2**20
 """How many bytes more than expected are still taken, so that an error can name both sums."""
@@ -55,18 +64,13 @@ def download(
     What has come so far lies in `to` + `.part`. Raises `ProviderError` where the address does not
     answer with the file, and `BadInput` where the file is not the expected one.
     """
-    import httpx2
-
     partial = to.with_name(to.name + ".part")
     with file_problems(partial):
         to.parent.mkdir(parents=True, exist_ok=True)
         if not is_own_file(partial) or _size(partial) > remote.size:
             partial.unlink(missing_ok=True)
         if _size(partial) < remote.size:
-            timeout = httpx2.Timeout(30, connect=10)
-            headers = {"User-Agent": f"labeler/{__version__}", "Accept-Encoding": "identity"}
-            with httpx2.Client(timeout=timeout, headers=headers, follow_redirects=True) as client:
-                _download_with_retries(client, remote, partial, advance, pause)
+            _download_with_retries(remote, partial, advance, pause)
         try:
             check_sha256(partial, remote.sha256, remote.url)
         except BadInput:
@@ -76,48 +80,76 @@ def download(
 
 
 def _download_with_retries(
-    client: httpx2.Client,
-    remote: Remote,
-    partial: Path,
-    advance: Advance,
-    pause: Callable[[float], None],
+    remote: Remote, partial: Path, advance: Advance, pause: Callable[[float], None]
 ) -> None:
     """Download and resume after interruptions; give up at once where no byte ever came."""
-    import httpx2
-
     before, failures = _size(partial), 0
     while True:
         start = _size(partial)
         try:
-            _receive(client, remote, partial, advance)
+            asyncio.run(_receive(remote, partial, advance))
             return
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        except (NoAnswer, Misconfigured) as error:
             now = _size(partial)
             failures = 0 if now > start else failures + 1
             if now <= before or failures >= len(PAUSES):
-                raise ProviderError(f"{remote.url}: {_reason(error)}") from error
+                raise ProviderError(str(error)) from error
             pause(PAUSES[failures])
 
 
-def _receive(client: httpx2.Client, remote: Remote, partial: Path, advance: Advance) -> None:
+async def _receive(remote: Remote, partial: Path, advance: Advance) -> None:
     """Append the missing bytes of the file, or write all of it where the server does not resume."""
     have = _size(partial)
-    headers = {"Range": f"bytes={have}-"} if have else {}
-    with client.stream("GET", remote.url, headers=headers) as response:
-        unfit = response.status_code == 416 or _offset_of(response) not in (None, have)
+    async with _opened(remote.url, have) as answer:
+        unfit = answer.status == 416 or _offset_of(answer) not in (None, have)
         if not (have and unfit):
-            response.raise_for_status()
-            _write_body(response, remote, partial, advance)
+            if not 200 <= answer.status < 300:
+                raise Misconfigured(f"{remote.url}: {_status_of(answer)}")
+            await _write_body(answer, remote, partial, advance)
             return
     partial.unlink()  # what is there cannot be continued from here: from the start, then
-    _receive(client, remote, partial, advance)
+    await _receive(remote, partial, advance)
 
 
-def _write_body(response: httpx2.Response, remote: Remote, partial: Path, advance: Advance) -> None:
-    resumed = response.status_code == 206
+@asynccontextmanager
+async def _opened(url: str, have: int) -> AsyncIterator[StreamedAnswer]:
+    """The answer to a request for a file from so many bytes on; redirects are followed to it.
+
+    Nothing of the user's is in the request, so that it may go wherever the first place says, but
+    never from an encrypted connection to another.
+    """
+    from yarl import URL
+
+    from labeler.wire.http import Wire
+
+    headers = {"User-Agent": f"labeler/{__version__}", "Accept-Encoding": "identity"}
+    if have:
+        headers["Range"] = f"bytes={have}-"
+    address = url
+    for _ in range(MOST_REDIRECTS):
+        wire = Wire(named(server_address(address)), url, CONNECT_SECONDS, CONNECT_SECONDS)
+        try:
+            async with wire.stream(headers, QUIET_SECONDS) as answer:
+                target = answer.headers.get("Location")
+                if answer.status not in REDIRECTS or not target:
+                    yield answer
+                    return
+            following = str(URL(address).join(URL(target)))
+        finally:
+            await wire.close()
+        if address.startswith("https:") and not following.startswith("https:"):
+            raise Misconfigured(f"{url}: redirects to a connection that is not encrypted")
+        address = following
+    raise Misconfigured(f"{url}: redirects more than {MOST_REDIRECTS} times")
+
+
+async def _write_body(
+    answer: StreamedAnswer, remote: Remote, partial: Path, advance: Advance
+) -> None:
+    resumed = answer.status == 206
     done = _size(partial) if resumed else 0
     with file_to_append(partial) if resumed else new_file(partial) as out:
-        for chunk in response.iter_bytes():
+        async for chunk in answer.parts:
             done += len(chunk)
             if done > remote.size + SLACK:
                 problem = f"more than the expected {remote.size:,} bytes; not used"
@@ -126,22 +158,19 @@ def _write_body(response: httpx2.Response, remote: Remote, partial: Path, advanc
             advance(min(done, remote.size), remote.size)
 
 
-def _offset_of(response: httpx2.Response) -> int | None:
+def _offset_of(answer: StreamedAnswer) -> int | None:
     """Return the offset at which the part in a 206 response begins; `None` for a whole file."""
-    if response.status_code != 206:
+    if answer.status != 206:
         return None
-    content_range = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
+    content_range = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range", ""))
     return int(content_range[1]) if content_range else -1
 
 
-def _reason(error: Exception) -> str:
-    import httpx2
-
-    if isinstance(error, httpx2.HTTPStatusError):
-        return f"HTTP {error.response.status_code} {error.response.reason_phrase}".rstrip()
-    if isinstance(error, httpx2.TimeoutException):
-        return "no answer in time"
-    return str(error) or type(error).__name__
+def _status_of(answer: StreamedAnswer) -> str:
+    """A status in words, as `HTTP 404 Not Found`."""
+    with suppress(ValueError):
+        return f"HTTP {answer.status} {HTTPStatus(answer.status).phrase}"
+    return f"HTTP {answer.status}"
 
 
 def _size(path: Path) -> int:

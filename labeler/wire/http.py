@@ -13,20 +13,35 @@ import ipaddress
 import time
 import zlib
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Iterator,
+    Mapping,
+)
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
-from labeler.errors import Misconfigured, NoAnswer
+from labeler.errors import LabelerError, Misconfigured, NoAnswer
 from labeler.model import Bound
 from labeler.wire.addresses import masked
-from labeler.wire.connections import BoundAnswer, Connections, Keeping, is_bound_of
+from labeler.wire.connections import (
+    BoundAnswer,
+    Connections,
+    Keeping,
+    is_bound_of,
+    most_connections,
+)
+from labeler.wire.gate import Admitted
 
 if TYPE_CHECKING:
     from yarl import URL
+
+Content = bytes | AsyncIterable[bytes]
 
 LARGEST_ANSWER = 4 * 1024 * 1024
 """Bytes, after unpacking; a reply with a grade takes some thousand."""
@@ -38,9 +53,6 @@ LARGE_AT_ONCE = 8
 CHUNK = 64 * 1024
 LONGEST_CALL = 1e7
 """Seconds; a clock that counts further is of no use."""
-
-SPARE_FILES = 32
-"""File descriptors left for all else: the store, logs, whatever a library opens."""
 
 
 class HttpAnswer(NamedTuple):
@@ -56,15 +68,23 @@ class HttpAnswer(NamedTuple):
     is_bound: Bound = None
 
 
+class StreamedAnswer(NamedTuple):
+    """What comes back in parts, each of bounded size; `parts` is to be gone through once."""
+
+    status: int
+    headers: Mapping[str, str]
+    parts: AsyncIterator[bytes]
+
+
 class Wire:
-    """A pool of connections; `where` names the server in errors.
+    """A pool of connections to an address that passed the gate; `where` names it in errors.
 
     `on_stray` is called once, when the server first sends what nobody asked for.
     """
 
     def __init__(  # noqa: PLR0913  what bounds a wire is set where it is made
         self,
-        url: str,
+        to: Admitted,
         where: str,
         seconds: float,
         connect_seconds: float,
@@ -74,15 +94,16 @@ class Wire:
     ) -> None:
         from yarl import URL
 
-        self._url = URL(url)
+        self._url = URL(to.address)
         self._where = where
         self._largest = largest
         self._keeping = Keeping(self._url.scheme == "https", on_stray)
+        self._connect_seconds = connect_seconds
         self._large = asyncio.Semaphore(LARGE_AT_ONCE)
         proxy = _proxy(self._url)
         self._own_headers = {} if self._url.scheme == "https" else proxy.headers
         self._session = aiohttp.ClientSession(
-            connector=Connections(self._keeping, most_connections()),
+            connector=Connections(self._keeping, most_connections(), where),
             timeout=aiohttp.ClientTimeout(
                 total=min(seconds, LONGEST_CALL), sock_connect=connect_seconds
             ),
@@ -106,60 +127,97 @@ class Wire:
         self,
         method: str,
         headers: Mapping[str, str],
-        content: bytes | None = None,
+        content: Content | None = None,
         url: URL | None = None,
     ) -> HttpAnswer:
         """Send a request to the wire's address, or to `url`, another address on the same host."""
         began = time.monotonic()
         try:
-            async with self._session.request(
-                method,
-                url or self._url,
-                headers={**headers, **self._own_headers},
-                data=content,
-                allow_redirects=False,
-                proxy=self._proxy,
-                proxy_headers=self._proxy_headers,
-            ) as answer:
+            async with self._request(method, headers, content, url) as answer:
                 body = await self._bounded_body(answer)
-        except aiohttp.InvalidURL:
-            raise Misconfigured(f"{self._where}: no such address can be asked") from None
-        except aiohttp.ConnectionTimeoutError:
-            raise NoAnswer(f"{self._where}: no connection in time", was_sent=False) from None
-        except TimeoutError:
-            raise NoAnswer(f"{self._where}: no answer in time") from None
-        except aiohttp.ClientConnectorError as error:
-            problem = f"{self._where}: no connection ({error.os_error})"
-            raise NoAnswer(problem, was_sent=False) from None
-        except (aiohttp.ClientError, OSError, zlib.error, ValueError) as error:
-            reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
-            raise NoAnswer(f"{self._where}: the answer broke off ({reason})") from None
+        except _PROBLEMS as error:
+            raise self._problem(error) from None
         self._keeping.answered(time.monotonic() - began)
         return HttpAnswer(answer.status, answer.headers, body, is_bound_of(answer))
 
+    @asynccontextmanager
+    async def stream(
+        self, headers: Mapping[str, str], quiet_seconds: float, url: URL | None = None
+    ) -> AsyncIterator[StreamedAnswer]:
+        """The answer to a GET request, in parts, for as long as they come and the block runs."""
+        timeout = aiohttp.ClientTimeout(sock_connect=self._connect_seconds, sock_read=quiet_seconds)
+        try:
+            answer = await self._request("GET", headers, None, url, timeout=timeout)
+        except _PROBLEMS as error:
+            raise self._problem(error) from None
+        try:
+            yield StreamedAnswer(answer.status, answer.headers, self._stream(answer))
+        finally:
+            answer.close()
+
+    def _request(
+        self,
+        method: str,
+        headers: Mapping[str, str],
+        content: Content | None,
+        url: URL | None,
+        **more: Any,
+    ) -> Any:
+        if url is not None and url.origin() != self._url.origin():
+            raise Misconfigured(f"{self._where}: {masked(str(url))} is another server's address")
+        return self._session.request(
+            method,
+            url or self._url,
+            headers={**headers, **self._own_headers},
+            data=content,
+            allow_redirects=False,
+            proxy=self._proxy,
+            proxy_headers=self._proxy_headers,
+            **more,
+        )
+
+    async def _stream(self, answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+        try:
+            async for part in _parts(answer):
+                yield part
+        except _PROBLEMS as error:
+            raise self._problem(error) from None
+
+    def _problem(self, error: BaseException) -> LabelerError:
+        """What went wrong on the way to an answer, in one line."""
+        match error:
+            case aiohttp.InvalidURL():
+                return Misconfigured(f"{self._where}: no such address can be asked")
+            case aiohttp.ConnectionTimeoutError():
+                return NoAnswer(f"{self._where}: no connection in time", was_sent=False)
+            case TimeoutError():
+                return NoAnswer(f"{self._where}: no answer in time")
+            case aiohttp.ClientConnectorError():
+                problem = f"{self._where}: no connection ({error.os_error})"
+                return NoAnswer(problem, was_sent=False)
+            case _:
+                reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
+                return NoAnswer(f"{self._where}: the answer broke off ({reason})")
+
     async def _bounded_body(self, answer: aiohttp.ClientResponse) -> bytes:
-        encoding = answer.headers.get("content-encoding")
-        if encoding is None and (answer.content_length or CHUNK + 1) <= CHUNK:
+        is_packed = "content-encoding" in answer.headers
+        if not is_packed and (answer.content_length or CHUNK + 1) <= CHUNK:
             return await answer.read()
         if (answer.content_length or 0) > self._largest:
             raise ValueError(_TOO_LARGE.format(self._largest))
-        unpack = _unpacker((encoding or "identity").lower())
         parts: list[bytes] = []
         size, is_large = 0, False
         try:
-            async for packed in answer.content.iter_chunked(CHUNK):
-                for part in _unpacked(packed, unpack):
-                    size += len(part)
-                    if size > self._largest:
-                        raise ValueError(_TOO_LARGE.format(self._largest))
-                    if size > USUAL_ANSWER and not is_large:
-                        is_large = await self._large.acquire()
-                    parts.append(part)
+            async for part in _parts(answer):
+                size += len(part)
+                if size > self._largest:
+                    raise ValueError(_TOO_LARGE.format(self._largest))
+                if size > USUAL_ANSWER and not is_large:
+                    is_large = await self._large.acquire()
+                parts.append(part)
         finally:
             if is_large:
                 self._large.release()
-        if unpack and not unpack.eof:
-            raise ValueError("a packed answer without its end")
         return b"".join(parts)
 
     async def close(self) -> None:
@@ -169,6 +227,17 @@ class Wire:
 
 
 _TOO_LARGE = "an answer of more than {:,} bytes"
+_PROBLEMS = (aiohttp.ClientError, TimeoutError, OSError, zlib.error, ValueError)
+
+
+async def _parts(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """The body of an answer in parts, unpacked."""
+    unpack = _unpacker(answer.headers.get("content-encoding", "identity").lower())
+    async for packed in answer.content.iter_chunked(CHUNK):
+        for part in _unpacked(packed, unpack):
+            yield part
+    if unpack and not unpack.eof:
+        raise ValueError("a packed answer without its end")
 
 
 def _unpacked(packed: bytes, unpack: zlib._Decompress | None) -> Iterator[bytes]:
@@ -227,15 +296,3 @@ def is_loopback(host: str) -> bool:
     with suppress(ValueError):
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     return host == "localhost" or host.endswith(".localhost")
-
-
-def most_connections(most: int = 1024) -> int:
-    """How many connections may be open, by the limit on open files; `most` without one."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return most
-    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if allowed == resource.RLIM_INFINITY:
-        return most
-    return max(4, min(most, allowed - SPARE_FILES))

@@ -93,6 +93,7 @@ def test_the_command_prints_the_same_as_json(
         "pairs",
         "queries",
         "left_out",
+        "stale",
         "statistics",
         "confusion",
         "scale",

@@ -250,7 +250,9 @@ def test_a_zip_file_without_the_expected_member_is_refused(tmp_path: Path) -> No
 def test_fetch_alone_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["fetch"]) == 0
     out = capsys.readouterr().out
-    assert [line.split()[0] for line in out.splitlines()] == ["name", *recipe_files(), "model"]
+    assert [line.split()[0] for line in out.splitlines()] == [
+        *("name", *recipe_files(), "prompt:umbrela", "model")
+    ]
     assert execute(["fetch", "chorus"]) == Misuse.exit_code
 
 

@@ -32,7 +32,8 @@ from labeler.trec.qrels import read_qrels
 READ_ONLY = {
     "agree", "calibrate", "chunk", "correct", "diff", "doctor", "evaluate", "explain", "export",
     "fuse", "init", "leaderboard", "missed", "mmr", "power", "prompts", "qrels", "queries",
-    "report", "reuse", "run", "shift", "status", "trec-eval", "validate",
+    "report", "reuse", "run", "shift", "status", "trec-eval", "trust",
+    "validate",
 }  # fmt: skip
 """Commands that change no collection, but for a file that `-o` names."""
 
@@ -41,7 +42,6 @@ ELSEWHERE = {
     "cascade": "judges as judge does, and keeps a set under the lock as panel does",
     "collect": "keeps a set under the collection's lock as judge does: tests/judging",
     "demo": "takes the steps of build",
-    "index": "writes into a database, and to the card under the lock: tests/runs",
     "monitor": "writes a file of its own under the collection's lock: tests/monitoring",
     "rechunk": "works as a whole under the collection's lock: tests/corpus",
     "panel": "writes a set of its own under the collection's lock: tests/agreement",

@@ -291,6 +291,7 @@ def test_relabel_asks_the_model_that_made_the_old_labels_unless_told_otherwise(
         address = ["--model", "fake", "--base-url", server.base_url]
         assert execute(["judge", str(tmp_path), *address, "--as", "first"]) == 0
         before = len(server.calls)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         again = ["--from", "first", "--prompt", "basic", "--as", "second"]
         assert execute(["relabel", str(tmp_path), *again]) == 0
         assert len(server.calls) > before

@@ -105,13 +105,14 @@ def test_what_is_shown_as_json_has_the_other_forms_too() -> None:
 WRITERS = {
     **dict.fromkeys(("fuse", "mmr", "run cut", "run sort", "run convert"), "it writes a run"),
     **dict.fromkeys(
-        (f"qrels {verb}" for verb in ("merge", "binarise", "map", "convert", "clip", "subset")),
+        (f"qrels {verb}" for verb in ("merge", "map", "convert", "subset")),
         "it writes qrels",
     ),
     "demo": "it tells a story",
     "init": "it writes a file of settings",
     "sample": "it writes sheets",
     "trec-eval": "its output is another program's",
+    "trust": "it lists what it keeps, a line an address",
     "prompts show": "it prints a file",
     "prompts new": "it writes a prompt",
     "store prune": "it says one number",

@@ -30,7 +30,7 @@ THOROUGH = (
     *("evaluate H R R2 --movers 2", "evaluate L R", "mmr R coll -o out.trec", "agree H L --json"),
     *("leaderboard H L R R2", "leaderboard H L R R2 --format markdown", "power H R R2"),
     *("agree H L --report markdown", "correct H L R R2", "judge coll --model N", "agree H L"),
-    *("qrels clip H -o out.qrels", "qrels diff H L", "evaluate H B", "judge N", "doctor --model N"),
+    *("qrels map H -o out.qrels", "qrels diff H L", "evaluate H B", "judge N", "doctor --model N"),
 )
 COMMANDS = [*QUICK, *(pytest.param(command, marks=pytest.mark.slow) for command in THOROUGH)]
 

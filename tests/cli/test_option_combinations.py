@@ -26,7 +26,6 @@ APART = {
     "demo": "asks a model for minutes",
     "doctor": "calls a model that is not there",
     "fetch": "takes from the network",
-    "index": "writes into a database of the user's",
     "retrieve": "asks a server of the user's",
     "trec-eval": "has another program's options, tried against that program",
 }
@@ -72,8 +71,8 @@ ARGUMENTS: dict[str, list[str]] = {
     "queries": ["passages coll", "from-log log.csv -o sampled.jsonl", "realism coll"],
     "qrels": [
         *("stats human.qrels", "merge human.qrels llm.qrels -o out.qrels", "validate human.qrels"),
-        *("binarise human.qrels -o out.qrels", "convert human.qrels -o out.csv"),
-        *("map human.qrels -o out.qrels --map 1=2", "clip human.qrels -o out.qrels"),
+        "convert human.qrels -o out.csv",
+        "map human.qrels -o out.qrels --map 1=2",
     ],
     "run": ["stats a.trec", "cut a.trec -o out.trec", "sort a.trec -o out.trec", "validate a.trec"],
     "store": ["verify coll", "stats coll", "gc coll", "prune coll"],

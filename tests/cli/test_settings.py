@@ -43,6 +43,7 @@ def test_a_command_takes_its_settings_from_the_file_and_says_so(
     make_collection(folder / "coll")
     with FakeServer(grade_in) as server:
         written(f'model = "fake"\nbase_url = "{server.base_url}"\nqueries = 7\n')
+        assert execute(["trust", server.base_url]) == 0
         assert execute(["judge", "coll"]) == 0
         assert server.calls
     said = capsys.readouterr().err
@@ -54,6 +55,7 @@ def test_an_option_beats_the_environment_and_that_the_file(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written('model = "from-the-file"\nbase_url = "http://127.0.0.1:9/v1"\n')
+    execute(["trust", "http://localhost:9"])
     execute(["doctor"])
     assert "model            from-the-file at http://127.0.0.1:9" in capsys.readouterr().out
     monkeypatch.setenv("LABELER_MODEL", "from-the-environment")
@@ -66,17 +68,20 @@ def test_an_option_beats_the_environment_and_that_the_file(
     assert "similarity (model given)" in capsys.readouterr().out
 
 
-def test_no_key_goes_to_a_server_that_a_file_alone_names(
+def test_neither_key_nor_text_goes_to_a_server_that_a_file_alone_names(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_collection(folder / "coll")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    for key in ("sk-secret", ""):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        with FakeServer(grade_in) as server:
+            written(f'model = "fake"\nbase_url = "{server.base_url}"\n')
+            for command in (["judge", "coll"], ["doctor"], ["generate", "coll"]):
+                assert execute(command) == 78
+                assert f"labeler trust {server.base_url}\n" in capsys.readouterr().err
+            assert not server.calls
     with FakeServer(grade_in) as server:
         written(f'model = "fake"\nbase_url = "{server.base_url}"\n')
-        for command in (["judge", "coll"], ["doctor"], ["generate", "coll"]):
-            assert execute(command) == 78
-            assert f"alone names the server {server.base_url}" in capsys.readouterr().err
-        assert not server.calls
         assert execute(["judge", "coll", "--base-url", server.base_url]) == 0
         assert server.calls
 

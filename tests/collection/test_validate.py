@@ -120,7 +120,8 @@ def test_each_error_is_named_with_its_file_and_line(name: str, collection: Colle
 def test_queries_that_stand_twice_and_edited_files_are_warnings(collection: Collection) -> None:
     edit_line(collection.queries, 2, text="Where do  cats sleep")
     result = validate(collection)
-    assert [problem.level for problem in result.problems] == ["warning", "warning"]
+    assert [problem.level for problem in result.problems] == ["warning"] * 3
+    assert result.as_json()["stale"] > 0  # the grades of the query that was edited
     assert result.is_valid()
     assert not result.is_valid(strict=True)
 

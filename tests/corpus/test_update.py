@@ -11,6 +11,7 @@ from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import read_pool, write_pool
 from labeler.collection.queries import read_queries, write_queries
+from labeler.collection.stale import stale_pairs
 from labeler.collection.validate import validate
 from labeler.corpus.blocks import lengths_of
 from labeler.corpus.carry import Carrying
@@ -108,9 +109,46 @@ def test_an_edit_asks_again_only_about_what_it_touched(world: World) -> None:
     assert counts["gone"] == 2
     assert counts["moved"] == 4
     assert sum(counts.values()) == pairs
+    assert result.carryover.stale == 2  # of the section that has another title
     check_whole(world.collection)
-    assert world.judge() == 0  # the pool does not have the passages that are gone
+    assert world.judge() == 2  # the pool does not have the passages that are gone
     assert world.states() == {"asked", "moved"}
+
+
+def test_a_changed_title_has_no_grade_any_more(world: World) -> None:
+    rows = read_judgements(world.collection.judgements("llm"))
+    titled = {row.judged.outcome.pair for row in rows}
+    text = (world.docs / "b.md").read_text().replace("About hen", "On hens")
+    world.write("b.md", text)
+    result = update(world.docs, world.collection)
+    assert result.carryover.as_json()["stale"] == 2
+    rows = read_judgements(world.collection.judgements("llm"))
+    assert len({row.judged.outcome.pair for row in rows} & titled) == len(titled) - 2
+    assert world.judge() == 2
+    assert world.judge() == 0
+    assert stale_pairs(world.collection, "llm") == set()
+
+
+def test_a_passage_that_grew_is_asked_about_anew(world: World) -> None:
+    grown = page(("hen", 10)) + "One more hen sleeps under the table of the hens.\n"
+    world.write("b.md", grown)
+    result = update(world.docs, world.collection)
+    assert result.carryover.as_json()["judgements"]["llm"]["merged"] == 2
+    assert result.carryover.stale == 2
+    assert world.judge() == 2
+
+
+def test_a_larger_passage_that_is_edited_later_loses_the_grade_that_was_carried_to_it(
+    world: World,
+) -> None:
+    rechunk(world.collection, 500)
+    assert stale_pairs(world.collection, "llm") == set()
+    assert world.judge() == 0
+    text = world.collection.corpus.read_text().replace("The hen number 3", "A hen number 3")
+    world.collection.corpus.write_text(text)
+    assert len(stale_pairs(world.collection, "llm")) == 2
+    assert world.judge() == 2
+    assert stale_pairs(world.collection, "llm") == set()
 
 
 def test_what_was_asked_again_about_old_texts_stays_with_the_state_before(world: World) -> None:

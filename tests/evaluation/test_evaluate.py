@@ -33,7 +33,15 @@ def test_json_follows_the_schema(folder: Path, capsys: pytest.CaptureFixture[str
     files = [str(folder / name) for name in ("h.qrels", "good.trec", "bad.run.txt")]
     assert labeler(["evaluate", *files, "-m", "nDCG@10", "-m", "P@1", "--json", "--per-query"]) == 0
     found = printed_json(capsys)
-    sections = ["qrels", "measures", "runs", "comparisons", "discrimination", "equivalence"]
+    sections = [
+        "qrels",
+        "measures",
+        "stale",
+        "runs",
+        "comparisons",
+        "discrimination",
+        "equivalence",
+    ]
     assert list(found) == [*sections, "difference_bounds", "warnings"]
     assert found["qrels"] == files[0]
     assert found["measures"] == ["nDCG@10", "P@1"]

@@ -126,7 +126,7 @@ def test_grades_that_were_mixed_once_stay_so_in_what_is_made_of_them(
     assert "mixes grades: " in mixture(again)
     assert "all (mixed)" in mixture(again)
     capsys.readouterr()
-    for words in ("binarise", "clip --high 3", "subset --queries q0", "convert"):
+    for words in ("map --map 0:0,1:1,2:1,3:1", "subset --queries q0", "convert"):
         verb, *more = words.split()
         made = out.with_name(f"{verb}.qrels")
         assert execute(["qrels", verb, str(out), "-o", str(made), *more]) == 0

@@ -109,7 +109,7 @@ def test_lines_may_come_in_any_order_twice_not_at_all_or_be_strangers(
         first, second, third, _ = requests
         stranger = {**answered(first), "custom_id": "0" * 64}
         nameless = {**answered(first), "custom_id": "mine"}
-        twice = with_status(third, 200, completion('{"grade": 0}'))
+        twice = answered(third)
         return [answered(third), stranger, nameless, answered(first), twice], [answered(second)]
 
     with BatchServer(muddled) as server:
@@ -123,6 +123,24 @@ def test_lines_may_come_in_any_order_twice_not_at_all_or_be_strangers(
         1,
     ]
     assert [row.get("grade") for row in rows(collection)] == [2, 2, 2, None]
+
+
+@pytest.mark.parametrize("grades", [(0, 3), (3, 0), (3, 3, 0)])
+def test_answers_to_one_request_that_contradict_each_other_are_no_grade(
+    collection: Collection, grades: tuple[int, ...]
+) -> None:
+    def lying(requests: list[Line]) -> tuple[list[Line], list[Line]]:
+        first, *others = requests
+        lines = [with_status(first, 200, completion(f'{{"grade": {grade}}}')) for grade in grades]
+        return [lines[0], *map(answered, others), *lines[1:]], []
+
+    with BatchServer(lying) as server:
+        submit(collection, server)
+        taken = collect(collection)
+    assert taken.as_json()["repeated"] == len(grades) - 1
+    assert [row.get("grade") for row in rows(collection)] == [None, 2, 2, 2]
+    assert rows(collection)[0]["status"] == "conflict"
+    assert "contradict each other" in rows(collection)[0]["detail"]
 
 
 @pytest.mark.parametrize(
@@ -317,7 +335,7 @@ def test_methods_of_several_requests_take_a_batch_a_round(collection: Collection
         return [with_status(r, 200, completion(reply_to(r))) for r in requests], []
 
     with BatchServer(by_part) as server:
-        asked = options(server, prompt="nuggets")
+        asked = options(server, prompt="facts")
         done = run(await_batches(collection, asked, every=0.0))
         assert done.results[0].judged == 4
         assert len(server.batches) == 2

@@ -182,18 +182,19 @@ def test_a_server_that_begins_to_refuse_every_request_ends_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_collection(tmp_path, queries=4, documents=60)
+    how = ["--concurrency", "4", "--max-failed", "1", "--no-pilot"]
 
     def refusal(call: Call) -> Answer:
         said = f"unknown field: model (request 7f{len(server.calls)})"
         return Answer({"error": {"message": said}}, 400)
 
     with FakeServer(for_pairs(refusal)) as server:
-        assert judge(tmp_path, server, "--concurrency", "4") == 78
+        assert judge(tmp_path, server, *how) == 78
         assert 50 <= len(pair_calls(server)) < 70
         assert "unknown field: model" in capsys.readouterr().err
         too_long = Answer({"error": {"message": "too many tokens"}}, 400)
         server.answer = for_pairs(lambda _: too_long)
-        assert judge(tmp_path, server, "--concurrency", "4") == 3
+        assert judge(tmp_path, server, *how) == 3
         assert outcomes(tmp_path) == {"call_failed": 240}
 
 
@@ -235,8 +236,7 @@ def test_a_server_gets_the_key_and_no_header_that_nobody_asked_for(
         monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
         monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
         assert execute(["doctor", "--model", "fake", "--base-url", server.base_url]) == 0
-        sent = server.calls[-1].headers
-        assert (sent["openai-organization"], sent["openai-project"]) == ("org-1", "proj-1")
+        assert set(server.calls[-1].headers) == usual | {"content-length"}  # they are OpenAI's
 
 
 def test_a_server_that_repeats_the_key_does_not_get_it_on_the_screen(

@@ -17,8 +17,9 @@ from made import make_collection
 
 from labeler.cli import execute
 from labeler.collection.layout import Collection
-from labeler.data import Judged
+from labeler.data import Document, Judged, Pair, Query
 from labeler.errors import BadInput, BudgetReached, CallFailed, FileProblem, Incomplete, Misuse
+from labeler.judging.assessor import Texts, values_of
 from labeler.judging.judge import judge
 from labeler.judging.partitions.collect import CollectedPartitions, collect
 from labeler.judging.partitions.coordinator import (
@@ -30,7 +31,7 @@ from labeler.judging.partitions.coordinator import (
 from labeler.judging.partitions.folder import PartitionedJob, PartitionFolder
 from labeler.judging.partitions.on_ray import RayRun
 from labeler.judging.partitions.ray_cluster import OpenedRay, RayOptions, ending_ray
-from labeler.judging.partitions.rows import read_judged
+from labeler.judging.partitions.rows import PositionedPair, read_judged, read_pairs, write_pairs
 from labeler.judging.partitions.share import Amounts, Share, SharedBudget, share_of
 from labeler.judging.partitions.shown import PairsShown
 from labeler.judging.partitions.work import JudgedPartition, judge_partition, partition_worker
@@ -46,6 +47,17 @@ from labeler.trec.qrels import read_qrels
 
 QUERIES, DOCUMENTS = 4, 3
 PAIRS = QUERIES * DOCUMENTS
+
+
+def test_a_partition_keeps_all_of_a_query_that_a_prompt_may_show(tmp_path: Path) -> None:
+    known = {"description": "d", "reference": "30 days", "nuggets": ["a", "b"], "language": "de"}
+    query, document = Query("q", "schuhe", known), Document("d", "text", "title")
+    texts = Texts({"q": query}, {"d": document})
+    pair = Pair("q", "d")
+    partition = write_pairs(tmp_path / "p.parquet", [PositionedPair(0, pair)], texts, {})
+    read = read_pairs(tmp_path / "p.parquet", partition).texts
+    assert values_of(*read.of(pair)) == values_of(query, document)
+    assert values_of(query)["nuggets"] == "a; b"
 
 
 def _filled(schema: Mapping[str, Any], seed: str) -> Any:
@@ -130,7 +142,7 @@ def live(collection: Collection, assessor: Assessor, **more: Any) -> Any:
 @pytest.mark.parametrize(
     ("prompt", "rows"),
     [("four-grades", 1), ("four-grades", 7), ("basic", 100), ("list", 3)]
-    + [(name, 3) for name in ("criteria", "pairwise", "nuggets", "few-shot")],
+    + [(name, 3) for name in ("criteria", "pairwise", "facts", "few-shot")],
 )
 def test_partitions_give_what_one_machine_gives_byte_for_byte(
     collection: Collection, folder: PartitionFolder, tmp_path: Path, prompt: str, rows: int

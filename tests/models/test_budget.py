@@ -46,7 +46,7 @@ def _with_message(message: object) -> Misbehave:
     return answer
 
 
-TOOL = {"id": "c", "type": "function", "function": {"name": "grade", "arguments": '{"grade": 1}'}}
+TOOL = {"id": "c", "type": "function", "function": {"name": "grade", "arguments": "{}"}}
 BEHAVIORS: dict[str, Misbehave] = {
     "a completion": lambda body, usage: Answer(body),
     "no message": lambda body, usage: Answer({**body, "choices": [{"finish_reason": "stop"}]}),

@@ -1,5 +1,6 @@
 """Assessors with a name: what a file may declare, and that it is what a server gets."""
 
+import json
 import re
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from labeler.models.declared import KEYS, declared_assessors, find_assessor
 from labeler.models.limits import Limits
 from labeler.models.session import SessionOptions
 from labeler.models.settings import AssessorSettings
-from labeler.testing import FakeServer, small_collection
+from labeler.testing import Answer, Call, FakeServer, completion, small_collection
 
 WHOLE = """
 model = "qwen3-8b"
@@ -181,3 +182,48 @@ def test_the_page_of_assessors_names_every_key() -> None:
     page = Path(__file__).parents[2] / "docs" / "how-to" / "choose-an-assessor.md"
     rows = re.findall(r"^\| (`.*?) \|", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(KEYS)
+
+
+def test_card_and_rows_record_what_was_sent_and_what_was_declared(project: Path) -> None:
+    """A server that takes no temperature and another name of the limit, and thinks."""
+    collection = small_collection(project / "coll")
+
+    def picky(call: Call) -> Answer:
+        body = call.body
+        for name in ("max_tokens", "temperature", "logprobs"):
+            if name in body:
+                problem = f"Unsupported parameter: '{name}' is not supported with this model."
+                return Answer({"error": {"message": problem, "param": name}}, 400)
+        usage = {"prompt_tokens": 100, "completion_tokens": 310, "total_tokens": 410}
+        details = {"completion_tokens_details": {"reasoning_tokens": 300}}
+        return Answer(completion('{"grade": 2}', usage=usage | details))
+
+    with FakeServer(picky) as server:
+        words = ["judge", "coll", "--model", "m", "--base-url", server.base_url, "--as", "a"]
+        assert execute([*words, "--quiet"]) == 0
+        wire = server.calls[-1].body
+    entry = json.loads(collection.card.read_text())["judge"]["a"]
+    row = json.loads(collection.judgements("a").read_text().splitlines()[-1])
+    for record in (entry, row):
+        assert record["declared"] == {"temperature": 0.0, "max_tokens": 64}
+    last = (entry.get("also_sent") or [entry["parameters"]])[-1]
+    assert last == row["parameters"]
+    assert "temperature" not in row["parameters"]
+    limit = row["parameters"]["max_completion_tokens"]
+    assert limit == wire["max_completion_tokens"] > 64
+    assert origin_of(collection.judgements("a")).parameters == row["declared"]  # type: ignore[union-attr]  # it is there
+
+
+def test_a_declared_reader_reads_in_place_of_the_prompts_own(project: Path) -> None:
+    collection = small_collection(project / "coll")
+    declare(project, "final", "model = 'm'\nreader = 'pattern:##final score: (\\d)'\n")
+    with FakeServer("They match.\n##final score: 3") as server:
+        words = ["judge", "coll", "--assessor", "final", "--base-url", server.base_url, "--quiet"]
+        assert execute(words) == 0
+        asked = len(server.calls)
+        assert execute(["relabel", "coll", "--from", "final", "--reparse", "--as", "again"]) == 0
+        assert len(server.calls) == asked
+    for name in ("final", "again"):
+        rows = list(read_judgements(collection.judgements(name)))
+        assert [row.judged.outcome.grade for row in rows] == [3] * 4  # type: ignore[union-attr]  # all have one
+        assert rows[0].origin.parameters["reader"].startswith("pattern:")

@@ -15,6 +15,7 @@ from labeler.model import Message, Reply, Request
 from labeler.models.server.client import Calls, called_model
 from labeler.models.server.first_answer import FirstWait
 from labeler.testing import Answer, FakeServer, completion
+from labeler.wire.gate import admit
 
 ASKED = Request((Message("user", "grade this"),))
 MUTE = Answer(fault="hang")
@@ -30,7 +31,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def ask(server: FakeServer, notes: list[str], *, seconds: float = 30.0, times: int = 1) -> Reply:
     async def asked() -> Reply:
         waiting = FirstWait(notes.append, quiet=0.1, mute=0.3)
-        model = called_model("fake", server.base_url, Calls(seconds, waiting))
+        model = called_model("fake", admit(server.base_url), Calls(seconds, waiting))
         try:
             for _ in range(times):
                 reply = await model.ask(ASKED)

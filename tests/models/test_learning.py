@@ -101,7 +101,9 @@ REFUSALS: list[tuple[str, Callable[[Request], object], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("words", "refuses", "refused"), REFUSALS, ids=lambda v: str(v)[:30])
+@pytest.mark.parametrize(
+    ("words", "refuses", "refused"), REFUSALS, ids=lambda v: v[:30] if isinstance(v, str) else ""
+)
 def test_what_a_refusal_names_is_left_out_for_the_run_and_the_next(
     words: str, refuses: Callable[[Request], object], refused: int, tmp_path: Path
 ) -> None:
@@ -151,7 +153,7 @@ def test_calls_under_way_when_something_is_learned_ask_again_by_themselves(tmp_p
         (AssessorSettings(thinking=True), 'Unknown name "thinking"'),
         (AssessorSettings(body={"top_k": 3}), "Unrecognized request argument supplied: top_k"),
     ],
-    ids=lambda v: str(v)[:30],
+    ids=lambda v: v[:30] if isinstance(v, str) else "",
 )
 def test_what_somebody_declared_is_never_left_out_without_a_word(
     declared: AssessorSettings, words: str, tmp_path: Path

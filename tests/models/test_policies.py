@@ -601,11 +601,18 @@ def test_a_longer_call_has_the_price_of_its_length() -> None:
     assert price.of(300_000, 100_000) == pytest.approx(0.9 + 0.4)
     assert price.of(300_000, 0, calls=3) == pytest.approx(0.3)
     assert price_of("https://api.openai.com/v1", "gpt-4o") == Price(
-        2.5, 10.0, f"genai-prices {version('genai-prices')}"
+        2.5, 10.0, f"genai-prices {version('genai-prices')}", cached=0.5
     )
     tiered = price_of("https://api.openai.com/v1", "gpt-5.5")
     assert tiered is not None
     assert tiered.of(300_000, 0) > 300 * tiered.of(1000, 0)
+
+
+def test_cached_tokens_cost_their_share() -> None:
+    price = price_of("https://api.openai.com/v1", "gpt-4o")
+    assert price is not None
+    assert price.of(1_000_000, 0, cached=400_000) == pytest.approx(0.6 * 2.5 + 0.4 * 1.25)
+    assert Price(1.0, 2.0).of(1000, 0, cached=400) == Price(1.0, 2.0).of(1000, 0)
 
 
 def test_of_prices_that_change_in_a_day_the_highest_counts() -> None:

@@ -330,7 +330,7 @@ DIRT = (
 
 NAMES = (
     *("time", "session", "user_id", "query_id", "doc_id", "rank", "clicked", "count", "dwell"),
-    *("event", "variant", "team", "thumbs", "user_agent", "application"),
+    *("event", "variant", "thumbs", "user_agent", "application"),
 )
 
 

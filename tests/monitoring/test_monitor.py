@@ -221,14 +221,10 @@ def test_files_of_logs_may_be_named_by_a_pattern(tmp_path: Path) -> None:
     assert log_files([tmp_path / "[no]*.csv"]) == [tmp_path / "[no]*.csv"]
 
 
-def test_a_log_with_variants_is_held_against_the_runs_that_they_are(
+def test_a_log_whose_users_are_split_otherwise_than_meant_is_an_alarm(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     collection, log = weekly(judged(tmp_path / "coll", queries=4), [0]), tmp_path / "log.csv"
-    for name, first, second in (("one", "cats", "fish"), ("two", "fish", "cats")):
-        lines = [f"q{n} Q0 {first} 1 2 x\nq{n} Q0 {second} 2 1 x\n" for n in range(4)]
-        collection.run(name).parent.mkdir(exist_ok=True)
-        collection.run(name).write_text("".join(lines))
     rows = ["user,query,doc_id,rank,clicked,variant"]
     for user in range(80):
         variant = "AB"[user % 5 == 0]
@@ -237,7 +233,7 @@ def test_a_log_with_variants_is_held_against_the_runs_that_they_are(
             for r, d in ((1, "cats"), (2, "fish"))
         ]
     log.write_text("\n".join(rows) + "\n")
-    asked = ("--log", str(log), "--system", "A:one", "--system", "B:two")
+    asked = ("--log", str(log))
     assert run(collection, *asked) == 5
     err = capsys.readouterr().err
     assert "warning: sample ratio mismatch" in err
@@ -247,6 +243,3 @@ def test_a_log_with_variants_is_held_against_the_runs_that_they_are(
     assert run(collection, *asked, "--shares", "A:4,C:1") == 65
     assert "--shares: no variant 'C'" in capsys.readouterr().err
     assert run(collection, *asked, "--shares", "A") == 2
-    assert run(collection, "--log", str(log), "--system", "A:none") == 2
-    assert "--system: no run 'none'; there are: one, two" in capsys.readouterr().err
-    assert run(collection, "--log", str(log), "--system", "A") == 2

@@ -65,9 +65,12 @@ PROBLEMS = {
     "error 11 the template asks for {\"score\": N}, and a reply is read by the key 'grade'": (
         'Reply as {"score": N}'
     ),
+    "error 11 the template asks for \"##final score: N\", and reply = \"json\" reads an object": (
+        "Reply as ##final score: N"
+    ),
     "warning 10 the template does not say how to reply; ask for {\"grade\": N}": "Grade it.",
     "warning 10 the template asks for a \"reason\", which": '{"reason": "x", "grade": N}',
-    "error 13 this example answers with 4, which is not one of 0, 1": (
+    "error 13 this example of an answer is not read as a grade (4 is not one of 0, 1": (
         f'{ASKED}\n# assistant\n{{"grade": 4}}\n# user'
     ),
     "error 13 this example of an answer is not read as a grade": f"{ASKED}\n# assistant\n4\n# user",
@@ -80,6 +83,34 @@ def test_what_disagrees_is_said_with_its_line(problem: str, tmp_path: Path) -> N
     assert any(line.startswith(problem) for line in shown), shown
 
 
+READ = {
+    "a pattern": ("reply = 'pattern:##final score: (\\d)'\n", "Reply as ##final score: score"),
+    "a pattern of a word": ("reply = 'pattern:relevance: (\\d)'\n", "Reply as relevance: N"),
+    "a bare grade": ('reply = "bare"\n', "Reply with the number alone."),
+    "a bare grade in an object": ('reply = "bare"\n', ASKED),
+    "a labelled grade": ('reply = "bare"\n', "Reply as ##final score: N"),
+    "another key": ("reply = 'json:O'\n", 'Reply as {"M": N, "T": N, "O": N}'),
+    "a decorated answer": ("", f'{ASKED}\n# assistant\nHere: **{{"grade": "2"}}**\n# user'),
+    "an answer in a pattern": (
+        "reply = 'pattern:score: (\\d)'\n", "Grade it.\n# assistant\nScore: 2\n# user"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", READ)
+def test_a_form_that_the_declared_reader_reads_is_no_problem(case: str, tmp_path: Path) -> None:
+    front, body = READ[case]
+    assert problems_of(written(tmp_path, body, front)) == []
+
+
+def test_a_reader_that_is_none_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
+    draft = read_draft(written(tmp_path, ASKED, 'reply = "xml"\n'))
+    assert [problem.at("p.md") for problem in draft.problems] == [
+        "p.md:4: reply: no reader of replies 'xml'; "
+        'write "json", "json:KEY", "bare" or "pattern:EXPRESSION"'
+    ]
+
+
 FRONTS = {
     'warning 4 reason = true, and the template does not ask for a "reason"': (
         "reason = true\n", ASKED
@@ -90,8 +121,20 @@ FRONTS = {
     "warning 12 {\"grade\": 1, \"reason\": \"x\"} gives the grade before its reason": (
         "reason = true\n", '{"grade": 1, "reason": "x"}'
     ),
-    "error 12 the template asks for {\"grade\": N}, and reply = \"text\" reads a bare grade": (
-        'reply = "text"\n', ASKED
+    "error 12 the template asks for \"{\"why\": \"x 2\", \"grade\": N}\", which reply": (
+        'reply = "bare"\n', 'Reply as {"why": "x 2", "grade": N}'
+    ),
+    "error 12 the template asks for \"##final score: N\", which reply = 'pattern:grade (": (
+        "reply = 'pattern:grade (\\d)'\n", "Reply as ##final score: N"
+    ),
+    "error 12 the template asks for {\"O\": N}, and a reply is read by the key 'M'": (
+        "reply = 'json:M'\n", 'Reply as {"O": N}'
+    ),
+    "warning 11 the template does not show the form of a reply that the pattern finds": (
+        "reply = 'pattern:grade (\\d)'\n", "Grade it."
+    ),
+    "error 14 this example of an answer is not read as a grade (nothing that": (
+        "reply = 'pattern:grade (\\d)'\n", "Say grade: N\n# assistant\nscore 2\n# user"
     ),
 }  # fmt: skip
 

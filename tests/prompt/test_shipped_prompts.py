@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from labeler.data import Document, Query
+from labeler.judging.assessor import values_of
 from labeler.judging.judge import aplan_judging, judge
 from labeler.judging.preview import preview
 from labeler.judging.session import JudgeOptions
 from labeler.people.instructions import instructions
 from labeler.prompt import find_prompt, prompt_files, read_prompt
-from labeler.prompt.listing import shipped_prompts, tokens_of
+from labeler.prompt.listing import facts_of, shipped_prompts, tokens_of
 from labeler.testing import fake_model, small_collection
 
 GRADING = [prompt.name for prompt in shipped_prompts() if prompt.front.kind == "grade"]
@@ -55,11 +57,12 @@ def test_prompts_of_the_literature_say_where_they_are_from() -> None:
         "product": ("Reddy et al. 2022", "", (0, 1, 2, 3)),
         "sufficient": ("Joren et al. 2025", "Gemini 1.5 Pro", (0, 1)),
         "criteria": ("Farzi & Dietz 2024", "Llama 3", (0, 1, 2, 3)),
-        "nuggets": ("Pradeep et al. 2024", "GPT-4o", (0, 1, 2, 3)),
+        "facts": ("Pradeep et al. 2024", "GPT-4o", (0, 1, 2, 3)),
     }
     for name, (source, models, grades) in sources.items():
         prompt = find_prompt(name)
-        assert prompt.front.source.startswith(f"{source}, ")
+        assert f"{source}, " in f"{prompt.front.source}, "
+        assert prompt.front.fidelity == "adapted"
         assert (prompt.front.shown_with, prompt.grades) == (models, grades)
     assert list(find_prompt("product").front.scale.values()) == [
         *("I: irrelevant", "C: complement", "S: substitute", "E: exact")
@@ -114,3 +117,29 @@ def test_people_who_grade_beside_a_prompt_read_what_its_grades_mean(name: str) -
     prompt = find_prompt(name)
     page = instructions({int(grade): text for grade, text in prompt.front.scale.items()}, name)
     assert all(f"| {grade} |" in page for grade in prompt.grades)
+
+
+def test_what_a_query_says_of_its_answer_is_shown_where_it_says_so() -> None:
+    metadata = {"reference": "Within 30 days.", "nuggets": ["30 days", "unworn"], "language": "de"}
+    prompt, document = find_prompt("by-topic"), Document("d", "Shoes can be sent back.")
+    said, unsaid = (
+        prompt.render(values_of(Query("q", "schuhe", says), document))[-1].content
+        for says in (metadata, {})
+    )
+    lines = [line for line in said.splitlines() if line not in unsaid.splitlines()]
+    assert lines[:2] == [
+        "What a complete answer states: 30 days; unworn",
+        "A right answer, for comparison: Within 30 days.",
+    ]
+    assert lines[2].startswith("The query is in German: ")
+    assert len(lines) == 3
+
+
+def test_each_grading_prompt_says_how_faithful_it_is_to_a_source_and_what_was_measured() -> None:
+    facts = [facts_of(find_prompt(name)) for name in GRADING]
+    for fact in facts:
+        assert bool(fact["source"]) == bool(fact["fidelity"]), fact["prompt"]
+        assert fact["measured"]
+    assert [fact["prompt"].split("@")[0] for fact in facts if fact["measured"] != "nothing"] == [
+        "four-grades"
+    ]

@@ -1,14 +1,13 @@
-"""The vectors of a corpus in Qdrant and in PostgreSQL with pgvector: put there, and searched."""
+"""The vectors of a corpus in Qdrant and in PostgreSQL with pgvector, searched there."""
 
 import json
 import logging
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
 import pytest
@@ -20,23 +19,22 @@ from labeler.collection.card import read_card
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.queries import read_queries
-from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse
+from labeler.errors import BadInput, LabelerError, Misuse
 from labeler.models.control import Control
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.encoders import Encoding
 from labeler.pools.pool import pool
 from labeler.runs.engines.answers import Hit
 from labeler.runs.engines.databases.address import vector_address
-from labeler.runs.engines.databases.base import SearchSettings, VectorSettings, point_of
+from labeler.runs.engines.databases.base import SearchSettings
 from labeler.runs.engines.databases.opening import warning_of
-from labeler.runs.engines.databases.pgvector_sql import VectorColumn
-from labeler.runs.index import index
 from labeler.runs.recall import share_of
 from labeler.runs.retrieve import retrieve
 from labeler.runs.retrieve_run import RetrieveOptions
-from labeler.runs.uploading import IndexOptions
 from labeler.runs.vector_run import VectorSearch, vector_run
 from labeler.testing import FakeServer, small_collection
+from labeler.text.terms import text_to_search
+from labeler.text.vectors import embedded_encoder
 from labeler.trec.order import ranking
 from labeler.trec.runs import read_run
 
@@ -62,28 +60,48 @@ def collection(tmp_path: Path) -> Collection:
     return made
 
 
+def encoded(collection: Collection) -> tuple[list[str], Any]:
+    """The ids of the documents, and the vectors of the embedded encoder, a row each."""
+    documents = read_corpus(collection.corpus)
+    texts = [text_to_search(document) for document in documents.values()]
+    return list(documents), embedded_encoder().documents(texts)
+
+
+def put_into(qdrant: QdrantServer, collection: Collection) -> None:
+    """Vectors as others put them there: the id of the document in the payload."""
+    ids, vectors = encoded(collection)
+    qdrant.configs["docs"] = {"vectors": {"size": 256, "distance": "Cosine"}}
+    qdrant.engines["docs"] = engine = qdrant.make()
+    points = [str(uuid5(NAMESPACE_URL, doc_id)) for doc_id in ids]
+    engine.put(points, vectors, [{"id": doc_id} for doc_id in ids])
+
+
 @dataclass
 class Place:
-    """An address of vectors, and how its database is asked what came there."""
+    """An address of vectors, and how its database is filled."""
 
     address: str
     qdrant: QdrantServer | None = None
     postgres: PostgresServer | None = None
-    sent_before: int = field(default=0)
 
-    def ids(self) -> set[str]:
+    def fill(self, collection: Collection) -> None:
         if self.qdrant:
-            return {p["id"] for p in self.qdrant.engines["docs"].payloads.values()}  # type: ignore[attr-defined]
-        return {row[0] for row in self.rows("SELECT id FROM docs")}
+            put_into(self.qdrant, collection)
+            return
+        self.rows("CREATE EXTENSION vector")
+        self.rows("CREATE TABLE docs (id text PRIMARY KEY, embedding vector(256))")
+        for doc_id, vector in zip(*encoded(collection), strict=True):
+            row = {"id": doc_id, "vector": json.dumps(vector.tolist())}
+            self.rows("INSERT INTO docs VALUES (:id, CAST(:vector AS vector))", **row)
 
-    def rows(self, sql: str) -> Any:
+    def rows(self, sql: str, **values: Any) -> Any:
         assert self.postgres
         from pg8000.native import Connection
 
         database = self.address.partition("?")[0].rpartition("/")[2]
         connection = Connection("labeler", "127.0.0.1", database, self.postgres.port)
         try:
-            return connection.run(sql)
+            return connection.run(sql, **values)
         finally:
             connection.close()
 
@@ -118,8 +136,7 @@ def notes() -> tuple[list[str], Control]:
 def test_a_database_ranks_as_the_files_of_the_collection_do(
     collection: Collection, place: Place
 ) -> None:
-    made = index(collection, place.address)
-    assert (made.new, made.same, made.documents) == (6, 0, 6)
+    place.fill(collection)
     run = run_from(collection, VectorSearch(place.address))
     documents, queries = read_corpus(collection.corpus), read_queries(collection.queries)
     dense = retrieve(documents, queries)["dense"]
@@ -140,7 +157,7 @@ def test_a_pool_from_a_database_is_the_pool_from_the_files(
     dense = collection.run("dense").read_text(encoding="utf-8")
     collection.pool.unlink()
     shutil.rmtree(collection.run("dense").parent)
-    index(collection, place.address)
+    place.fill(collection)
     made = pool(collection, depth=3, vectors=VectorSearch(place.address))
     assert made.recall is not None
     assert made.recall.mean == 1.0
@@ -150,61 +167,26 @@ def test_a_pool_from_a_database_is_the_pool_from_the_files(
     assert tags == {line.split()[-1] for line in dense.splitlines()}
 
 
-def test_only_what_changed_is_sent_and_what_is_gone_is_removed(
+def test_vectors_of_an_encoder_of_another_size_are_not_searched(
     collection: Collection, place: Place
 ) -> None:
-    index(collection, place.address)
-    again = index(collection, place.address)
-    assert (again.new, again.changed, again.same, again.removed) == (0, 0, 6, 0)
-    documents = {d.id: d.text for d in read_corpus(collection.corpus).values()}
-    del documents["tea"]
-    write_corpus(collection, {**documents, "sea": "The sea is warm.", "sky": "The sky is blue."})
-    with pytest.raises(BadInput, match="another state of the corpus; next: labeler index"):
-        run_from(collection, VectorSearch(place.address))
-    updated = index(collection, place.address)
-    assert (updated.new, updated.changed, updated.same, updated.removed) == (1, 1, 4, 1)
-    assert place.ids() == set(read_corpus(collection.corpus))
-    assert run_from(collection, VectorSearch(place.address))
-
-
-def test_vectors_of_one_encoder_are_neither_mixed_nor_searched_with_those_of_another(
-    collection: Collection, place: Place
-) -> None:
-    index(collection, place.address)
+    place.fill(collection)
     with FakeServer() as server:
         other = Encoding(EncoderOptions("fake", server.base_url))
-        for act in (
-            lambda: index(collection, place.address, other),
-            lambda: vector_run(collection, VectorSearch(place.address, encoding=other), "near"),
-        ):
-            with pytest.raises(Misuse, match="its vectors are of the encoder wordllama") as caught:
-                act()
-            assert caught.value.parameter == "encoder"
-    assert len(place.ids()) == 6
+        with pytest.raises(Misuse, match="its vectors have 256 numbers, those of fake") as caught:
+            vector_run(collection, VectorSearch(place.address, encoding=other), "near")
+    assert caught.value.parameter == "encoder"
 
 
-def test_another_collection_removes_nothing_unless_it_is_forced_to(
-    collection: Collection, place: Place, tmp_path: Path
-) -> None:
-    index(collection, place.address)
-    other = small_collection(tmp_path / "other")
-    with pytest.raises(Misuse, match="its vectors are of another collection") as caught:
-        index(other, place.address)
-    assert caught.value.parameter == "take_over"
-    assert len(place.ids()) == 6
-    assert index(other, place.address, options=IndexOptions(take_over=True)).removed == 4
+def test_a_place_without_vectors_is_an_error(collection: Collection, place: Place) -> None:
+    with pytest.raises(BadInput, match="no vectors there"):
+        run_from(collection, VectorSearch(place.address))
 
 
-def test_what_others_put_there_is_searched_and_never_written_to(
+def test_vectors_of_the_encoder_are_near_to_their_own_texts(
     collection: Collection, place: Place
 ) -> None:
-    index(collection, place.address)
-    if place.qdrant:
-        place.qdrant.configs["docs"]["metadata"] = {}
-    else:
-        place.rows("COMMENT ON TABLE docs IS 'mine'")
-    with pytest.raises(Misuse, match="6 vectors of others are there; name another place"):
-        index(collection, place.address)
+    place.fill(collection)
     lines, control = notes()
     vector_run(collection, VectorSearch(place.address), "near", AGAIN, control)
     assert "5 of 5 documents are among the 10 nearest vectors" in lines
@@ -217,8 +199,7 @@ def test_vectors_of_others_that_are_not_of_the_encoder_are_doubted(collection: C
     write_corpus(collection, documents)
     rng = np.random.default_rng(0)
     with qdrant_server() as qdrant:
-        index(collection, qdrant.address("docs"))
-        qdrant.configs["docs"]["metadata"] = {}
+        put_into(qdrant, collection)
         points = qdrant.engines["docs"]
         assert isinstance(points, PointsInMemory)
         points.vectors = {point: rng.normal(size=256) for point in points.vectors}
@@ -230,7 +211,7 @@ def test_vectors_of_others_that_are_not_of_the_encoder_are_doubted(collection: C
 
 @pytest.mark.parametrize("hidden", ["ünïcode/'id'"])
 def test_a_filter_leaves_documents_out(collection: Collection, place: Place, hidden: str) -> None:
-    index(collection, place.address)
+    place.fill(collection)
     text = json.dumps({"must": [{"key": "id", "match": {"value": hidden}}]})
     settings = SearchSettings(
         filter=text if place.qdrant else "id LIKE '%''id%' AND id::text <> ':x'"
@@ -250,7 +231,7 @@ def test_a_filter_leaves_documents_out(collection: Collection, place: Place, hid
 def test_a_search_that_cannot_be_meant_is_one_line(
     collection: Collection, place: Place, settings: SearchSettings, parameter: str
 ) -> None:
-    index(collection, place.address)
+    place.fill(collection)
     with pytest.raises(LabelerError) as caught:
         vector_run(collection, VectorSearch(place.address, settings), "near")
     assert caught.value.parameter == parameter
@@ -260,12 +241,8 @@ def test_a_search_that_cannot_be_meant_is_one_line(
 def test_an_id_that_the_corpus_lacks_is_an_error_unless_it_may_be_dropped(
     collection: Collection, place: Place
 ) -> None:
-    index(collection, place.address)
+    place.fill(collection)
     write_corpus(collection, {"cats": "The cat sat on the mat."})
-    if place.qdrant:
-        place.qdrant.configs["docs"]["metadata"] = {}
-    else:
-        place.rows("COMMENT ON TABLE docs IS NULL")
     with pytest.raises(BadInput, match="which is no _id of the corpus"):
         run_from(collection, VectorSearch(place.address))
     options = RetrieveOptions(depth=6, drop_unknown=True, force=True)
@@ -273,163 +250,12 @@ def test_an_id_that_the_corpus_lacks_is_an_error_unless_it_may_be_dropped(
     assert (result.documents, result.unknown) == (2, 10)
 
 
-def test_documents_are_known_again_and_removed_whatever_their_ids_are(
-    collection: Collection, place: Place
-) -> None:
-    ids = [
-        "NULL",
-        "null",
-        "{",
-        "a,b",
-        '"',
-        "\\",
-        "\\N",
-        "';--",
-        ":x",
-        "%s",
-        "ab",
-        "\u6261",
-        "A",
-        "a",
-    ]
-    write_corpus(collection, {doc_id: f"a cat, {n}" for n, doc_id in enumerate(ids)})
-    assert index(collection, place.address).new == len(ids)
-    again = index(collection, place.address)
-    assert (again.new, again.same, again.removed) == (0, len(ids), 0)
-    write_corpus(collection, {"A": "a cat, 12"})
-    assert index(collection, place.address).removed == len(ids) - 1
-    assert place.ids() == {"A"}
-
-
-def test_a_comment_of_others_changes_no_distance_though_it_is_json() -> None:
-    ours = VectorSettings("e 1", "e", 256, "source").as_text()
-    operators = {}
-    for comment in ('{"owner": "me"}', None, ours):
-        rows = [("vector", "public", 256, comment, "0.8.0")]
-        sentence = VectorColumn.of(rows, [], "here").search('"t"', "v", SearchSettings())
-        operators[comment] = sentence.partition("ORDER BY")[2].split()[1]
-    assert [*operators.values()] == ['OPERATOR("public".<=>)'] * 2 + ['OPERATOR("public".<#>)']
-
-
-@pytest.mark.parametrize(
-    ("vectors", "problem"),
-    [
-        ({"size": 256, "distance": "Euclid"}, "its distance is 'Euclid', not Cosine"),
-        ({"size": 10, "distance": "Cosine"}, "have 10 numbers, the encoder's 256"),
-    ],
-)
-def test_an_empty_collection_for_other_vectors_is_left_as_it_is(
-    collection: Collection, vectors: dict[str, Any], problem: str
-) -> None:
-    with qdrant_server() as qdrant:
-        qdrant.engines["docs"], qdrant.configs["docs"] = PointsInMemory(), {"vectors": vectors}
-        with pytest.raises(Misuse, match=problem):
-            index(collection, qdrant.address("docs"))
-        assert qdrant.configs["docs"] == {"vectors": vectors}
-
-
-def test_an_empty_table_of_others_keeps_its_comment(
-    collection: Collection, postgres: PostgresServer
-) -> None:
-    place = Place(f"{postgres.database()}?table=docs", postgres=postgres)
-    place.rows("CREATE EXTENSION vector")
-    place.rows("CREATE TABLE docs (id text PRIMARY KEY, embedding vector(256))")
-    with pytest.raises(Misuse, match=r"no columns id \(text\) and hash \(bytea\)"):
-        index(collection, place.address)
-    place.rows("ALTER TABLE docs ADD hash bytea")
-    place.rows("COMMENT ON TABLE docs IS 'dear notes'")
-    with pytest.raises(Misuse, match="the table has a comment of others"):
-        index(collection, place.address)
-    assert place.rows("SELECT obj_description('docs'::regclass)") == [["dear notes"]]
-    place.rows("COMMENT ON TABLE docs IS NULL")
-    assert index(collection, place.address).new == 6
-
-
-@pytest.mark.parametrize("removes", [True, False])
-def test_vectors_that_another_upload_has_changed_meanwhile_do_not_count_as_all(
-    collection: Collection, *, removes: bool
-) -> None:
-    with qdrant_server() as qdrant:
-
-        def comes_between(method: str, part: str, _body: Any) -> None:
-            if (method, part) != ("POST", "/points/count"):  # once all was sent
-                return
-            if removes:
-                qdrant.engines["docs"].remove([point_of("tea")])
-            else:
-                other = VectorSettings("e", "e", 256, "another source").as_text()
-                qdrant.configs["docs"]["metadata"] = {"labeler": other}
-
-        qdrant.fails = comes_between
-        with pytest.raises(BadInput, match="another process has changed what is there meanwhile"):
-            index(collection, qdrant.address("docs"))
-
-
-def test_before_documents_are_removed_the_rest_no_longer_counts_as_all(
-    collection: Collection,
-) -> None:
-    with qdrant_server() as qdrant:
-        index(collection, qdrant.address("docs"))
-        documents = {d.id: d.text for d in read_corpus(collection.corpus).values()}
-        del documents["tea"]
-        write_corpus(collection, documents)
-        qdrant.fails = lambda _method, part, _body: (
-            (400, b"disk is full") if part == "/points/delete" else None
-        )
-        with pytest.raises(LabelerError, match="disk is full"):
-            index(collection, qdrant.address("docs"))
-        assert json.loads(qdrant.configs["docs"]["metadata"]["labeler"])["corpus"] == ""
-
-
-@contextmanager
-def failing_from(qdrant: QdrantServer, number: int) -> Iterator[None]:
-    """The requests that put points fail from some number on, for good."""
-    puts = count(1)
-
-    def fails(method: str, part: str, _body: Any) -> Any:
-        is_put = (method, part) == ("PUT", "/points")
-        return (400, b"disk is full") if is_put and next(puts) >= number else None
-
-    qdrant.fails = fails
-    yield
-    qdrant.fails = lambda *_: None
-
-
-def test_after_a_stop_no_text_is_encoded_or_sent_twice(collection: Collection) -> None:
-    with qdrant_server() as qdrant, FakeServer() as server:
-        served = Encoding(EncoderOptions("fake", server.base_url))
-        how = IndexOptions(documents_of_a_part=2)
-        with failing_from(qdrant, 2), pytest.raises(LabelerError, match="disk is full"):
-            index(collection, qdrant.address("docs"), served, how)
-        with pytest.raises(BadInput, match="not all vectors; next: labeler index"):
-            run_from(collection, VectorSearch(qdrant.address("docs"), encoding=served))
-        made = index(collection, qdrant.address("docs"), served, how)
-        assert (made.new, made.same) == (4, 2)
-        texts = [text for call in server.calls for text in call.body["input"]]
-        assert len(texts) == len(set(texts)) == 6
-        ids = [i for body in qdrant.sent("PUT /points") for i in body["batch"]["ids"]]
-        assert len(ids) == 6 + 2  # those of the part that was refused come again
-        assert [*collection.vectors.glob("*.uploading")] == []
-        run = run_from(collection, VectorSearch(qdrant.address("docs"), encoding=served))
-        assert run.keys() == {"q1", "q2"}
-
-
-def test_vectors_that_are_there_already_are_not_paid_for_again(collection: Collection) -> None:
-    with qdrant_server() as qdrant, FakeServer() as server:
-        served = Encoding(EncoderOptions("fake", server.base_url))
-        words = ["--encoder", "fake", "--embeddings-url", server.base_url]
-        assert execute(["pool", str(collection.folder), *words]) == 0
-        before = len(server.calls)
-        assert index(collection, qdrant.address("docs"), served).new == 6
-        assert len(server.calls) == before
-
-
 def test_an_index_that_misses_half_is_told_and_an_exact_search_is_not_measured(
     collection: Collection, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with qdrant_server(make=lambda: PointsInMemory(misses=2)) as qdrant:
         address = qdrant.address("docs")
-        index(collection, address)
+        put_into(qdrant, collection)
         words = ["retrieve", str(collection.folder), "--as", "near", "--depth", "4"]
         assert execute([*words, "--vectors", address]) == 0
         assert "the index gave 50.0% of the 4 nearest documents" in capsys.readouterr().err
@@ -445,30 +271,17 @@ def test_an_hnsw_index_of_postgresql_gives_as_many_rows_as_are_asked_for(
     place = Place(f"{postgres.database()}?table=docs", postgres=postgres)
     documents = {f"d{n}": f"word{n} cat {n * 7 % 11} mat" for n in range(150)}
     write_corpus(collection, documents)
-    made = index(collection, place.address, options=IndexOptions(hnsw=True))
-    assert made.index == "indexes: hnsw (vector_ip_ops)"
+    place.fill(collection)
+    place.rows("CREATE INDEX ON docs USING hnsw (embedding vector_ip_ops)")
     options = RetrieveOptions(depth=120, force=True)
     settings = SearchSettings(more=("enable_seqscan=off",))
-    result = vector_run(collection, VectorSearch(place.address, settings), "near", options)
+    lines, control = notes()
+    search = VectorSearch(place.address, settings)
+    result = vector_run(collection, search, "near", options, control)
+    assert any(line.endswith("; indexes: hnsw (vector_ip_ops)") for line in lines)
     assert result.documents == 240
     assert result.recall is not None
     assert result.recall.mean > 0.9
-    index(collection, place.address, options=IndexOptions(hnsw=True))
-    assert place.rows("SELECT count(*) FROM pg_indexes WHERE tablename = 'docs'") == [[2]]
-
-
-def test_the_report_of_an_upload_replaces_nothing_of_others(
-    collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "report.json"
-    out.write_text("mine")
-    with qdrant_server() as qdrant:
-        words = ["index", str(collection.folder), "--vectors", qdrant.address("docs")]
-        assert execute([*words, "-o", str(out)]) == 2
-        assert out.read_text() == "mine"
-        assert qdrant.asked == []
-        assert execute([*words, "-o", str(out), "--force"]) == 0
-        assert json.loads(out.read_text())["new"] == 6
 
 
 def test_a_key_comes_from_the_environment_and_is_shown_nowhere(
@@ -479,7 +292,9 @@ def test_a_key_comes_from_the_environment_and_is_shown_nowhere(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     with qdrant_server(key="s3cret-key") as qdrant:
-        words = ["index", str(collection.folder), "--vectors", qdrant.address("docs")]
+        put_into(qdrant, collection)
+        words = ["retrieve", str(collection.folder), "--as", "near"]
+        words += ["--vectors", qdrant.address("docs")]
         assert execute(words) == 78
         assert "the key in QDRANT_API_KEY is not set" in capsys.readouterr().err
         monkeypatch.setenv("QDRANT_API_KEY", "another-key")
@@ -512,7 +327,7 @@ def test_an_index_looks_at_more_candidates_than_are_asked_for_unless_it_is_told_
 ) -> None:
     with qdrant_server() as qdrant:
         address = qdrant.address("docs")
-        index(collection, address)
+        put_into(qdrant, collection)
         for more, exact, params in (
             ((), False, {"hnsw_ef": 400}),
             (("hnsw_ef=64", "quantization.rescore=true"), False, None),
@@ -528,43 +343,21 @@ def test_an_index_looks_at_more_candidates_than_are_asked_for_unless_it_is_told_
 
 def test_a_busy_server_is_asked_again(collection: Collection) -> None:
     with qdrant_server() as qdrant:
-        answers = iter([(503, b"busy"), (200, {"result": {"status": "acknowledged"}})])
-        qdrant.fails = lambda method, part, _: (
-            next(answers, None) if (method, part) == ("PUT", "/points") else None
-        )
-        assert index(collection, qdrant.address("docs")).new == 6
-        assert len(qdrant.sent("PUT /points")) == 3
+        put_into(qdrant, collection)
+        answers = iter([(503, b"busy"), (429, b"slow down")])
+        qdrant.fails = lambda method, _part, _: next(answers, None) if method == "GET" else None
+        assert run_from(collection, VectorSearch(qdrant.address("docs")))
+        assert len(qdrant.sent("GET ")) >= 3
 
 
-def test_a_server_that_keeps_no_metadata_gets_no_vectors(collection: Collection) -> None:
-    with qdrant_server(keeps_metadata=False) as qdrant:
-        with pytest.raises(Misconfigured, match="keeps no metadata of a collection"):
-            index(collection, qdrant.address("docs"))
-        assert qdrant.sent("PUT /points") == []
-
-
-def test_an_empty_collection_with_named_vectors_is_taken(collection: Collection) -> None:
+def test_vectors_with_a_name_are_searched_by_it(collection: Collection) -> None:
     with qdrant_server() as qdrant:
-        qdrant.engines["docs"] = PointsInMemory()
-        qdrant.configs["docs"] = {"vectors": {"text": {"size": 256, "distance": "Cosine"}}}
+        put_into(qdrant, collection)
+        qdrant.configs["docs"] = {"vectors": {"text": qdrant.configs["docs"]["vectors"]}}
         with pytest.raises(BadInput, match="its vectors have names; there are: text"):
-            index(collection, qdrant.address("docs"))
-        assert index(collection, qdrant.address("docs", "?vector=text")).documents == 6
-
-
-def test_a_rehearsal_counts_what_is_not_there_yet(
-    collection: Collection, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with qdrant_server() as qdrant, FakeServer() as server:
-        served = ["--encoder", "fake", "--embeddings-url", server.base_url, "--json"]
-        words = ["index", str(collection.folder), "--vectors", qdrant.address("docs"), *served]
-        assert execute([*words, "--dry-run"]) == 0
-        assert json.loads(capsys.readouterr().out)["missing"] == 6
-        assert server.calls == []
-        assert execute(words) == 0
-        capsys.readouterr()
-        assert execute([*words, "--dry-run"]) == 0
-        assert json.loads(capsys.readouterr().out)["missing"] == 0
+            run_from(collection, VectorSearch(qdrant.address("docs")))
+        assert run_from(collection, VectorSearch(qdrant.address("docs", "?vector=text")))
+        assert {body["using"] for body in qdrant.sent("POST /points/query")} == {"text"}
 
 
 @pytest.mark.parametrize(
@@ -602,20 +395,6 @@ def test_an_address_that_is_none_is_one_line_without_secrets(text: str, problem:
 )
 def test_an_address_reads_back_as_it_is_shown(text: str) -> None:
     assert str(vector_address(text)) == text
-
-
-def test_what_is_kept_beside_the_vectors_reads_back_and_damage_is_told() -> None:
-    settings = VectorSettings("e 1", "e", 256, "source", "corpus")
-    assert VectorSettings.of_text(settings.as_text(), "here") == settings
-    assert VectorSettings.of_text("a comment of theirs", "here") is None
-    with pytest.raises(BadInput, match="here: what labeler keeps of its vectors is damaged"):
-        VectorSettings.of_text(settings.as_text().replace("256", "-1"), "here")
-    with pytest.raises(BadInput, match="another version of labeler"):
-        VectorSettings.of_text(settings.as_text().replace("vectors 1", "vectors 2"), "here")
-
-
-def test_a_document_has_one_point_whatever_its_id() -> None:
-    assert point_of("ünïcode/'id'") == point_of("ünïcode/'id'") != point_of("cats")
 
 
 @pytest.mark.parametrize(

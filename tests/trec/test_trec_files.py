@@ -216,9 +216,8 @@ def test_merging_lists_conflicts(folder: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("arguments", "grades"),
     [
-        (["binarise", "--at", "3"], {"q1": {"a": 0, "b": 0}, "q2": {"a": 1, "c": -1}}),
-        (["clip", "--high", "2"], {"q1": {"a": 2, "b": 0}, "q2": {"a": 2, "c": -1}}),
-        (["clip", "--low", "1", "--high", "2"], {"q1": {"a": 2, "b": 1}, "q2": {"a": 2, "c": 1}}),
+        (["map", "--map=-1:-1,0:0,2:0,3:1"], {"q1": {"a": 0, "b": 0}, "q2": {"a": 1, "c": -1}}),
+        (["map", "--map=-1:1,0:1,2:2,3:2"], {"q1": {"a": 2, "b": 1}, "q2": {"a": 2, "c": 1}}),
         (
             ["map", "--grades=-1:0,0:0,2:1,3:2"],
             {"q1": {"a": 1, "b": 0}, "q2": {"a": 2, "c": 0}},
@@ -324,7 +323,7 @@ def test_a_file_that_contradicts_itself_is_refused_by_every_tool(
     for command in (
         ["stats", str(path)],
         ["merge", str(path), "-o", str(out), "--conflict", "max"],
-        ["binarise", str(path), "-o", str(out)],
+        ["map", str(path), "-o", str(out), "--map", "1:1,2:2"],
         ["subset", str(path), "-o", str(out), "--queries", "r"],
         ["compare", str(path), str(folder / "a.qrels")],
     ):
@@ -332,7 +331,7 @@ def test_a_file_that_contradicts_itself_is_refused_by_every_tool(
         assert "x.qrels:5: q a has 1 and 2 (two grades" in capsys.readouterr().err
     assert not out.exists()
     path.write_text("q 0 a 1\nr 0 a 1\nq 0 a 1\n")
-    assert labeler(["qrels", "binarise", str(path), "-o", str(out)]) == 0
+    assert labeler(["qrels", "map", str(path), "-o", str(out), "--map", "1:1"]) == 0
     assert "1 repeated line, the same pair with the same grade" in capsys.readouterr().err
 
 
@@ -393,7 +392,8 @@ def test_counts_in_every_format_go_to_the_file_as_they_are_printed(
 
 def test_standard_input_and_output_make_a_pipe(folder: Path) -> None:
     packed = gzip.compress((folder / "a.qrels").read_bytes())
-    command = [sys.executable, "-m", "labeler", "qrels", "clip", "-", "--high", "1", "-o", "-"]
+    command = [sys.executable, "-m", "labeler", "qrels", "map", "-", "-o", "-"]
+    command += ["--map=-1:-1,0:0,1:1,2:1,3:1"]
     done = subprocess.run(command, input=packed, capture_output=True, check=True)
     assert done.stdout == b"q1 0 a 1\nq1 0 b 0\nq2 0 a 1\nq2 0 c -1\n"
     done = subprocess.run(command, input=b"q 0 a 1\nq 0 b x\n", capture_output=True, check=False)

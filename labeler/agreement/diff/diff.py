@@ -39,10 +39,14 @@ PICKED = "cannot be told from pairs that were picked by their grades"
 
 @dataclass(frozen=True)
 class DiffOptions:
-    """Which statistics of agreement with people are compared, and what ranks the systems."""
+    """Which statistics of agreement with people are compared, and what ranks the systems.
+
+    `stale` grades, of texts that have changed since, are left out (`drop`) or count (`keep`).
+    """
 
     statistics: StatisticOptions = field(default_factory=lambda: StatisticOptions(STATISTICS))
     measure: str = "nDCG@10"
+    stale: str = "drop"
 
 
 def diff(
@@ -68,7 +72,8 @@ def diff(
     >>> changes.up.value, changes.down.value
     (0.25, 0.25)
     """
-    return _diff(sides_of(sources), people, runs, options or DiffOptions())
+    options = options or DiffOptions()
+    return _diff(sides_of(sources, options.stale), people, runs, options)
 
 
 def diff_of_sets(
@@ -120,7 +125,7 @@ def _beside_people(
     if is_picked:
         return Beside(withheld=PICKED)
     if people is not None:
-        compared = _sources(sides, people, runs)
+        compared = _sources(sides, people, runs, options.stale)
         agreeing = _agreeing(compared, options)
         if line := _not_of_people(sides, people):
             agreeing = replace(agreeing, findings=(Finding(line), *agreeing.findings))
@@ -130,7 +135,8 @@ def _beside_people(
     other = sides.names[1 - sides.names.index(human)]
     if sides.collection is None or not sides.collection.qrels(other).exists():
         return Beside()
-    sources = sources_of(os.fspath(sides.collection.folder), [human, other], runs)
+    folder = os.fspath(sides.collection.folder)
+    sources = sources_of(folder, [human, other], runs, stale=options.stale)
     sources = replace(sources, assessors=_restricted(sources.assessors[:1], sides))
     (report,) = agree_all(sources, _asked(options))
     return Beside(own=report, runs=sources.runs, more=tuple(report.warnings))
@@ -153,13 +159,13 @@ def _human_side(sides: Sides) -> str | None:
     return names[0] if len(names) == 1 else None
 
 
-def _sources(sides: Sides, people: Source, runs: RunSources) -> Sources:
+def _sources(sides: Sides, people: Source, runs: RunSources, stale: str) -> Sources:
     """What `agree` compares with people, the two sets under their names here."""
     if sides.collection is not None:
         folder = os.fspath(sides.collection.folder)
-        sources = sources_of(folder, [str(people), *sides.names], runs)
+        sources = sources_of(folder, [str(people), *sides.names], runs, stale=stale)
     else:
-        sources = sources_of(people, sides.sources, runs)
+        sources = sources_of(people, sides.sources, runs, stale=stale)
     named = zip(sources.assessors, sides.names, strict=True)
     assessors = tuple(replace(side, name=name) for side, name in named)
     return replace(sources, assessors=_restricted(assessors, sides))
@@ -222,7 +228,7 @@ def _findings(sides: Sides) -> list[Finding]:
     both = sides.before.states.keys() & sides.after.states.keys()
     if not both:
         return [Finding("the two sets have no pair in common")]
-    findings = [Finding(line) for line in sides.unfinished]
+    findings = [Finding(line) for line in (*sides.notes, *sides.unfinished)]
     queries = len({pair.query_id for pair in both})
     if queries < FEW_QUERIES:
         few = count_of(queries, "query", "queries")

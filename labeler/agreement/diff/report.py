@@ -176,6 +176,7 @@ class Diff:
                 for side, parent in zip(SIDES, self.sides.parents, strict=True)
             },
             "pairs": self.pairs,
+            "stale": self.sides.stale,
             "grades": self.grades,
             "transitions": [[int(count) for count in row] for row in self.grade_table],
             "up": self.up._asdict(),

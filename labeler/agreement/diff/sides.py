@@ -15,6 +15,7 @@ from labeler.collection.parent import QUERIES, Parent, parent_of
 from labeler.collection.people import people_path, read_people
 from labeler.collection.routed import routed_pairs
 from labeler.collection.scale import grade_names
+from labeler.collection.stale import stale_in
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
 from labeler.files.paths import true_path
@@ -32,7 +33,8 @@ class Sides(NamedTuple):
 
     Where one judges a part of its parent alone, the other has no further pairs here. `weights` are
     one over the chances with which people's pairs were drawn, if the pairs are theirs. `scales` are
-    the grades that either's prompt allows, empty where that is not known.
+    the grades that either's prompt allows, empty where that is not known. `stale` counts the pairs
+    whose texts have changed since either set was judged, as the `notes` say.
     """
 
     names: tuple[str, str]
@@ -44,6 +46,8 @@ class Sides(NamedTuple):
     parents: Parents = (None, None)
     weights: Mapping[Pair, float] | None = None
     scales: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    stale: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def parts(self) -> list[tuple[str, JudgedSet, Parent]]:
@@ -99,8 +103,17 @@ class Sides(NamedTuple):
         return f" Judged were {parent.pairs:,} of {whole}, {parent.which()}: {hold}."
 
 
-def sides_of(sources: Sequence[Source | Collection]) -> Sides:
+def sides_of(sources: Sequence[Source | Collection], stale: str = "drop") -> Sides:
     """A collection and the names of two of its sets, or two sets from anywhere."""
+    sides, notes = _read(sources), list[str]()
+    files = map(sides.collection.qrels, sides.names) if sides.collection else sides.sources
+    changed = set[Pair]().union(*(stale_in(file, notes.append, stale) for file in files))
+    left_out = changed if stale == "drop" else set[Pair]()
+    before, after = _without(sides.before, left_out), _without(sides.after, left_out)
+    return sides._replace(before=before, after=after, stale=len(changed), notes=tuple(notes))
+
+
+def _read(sources: Sequence[Source | Collection]) -> Sides:
     first = sources[0] if sources else None
     is_path = isinstance(first, str | os.PathLike)
     is_folder = is_path and Path(cast("str", first)).is_dir()

@@ -97,7 +97,8 @@ async def selected(
                 checked[name] = checked_prompt(name or DEFAULT_PROMPT, note=control.note)
             check_reads(checked[name], selection.choice.name)
         selections.append(selection)
-        prompts_of.append([checked[name] for name in names])
+        reader = selection.options.declared.reader
+        prompts_of.append([checked[name].read_by(reader) for name in names])
     prompts = list(checked.values())
     if len({prompt.grades for prompt in prompts}) > 1:
         listed = ", ".join(f"{p.name} {p.grades[0]} to {p.grades[-1]}" for p in prompts)

@@ -20,12 +20,15 @@ from labeler.collection.layout import Collection
 from labeler.errors import NotFound, ProviderError
 from labeler.files.read import numbered_bytes
 from labeler.models.batch.answers import BatchRequests, Collected, store_answers
-from labeler.models.batch.service import BatchService, BatchState, api_key_of
+from labeler.models.batch.service import MOST_ANSWERED, BatchService, BatchState
 from labeler.models.choose import Choice
 from labeler.models.limits import Limits
 from labeler.models.policies.stack import known_abilities
 from labeler.models.prices import batch_price
 from labeler.store import open_store
+
+LARGEST = 4 * 1024 * 1024
+"""Bytes of an answer to one request, as in a live call."""
 
 DOWNLOADS = 3
 """How often a file of answers is brought that holds less than its server counts."""
@@ -73,22 +76,27 @@ async def _brought(
     with TemporaryDirectory(dir=batches_folder(collection), prefix=PARTIAL) as folder:
         path = Path(folder) / "answers.jsonl"
         try:
-            await service.download(file_id, path)
+            await service.download(file_id, path, min(MOST_ANSWERED, record.requests * LARGEST))
         except NotFound as error:
             gone = "its file of answers is not there any more; forget gives it up"
             raise NotFound(f"{record}: {error}; {gone}", parameter="batch") from None
-        return stored(collection, record, path, limits)
+        return stored(collection, record, path, limits, service.key)
 
 
-def stored(collection: Collection, record: BatchRecord, path: Path, limits: Limits) -> Collected:
-    """What a file of answers to a batch's requests holds, taken into the store."""
+def stored(
+    collection: Collection, record: BatchRecord, path: Path, limits: Limits, key: str = ""
+) -> Collected:
+    """What a file of answers to a batch's requests holds, taken into the store.
+
+    Where the server repeats the `key` that was sent, it is masked.
+    """
     price = Choice(record.model, "", record.server, record.declared).price(limits.prices)
     price = batch_price(price, record.server) if price else None
     with reading_texts(collection, record.number) as texts:
-        asked = BatchRequests(record.model_id, record.server, texts, price, api_key_of())
+        asked = BatchRequests(record.model_id, record.server, texts, price, key)
         with open_store(collection.store, redacted=record.redact) as store:
             asked = replace(asked, abilities=known_abilities(record.model_id, store))
-            return store_answers((line for _, line in numbered_bytes(path)), asked, store)
+            return store_answers(lambda: (line for _, line in numbered_bytes(path)), asked, store)
 
 
 def close(collection: Collection, record: BatchRecord) -> BatchRecord:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,10 +23,10 @@ from labeler.judging.batch.answers import ShortAnswers, close, downloaded, store
 from labeler.judging.batch.collected import CollectedBatches, Taken
 from labeler.judging.batch.leftovers import adopt_unheard, remove_collected_requests
 from labeler.judging.batch.look import (
-    address_of,
     at_service,
     is_at_server,
     looked_at,
+    server_of_batches,
     whole_address,
 )
 from labeler.judging.job import pool_of
@@ -36,6 +37,7 @@ from labeler.models.batch.service import BatchService, batch_service
 from labeler.models.control import Control
 from labeler.models.limits import Limits
 from labeler.models.policies.defer import Deferral
+from labeler.wire.gate import USUAL
 
 
 async def acollect(
@@ -67,7 +69,7 @@ async def collected(
     if any(is_at_server(record) or record.file_id for record in read_batches(opened)):
         with alone(opened):
             records = read_batches(opened)
-            async with batch_service(address_of(records, base_url)) as service:
+            async with batch_service(server_of_batches(opened, records, base_url)) as service:
                 await adopt_unheard(opened, service)
                 for record in at_service(opened, service):
                     await _take(opened, record, (service, limits), control, taken)
@@ -116,7 +118,7 @@ async def aread_answers(
             problem = "no batch was written into a file that waits for answers"
             raise Misuse(problem, parameter="batch")
         for record in records:
-            part = stored(opened, record, answers, limits)
+            part = stored(opened, record, answers, limits, os.environ.get(USUAL, ""))
             if part.answered:
                 taken.collected.add(part)
                 taken.ended.append(_close_answered(opened, record, part))

@@ -28,6 +28,7 @@ from labeler.models.batch.service import BatchService, BatchState, batch_service
 from labeler.models.limits import Limits
 from labeler.report.table import Column, Row, Table
 from labeler.wire.addresses import masked, server_address
+from labeler.wire.gate import Admitted, admit
 
 UNKNOWN = "not known there"
 """The status of a batch that its server does not know."""
@@ -77,7 +78,7 @@ async def abatches(collection: Collection | Path | str, base_url: str | None = N
     opened = open_collection(collection)
     records, states = read_batches(opened), dict[int, BatchState]()
     if any(is_at_server(record) for record in records):
-        async with batch_service(address_of(records, base_url)) as service:
+        async with batch_service(server_of_batches(opened, records, base_url)) as service:
             with suppress(Locked), alone(opened):
                 await adopt_unheard(opened, service)
             for record in at_service(opened, service):
@@ -124,8 +125,7 @@ async def aclear(collection: Collection | Path | str, base_url: str | None = Non
         records = read_batches(opened)
         servers = {record.server for record in records if record.file_id or record.batch_id}
         if servers:
-            address = address_among(servers, base_url)
-            async with batch_service(address) as service:
+            async with batch_service(server_among(opened, servers, base_url)) as service:
                 await clear_collected(opened, service)
     return Batches(tuple(read_batches(opened)))
 
@@ -141,7 +141,7 @@ async def _with_each(
     """
     problems, records = list[LabelerError](), read_batches(collection)
     if any(is_at_server(record) for record in records):
-        async with batch_service(address_of(records, base_url)) as service:
+        async with batch_service(server_of_batches(collection, records, base_url)) as service:
             with _way_out(collection):
                 await adopt_unheard(collection, service)
             for record in at_service(collection, service):
@@ -204,23 +204,27 @@ def is_at_server(record: BatchRecord) -> bool:
     return record.is_open and record.status != WRITTEN
 
 
-def address_of(records: Iterable[BatchRecord], base_url: str | None) -> str:
+def server_of_batches(
+    collection: Collection, records: Iterable[BatchRecord], base_url: str | None
+) -> Admitted:
     """Where the open batches are; `Misuse` where they are at several servers.
 
     Where none is open, that is where the last one was whose requests are still there.
     """
     servers = {record.server for record in records if is_at_server(record)}
     left = [record.server for record in records if record.file_id]
-    return address_among(servers or set(left[-1:]), base_url)
+    return server_among(collection, servers or set(left[-1:]), base_url)
 
 
-def address_among(shown: Set[str], base_url: str | None) -> str:
-    """Which of several servers, as their addresses are shown, is meant."""
+def server_among(collection: Collection, shown: Set[str], base_url: str | None) -> Admitted:
+    """Which of several servers, as their addresses are shown, is meant, and may be asked."""
+    if base_url is not None:
+        return admit(base_url)
     servers = sorted(shown)
-    if base_url is None and len(servers) > 1:
+    if len(servers) > 1:
         problem = f"batches are at {' and '.join(servers)}; name one"
         raise Misuse(problem, parameter="base_url")
-    return base_url or whole_address(servers[0], None)
+    return admit(whole_address(servers[0], None), named_by=batches_folder(collection))
 
 
 def whole_address(server: str, base_url: str | None) -> str:

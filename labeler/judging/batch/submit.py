@@ -35,10 +35,12 @@ from labeler.judging.session import JudgeOptions, Prepared, prepare
 from labeler.messages import count_of
 from labeler.models.batch.lines import FileBounds
 from labeler.models.batch.service import BatchService, batch_service
+from labeler.models.choose import namer_of
 from labeler.models.control import Control
 from labeler.models.policies.budget import Spending
 from labeler.models.policies.defer import Deferral
 from labeler.wire.addresses import masked, server_address
+from labeler.wire.gate import admit
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,11 @@ async def asubmit(
     """
     opened, control = open_collection(collection), control or Control()
     with alone(opened):
-        async with batch_service(options.base_url) as service:
+        declared, base_url = options.declared, options.base_url
+        named_by = namer_of(declared, base_url)
+        address = base_url or declared.server or None
+        server = admit(address, named_by=named_by, key=declared.key)
+        async with batch_service(server) as service:
             await adopt_unheard(opened, service)
             return await _submit(opened, options, control, (service, bounds))
 

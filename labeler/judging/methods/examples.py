@@ -112,9 +112,8 @@ class Examples:
     def _texts_of(self, example: GradedExample) -> ExampleTexts:
         query, document = self.texts.queries[example.query_id], self.texts.documents[example.doc_id]
         passage = bounded(values_of(query, document)["passage"], self.longest)
-        is_one_object = self.prompt.front.reply == "json" and not self.prompt.front.has_parts
-        is_object = is_one_object and self.prompt.front.batch == 1
-        answer = f'{{"grade": {example.grade}}}' if is_object else f"{example.grade}"
+        is_several = self.prompt.front.has_parts or self.prompt.front.batch > 1
+        answer = str(example.grade) if is_several else self.prompt.reader.example(example.grade)
         return ExampleTexts(query.text, passage, answer)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from dataclasses import replace
 
 from labeler.data import Failure, Judged, Judgement, Pair
 from labeler.errors import Misuse
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.attempts import in_chunks
+from labeler.judging.context import cut_of
 from labeler.judging.methods.comparisons import Circles, company_of, comparison_rounds
 from labeler.judging.methods.inquiry import (
     Inquiry,
@@ -19,6 +20,7 @@ from labeler.judging.methods.inquiry import (
 )
 from labeler.judging.methods.lists import DocumentList, list_rounds, lists_of
 from labeler.judging.methods.points import point_rounds
+from labeler.judging.methods.single import single_rounds, vote_rounds
 from labeler.model import Request
 from labeler.prompt import Prompt
 
@@ -36,7 +38,10 @@ class Inquiries:
         self.texts = texts
         self.assessor = assessor
         front = assessor.prompt.front
-        self.is_single = not (front.has_parts or front.comparisons or front.batch > 1)
+        self._asks_once = not (front.has_parts or front.comparisons or front.batch > 1)
+        votes = range(assessor.repeat * assessor.votes, (assessor.repeat + 1) * assessor.votes)
+        self._voters = [replace(assessor, repeat=repeat) for repeat in votes]
+        self.is_single = self._asks_once and len(votes) == 1 and assessor.context is None
         self._lists: dict[Pair, DocumentList] = {}
         self.pairs = pairs
         if front.batch > 1:
@@ -61,7 +66,7 @@ class Inquiries:
             inquiry, _ = self.of(pair)
         elif self._lists:
             whole = self._lists[pair]
-            inquiry = Inquiry(whole.pairs, list_rounds(self.assessor, self.texts, whole))
+            inquiry = Inquiry(whole.pairs, list_rounds(self._voters[0], self.texts, whole))
         else:
             inquiry, _ = Inquiries([pair], self.texts, self.assessor).of(pair)
         return next((task.request for _, task in inquiry.open), None)
@@ -73,23 +78,33 @@ class Inquiries:
         """
         if self._lists:
             return self._of_list(pair)
-        if self.is_single:
-            request = self.assessor.request(*self.texts.of(pair))
-            return Inquiry([pair], single_rounds(self.assessor, pair, request)), True
         if self._circles:
             opponents = self._circles.opponents(pair)
-            rounds = comparison_rounds(self.assessor, self.texts, pair, opponents)
+            rounds = self._voted(lambda by: comparison_rounds(by, self.texts, pair, opponents))
             return Inquiry([pair], rounds), True
+        if self._asks_once:
+            return self._alone(pair), True
         pays = pair.query_id not in self._queries
         self._queries.add(pair.query_id)
-        return Inquiry([pair], point_rounds(self.assessor, self.texts, pair, pays=pays)), True
+        rounds = self._voted(lambda by: point_rounds(by, self.texts, pair, pays=pays))
+        return Inquiry([pair], rounds), True
+
+    def _alone(self, pair: Pair, request: Request | None = None) -> Inquiry:
+        """How a pair is asked about whose document is shown alone, first by that request."""
+        texts = self.texts.of(pair)
+        return Inquiry([pair], self._voted(lambda by: single_rounds(by, pair, *texts, request)))
+
+    def _voted(self, rounds_by: Callable[[Assessor], Rounds]) -> Rounds:
+        """The rounds by which an assessor judges, or those of each of its votes."""
+        ways = list(map(rounds_by, self._voters))
+        return vote_rounds(ways) if len(ways) > 1 else ways[0]
 
     def _of_list(self, pair: Pair) -> tuple[Inquiry, bool]:
         """The inquiry of a pair's list, which is let go of once each of its pairs was given it."""
         whole = self._lists.pop(pair)
         inquiry, given = self._begun.pop(whole.pairs, (None, 0))
         if inquiry is None:
-            rounds = list_rounds(self.assessor, self.texts, whole)
+            rounds = self._voted(lambda by: list_rounds(by, self.texts, whole))
             inquiry = Inquiry(whole.pairs, rounds, whole.listed())
         if given + 1 < len(whole.pairs):
             self._begun[whole.pairs] = inquiry, given + 1
@@ -110,13 +125,14 @@ class Inquiries:
         requests = [assessor.request(*self.texts.of(pair)) for pair in chunk]
         replies = assessor.model.recall(requests)
         for pair, request, reply in zip(chunk, requests, replies, strict=True):
-            outcome = assessor.outcome_of(pair, reply) if reply else None
+            is_whole = reply and not cut_of(request, reply)
+            outcome = assessor.outcome_of(pair, reply) if reply and is_whole else None
             if reply and isinstance(outcome, Judgement):
                 spent = (reply.prompt_tokens, reply.completion_tokens, reply.cost)
                 judged = Judged(outcome, 1, *spent, reply.model, reply.remembered, reply.shared)
                 result.append((pair, judged))
                 continue
-            inquiry = Inquiry([pair], single_rounds(assessor, pair, request))
+            inquiry = self._alone(pair, request)
             if reply:
                 inquiry.open[0][1].take_in(reply)
             result.append((pair, inquiry))
@@ -138,14 +154,6 @@ def check_reads(prompt: Prompt, model: str) -> None:
     ):
         problem = f"similarity reads no prompt, so it cannot do what {prompt.name} asks for"
         raise Misuse(f"{problem}; name an LLM", parameter="model")
-
-
-def single_rounds(assessor: Assessor, pair: Pair, request: Request) -> Rounds:
-    """The only round of a pair that takes one request."""
-    read = partial(assessor.outcome_of, pair)
-    likely = Judgement(pair, assessor.prompt.grades[0])
-    [outcome] = yield [JudgingPart("", request, read, likely, pair)]
-    return {pair: outcome}
 
 
 def unanswered(

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from labeler.data import Failure, Judged, Listed, Outcome, Pair
 from labeler.judging.attempts import Task, recall_all, sum_of
+from labeler.judging.context import cut_of, is_about_context
 from labeler.model import Model, Reply, Request
 
 
@@ -74,7 +76,8 @@ class Inquiry:
         except StopIteration as end:
             self.open, self.outcomes = [], end.value
         else:
-            self.open = [(part, Task(part.request, part.read)) for part in parts]
+            pair = self.pairs[0]
+            self.open = [(p, Task(p.request, partial(_read_whole, p, pair))) for p in parts]
 
     @property
     def is_done(self) -> bool:
@@ -118,6 +121,8 @@ class Inquiry:
         shared = remembered and any(task.shared for task in tasks)
         is_priced = all(task.cost is not None for task in tasks)
         common = Judged(_NOBODY, 0, 0, 0, 0.0 if is_priced else None, model, remembered, shared)
+        sent: Mapping[str, Any] = next((task.sent for task in reversed(tasks) if task.sent), {})
+        common = replace(common, thought=any(task.thought for task in tasks), sent=sent)
         return {
             pair: self._paid(pair, replace(common, outcome=outcome, listed=self._listed(pair)))
             for pair, outcome in outcomes.items()
@@ -150,11 +155,24 @@ class Inquiry:
         )
 
 
+def _read_whole(part: JudgingPart, pair: Pair, reply: Reply) -> Any:
+    """What a reply says, unless the server read the request in part."""
+    cut = cut_of(part.request, reply)
+    return Failure(part.pays or pair, "truncated", cut) if cut else part.read(reply)
+
+
 def _alone(outcome: Outcome, task: Task[Any]) -> Judged:
     """A pair that took one request, as nearly all pairs of most runs do: made at once."""
     spent = (task.attempts, task.prompt_tokens, task.completion_tokens, task.cost)
     whence = (task.model, task.remembered, task.remembered and task.shared)
-    return Judged(outcome, *spent, *whence, cached_tokens=task.cached_tokens)
+    return Judged(
+        outcome,
+        *spent,
+        *whence,
+        cached_tokens=task.cached_tokens,
+        thought=task.thought,
+        sent=task.sent,
+    )
 
 
 _NOBODY = Failure(Pair("", ""), "call_failed", "")
@@ -162,7 +180,8 @@ _NOBODY = Failure(Pair("", ""), "call_failed", "")
 
 def calls_left(part: JudgingPart, task: Task[Any], retry_failed: bool) -> int:
     """How many times a part may be asked, after what is remembered of it."""
-    return task.calls_left(retry_failed and part.is_final)
+    is_too_long = isinstance(task.outcome, Failure) and is_about_context(task.outcome)
+    return task.calls_left(retry_failed and part.is_final and not is_too_long)
 
 
 def recall_inquiries(

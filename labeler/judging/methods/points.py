@@ -81,7 +81,8 @@ def _writing(assessor: Assessor, query: Query, pair: Pair, *, pays: bool) -> Jud
     writer, asked = assessor.prompt.question_writer, assessor.prompt.front.questions
     assert writer is not None
     assert asked is not None
-    values = {**values_of(query), "count": str(asked.count)}
+    texts = {**values_of(query), "count": str(asked.count)}
+    values = {name: text for name, text in texts.items() if name in writer.placeholders}
     parameters = {**assessor.asked_with, "max_tokens": asked.max_tokens}
     request = Request(writer.render(values), parameters, QUESTIONS_SCHEMA, values)
     read = partial(parse_questions, pair, most=asked.count)
@@ -94,9 +95,9 @@ def _each(
 ) -> list[JudgingPart]:
     """A part for every criterion or question."""
     prompt = assessor.prompt
-    grades, is_text = prompt.part_grades, prompt.front.reply == "text"
-    schema = None if is_text else grade_schema(grades, reason=prompt.front.reason)
-    read = partial(parse_grade, pair, grades=grades, text=is_text)
+    grades = prompt.part_grades
+    schema = grade_schema(grades, reason=prompt.front.reason) if prompt.is_bound else None
+    read = partial(parse_grade, pair, grades=grades, reader=prompt.reader)
     likely, parts = Judgement(pair, grades[0]), list[JudgingPart]()
     for name, text in points:
         values = {**assessor.values(*texts.of(pair)), "criterion": text, "question": text}

@@ -13,6 +13,7 @@ import numpy as np
 from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import Collection
 from labeler.collection.made_by import made_by
+from labeler.collection.stale import shown_in
 from labeler.data import FAILURES, Failure, Judgement, Outcome, Pair
 from labeler.errors import BadInput, Misuse
 from labeler.files.numbers import count
@@ -38,13 +39,17 @@ class PanelOptions:
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """An assessor's grades, the statuses of its failures, its distributions, and what made them."""
+    """An assessor's grades, the statuses of its failures, its distributions, and what made them.
+
+    `shown` is what the rows of its pairs say that was shown.
+    """
 
     name: str
     grades: Mapping[Pair, int]
     failures: Mapping[Pair, str] = field(default_factory=dict)
     shares: Shares = field(default_factory=dict)
     made_by: Mapping[str, Any] = field(default_factory=dict)
+    shown: Mapping[Pair, str] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
@@ -218,4 +223,5 @@ def read_member(collection: Collection, name: str) -> Member:
         if outcome.distribution:
             shares[outcome.pair] = outcome.distribution
     made = {"prompt": origin.prompt, "asked": origin.model} if origin else {}
-    return Member(name, grades, failures, shares, {**made, "models": models})
+    shown = dict(shown_in(path))
+    return Member(name, grades, failures, shares, {**made, "models": models}, shown)

@@ -65,7 +65,9 @@ def panel_lines(panel: PanelSet) -> Iterator[str]:
     """The rows as lines of a file of judgements, each with its members' grades."""
     lines, models = JudgementLines(panel.origin), ", ".join(panel.models)
     for row in panel.rows:
-        judged = Judged(row.outcome, cost=0.0, model=models)
+        by_each = (member.shown.get(row.outcome.pair) for member in panel.members)
+        shown = next(filter(None, by_each), "")
+        judged = Judged(row.outcome, cost=0.0, model=models, shown=shown)
         more = {"members": dict(row.members), "disagreement": row.disagreement}
         yield lines.line(judged, panel=more)
 

@@ -141,7 +141,7 @@ def _assessor(folder: PartitionFolder, job: PartitionedJob) -> Assessor:
     async def ask(_request: Request) -> Reply:
         raise NotImplementedError("partitions are collected, and nobody is asked")
 
-    prompt = folder.read_prompt(job)
+    prompt = folder.read_prompt(job).read_by(job.declared.reader)
     model, asked_with = Model(job.model_id, ask), job.declared.parameters
     return Assessor(prompt, model, asked_with, examples=examples_of(job, prompt))
 

@@ -143,7 +143,8 @@ class RayRun:
         whole = share_of(self.options.limits, self.options.concurrency, self.how.workers)
         limits, _ = unallotted(replace(whole.limits, deadline=None, prices=None))
         retried = self.options.retry_failed
-        return replace(whole, limits=limits, price=self.price, retry_failed=retried)
+        named = (self.job.server or "", self.job.store)
+        return replace(whole, limits=limits, price=self.price, retry_failed=retried, named=named)
 
     def _tasks(self) -> list[dict[str, Any]]:
         """The partitions to judge: those that are not done, and those with failed calls."""

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from labeler.errors import Misconfigured, Misuse, ProviderError
 from labeler.files.numbers import count
 from labeler.messages import missing_extra
+from labeler.wire.gate import on_the_way
 
 OBJECT_STORE = 100 << 20
 """Bytes of shared memory on this machine: what goes through it is a few numbers."""
@@ -72,7 +73,8 @@ def _check_answers(address: str) -> None:
     if not (colon and port.isascii() and port.isdigit()):
         return
     try:
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+        with on_the_way(address):
+            socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
     except (OSError, OverflowError) as error:
         problem = f"no Ray cluster answers at {address}: {error}"
         raise Misconfigured(problem, parameter="address") from error

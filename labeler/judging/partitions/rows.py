@@ -14,15 +14,14 @@ from labeler.errors import BadInput
 from labeler.exchange.parquet import batches_of_parquet, parquet_writer
 from labeler.files.cache import sha256_of
 from labeler.files.read import file_problems
-from labeler.judging.assessor import Lists, Texts
+from labeler.judging.assessor import TOPIC, Lists, Texts, values_of
 from labeler.judging.partitions.folder import Partition
 
 PAIRS = {
     "position": "int64",
     "query_id": "string",
     "query": "string",
-    "description": "string",
-    "narrative": "string",
+    **dict.fromkeys(TOPIC, "string"),
     "doc_id": "string",
     "title": "string",
     "text": "string",
@@ -50,8 +49,11 @@ JUDGEMENTS = {
     "suspicions": "string",
     "list": "string",
     "alone": "bool",
+    "votes": "string",
+    "passages": "string",
+    "sent": "string",
 }
-"""The columns of judgements; `distribution`, `suspicions` and `list` are JSON."""
+"""The columns of judgements; `distribution`, `suspicions`, `list` and the last three are JSON."""
 
 ROWS_AT_ONCE = 10_000
 
@@ -85,13 +87,13 @@ def write_pairs(
 
 def _pair_row(each: PositionedPair, texts: Texts, lists: Lists) -> tuple[Any, ...]:
     query, document = texts.of(each.pair)
+    values = values_of(query)
     listed = lists.get(each.pair)
     return (
         each.position,
         query.id,
         query.text,
-        str(query.metadata.get("description") or ""),
-        str(query.metadata.get("narrative") or ""),
+        *(values[name] for name in TOPIC),
         document.id,
         document.title,
         document.text,
@@ -108,12 +110,12 @@ def read_pairs(path: Path, partition: Partition) -> PartitionPairs:
         raise BadInput(f"{path}: this partition {problem}; write the partitions to a new folder")
     pairs, positions = list[Pair](), list[int]()
     queries, documents, lists = dict[str, Query](), dict[str, Document](), dict[Pair, Any]()
-    for position, query_id, query, about, story, doc_id, title, text, listed in _rows(path, PAIRS):
+    for position, query_id, query, *topic, doc_id, title, text, listed in _rows(path, PAIRS):
         pair = Pair(query_id, doc_id)
         pairs.append(pair)
         positions.append(position)
         if query_id not in queries:
-            queries[query_id] = Query(query_id, query, {"description": about, "narrative": story})
+            queries[query_id] = Query(query_id, query, dict(zip(TOPIC, topic, strict=True)))
         if doc_id not in documents:
             documents[doc_id] = Document(doc_id, text, title)
         if listed:
@@ -161,6 +163,8 @@ def _judged_row(position: int, judged: Judged) -> tuple[Any, ...]:
         json.dumps(judged.suspicions) if judged.suspicions else None,
         json.dumps(listed.documents) if listed else None,
         listed.alone if listed else False,
+        *(json.dumps(getattr(outcome, name, ())) for name in ("votes", "passages")),
+        json.dumps(dict(judged.sent)),
     )
 
 
@@ -182,12 +186,13 @@ def statuses_in(path: Path) -> Counter[str]:
 def _judged(row: tuple[Any, ...]) -> Judged:
     _, query_id, doc_id, grade, status, reason, detail, shares, *rest = row
     attempts, tokens_in, tokens_out, cached, cost, model, remembered, shared, *more = rest
-    suspicions, listed, alone = more
+    suspicions, listed, alone, *made_of, sent = more
     pair = Pair(query_id, doc_id)
     outcome: Judgement | Failure
     if status == JUDGED:
         distribution = {int(g): p for g, p in json.loads(shares).items()} if shares else None
-        outcome = Judgement(pair, int(grade), reason, distribution)
+        votes, passages = (tuple(json.loads(grades)) for grades in made_of)
+        outcome = Judgement(pair, int(grade), reason, distribution, votes, passages)
     else:
         outcome = Failure(pair, status, detail)
     documents = tuple(json.loads(listed)) if listed else ()
@@ -203,6 +208,7 @@ def _judged(row: tuple[Any, ...]) -> Judged:
         tuple(json.loads(suspicions)) if suspicions else (),
         Listed(documents, documents.index(doc_id) + 1, alone) if documents else None,
         cached,
+        sent=json.loads(sent),
     )
 
 

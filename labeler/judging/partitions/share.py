@@ -17,7 +17,9 @@ class Share:
 
     `model` is needed where the partitions were written for a model that is an object; `price` is
     that of a server's model, where it is known. With `retry_failed`, pairs are asked about again
-    where a reply was no grade.
+    where a reply was no grade. `named` are the addresses, of the model's server and of a database,
+    that whoever started the worker named; others, which the folder alone names, have to be trusted
+    on the worker's machine.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -25,6 +27,7 @@ class Share:
     price: Price | None = None
     retry_failed: bool = False
     model: Model | None = None
+    named: tuple[str, ...] = ()
 
 
 def share_of(limits: Limits, concurrency: int | None, workers: int) -> Share:

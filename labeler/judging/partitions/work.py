@@ -37,6 +37,9 @@ from labeler.models.session import (
 from labeler.prompt import Prompt
 from labeler.store import StorePlace, open_store
 from labeler.store.secret import share_secret
+from labeler.wire.addresses import masked
+from labeler.wire.gate import admit, check_named
+from labeler.wire.places import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +103,15 @@ async def partition_worker(
     """A worker with connections, rates and a budget of its own, for several partitions."""
     parts, share, control = PartitionFolder.of(folder), share or Share(), control or Control()
     job = parts.read_job()
-    prompt = parts.read_prompt(job)
+    prompt = parts.read_prompt(job).read_by(job.declared.reader)
+    address = None
+    if job.server and not share.model:
+        address = _admitted(whole_address(job.server, None), parts, share)
+    if job.store and job.store not in share.named:
+        check_named(Place.of(job.store), job.store, parts.path)
     options = SessionOptions(
         share.model or replace(job.declared, model=job.model),
-        whole_address(job.server, None) if job.server and not share.model else None,
+        address,
         replace(share.limits, prices=None),
         share.concurrency,
         job.redact,
@@ -120,6 +128,12 @@ async def partition_worker(
             problem = f"the partitions were written for {job.model_id}"
             raise Misconfigured(f"{problem}, and here is {source.started.model.id}")
         yield PartitionWorker(parts, job, prompt, source, control, share.retry_failed)
+
+
+def _admitted(address: str, parts: PartitionFolder, share: Share) -> str:
+    """The server's address, if somebody else than the folder names it."""
+    is_named = masked(address) in share.named
+    return admit(address, named_by="" if is_named else parts.path).address
 
 
 @dataclass(frozen=True, slots=True)

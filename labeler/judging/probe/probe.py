@@ -179,7 +179,10 @@ async def _prepared(
     *,
     rehearsal: bool = False,
 ) -> AsyncIterator[_Prepared]:
-    opened, prompt = open_collection(collection), find_prompt(asked.grading_prompt)
+    opened, prompt = (
+        open_collection(collection),
+        find_prompt(asked.grading_prompt).read_by(asked.declared.reader),
+    )
     _check(options)
     if prompt.front.comparisons:
         problem = f"{prompt.name} compares documents, and a probe changes one at a time"

@@ -1,29 +1,24 @@
 """A reply that grades several things at once, each known by its number. Pure.
 
-The object is `{"grades": [{"number": 1, "grade": 2}, …]}`. A thing that is missing, that stands
-twice, or whose grade is off the scale has no grade; those of the others hold. A number that was not
+The object is `{"grades": [{"number": 1, "grade": 2}, …]}`. A thing that is missing, that has two
+grades, or one off the scale has no grade; those of the others hold. A number that was not
 asked about means that the model counted otherwise than it was told to, so no grade of such a reply
 can be trusted to be of the thing whose number it carries.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, NamedTuple
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from typing import NamedTuple
 
 from labeler.data import Failure, Pair
-from labeler.judging.reply.object import (
-    NoGrade,
-    after_thoughts,
-    check_ending,
-    check_other_keys,
-    object_of,
-    validated,
-)
-from labeler.judging.reply.parse import whole_text
+from labeler.judging.reply.object import check_ending
 from labeler.model import Reply, whole
+from labeler.prompt.reply.reader import NoGrade, answer_in, raise_nothing, whole_number
+from labeler.text.objects import after_thoughts, objects_named
+
+_NUMBER = re.compile("number", re.IGNORECASE)
 
 
 class NumberedGrade(NamedTuple):
@@ -35,18 +30,10 @@ class NumberedGrade(NamedTuple):
     detail: str = ""
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
-
+class _Entry(NamedTuple):
     number: int
     grade: int
-    reason: Annotated[str | None, BeforeValidator(whole_text)] = None
-
-
-class _Entries(BaseModel):
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
-
-    grades: list[_Entry]
+    reason: str | None
 
 
 Numbered = Mapping[int, NumberedGrade]
@@ -73,11 +60,23 @@ def parse_numbered(
 
 
 def _entries(text: str) -> Sequence[_Entry]:
-    """The grades that the one object of a text lists."""
-    listed = validated(_Entries, object_of(text, "grades"))
-    others = [listed.model_extra or {}, *(entry.model_extra or {} for entry in listed.grades)]
-    check_other_keys(others, tuple(entry.reason for entry in listed.grades))
-    return listed.grades
+    """The grades that the objects of a text give, in a list or not."""
+    objects, _ = answer_in(text)
+    entries = [
+        {name.strip().lower(): value for name, value in entry.items()}
+        for entry in objects_named(objects, _NUMBER)
+    ]
+    if not entries:
+        raise_nothing('no JSON object with "grades"', text)
+    return [_entry(entry) for entry in entries]
+
+
+def _entry(members: Mapping[str, object]) -> _Entry:
+    if "grade" not in members:
+        raise NoGrade("unparsable", f"number {members['number']!s:.20} without a grade")
+    reason = members.get("reason")
+    own = whole(reason) if isinstance(reason, str) else None
+    return _Entry(whole_number(members["number"]), whole_number(members["grade"]), own)
 
 
 def _check_numbers(entries: Sequence[_Entry], count: int) -> None:
@@ -85,15 +84,13 @@ def _check_numbers(entries: Sequence[_Entry], count: int) -> None:
         if not 1 <= entry.number <= count:
             problem = f"a grade of number {entry.number}, where 1 to {count} were asked about"
             raise NoGrade("conflict", problem)
-    if not entries:
-        raise NoGrade("unparsable", "an empty list of grades")
 
 
 def _graded(own: Sequence[_Entry], number: int, grades: Sequence[int]) -> NumberedGrade:
     """What its own entries say of one number."""
     if not own:
         return NumberedGrade(None, None, "unparsable", f"number {number} is missing in the reply")
-    if len(own) > 1:
+    if len({entry.grade for entry in own}) > 1:
         return NumberedGrade(None, None, "conflict", f"number {number} stands twice in the reply")
     grade = own[0].grade
     if grade not in grades:

@@ -1,7 +1,6 @@
 """What a model's reply says: one grade of the scale, or why there is none. Pure.
 
-A reply is one JSON object, as `reply/object.py` has it, in which no number stands but the grade,
-unless inside a text. To a prompt that asks for text, a reply is the grade and nothing else.
+The text is read by the prompt's reader; how the reply ended is looked at before what it says.
 """
 
 from __future__ import annotations
@@ -9,79 +8,32 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from labeler.data import Failure, Judgement, Outcome, Pair
 from labeler.files.numbers import log_probability
-from labeler.judging.reply.object import (
-    NoGrade,
-    after_thoughts,
-    check_ending,
-    check_other_keys,
-    object_of,
-    raise_nothing,
-    validated,
-)
+from labeler.judging.reply.object import check_ending
 from labeler.model import Reply, whole
+from labeler.prompt.reply.reader import NoGrade, ReplyReader
 
-_INTEGER = re.compile(r"\s*(-?[0-9]{1,9})\s*")
-_GRADE = re.compile(r'"grade"\s*:\s*(-?[0-9])')
-
-
-def whole_text(value: object) -> object:
-    """A text without halves of surrogate pairs; anything else as it is."""
-    return whole(value) if isinstance(value, str) else value
+JSON = ReplyReader()
 
 
-class _GradeObject(BaseModel):
-    """The object that a grading prompt asks for; models add keys of their own."""
+def parse_grade(
+    pair: Pair, reply: Reply, grades: Sequence[int], reader: ReplyReader = JSON
+) -> Outcome:
+    """The judgement in a reply, or the failure that it is.
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
-
-    grade: int
-    reason: Annotated[str | None, BeforeValidator(whole_text)] = None
-
-
-def parse_grade(pair: Pair, reply: Reply, grades: Sequence[int], *, text: bool = False) -> Outcome:
-    """The judgement in a reply, or the failure that it is; `text` for prompts that want no JSON.
-
-    How the reply ended is looked at before what it says: a refusal that holds a number, or half
-    an answer, is no grade.
+    A refusal that holds a number, or half an answer, is no grade.
     """
     try:
         check_ending(reply)
-        start = after_thoughts(reply.text)
-        read = _grade_of_text if text else _grade_of_json
-        grade, reason = read(reply.text[start:])
-        if grade not in grades:
-            allowed = ", ".join(map(str, grades))
-            raise NoGrade("out_of_scale", f"{grade} is not one of {allowed}")
+        grade, reason, position = reader.read(reply.text, grades)
     except NoGrade as none:
         return Failure(pair, none.status, whole(none.detail))
-    if not reply.top_tokens:
+    reason = reason if reason is None else whole(reason)
+    if not reply.top_tokens or position is None:
         return Judgement(pair, grade, reason)
-    number = (_INTEGER if text else _GRADE).search(reply.text, start)
-    shares = _distribution(reply, grades, number.start(1)) if number else None
-    return Judgement(pair, grade, reason, shares)
-
-
-def _grade_of_json(text: str) -> tuple[int, str | None]:
-    """The grade and the reason of the one object that a text is."""
-    value = object_of(text, "a grade")
-    graded = validated(_GradeObject, value)
-    if len(value) > 1:
-        check_other_keys(graded.model_extra or {}, (graded.reason,))
-    return graded.grade, graded.reason
-
-
-def _grade_of_text(text: str) -> tuple[int, None]:
-    """The grade that a text is."""
-    number = _INTEGER.fullmatch(text)
-    if not number:
-        raise_nothing("more or less than a grade", text)
-    return int(number[1]), None
+    return Judgement(pair, grade, reason, _distribution(reply, grades, position))
 
 
 def _distribution(reply: Reply, grades: Sequence[int], position: int) -> Mapping[int, float] | None:

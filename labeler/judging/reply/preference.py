@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
-
-from pydantic import BaseModel, ConfigDict
+from typing import Literal, cast, get_args
 
 from labeler.data import Failure, Pair
-from labeler.judging.reply.object import (
-    NoGrade,
-    after_thoughts,
-    check_ending,
-    check_other_keys,
-    object_of,
-    validated,
-)
+from labeler.judging.reply.object import object_of
 from labeler.model import Reply, whole
+from labeler.prompt.reply.reader import NoGrade
 
 Better = Literal["first", "second", "both", "neither"]
 """Which of two documents is the better one; both as good, or neither any good."""
@@ -29,23 +21,15 @@ POINTS: dict[Better, tuple[float, float]] = {
 """What a preference gives to the first document, and to the second."""
 
 
-class _Preference(BaseModel):
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
-
-    better: Better
-    reason: str | None = None
-
-
 def parse_preference(pair: Pair, reply: Reply) -> Better | Failure:
     """The document that a reply prefers; `Failure` of the pair where it says none of the words."""
     try:
-        check_ending(reply)
-        value = object_of(reply.text[after_thoughts(reply.text) :], "a preference")
-        preference = validated(_Preference, value)
-        check_other_keys(preference.model_extra or {}, (preference.reason,))
+        better = str(object_of(reply, "better")["better"]).strip().lower()
+        if not is_preference(better):
+            raise NoGrade("unparsable", f"{better!r:.40} is none of {', '.join(POINTS)}")
     except NoGrade as none:
         return Failure(pair, none.status, whole(none.detail))
-    return preference.better
+    return cast("Better", better)
 
 
 def is_preference(answer: object) -> bool:

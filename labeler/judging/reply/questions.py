@@ -5,27 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from labeler.data import Failure, Pair
-from labeler.judging.reply.object import (
-    NoGrade,
-    after_thoughts,
-    check_ending,
-    object_of,
-    validated,
-)
-from labeler.judging.reply.refusal import refuses
+from labeler.judging.reply.object import object_of
 from labeler.model import Reply, whole
+from labeler.prompt.reply.prose import refuses
+from labeler.prompt.reply.reader import NoGrade
 
 LONGEST_QUESTION = 1000
 """Characters; what is longer is no question."""
-
-
-class _Written(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
-
-    questions: list[str]
 
 
 QUESTIONS_SCHEMA: Mapping[str, Any] = {
@@ -42,9 +29,11 @@ def parse_questions(pair: Pair, reply: Reply, most: int) -> tuple[str, ...] | Fa
     `pair` is the one that a failure names.
     """
     try:
-        check_ending(reply)
-        value = object_of(reply.text[after_thoughts(reply.text) :], "questions")
-        listed = distinct(validated(_Written, value).questions)
+        value = object_of(reply, "questions")
+        written = value["questions"]
+        if not isinstance(written, list) or not all(isinstance(text, str) for text in written):
+            raise NoGrade("unparsable", "the object's 'questions' is no list of texts")
+        listed = distinct(written)
         if not listed:
             none = f"no question of at most {LONGEST_QUESTION:,} characters"
             raise NoGrade(

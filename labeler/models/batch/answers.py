@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from labeler.errors import CallFailed, LabelerError, NoCompletion, Retryable
@@ -12,7 +13,8 @@ from labeler.models.batch.lines import AnswerLine, answer_lines
 from labeler.models.ending import is_cut
 from labeler.models.policies.adapt import Abilities
 from labeler.models.prices import Price
-from labeler.models.server.answers import read_answer, read_refusal
+from labeler.models.server.answers import read_answer
+from labeler.models.server.refusals import read_refusal
 from labeler.store.base import Failed, KeyedReply, Store, WriteBatch
 from labeler.store.keys import cut_key, limit_of
 from labeler.wire.masking import without_key
@@ -28,7 +30,7 @@ class Collected:
 
     `replies` are those that were stored, `failed` the calls that failed for good; `unasked` those
     that the service gave up or that may pass at another try; `strange` lines are about no request
-    of the batch, `repeated` ones about one that was answered before. `keys` are
+    of the batch, `repeated` ones about one that another line answers. `keys` are
     those of all requests that a line is about.
     """
 
@@ -76,38 +78,68 @@ class BatchRequests:
     abilities: Abilities = field(default_factory=Abilities)
 
 
-def store_answers(lines: Iterable[bytes], asked: BatchRequests, store: Store) -> Collected:
+def store_answers(
+    lines: Callable[[], Iterable[bytes]], asked: BatchRequests, store: Store
+) -> Collected:
     """Store what a file of answers holds; each reply as if a call had brought it.
 
-    What is stored already stays as it is.
+    What is stored already stays as it is. The file is gone through twice: answers to one request
+    that contradict each other are none, whichever came first.
     """
-    collected, seen = Collected(), set[bytes]()
+    collected, several = Collected(), _several_answers(lines(), asked)
     waiting: list[KeyedReply | Failed] = []
-    for line in answer_lines(lines):
+    for line in answer_lines(lines()):
         if isinstance(line, ValueError):
             collected.strange += 1
             collected.problem = collected.problem or str(line)
         elif line.key not in asked.texts:
             collected.strange += 1
-        elif line.key in seen:
-            collected.repeated += 1
         else:
             collected.keys.add(line.key)
             outcome = _outcome(line, asked)
             if outcome is None:
                 collected.unasked += 1
-                continue
-            seen.add(line.key)
-            _count(outcome, collected)
-            waiting.append(outcome)
+            elif line.key in several:
+                several[line.key].append(outcome)
+            else:
+                waiting.append(outcome)
             if len(waiting) >= ROWS_AT_ONCE:
-                _write(waiting, store)
+                _write(waiting, store, collected)
                 waiting = []
-    _write(waiting, store)
+    for outcomes in filter(None, several.values()):
+        collected.repeated += len(outcomes) - 1
+        waiting.append(_agreed(outcomes, asked))
+    _write(waiting, store, collected)
     return collected
 
 
-def _write(outcomes: list[KeyedReply | Failed], store: Store) -> None:
+def _several_answers(
+    lines: Iterable[bytes], asked: BatchRequests
+) -> dict[bytes, list[KeyedReply | Failed]]:
+    """The requests of which several lines are, each with room for what they say."""
+    counts = Counter(line.key for line in answer_lines(lines) if isinstance(line, AnswerLine))
+    return {key: [] for key, count in counts.items() if count > 1 and key in asked.texts}
+
+
+def _agreed(outcomes: Sequence[KeyedReply | Failed], asked: BatchRequests) -> KeyedReply | Failed:
+    """What several answers to one request come to: the first, where all say the same."""
+    if len({_content_of(outcome) for outcome in outcomes}) == 1:
+        return outcomes[0]
+    problem = f"in a batch: {len(outcomes)} answers that contradict each other"
+    return Failed(outcomes[0].key, "conflict", f"{asked.where}: {problem}")
+
+
+def _content_of(outcome: KeyedReply | Failed) -> tuple[str, ...]:
+    """What an answer says, whatever its id and its counts."""
+    if isinstance(outcome, Failed):
+        return outcome.status, outcome.detail
+    reply = outcome.reply
+    return reply.text, reply.finish_reason, reply.refusal or ""
+
+
+def _write(outcomes: list[KeyedReply | Failed], store: Store, collected: Collected) -> None:
+    for outcome in outcomes:
+        _count(outcome, collected)
     replies = [outcome for outcome in outcomes if isinstance(outcome, KeyedReply)]
     failed = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
     if outcomes:
@@ -158,4 +190,5 @@ def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | No
 def _priced(reply: Reply, price: Price | None) -> Reply:
     if price is None:
         return reply
-    return replace(reply, cost=price.of(reply.prompt_tokens, reply.completion_tokens))
+    cost = price.of(reply.prompt_tokens, reply.completion_tokens, cached=reply.cached_tokens)
+    return replace(reply, cost=cost)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
-from labeler.errors import LabelerError, Misconfigured, NotFound, ProviderError
+from labeler.errors import LabelerError, Misconfigured, NoAnswer, NotFound, ProviderError
 from labeler.files.read import file_problems
 from labeler.model import whole
 from labeler.models.batch.lines import ENDPOINT
-from labeler.models.server.client import NO_KEY
-from labeler.wire.addresses import masked, server_address
+from labeler.models.server.client import CONNECT_SECONDS, OF_OPENAI, is_openai
+from labeler.wire.addresses import masked
+from labeler.wire.gate import NO_KEY, Admitted
 from labeler.wire.masking import hidden
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+
+    from labeler.wire.http import Wire
 
 WINDOW: Final = "24h"
 TOKEN = "labeler"
@@ -28,7 +31,7 @@ CALL_SECONDS = 600.0
 TRIES = 4
 SHOWN = 300
 MOST_ANSWERED = 20_000_000_000
-"""The most bytes that a file of answers may have: 50,000 of 400 kB."""
+"""The most bytes that any file of answers may have: 50,000 of 400 kB."""
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 
@@ -65,15 +68,19 @@ class BatchState:
 class BatchService:
     """The files and batches of one server."""
 
-    def __init__(self, client: AsyncOpenAI, where: str, key: str) -> None:
-        self._client = client
-        self._where = where
-        self._key = key
+    def __init__(self, client: AsyncOpenAI, wire: Wire, server: Admitted) -> None:
+        self._client, self._wire, self._server = client, wire, server
+        self._where = masked(server.address)
 
     @property
     def where(self) -> str:
         """The server's address, fit to be shown."""
         return self._where
+
+    @property
+    def key(self) -> str:
+        """The key that is sent; empty without one."""
+        return self._server.key
 
     async def upload(self, path: Path, token: str) -> str:
         """Send a file of requests; its id at the server, where `token` is part of its name."""
@@ -140,27 +147,35 @@ class BatchService:
 
     async def download(self, file_id: str, path: Path, most: int = MOST_ANSWERED) -> None:
         """Write a file of answers to a path, a part at a time, and of at most so many bytes."""
-        import httpx2
-
-        with self._problems("files"):
-            for _ in range(TRIES - 1):
-                with suppress(httpx2.TransportError):  # the client tries no part of a file again
-                    return await self._copy(file_id, path, most)
-            return await self._copy(file_id, path, most)
+        for _ in range(TRIES - 1):
+            with suppress(NoAnswer):
+                return await self._copy(file_id, path, most)
+        return await self._copy(file_id, path, most)
 
     async def _copy(self, file_id: str, path: Path, most: int) -> None:
-        async with self._client.files.with_streaming_response.content(file_id) as answer:
+        from yarl import URL
+
+        address = self._server.below(f"files/{quote(file_id, safe='')}/content").address
+        headers = {"Authorization": f"Bearer {self.key or NO_KEY}", "Accept-Encoding": "gzip"}
+        url, size = URL(address, encoded=True), 0
+        async with self._wire.stream(headers, CALL_SECONDS, url) as answer:
+            if answer.status != 200:
+                raise self._refused(answer.status, "", "files")
             with file_problems(path), path.open("wb") as out:
-                async for part in answer.iter_bytes():
-                    if out.tell() + len(part) > most:
+                async for part in answer.parts:
+                    size += len(part)
+                    if size > most:
                         problem = f"file {file_id} holds more than {most:,} bytes of answers"
                         raise ProviderError(self._line(problem))
                     out.write(part)
 
     @contextmanager
     def _problems(self, what: str, *, refusals: bool = True) -> Iterator[None]:
-        """Turn the client's errors into one line each, without the key."""
-        import httpx2
+        """Turn the client's errors into one line each, without the key.
+
+        The client checks nothing of an answer, so that one of another shape ends in whatever its
+        reader meets.
+        """
         import openai
 
         try:
@@ -169,49 +184,52 @@ class BatchService:
             if not refusals:
                 raise
             raise self._refusal(error, what) from None
-        except (openai.OpenAIError, httpx2.TransportError) as error:
-            raise ProviderError(self._line(f"{type(error).__name__}: {error}")) from None
+        except openai.OpenAIError as error:
+            reason = error.__cause__ if isinstance(error.__cause__, LabelerError) else error
+            raise ProviderError(self._line(f"{type(reason).__name__}: {reason}")) from None
+        except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
+            problem = f"expected what a server says of its {what}, found something else"
+            raise ProviderError(self._line(problem)) from None
 
     def _refusal(self, error: Any, what: str) -> LabelerError:
-        code, message = error.status_code, str(error.message)
+        return self._refused(error.status_code, f" ({error.message})", what)
+
+    def _refused(self, code: int, message: str, what: str) -> LabelerError:
+        if 300 <= code < 400:
+            problem = f"{code}: redirects are not followed; give the last address"
+            return Misconfigured(self._line(problem), parameter="base_url")
         if code in {404, 405, 501}:
             problem = f"{code}: no such batch or file, or the server has no {what} at all"
-            return NotFound(self._line(f"{problem} ({message})"), parameter="batch")
+            return NotFound(self._line(f"{problem}{message}"), parameter="batch")
         if code in {401, 402, 403}:
-            return Misconfigured(self._line(f"{code}: the server refused access ({message})"))
-        return ProviderError(self._line(f"{code}: {message}"))
+            return Misconfigured(self._line(f"{code}: the server refused access{message}"))
+        return ProviderError(self._line(f"{code}{message}"))
 
     def _line(self, problem: str) -> str:
-        shown = " ".join(hidden(problem, self._key).split())
+        shown = " ".join(hidden(problem, self.key).split())
         return f"{self._where}: {whole(shown)[:SHOWN]}"
 
 
-def api_key_of(given: str | None = None) -> str:
-    """The key that is sent: the one given, or that of `OPENAI_API_KEY`; empty without one."""
-    key = (given or os.environ.get("OPENAI_API_KEY") or NO_KEY).strip()
-    return "" if key == NO_KEY else key
-
-
 @asynccontextmanager
-async def batch_service(
-    base_url: str | None = None, api_key: str | None = None
-) -> AsyncIterator[BatchService]:
-    """The files and batches of a server, with the key of `OPENAI_API_KEY` where none is given."""
+async def batch_service(server: Admitted, tries: int = TRIES) -> AsyncIterator[BatchService]:
+    """The files and batches of a server; what got no answer is asked for again so many times."""
     import openai
 
-    address = server_address(base_url)
-    key = api_key_of(api_key)
-    # reading the certificates takes a moment, and an address without TLS has none to check
-    http = openai.DefaultAsyncHttpxClient(verify=address.startswith("https"))
+    from labeler.wire.http import Wire
+    from labeler.wire.openai_transport import client_over
+
+    shown = masked(server.address)
+    wire = Wire(server, shown, CALL_SECONDS, CONNECT_SECONDS)
+    left_out = () if is_openai(server.address) else tuple(OF_OPENAI)
     client = openai.AsyncOpenAI(
-        base_url=address,
-        api_key=key or NO_KEY,
+        base_url=server.address,
+        api_key=server.key or NO_KEY,
         timeout=CALL_SECONDS,
-        max_retries=TRIES,
-        http_client=http,
+        max_retries=tries,
+        http_client=client_over(wire, left_out),
     )
     try:
-        yield BatchService(client, masked(address), key)
+        yield BatchService(client, wire, server)
     finally:
         await client.close()
 
@@ -221,12 +239,14 @@ def _file_name(token: str) -> str:
 
 
 def _state(batch: Any) -> BatchState:
+    """The state in an answer; `TypeError` of one that says something else."""
     counts = batch.request_counts
-    total, completed, failed = (
-        (counts.total, counts.completed, counts.failed) if counts else (0, 0, 0)
-    )
-    files = str(batch.output_file_id or ""), str(batch.error_file_id or "")
+    numbers = (counts.total, counts.completed, counts.failed) if counts else (0, 0, 0)
+    files = batch.output_file_id or "", batch.error_file_id or ""
     errors = getattr(batch.errors, "data", None) or []
     problem = "; ".join(filter(None, (str(error.message or "") for error in errors[:3])))
-    words = whole(problem)[:SHOWN]
-    return BatchState(str(batch.id), str(batch.status), total, completed, failed, *files, words)
+    words = tuple(map(whole, (batch.id, batch.status, *files, problem[:SHOWN])))
+    if not all(type(number) is int and number >= 0 for number in numbers):
+        raise TypeError("a batch counts its requests")
+    total, completed, failed = numbers
+    return BatchState(words[0], words[1], total, completed, failed, *words[2:])

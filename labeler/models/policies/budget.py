@@ -164,9 +164,10 @@ class Budget:
         self.reported.learn(most, used)
         self._within = self._within + 1 if used.outside <= most.outside else 0
 
-    def spending(self, tokens: Tokens) -> Spending:
-        """One call that takes so many tokens."""
-        return Spending(1, sum(tokens), self.price.of(*tokens) if self.price else 0.0)
+    def spending(self, tokens: Tokens, cached: int = 0) -> Spending:
+        """One call that takes so many tokens, of which the server had some ready."""
+        cost = self.price.of(*tokens, cached=cached) if self.price else 0.0
+        return Spending(1, sum(tokens), cost)
 
     def reached(self, parameter: str) -> BudgetReached:
         """That nothing more is asked, and why."""
@@ -259,7 +260,7 @@ class Budgeting(Policy):
             actual = reserved.as_unknown()
             cost = 0.0 if budget.price and not reserved.cost else None
         else:
-            actual = self._used(call, used)
+            actual = self._used(call, used, reply.cached_tokens)
             cost = actual.cost if budget.price else None
         budget.settle(reserved, actual)
         if used != (reply.prompt_tokens, reply.completion_tokens):  # of a model of somebody's own
@@ -267,9 +268,9 @@ class Budgeting(Policy):
         call.reply = reply if reply.cost is cost else replace(reply, cost=cost)
         return None
 
-    def _used(self, call: ModelCall, used: Tokens) -> Spending:
+    def _used(self, call: ModelCall, used: Tokens, cached: int = 0) -> Spending:
         self._budget.learn(call.sizes[1] if call.sizes else used, used)
-        return self._budget.spending(used)
+        return self._budget.spending(used, cached)
 
     def error(self, call: ModelCall, error: Exception) -> Waiting:
         """Settle for what a failed call took, as far as that is known."""

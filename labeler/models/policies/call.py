@@ -137,7 +137,7 @@ class CallPath:
 
 
 def _hook(policy: Policy, call: ModelCall, reply: Reply | None, error: Exception | None) -> Waiting:
-    """ModelCall the hook of a policy that is due."""
+    """Call the hook that is due."""
     if reply is not None:
         return policy.result(call, reply)
     return policy.admit(call) if error is None else policy.error(call, error)

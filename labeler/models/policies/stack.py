@@ -11,7 +11,12 @@ from functools import partial
 from labeler.errors import CallFailed
 from labeler.files.numbers import count
 from labeler.model import Model, Reply, Request
-from labeler.models.policies.adapt import Abilities, read_abilities, written_abilities
+from labeler.models.policies.adapt import (
+    MOST_THINKING,
+    Abilities,
+    read_abilities,
+    written_abilities,
+)
 from labeler.models.policies.budget import Budget, Budgeting
 from labeler.models.policies.call import Policy, asked_through
 from labeler.models.policies.confirm import Confirming
@@ -133,6 +138,18 @@ def _size_of(model_id: str) -> str:
 def knows(model: Model, store: Store) -> bool:
     """Whether nothing has to be found out before the model is asked."""
     return not model.is_server or read_abilities(store.fact(_abilities_of(model.id))) is not None
+
+
+def most_thoughts(model: Model, store: Store) -> int:
+    """How many tokens a model may think in for each reply, as far as that is known.
+
+    A call that is cut while the model thinks is asked again with twice as many, up to a bound: all
+    of them together have less than twice that bound.
+    """
+    abilities = read_abilities(store.fact(_abilities_of(model.id)))
+    if abilities is None:
+        return 2 * MOST_THINKING if model.is_server else 0
+    return 2 * abilities.bounded(MOST_THINKING) if abilities.thoughts else 0
 
 
 @contextmanager

@@ -1,8 +1,8 @@
-"""Any server that speaks OpenAI's chat completions, as a model.
+"""Any server of models, as a model: one that speaks chat completions or another wire format.
 
 One call is one HTTP request: who wants retries, limits or a memory wraps the model in a policy.
-OpenAI's own client knows the headers; our own connections send the requests, because building the
-client's request and response objects takes longer than all else that a call needs.
+Our own connections send the requests, because building the request and response objects of OpenAI's
+client takes longer than all else that a call needs.
 """
 
 from __future__ import annotations
@@ -13,14 +13,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from labeler import __version__
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.model import Bound, Model, Reply, Request, whole
-from labeler.models.server.answers import read_answer, read_models, read_refusal
+from labeler.models.server.answers import read_answer, read_models
+from labeler.models.server.dialects import WireFormat, wire_format
 from labeler.models.server.first_answer import FirstAnswer, FirstWait
+from labeler.models.server.refusals import read_refusal
 from labeler.models.server.request_ids import RequestIds
+from labeler.models.settings import AssessorSettings
 from labeler.wire import addresses
 from labeler.wire.addresses import masked, server_address
+from labeler.wire.gate import NO_KEY, USUAL, Admitted, admit, named
 from labeler.wire.masking import hidden, without_key
+from labeler.wire.places import Place
 
 if TYPE_CHECKING:
     from labeler.wire.http import HttpAnswer, Wire
@@ -35,13 +41,15 @@ STRAYED = (
     "the server sent an answer that nobody asked for; from now on each request goes over a "
     "connection of its own"
 )
-NO_KEY = "none"
-"""What is sent where there is no key; servers on one's own machine ask for none."""
-
-CHAT = "chat/completions"
 
 ReadAnswer = Callable[[bytes, str, Mapping[str, str], Bound], Reply]
 """What makes a reply of an answer's body, the server's name, the headers, and when it is bound."""
+
+OF_OPENAI: Mapping[str, str] = {
+    "OpenAI-Organization": "OPENAI_ORG_ID",
+    "OpenAI-Project": "OPENAI_PROJECT_ID",
+}
+"""Headers that name an account at OpenAI, and go to OpenAI alone, with their variables."""
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
@@ -59,31 +67,49 @@ class Calls:
         return cls(seconds, FirstWait(note, mute=MUTE_SECONDS))
 
 
-def server_model(
+def server_model(  # noqa: PLR0913  all that is said of a server, in one call
     name: str,
     base_url: str | None = None,
     api_key: str | None = None,
     *,
     identity: str | None = None,
     seconds: float = CALL_SECONDS,
+    settings: AssessorSettings | None = None,
 ) -> Model:
     """The model `name` of a server; `seconds` bounds a whole call.
 
     Address and key default to `OPENAI_BASE_URL` and `OPENAI_API_KEY`. `identity` replaces the
-    server's address and the model's name as what replies are remembered under.
+    server's address and the model's name as what replies are remembered under. `settings` may say
+    in which wire format it is asked, and with which headers; else the address does.
     """
-    connection = Connected(server_address(base_url), api_key, Calls(seconds))
-    return connection.model(name, identity)
+    server = place_of(base_url, api_key)
+    form = wire_format(server.address, settings)
+    return Connected(form, server, Calls(seconds)).model(name, identity)
 
 
-def called_model(name: str, base_url: str | None, calls: Calls) -> Model:
-    """The model `name` of a server, with the key of `OPENAI_API_KEY`, called as `calls` says."""
-    return Connected(server_address(base_url), None, calls).model(name)
+def called_model(
+    name: str, server: Admitted, calls: Calls, settings: AssessorSettings | None = None
+) -> Model:
+    """The model `name` of a server that was admitted, called as `calls` says."""
+    settings = settings or AssessorSettings()
+    form = wire_format(server.address, settings)
+    form.body(name, Request((), settings.parameters))  # which refuses what cannot be said
+    return Connected(form, server, calls).model(name)
+
+
+def place_of(base_url: str | None, api_key: str | None) -> Admitted:
+    """A server that the caller names, with the key given, else with the one that goes there."""
+    return named(server_address(base_url), api_key) if api_key else admit(base_url)
 
 
 async def served_models(base_url: str | None = None, api_key: str | None = None) -> list[str]:
     """The names of the models that a server says it has, sorted."""
-    connection = Connected(server_address(base_url), api_key, Calls(CONNECT_SECONDS))
+    return await models_of(place_of(base_url, api_key))
+
+
+async def models_of(server: Admitted) -> list[str]:
+    """The names of the models that an admitted server says it has, sorted."""
+    connection = Connected(wire_format(server.address), server, Calls(CONNECT_SECONDS))
     try:
         return await connection.models()
     finally:
@@ -92,60 +118,52 @@ async def served_models(base_url: str | None = None, api_key: str | None = None)
 
 async def answers(base_url: str) -> bool:
     """Whether a server at this address answers at all, within a second."""
-    import httpx2
+    from labeler.wire.http import Wire
 
     try:
-        async with httpx2.AsyncClient(timeout=1.0, trust_env=False) as client:
-            response = await client.get(f"{base_url}/models")
-    except (httpx2.HTTPError, httpx2.InvalidURL):
+        address = server_address(f"{base_url}/models")
+    except Misconfigured:
         return False
-    return response.status_code == 200
+    wire = Wire(named(address), address, 1.0, 1.0)
+    try:
+        return (await wire.get({})).status == 200
+    except NoAnswer:
+        return False
+    finally:
+        await wire.close()
 
 
 def request_body(name: str, request: Request) -> dict[str, Any]:
-    """What is sent: the model, the messages, the parameters as they are, and the schema."""
-    body: dict[str, Any] = {
-        "model": name,
-        "messages": [{"role": role, "content": content} for role, content in request.messages],
-        **request.parameters,
-    }
-    if request.schema is not None:
-        schema = {"name": "reply", "strict": True, "schema": dict(request.schema)}
-        body["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return body
+    """What is sent to OpenAI's chat completions, as in its batches."""
+    return wire_format(addresses.OPENAI).body(name, request)
 
 
-def _checked(key: str) -> str:
-    """A key as it can be sent, without the line break that ends the file it came from."""
-    key = key.strip()
-    if not (key.isascii() and key.isprintable()):
-        problem = "the API key holds a character that no header can (a line break, or not ASCII)"
-        raise Misconfigured(f"{problem}; see OPENAI_API_KEY")
-    return "" if key == NO_KEY else key
+def is_openai(address: str) -> bool:
+    """Whether an address is OpenAI's own."""
+    return Place.of(address).variables == (USUAL,)
 
 
 class Connected:
     """Connections that are opened when first used, and again after they were closed.
 
-    `path` is what is asked below the address; an answer may have `largest` bytes, where
-    that is not 0, which is as many as a chat completion may.
+    `form` says where and how it is asked; an answer may have `largest` bytes, where that is not 0,
+    which is as many as a completion may.
     """
 
     def __init__(
         self,
-        address: str,
-        api_key: str | None,
+        form: WireFormat,
+        server: Admitted,
         calls: Calls,
-        path: str = CHAT,
         largest: int = 0,
     ) -> None:
-        self._path, self._largest = path, largest
-        self._address = address
-        self._where = masked(address)
+        self._form, self._largest = form, largest
+        self._server = replace(server, address=form.address)
+        self._where = masked(form.address)
         self._calls = calls
         self._ids = RequestIds()
         self._first = FirstAnswer(self._where, calls.waiting, calls.seconds, self._is_there)
-        self._key = _checked(api_key or os.environ.get("OPENAI_API_KEY") or "")
+        self._key = server.key
         self._wire: Wire | None = None
         self._headers: dict[str, str] = {}
 
@@ -153,9 +171,10 @@ class Connected:
         """A model of the server, remembered under `identity`, else its address and name."""
 
         async def ask(request: Request) -> Reply:
-            return await self.ask(request_body(name, request))
+            return await self.ask(self._form.body(name, request))
 
-        model_id = identity or f"{addresses.identity(self._address)} {name}"
+        where = addresses.identity(self._form.address)
+        model_id = identity or f"{where} {name}{self._form.identity}"
         return Model(model_id, ask, close=self.close, is_server=True)
 
     async def ask(self, body: dict[str, Any], read: ReadAnswer = read_answer) -> Reply:
@@ -198,16 +217,14 @@ class Connected:
     def _open(self) -> Wire:
         if self._wire is None:
             self._headers = self._client_headers()
-            self._wire = self._wire_to(self._path)
+            self._wire = self._wire_to(self._form.words["path"])
         return self._wire
 
     def _wire_to(self, what: str, seconds: float | None = None) -> Wire:
         from labeler.wire.http import LARGEST_ANSWER, Wire
 
-        url = self._address.partition("?")
-        path = f"{url[0].rstrip('/')}/{what}{url[1]}{url[2]}"
         return Wire(
-            path,
+            self._server.below(what),
             self._where,
             self._calls.seconds if seconds is None else seconds,
             CONNECT_SECONDS,
@@ -216,24 +233,21 @@ class Connected:
         )
 
     def _client_headers(self) -> dict[str, str]:
-        """The headers of OpenAI's client, which knows what its environment variables ask for."""
-        import openai
-
-        # For headers alone: it sends nothing. Of two packages for HTTP it is of the client's own.
-        sends_nothing = openai.DefaultAsyncHttpxClient(trust_env=False, verify=False)
-        client = openai.AsyncOpenAI(
-            base_url=addresses.OPENAI, api_key=self._key or NO_KEY, http_client=sends_nothing
-        )
-        headers: dict[str, object] = {**client.default_headers, **client.auth_headers}
+        """The headers of each request."""
+        account = OF_OPENAI if is_openai(self._server.address) else {}
+        named_in_environment = {header: os.environ.get(name) for header, name in account.items()}
         return {
-            name: value
-            for name, value in headers.items()
-            if isinstance(value, str) and not name.lower().startswith("x-stainless")
-        } | {"Accept-Encoding": "gzip"}  # what is unset is no text but a mark of the client's own
+            "Accept": "application/json",
+            "Content-Type": "application/json",
+            "User-Agent": f"labeler/{__version__}",
+            "Accept-Encoding": "gzip",
+            **{header: value for header, value in named_in_environment.items() if value},
+            **self._form.headers(self._key or NO_KEY),
+        }
 
     async def models(self) -> list[str]:
         """The models that the server lists."""
-        wire = self._wire_to("models")
+        wire = self._wire_to(self._form.words["models"])
         try:
             answer = await wire.get(self._client_headers())
         finally:
@@ -250,7 +264,9 @@ class Connected:
     async def _is_there(self) -> bool:
         """Whether the server answers, with whatever, when it is asked for its models."""
         most = self._calls.waiting.mute or CONNECT_SECONDS
-        wire = self._wire_to("models", min(CONNECT_SECONDS, self._calls.seconds, most))
+        wire = self._wire_to(
+            self._form.words["models"], min(CONNECT_SECONDS, self._calls.seconds, most)
+        )
         try:
             await wire.get(self._headers)
         except NoAnswer:

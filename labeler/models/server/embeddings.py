@@ -7,9 +7,9 @@ large, but the vectors that it held, as 32-bit floats one after the other.
 from __future__ import annotations
 
 import json
-import os
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 
 from labeler.errors import CallFailed, NoCompletion
 from labeler.model import Bound, Message, Model, Reply, Request, whole
-from labeler.models.server.answers import SHOWN, hold_of
 from labeler.models.server.client import Calls, Connected
+from labeler.models.server.dialects import wire_format
+from labeler.models.server.refusals import SHOWN, hold_of
 from labeler.models.server.usage import tokens_used, usage_in
+from labeler.models.settings import AssessorSettings
 from labeler.wire import addresses
-from labeler.wire.addresses import server_address
+from labeler.wire.gate import Admitted
 
 PATH = "embeddings"
 KEY = "LABELER_EMBEDDINGS_KEY"
@@ -36,11 +38,11 @@ def embeddings_request(texts: Sequence[str]) -> Request:
     return Request(tuple(Message("input", text) for text in texts), {"max_tokens": 0})
 
 
-def embeddings_model(name: str, address: str, calls: Calls, key: str | None = None) -> Model:
-    """The encoder `name` of a server; the key is that of LABELER_EMBEDDINGS_KEY, else the usual."""
-    where = server_address(address)
-    own_key = key or os.environ.get(KEY)
-    connection = Connected(where, own_key, calls, PATH, LARGEST_EMBEDDINGS)
+def embeddings_model(name: str, server: Admitted, calls: Calls) -> Model:
+    """The encoder `name` of a server."""
+    form = wire_format(server.address, AssessorSettings(api="chat"))
+    form = replace(form, words={**form.words, "path": PATH})
+    connection = Connected(form, server, calls, LARGEST_EMBEDDINGS)
 
     async def ask(request: Request) -> Reply:
         texts = [content for _, content in request.messages]
@@ -50,7 +52,7 @@ def embeddings_model(name: str, address: str, calls: Calls, key: str | None = No
 
         return await connection.ask({"model": name, "input": texts}, read)
 
-    identity = f"{addresses.identity(where)} {name}"
+    identity = f"{addresses.identity(server.address)} {name}"
     return Model(identity, ask, close=connection.close, is_server=True)
 
 

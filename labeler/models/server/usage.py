@@ -1,27 +1,49 @@
-"""What an answer says that a call took: its tokens, and those that the server had ready."""
+"""What an answer says that a call took: tokens, those of thoughts, and those that were cached."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from labeler.files.numbers import count
+
+_INSIDE = """prompt_tokens input_tokens promptTokenCount inputTokens
+prompt_eval_count""".split()  # noqa: SIM905 - read as words, not quotes
+_OUTSIDE = """completion_tokens output_tokens candidatesTokenCount outputTokens
+eval_count""".split()  # noqa: SIM905 - read as words, not quotes
+_BOTH = "total_tokens totalTokenCount totalTokens".split()  # noqa: SIM905 - read as words, not quotes
+_BESIDE = """cache_read_input_tokens cache_creation_input_tokens cacheReadInputTokens
+cacheWriteInputTokens""".split()  # noqa: SIM905 - read as words, not quotes
+"""What is counted beside the rest of the request, and not in it."""
+
+_CACHED = """cached_tokens prompt_cache_hit_tokens cache_read_input_tokens
+cacheReadInputTokens cachedContentTokenCount""".split()  # noqa: SIM905 - read as words, not quotes
+_THOUGHTS = "reasoning_tokens thinking_tokens thoughtsTokenCount".split()  # noqa: SIM905 - read as words, not quotes
 
 
 def usage_in(body: bytes) -> Mapping[str, Any]:
     """What an answer says that it took, whatever else it is; empty where it says nothing."""
     try:
-        usage = json.loads(body)["usage"]
-    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+        return usage_of(json.loads(body))
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return {}
-    return usage if isinstance(usage, dict) else {}
+
+
+def usage_of(answer: Any) -> Mapping[str, Any]:
+    """The same of an answer that was read; Ollama counts beside all else that it says."""
+    beside = answer if "eval_count" in answer else {}
+    usage = answer.get("usage") or answer.get("usageMetadata") or beside
+    if not isinstance(usage, dict):
+        return {}
+    tokens = usage.get("tokens")  # Cohere's, beside those that it bills
+    return {**usage, **tokens} if isinstance(tokens, dict) else usage
 
 
 def is_nothing(usage: Mapping[str, Any]) -> bool:
     """Whether a usage says that no tokens were taken."""
-    counted = [count(value) for name, value in usage.items() if name.endswith("_tokens")]
-    return bool(counted) and not any(number != 0 for number in counted)
+    counted = [_first(usage, names) for names in (_INSIDE, _OUTSIDE, _BOTH)]
+    return any(n is not None for n in counted) and not any(counted)
 
 
 def tokens_used(usage: Mapping[str, Any], text: str) -> tuple[int, int]:
@@ -30,9 +52,7 @@ def tokens_used(usage: Mapping[str, Any], text: str) -> tuple[int, int]:
     Where it only says their sum, as many are the reply's as its text can have: one for a byte.
     Where their sum is more than both, a model thought in tokens that are billed as the reply's.
     """
-    inside = count(usage.get("prompt_tokens", usage.get("input_tokens")))
-    outside = count(usage.get("completion_tokens", usage.get("output_tokens")))
-    both = count(usage.get("total_tokens"))
+    inside, outside, both = _counts(usage)
     if both and inside is None:
         most = len(text.encode("utf-8", "replace"))
         outside = min(both, most) if outside is None else outside
@@ -44,11 +64,42 @@ def tokens_used(usage: Mapping[str, Any], text: str) -> tuple[int, int]:
     return inside, max(outside, (both or 0) - inside)
 
 
+def thought_tokens(usage: Mapping[str, Any], text: str) -> int:
+    """How many tokens went into thoughts: as counted, or what the sum holds beside all else."""
+    outside = _first(usage, _OUTSIDE)
+    is_told = outside is not None or not text
+    beside = tokens_used(usage, text)[1] - (outside or 0) if is_told else 0
+    return max(beside, _most(usage, _THOUGHTS))
+
+
 def cached_tokens(usage: Mapping[str, Any]) -> int:
     """The tokens of the request that the server had ready from an earlier one; 0 if it says none.
 
-    Most servers say so in details of the prompt's tokens, DeepSeek's beside them.
+    Some servers say so in details of the prompt's tokens, others beside them.
     """
-    details = usage.get("prompt_tokens_details", usage.get("input_tokens_details"))
-    counted = details.get("cached_tokens") if isinstance(details, dict) else None
-    return max(0, count(counted) or count(usage.get("prompt_cache_hit_tokens")) or 0)
+    return _most(usage, _CACHED)
+
+
+def _counts(usage: Mapping[str, Any]) -> tuple[int | None, int | None, int | None]:
+    """The tokens of the request, of the reply, and of both."""
+    inside, outside, both = (_first(usage, names) for names in (_INSIDE, _OUTSIDE, _BOTH))
+    beside = sum(_first(usage, [name]) or 0 for name in _BESIDE)
+    if (
+        beside
+        and inside
+        and "prompt_tokens" not in usage
+        and inside + beside <= (both or beside + inside)
+    ):
+        inside += beside
+    return inside, outside, both
+
+
+def _first(usage: Mapping[str, Any], names: Sequence[str]) -> int | None:
+    counted = (count(usage.get(name)) for name in names)
+    return next((number for number in counted if number is not None), None)
+
+
+def _most(usage: Mapping[str, Any], names: Sequence[str]) -> int:
+    """The largest count of those names, at the top and in whatever details there are."""
+    parts = (part for part in (usage, *usage.values()) if isinstance(part, dict))
+    return max(_first(part, names) or 0 for part in parts)

@@ -74,7 +74,7 @@ def mixed(*parts: Rows) -> Integers:
 def _again(rows: Rows) -> Flags:
     """Whether a row says what an earlier one says, of the same user at the same time."""
     doubles = rows["clicks"].astype(np.float64), rows["dwell"].astype(np.float64)
-    columns = ("client", "session", "search", "document", "text", "rank", "kind", "variant", "team")
+    columns = ("client", "session", "search", "document", "text", "rank", "kind", "variant")
     key = mixed(rows["time"], *doubles, *(rows[name] for name in columns))
     _, first = np.unique(key, return_index=True)
     is_first = np.zeros(len(rows), dtype=bool)

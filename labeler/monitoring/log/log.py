@@ -142,11 +142,6 @@ class EventLog:
         return tuple(self._reader.variants.numbers)
 
     @property
-    def teams(self) -> tuple[str, ...]:
-        """The names of teams; number 1 is the first."""
-        return tuple(self._reader.teams.numbers)
-
-    @property
     def columns(self) -> Mapping[str, str]:
         """The column that held each part of a row, in any of the files."""
         return {part: name for source in self._sources for part, name in source.columns.items()}

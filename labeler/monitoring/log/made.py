@@ -15,7 +15,7 @@ from labeler.monitoring.log.values import spread
 def part_of_clicks(columns: Mapping[str, Any]) -> LogPart:
     """The searches of rows with a time, a session, a query, a document, a rank and clicks.
 
-    Rows of one time are of one search. A `variant` and a `team` are numbers from 1.
+    Rows of one time are of one search. A `variant` is a number from 1.
 
     >>> rows = {"time": [0.0, 0.0], "session": [1, 1], "query": ["lcd", "lcd"]}
     >>> part = part_of_clicks(rows | {"doc_id": ["a", "b"], "rank": [1, 2], "clicked": [0, 1]})
@@ -56,6 +56,5 @@ def part_of_clicks(columns: Mapping[str, Any]) -> LogPart:
             np.ones(count),
             clicks,
             np.full(count, np.nan),
-            rows.get("team", nothing).astype(np.int64),
         ),
     )

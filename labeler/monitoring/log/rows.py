@@ -37,10 +37,10 @@ ROW = np.dtype(
         *(("line", "u4"), ("file", "u2"), ("time", "f8"), ("client", "i8"), ("session", "i8")),
         *(("search", "i8"), ("document", "i8"), ("text", "i4"), ("rank", "i4"), ("times", "f8")),
         *(("clicks", "f4"), ("dwell", "f4"), ("delay", "f4"), ("kind", "u1"), ("personal", "u1")),
-        *(("variant", "i2"), ("team", "i2"), ("bot", "u1"), ("part", "u2"), ("group", "u2")),
+        *(("variant", "i2"), ("bot", "u1"), ("part", "u2"), ("group", "u2")),
     ]
 )
-"""A row in 85 bytes: what has a name is its hash, 0 where there is none."""
+"""A row in 83 bytes: what has a name is its hash, 0 where there is none."""
 
 Rows = NDArray[Any]
 PARTS = 256
@@ -55,7 +55,7 @@ _DEEPEST_HITS = 100
 
 @dataclass
 class Names:
-    """The names of variants or of teams, numbered from 1 in the order in which they come."""
+    """The names of variants, numbered from 1 in the order in which they come."""
 
     numbers: dict[str, int] = field(default_factory=dict)
 
@@ -77,7 +77,6 @@ class Reader:
     options: LogOptions
     tally: RowTally = field(default_factory=RowTally)
     variants: Names = field(default_factory=Names)
-    teams: Names = field(default_factory=Names)
     applications: dict[str, int] = field(default_factory=dict)
     ranks: dict[int, int] = field(default_factory=dict)
     unusable_ranks: int = 0
@@ -187,14 +186,12 @@ class Reader:
         return good
 
     def _names(self, block: RawBlock, rows: Rows, keep: Flags) -> None:
-        """Fill in users, sessions, searches, variants, teams and bots."""
+        """Fill in users, sessions, searches, variants and bots."""
         rows["session"], rows["search"] = _hashed(block, "session"), _hashed(block, "search")
         users = _hashed(block, "user")
         rows["client"] = np.where(users != 0, users, rows["session"])
         if "variant" in block.columns:
             rows["variant"] = _numbered(block.columns["variant"], self.variants, keep)
-        if "team" in block.columns:
-            rows["team"] = _numbered(block.columns["team"], self.teams, keep)
         if "agent" in block.columns and self.options.bots.by_agent:
             rows["bot"] = block.columns["agent"].mapped(is_program, np.uint8)
         places = np.zeros(len(rows), dtype=np.int64)

@@ -53,8 +53,7 @@ class Impressions:
     """Documents that searches showed, one a place in every array; `search` numbers the search.
 
     `document` is a hash of its id, `rank` counts from 1, 0 where it is missing. `shown` is 0 of a
-    click on what the log does not say was shown. `dwell` is in seconds, nan where it is not known;
-    `team` is the number of the one that an interleaved document came from, 0 without.
+    click on what the log does not say was shown. `dwell` is in seconds, nan where it is not known.
     """
 
     search: Integers
@@ -63,7 +62,6 @@ class Impressions:
     shown: Floats
     clicks: Floats
     dwell: Floats
-    team: Integers
 
     def __len__(self) -> int:
         return len(self.search)
@@ -124,7 +122,6 @@ def _impressions(rows: Rows, search: Integers, is_from_0: bool) -> Impressions:
         of_shown,
         np.where(of_shown > 0, np.minimum(of_clicks, of_shown), of_clicks),
         np.where(longest < 0, np.nan, longest),
-        _most(rows["team"].astype(float)[order], begins).astype(np.int64),
     )
     return _sorted(result, first)
 

@@ -37,15 +37,10 @@ def name_of(value: Any) -> str:
     return "" if text.casefold() in NO_NAMES else text
 
 
-def identity_of(name: str) -> int:
-    """The number by which rows name a document, a user, a session or a search."""
-    return hash(name) or 1
-
-
 def identity(value: Any) -> int:
     """The number by which rows name a document, a user or a session; 0 where there is none."""
     name = name_of(value)
-    return identity_of(name) if name else 0
+    return (hash(name) or 1) if name else 0
 
 
 def spread(value: Any) -> int:

@@ -1,1 +1,1 @@
-"""Online measures: what users clicked, read with their attention to ranks in mind."""
+"""Online measures: what users did with the results of their searches."""

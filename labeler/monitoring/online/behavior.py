@@ -28,9 +28,8 @@ class BehaviorSums:
     """Sums over groups of users: of each variant's searches, by rank, and of first clicks' times.
 
     `searches` is `(groups, variants, features)`, variant 0 being that of no name; `ranks` is
-    `(groups, ranks, 4)`: impressions, clicks, last clicks, and searches that a cascade reads as
-    having looked; `delays` is `(groups, steps)`. `users` are those of each variant, and `mixed`
-    those of several.
+    `(groups, ranks, 2)`: impressions and clicks; `delays` is `(groups, steps)`. `users` are those
+    of each variant, and `mixed` those of several.
     """
 
     options: OnlineOptions
@@ -43,7 +42,7 @@ class BehaviorSums:
 
     def __post_init__(self) -> None:
         self.searches = np.zeros((GROUPS, self.variants + 1, len(FEATURES)))
-        self.ranks = np.zeros((GROUPS, self.options.depth, 4))
+        self.ranks = np.zeros((GROUPS, self.options.depth, 2))
         self.delays = np.zeros((GROUPS, len(DELAYS) + 1))
         self.users = np.zeros(self.variants + 1)
 
@@ -82,17 +81,9 @@ class BehaviorSums:
     def _by_rank(self, part: LogPart) -> None:
         shown, depth = part.impressions, self.options.depth
         seen = np.flatnonzero((shown.shown > 0) & (shown.rank > 0) & (shown.rank <= depth))
-        search, rank = shown.search[seen], shown.rank[seen]
-        places = part.searches.group[search], rank - 1
-        clicks = shown.clicks[seen]
-        last = np.zeros(len(part.searches), dtype=np.int64)
-        np.maximum.at(last, search, np.where(clicks > 0, rank, 0))
-        is_last = (clicks > 0) & (rank == last[search])
-        looked = (last[search] == 0) | (rank <= last[search])
+        places = part.searches.group[shown.search[seen]], shown.rank[seen] - 1
         added(self.ranks[..., 0], places, shown.shown[seen])
-        added(self.ranks[..., 1], places, clicks)
-        added(self.ranks[..., 2], places, is_last.astype(float))
-        added(self.ranks[..., 3], places, looked.astype(float))
+        added(self.ranks[..., 1], places, shown.clicks[seen])
 
     def _users(self, own: Searches) -> None:
         """Count the users of each variant; where none are named, the searches."""

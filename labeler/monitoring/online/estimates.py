@@ -1,4 +1,4 @@
-"""Intervals of online measures: groups of users, or of queries, are what is resampled."""
+"""Intervals of online measures: groups of users are what is resampled."""
 
 from __future__ import annotations
 
@@ -56,18 +56,6 @@ class GroupedSums:
         of = Replicates(self.sample, compute, freedom=groups - 1.0)
         low, high = cluster_bootstrap(of) or (None, None)
         return Interval(value, low, high)
-
-    def estimates(self, compute: Callable[[Floats], Floats]) -> list[Interval]:
-        """Values that are one function of the sums, `(..., values)`, each with its interval."""
-        sample = self.sample
-        held = [(sums, compute(sums)) for sums in (self.total, sample.total)]
-        if sample.queries >= FEWEST:
-            held += [(sums, compute(sums)) for sums in (sample.resampled, sample.without_one)]
-
-        def at(position: int) -> Callable[[Floats], Floats]:
-            return lambda sums: next(values[..., position] for of, values in held if of is sums)
-
-        return [self.estimate(at(position)) for position in range(held[0][1].shape[-1])]
 
     def share(self, part: Cell, whole: Cell) -> Interval:
         """The share that one sum is of another, such as clicks of impressions.

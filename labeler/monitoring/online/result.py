@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from labeler.monitoring.online.figures import OnlineFigures
@@ -45,13 +45,6 @@ class OnlineMeasures:
             named = [NamedValue(f"rank {row.rank}", *row.ctr) for row in ranks]
             drawn = intervals("Clicks by rank", named, Axis("CTR", least=0.0))
             blocks.append(Chart(drawn, "Of the documents shown at a rank, how many were clicked."))
-        if self.figures.attention.is_linked.any():
-            named = [NamedValue(f"rank {row.rank}", *row.propensity) for row in ranks]
-            last = [row for row in ranks if row.propensity.value is not None][-1]
-            message = f"Rank {last.rank} is looked at {last.propensity.value:.2f} times as often"
-            axis = Axis("beside rank 1", least=0.0)
-            drawn = intervals("Attention by rank", named, axis, f"{message} as the first.")
-            blocks.append(Chart(drawn, "How likely users look at a rank, beside the first."))
         blocks += [TableBlock(table) for table in self.tables()]
         return [PageSection("Clicks", blocks)]
 
@@ -61,16 +54,10 @@ class OnlineMeasures:
         return {
             "reading": of.reading.as_json(),
             "ranks": self.table("ranks").records(),
-            "after_click": of.cascade.after_click._asdict(),
-            "weighted_ctr": of.weighted_ctr._asdict(),
             "measures": {name: value._asdict() for name, value in of.whole.items()},
             "seconds_to_first_click": of.first_click._asdict(),
             "variants": self.table("variants").records(),
             "sample_ratio_mismatch": of.variants.mismatch if of.variants else None,
-            "interleaving": asdict(of.interleaving) if of.interleaving else None,
-            "counterfactuals": self.table("counterfactuals").records(),
-            "orders": self.table("orders").records(),
-            "tau": of.orders.tau._asdict() if of.orders else None,
             "alarms": [str(finding) for finding in self.alarms()],
             "findings": [str(finding) for finding in self.findings()],
         }

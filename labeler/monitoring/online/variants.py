@@ -12,7 +12,7 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.errors import BadInput
 from labeler.monitoring.online.behavior import AT, BehaviorSums
-from labeler.monitoring.online.estimates import FEWEST, GroupedSums, ratio
+from labeler.monitoring.online.estimates import GroupedSums, ratio
 from labeler.report.table import Interval
 from labeler.stats.randomization import sign_test
 from labeler.stats.student import chi_square_above
@@ -67,7 +67,6 @@ class Variants:
     mismatch: float
     is_meant_even: bool
     rows: tuple[VariantDifference, ...]
-    drawn: Mapping[str, Floats]
 
     @property
     def is_mismatched(self) -> bool:
@@ -90,7 +89,6 @@ def variants_of(
         raise BadInput(problem, parameter="shares")
     grouped = GroupedSums(sums.searches, sums.options.seed)
     rows = []
-    drawn: dict[str, Floats] = {}
     for measure in (m for m in MEASURES if m.name in measures):
         whole = [_value(grouped, measure, number + 1) for number in order]
         for position, number in enumerate(order):
@@ -98,14 +96,10 @@ def variants_of(
             if position:
                 difference = grouped.estimate(_difference(measure, number + 1, order[0] + 1))
             rows.append(VariantDifference(measure, names[number], whole[position], difference))
-        if grouped.sample.queries >= FEWEST:
-            values = grouped.sample.resampled
-            of_each = [_of_variant(measure, number + 1)(values) for number in order]
-            drawn[measure.name] = np.stack(of_each, axis=-1)
     users = tuple(int(sums.users[number + 1]) for number in order)
     ordered = tuple(names[number] for number in order)
     p = mismatch(ordered, users, shares)
-    return Variants(ordered, users, sums.mixed, p, not shares, tuple(rows), drawn)
+    return Variants(ordered, users, sums.mixed, p, not shares, tuple(rows))
 
 
 def _of_variant(measure: OnlineMeasure, variant: int) -> Callable[[Floats], Floats]:

@@ -10,7 +10,7 @@ from labeler.report.charts.svg import SIZE, fitted, length, rectangle, words
 from labeler.report.table import Cell, Column, Table
 
 _LEVELS = 6
-_LINE = 15.0
+_LINE = 17.0
 
 
 def matrix(

@@ -79,8 +79,8 @@ def _draw(
     along = scale(axes[0], [spot.x for spot in spots], left, min(right, width - 20))
     parts = [words("axis", (0, 13), fitted(axes[1].label, width), axes[1].label)]
     parts += _grid(along, up)
-    parts += numbers_across(along, bottom + 17, width)
-    parts.append(label_across(axes[0].label, along, bottom + 35, width))
+    parts += numbers_across(along, bottom + 22, width)
+    parts.append(label_across(axes[0].label, along, bottom + 40, width))
     if diagonal:
         low, high = max(along.least, up.least), min(along.most, up.most)
         parts.append(line("reference", (along(low), up(low)), (along(high), up(high))))
@@ -90,7 +90,7 @@ def _draw(
             dot("dot", point, 4, f"{spot.name}: {axes[0].text(spot.x)}, {axes[1].text(spot.y)}")
         )
     parts += _names(spots, points, (left, top, width, bottom))
-    return Canvas(bottom + 44, "".join(parts))
+    return Canvas(bottom + 49, "".join(parts))
 
 
 def _grid(along: Scale, up: Scale) -> Iterator[str]:

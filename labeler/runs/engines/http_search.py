@@ -121,13 +121,13 @@ class HttpEngine:
     @asynccontextmanager
     async def open(self, seconds: float) -> AsyncIterator[Search]:
         """A function that asks the endpoint, as long as the block runs."""
+        from labeler.wire.gate import named
         from labeler.wire.http import Wire
 
         self.check()
         where = self.shown()
-        wire = Wire(
-            _origin(self.url_template), where, seconds, _CONNECT_SECONDS, largest=LARGEST_OUTPUT
-        )
+        to = named(_origin(self.url_template))
+        wire = Wire(to, where, seconds, _CONNECT_SECONDS, largest=LARGEST_OUTPUT)
         headers = {"Accept": "application/json", **headers_of(self.headers, os.environ)}
         content, address, needs_vector = self.content, self.address, self.needs_vector
 
@@ -183,7 +183,7 @@ def check_status(status: int, headers: Mapping[str, str], body: bytes, where: st
     """Raise what a status other than 200 means for this query, or for all of them."""
     if status == 200:
         return
-    from labeler.models.server.answers import retry_after
+    from labeler.models.server.refusals import retry_after
 
     begin = " ".join(body[:400].decode("utf-8", "replace").split())[:120]
     problem = f"{where}: HTTP {status}{f': {begin}' if begin else ''}"

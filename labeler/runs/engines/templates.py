@@ -32,14 +32,12 @@ class Filling(NamedTuple):
 class QueryEncoder(NamedTuple):
     """What makes the vector of a query; `id` names all that the vector depends on but the text.
 
-    `tag` is the encoder's short name, and `of_documents` names all that the vectors of documents
-    depend on but their texts.
+    `tag` is the encoder's short name.
     """
 
     id: str
     encode: Callable[[str], Sequence[float]]
     tag: str = ""
-    of_documents: str = ""
 
 
 def vector_of(query: str, encoder: QueryEncoder | None, *, needed: bool) -> Sequence[float] | None:

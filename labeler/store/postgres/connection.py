@@ -17,6 +17,7 @@ from labeler.store.base import Waiting
 from labeler.store.postgres.address import DatabaseAddress
 from labeler.store.postgres.schema import LOCK
 from labeler.store.postgres.tls import tls_context
+from labeler.wire.gate import on_the_way
 
 if TYPE_CHECKING:
     from pg8000.native import Connection
@@ -112,19 +113,23 @@ class DatabaseConnection:
             from pg8000.native import Connection
 
             address = self.address
-            self._connection = Connection(
-                address.user,
-                host=address.host,
-                port=address.port,
-                database=address.database,
-                password=os.environ.get(PASSWORD, ""),
-                timeout=CONNECT_SECONDS,
-                application_name="labeler",
-                tcp_keepalive=True,
-                ssl_context=tls_context(address),
-                startup_params={"client_encoding": "UTF8"},
-            )
-            allow_long_answers(self._connection)
+            with on_the_way(str(address)):
+                opened = _socket_to(address)
+            try:
+                self._connection = Connection(
+                    address.user,
+                    host=address.host,
+                    database=address.database,
+                    password=os.environ.get(PASSWORD, ""),
+                    application_name="labeler",
+                    ssl_context=tls_context(address),
+                    startup_params={"client_encoding": "UTF8"},
+                    sock=opened,
+                )
+            except BaseException:
+                opened.close()  # where TLS fails, pg8000 leaves it open
+                raise
+            _allow_long_answers(self._connection)
         return self._connection
 
     def _problem(self, error: Exception) -> tuple[LabelerError, bool]:
@@ -133,8 +138,6 @@ class DatabaseConnection:
         code, message = "", str(error)
         if isinstance(details, dict):
             code, message = str(details.get("C", "")), str(details.get("M", ""))
-        elif isinstance(error.__cause__, OSError) and "connection to host" in message:
-            message = f"no connection: {error.__cause__}"
         line = f"{self.address}: {' '.join(message.split())[:200]}"
         if code in _OF_PASSWORDS and not os.environ.get(PASSWORD):
             line += f"; {PASSWORD} is not set"
@@ -158,15 +161,24 @@ class DatabaseConnection:
         self._drop()
 
 
-def allow_long_answers(connection: Connection, seconds: float | None = STATEMENT_SECONDS) -> None:
-    """Wait longer for answers than for the connection, and find out when the other side is gone.
+def _socket_to(address: DatabaseAddress) -> socket.socket:
+    """A connection to the server, before anything is said."""
+    from pg8000.exceptions import InterfaceError
 
-    None is as long as it takes.
-    """
+    try:
+        opened = socket.create_connection((address.host, address.port), CONNECT_SECONDS)
+    except OSError as error:
+        raise InterfaceError(f"no connection: {error}") from error
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    return opened
+
+
+def _allow_long_answers(connection: Connection) -> None:
+    """Wait longer for answers than for the connection, and find out when the other side is gone."""
     opened: socket.socket | None = getattr(connection, "_usock", None)
     if opened is None:
         return
-    opened.settimeout(seconds)
+    opened.settimeout(STATEMENT_SECONDS)
     for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
         if hasattr(socket, name):
             opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -18,15 +18,11 @@ from labeler.runs.engines.templates import QueryEncoder, check_encoder
 
 @dataclass(frozen=True, slots=True)
 class VectorEngine:
-    """Vectors at an address, searched as the settings say; `encoder` makes those of queries.
-
-    `state` names what is there now, so that no answer of another state is used again.
-    """
+    """Vectors at an address, searched as the settings say; `encoder` makes those of queries."""
 
     address: VectorAddress
     settings: SearchSettings = field(default_factory=SearchSettings)
     encoder: QueryEncoder | None = field(default=None, compare=False)
-    state: str = ""
 
     @property
     def kind(self) -> str:
@@ -51,7 +47,7 @@ class VectorEngine:
     def identity(self) -> str:
         """A hash of all that an answer depends on but the query and the depth."""
         encoder = self.encoder.id if self.encoder else ""
-        parts = [str(self.address), self.settings.as_json(), encoder, self.state]
+        parts = [str(self.address), self.settings.as_json(), encoder]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def exactly(self) -> VectorEngine:

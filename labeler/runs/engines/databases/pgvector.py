@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,43 +13,26 @@ from labeler.errors import BadInput, CallFailed, Misconfigured, Misuse, Retryabl
 from labeler.messages import missing_extra
 from labeler.runs.engines.answers import Hit
 from labeler.runs.engines.databases.address import PgvectorAddress
-from labeler.runs.engines.databases.base import (
-    Entry,
-    SearchSettings,
-    StoredVectors,
-    VectorSettings,
-    check_can_be_filled,
-)
+from labeler.runs.engines.databases.base import SearchSettings, StoredVectors
 from labeler.runs.engines.databases.pgvector_sql import (
     COLUMN_OF,
-    COLUMNS_TO_FILL,
     INDEXES_OF,
     VectorColumn,
-    array_of,
-    copied_rows,
-    literal,
     named,
-    quoted,
     search_settings,
-    table_made,
 )
 from labeler.runs.retrying import retrying
 from labeler.store.base import Waiting
-from labeler.store.postgres.connection import DatabaseConnection, allow_long_answers
-from labeler.store.vectors import Vectors
+from labeler.store.postgres.connection import DatabaseConnection
 
 if TYPE_CHECKING:
     from pg8000.native import Connection
 
-IDS_OF_A_PAGE = 20_000
 _NO_TIME = "57014"
 """The code of a statement that took longer than it was allowed to."""
 
 _NO_SUCH_SETTING = ("22023", "42704", "25001")
 """Codes of a setting that there is none of, or that cannot have that value, or not now."""
-
-_NOT_INSTALLED = ("58P01", "0A000", "42704")
-"""Codes of an extension whose files are not there, and of a type that is not known."""
 
 _AT_ONCE = Waiting(seconds=-1.0)
 Result = TypeVar("Result")
@@ -73,8 +54,7 @@ class Pgvector:
         column = await self._look()
         if column is None:
             return None
-        settings = VectorSettings.of_text(column.comment, self.where)
-        return StoredVectors(column.dimensions, await self.count(), settings, column.shown_index)
+        return StoredVectors(column.dimensions, await self.count(), column.shown_index)
 
     async def _look(self) -> VectorColumn | None:
         """The column of vectors; None without its table, `BadInput` where there is no such column.
@@ -93,114 +73,11 @@ class Pgvector:
         self._column = await self._do(look)
         return self._column
 
-    async def make(self, settings: VectorSettings) -> None:
-        """Make the table, or take one that is there and empty."""
-
-        def make(connection: Connection) -> None:
-            connection.run("CREATE EXTENSION IF NOT EXISTS vector")
-            for statement in table_made(self.address, settings.dimensions):
-                connection.run(statement)
-
-        contents = await self.contents()
-        if contents is not None:
-            check_can_be_filled(contents, settings, self.where)
-            await self._check_columns()
-        else:
-            try:
-                await self._do(make)
-            except StatementFailed as error:
-                hint = "; pgvector has to be installed on the server"
-                is_absent = error.code in _NOT_INSTALLED
-                problem = f"{error}{hint if is_absent else ''}"
-                raise Misconfigured(problem, parameter="vectors") from None
-        await self.describe(settings)
-
-    async def _check_columns(self) -> None:
-        """Refuse a table of others that has other columns, or a comment, which would be lost."""
-        column = self._column
-        rows = await self._do(lambda connection: connection.run(COLUMNS_TO_FILL, t=self._table))
-        problem = ""
-        if len(rows or []) < 2:
-            problem = "the table has no columns id (text) and hash (bytea)"
-        elif column and column.comment and not column.is_ours:
-            problem = "the table has a comment of others"
-        if problem:
-            how = "name a table that is not there, and it is made"
-            raise Misuse(f"{self.where}: {problem}; {how}", parameter="vectors")
-
-    async def describe(self, settings: VectorSettings) -> None:
-        """Keep the settings as the comment on the table."""
-        sentence = f"COMMENT ON TABLE {self._table} IS {literal(settings.as_text())}"
-        await self._do(lambda connection: connection.run(sentence))
-        await self._look()
-
-    async def hashes(self, ids: Sequence[str]) -> Mapping[str, bytes]:
-        """The hashes of the texts of those of some documents that are there."""
-        sentence = f"SELECT id, hash FROM {self._table} WHERE id = ANY(CAST(:ids AS text[]))"
-        rows = await self._do(lambda connection: connection.run(sentence, ids=array_of(ids)))
-        return {doc_id: bytes(text_hash) for doc_id, text_hash in rows or []}
-
-    async def put(self, entries: Sequence[Entry], vectors: Vectors) -> None:
-        """Keep vectors; they are committed when this returns."""
-        column = self._column or await self._look()
-        half = column is not None and column.type == "halfvec"
-        content = copied_rows(entries, vectors, is_half=half)
-        ids = [entry.id for entry in entries]
-        names = ("id", "hash", self.address.column)
-        into = f"{self._table} ({', '.join(map(quoted, names))})"
-
-        def put(connection: Connection) -> None:
-            connection.run(f"LOCK TABLE {self._table} IN SHARE ROW EXCLUSIVE MODE")
-            self._remove(connection, ids)
-            stream = io.BytesIO(content)
-            connection.run(f"COPY {into} FROM STDIN WITH (FORMAT BINARY)", stream=stream)
-
-        await self._do(put)
-
     async def count(self) -> int:
         """How many rows are there."""
         sentence = f"SELECT count(*) FROM {self._table}"
         rows = await self._do(lambda connection: connection.run(sentence))
         return int(rows[0][0]) if rows else 0
-
-    async def ids(self) -> AsyncIterator[Sequence[str]]:
-        """The ids of all documents, some at a time."""
-        sentence = f"SELECT id FROM {self._table} WHERE id > :last ORDER BY id LIMIT :n"
-        last = ""
-        while True:
-            rows = await self._do(partial(_page, sentence, last))
-            if not rows:
-                return
-            yield [row[0] for row in rows]
-            last = rows[-1][0]
-
-    async def remove(self, ids: Sequence[str]) -> None:
-        """Remove the rows of documents."""
-        await self._do(lambda connection: self._remove(connection, ids))
-
-    def _remove(self, connection: Connection, ids: Sequence[str]) -> None:
-        sentence = f"DELETE FROM {self._table} WHERE id = ANY(CAST(:ids AS text[]))"
-        connection.run(sentence, ids=array_of(ids))
-
-    async def build_index(self) -> None:
-        """Build an HNSW index over the vectors, where there is none; it takes as long as it takes.
-
-        How much memory and how many processes it has is for the server's settings to say.
-        """
-        column = self._column or await self._look()
-        if column is None or column.indexes:
-            return
-        sentence = column.index_made(self._table, self.address.column)
-
-        def build(connection: Connection) -> None:
-            allow_long_answers(connection, None)
-            try:
-                connection.run(sentence)
-            finally:
-                allow_long_answers(connection)
-
-        await self._do(build)
-        await self._look()
 
     async def search(
         self, vector: Sequence[float], depth: int, settings: SearchSettings
@@ -261,10 +138,6 @@ class Pgvector:
         """End all connections."""
         for connection in self._every:
             connection.close()
-
-
-def _page(sentence: str, last: str, connection: Connection) -> Any:
-    return connection.run(sentence, last=last, n=IDS_OF_A_PAGE)
 
 
 @contextmanager

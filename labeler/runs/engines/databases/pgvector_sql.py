@@ -1,24 +1,17 @@
-"""The SQL by which pgvector is asked: what a column is, how it is filled and how searched."""
+"""The SQL by which pgvector is asked: what a column is, and how it is searched."""
 
 from __future__ import annotations
 
 import re
-import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from labeler.errors import BadInput, Misuse
-from labeler.runs.engines.databases.address import PgvectorAddress
-from labeler.runs.engines.databases.base import Entry, SearchSettings, VectorSettings
-from labeler.store.vectors import Vectors
+from labeler.runs.engines.databases.base import SearchSettings
 
 ID = "id"
-INDEXED = {"vector": 2000, "halfvec": 4000}
-"""The most numbers that an index takes, by the type of the column."""
-
+TYPES = ("vector", "halfvec")
 MOST_EF = 1000
 LEAST_EF = 100
 ITERATIVE = (0, 8)
@@ -28,16 +21,11 @@ _OPERATORS = {"cosine": "<=>", "ip": "<#>", "l2": "<->", "l1": "<+>"}
 _SETTING = re.compile(r"[a-z_]+(\.[a-z_]+)*", re.IGNORECASE)
 
 COLUMN_OF = """
-SELECT t.typname, n.nspname, a.atttypmod, obj_description(a.attrelid, 'pg_class'), e.extversion
+SELECT t.typname, n.nspname, a.atttypmod, e.extversion
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
     JOIN pg_namespace n ON n.oid = t.typnamespace
     LEFT JOIN pg_extension e ON e.extname = 'vector'
 WHERE a.attrelid = CAST(:t AS oid) AND a.attname = :c AND a.attnum > 0 AND NOT a.attisdropped
-"""
-COLUMNS_TO_FILL = """
-SELECT a.attname FROM pg_attribute a
-WHERE a.attrelid = CAST(:t AS regclass) AND a.attnum > 0 AND NOT a.attisdropped
-    AND (a.attname, a.atttypid) IN (('id', 'text'::regtype), ('hash', 'bytea'::regtype))
 """
 INDEXES_OF = """
 SELECT am.amname, o.opcname
@@ -50,19 +38,15 @@ WHERE i.indrelid = CAST(:t AS oid) AND a.attname = :c AND i.indisvalid
 
 @dataclass(frozen=True, slots=True)
 class VectorColumn:
-    """A column of vectors: its type and where that is defined, the dimensions (0: any), its table's
-    comment, the version of pgvector, and its indexes, each the method and the class of operators.
-
-    `is_ours` where this package says in the comment how its vectors were made.
+    """A column of vectors: its type and where that is defined, the dimensions (0: any), the version
+    of pgvector, and its indexes, each the method and the class of operators.
     """
 
     type: str
     schema: str
     dimensions: int
-    comment: str
     version: str
     indexes: tuple[tuple[str, str], ...]
-    is_ours: bool = False
 
     @classmethod
     def of(cls, rows: Sequence[Any], indexes: Sequence[Any], where: str) -> VectorColumn:
@@ -70,14 +54,12 @@ class VectorColumn:
         if not rows:
             problem = "the table has no such column; name it as &column=NAME"
             raise BadInput(f"{where}: {problem}", parameter="vectors")
-        kind, schema, modifier, comment, version = rows[0]
-        if kind not in INDEXED:
+        kind, schema, modifier, version = rows[0]
+        if kind not in TYPES:
             problem = f"expected a column of vectors, found {kind}; name it as &column=NAME"
             raise BadInput(f"{where}: {problem}", parameter="vectors")
         of_vectors = tuple((method, ops) for method, ops in indexes if _distance_of(ops))
-        is_ours = VectorSettings.of_text(comment, where) is not None
-        names = (kind, schema, max(0, modifier), comment or "", version or "")
-        return cls(*names, of_vectors, is_ours)
+        return cls(kind, schema, max(0, modifier), version or "", of_vectors)
 
     @property
     def distance(self) -> str:
@@ -96,8 +78,6 @@ class VectorColumn:
     def search(self, table: str, column: str, settings: SearchSettings) -> str:
         """The statement that finds the nearest rows, by `:vector` and `:depth`."""
         schema, distance = quoted(self.schema), self.distance
-        if self.is_ours and not self.indexes:
-            distance = "ip"  # of unit vectors, and of those that are all zeros
         operator = f"OPERATOR({schema}.{_OPERATORS[distance]})"
         away = f"{quoted(column)} {operator} CAST(:vector AS {schema}.{quoted(self.type)})"
         score = f"1 - ({away})" if distance == "cosine" else f"-({away})"
@@ -106,11 +86,6 @@ class VectorColumn:
             f"SELECT {quoted(settings.id or ID)}::text, CAST({score} AS double precision)"
             f" FROM {table} {condition} ORDER BY {away} LIMIT :depth"
         )
-
-    def index_made(self, table: str, column: str) -> str:
-        """The statement that builds an HNSW index over unit vectors."""
-        operators = f"{quoted(self.schema)}.{self.type}_ip_ops"
-        return f"CREATE INDEX ON {table} USING hnsw ({quoted(column)} {operators})"
 
     @property
     def goes_on(self) -> bool:
@@ -145,46 +120,9 @@ def search_settings(settings: SearchSettings, depth: int, column: VectorColumn) 
     return local
 
 
-def table_made(address: PgvectorAddress, dimensions: int) -> Iterator[str]:
-    """The statements that make a table of vectors."""
-    kind = "vector" if dimensions <= INDEXED["vector"] else "halfvec"
-    yield (
-        f'CREATE TABLE IF NOT EXISTS {named(address.table)} (id text COLLATE "C" PRIMARY KEY,'
-        f" hash bytea NOT NULL, {quoted(address.column)} {kind}({dimensions}) NOT NULL)"
-    )
-
-
-_HEAD = b"PGCOPY\n\xff\r\n\0" + struct.pack(">ii", 0, 0)
-_END = struct.pack(">h", -1)
-
-
-def copied_rows(entries: Sequence[Entry], vectors: Vectors, *, is_half: bool) -> bytes:
-    """Rows of id, hash and vector as PostgreSQL's binary COPY has them."""
-    numbers = vectors.astype(">f2" if is_half else ">f4")
-    length = numbers.dtype.itemsize * numbers.shape[1] + 4
-    before = struct.pack(">ihh", length, numbers.shape[1], 0)
-    parts = [_HEAD]
-    for entry, row in zip(entries, np.ascontiguousarray(numbers), strict=True):
-        doc_id = entry.id.encode("utf-8", "surrogatepass")
-        parts += (struct.pack(">hi", 3, len(doc_id)), doc_id)
-        parts += (struct.pack(">i", len(entry.text_hash)), entry.text_hash, before, row.tobytes())
-    return b"".join([*parts, _END])
-
-
-def array_of(texts: Iterable[str]) -> str:
-    """Texts as PostgreSQL reads an array of them: each in quotes, as NULL is none without."""
-    escaped = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
-    return "{" + ",".join(f'"{text}"' for text in escaped) + "}"
-
-
 def named(table: str) -> str:
     """A table's name as SQL has it, its schema before the first dot."""
     return ".".join(quoted(part) for part in table.split(".", 1))
-
-
-def literal(text: str) -> str:
-    """A text as SQL has it."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def quoted(name: str) -> str:

@@ -4,43 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
-
-from labeler.errors import BadInput, Misconfigured, Misuse, NotFound, Retryable
+from labeler.errors import BadInput, Misconfigured, Misuse, NotFound
 from labeler.runs.engines.answers import LARGEST_OUTPUT, Hit, HitPaths, hits_in, parsed
 from labeler.runs.engines.databases.address import QdrantAddress
-from labeler.runs.engines.databases.base import (
-    OWNER,
-    Entry,
-    SearchSettings,
-    StoredVectors,
-    VectorSettings,
-    check_can_be_filled,
-    point_of,
-)
+from labeler.runs.engines.databases.base import SearchSettings, StoredVectors
 from labeler.runs.engines.http_search import check_status
 from labeler.runs.retrying import retrying
-from labeler.store.vectors import Vectors
 
 KEY = "QDRANT_API_KEY"
-DISTANCE = "Cosine"
-_OF_UNIT_VECTORS = (DISTANCE, "Dot")
-"""Distances that rank unit vectors, and those that are all zeros, by the cosine."""
-
-NUMBERS_OF_A_REQUEST = 1 << 18
-"""About 3 MB; the server takes 32 MB at once, unless it is set otherwise."""
-
-IDS_OF_A_PAGE = 5000
-ID, HASH = "id", "hash"
+ID = "id"
 LEAST_EF = 128
 _CONNECT_SECONDS = 10.0
-_DIGITS = 8
-"""Of numbers between -1 and 1; the vectors are in 32 bits, whose last digit is the seventh."""
 
 
 class Qdrant:
@@ -59,14 +38,12 @@ class Qdrant:
         except NotFound:
             return None
         config = _of(result, "config")
-        text = _of(_of(config, "metadata"), OWNER)
         rows, indexed = (result.get(name) for name in ("points_count", "indexed_vectors_count"))
         status = result.get("status")
         index = f"{indexed or 0:,} of {rows or 0:,} vectors are indexed"
         if status not in ("green", None):
             index += f"; its status is {status!r:.20}, so that searches may be slow for now"
-        settings = VectorSettings.of_text(text, self.where)
-        return StoredVectors(self._size(config), int(rows or 0), settings, index)
+        return StoredVectors(self._size(config), int(rows or 0), index)
 
     def _size(self, config: Any) -> int:
         """The dimensions of the vectors; `BadInput` says which names others have."""
@@ -85,70 +62,6 @@ class Qdrant:
         """How the vectors of the address are kept; empty where there are none of its name."""
         return _of(_by_name(config), self.address.vector)
 
-    async def make(self, settings: VectorSettings) -> None:
-        """Make the collection, or take one that is there and empty."""
-        contents = await self.contents()
-        if contents is None:
-            how = {"size": settings.dimensions, "distance": DISTANCE}
-            vectors = {self.address.vector: how} if self.address.vector else how
-            await self._ask("PUT", "", {"vectors": vectors, "metadata": _metadata(settings)})
-        else:
-            check_can_be_filled(contents, settings, self.where)
-            distance = self._vectors(_of(await self._ask("GET"), "config")).get("distance")
-            if distance not in _OF_UNIT_VECTORS:
-                problem = f"its distance is {distance!r:.20}, not {DISTANCE}; make it anew"
-                raise Misuse(f"{self.where}: {problem}", parameter="vectors")
-        await self.describe(settings)
-
-    async def describe(self, settings: VectorSettings) -> None:
-        """Keep the settings in the metadata of the collection, and see that they are there."""
-        await self._ask("PATCH", "", {"metadata": _metadata(settings)})
-        contents = await self.contents()
-        if contents is None or contents.settings != settings:
-            problem = "this server keeps no metadata of a collection; Qdrant does from 1.16 on"
-            raise Misconfigured(f"{self.where}: {problem}", parameter="vectors")
-
-    async def hashes(self, ids: Sequence[str]) -> Mapping[str, bytes]:
-        """The hashes of the texts of those of some documents that are there."""
-        body = {"ids": [*map(point_of, ids)], "with_payload": [ID, HASH], "with_vector": False}
-        points = await self._ask("POST", "/points", body)
-        payloads = [_of(point, "payload") for point in _list(points, self.where)]
-        return {p[ID]: _bytes(p.get(HASH)) for p in payloads if isinstance(p.get(ID), str)}
-
-    async def put(self, entries: Sequence[Entry], vectors: Vectors) -> None:
-        """Keep vectors; the server has written them to its log when this returns."""
-        rows = max(1, NUMBERS_OF_A_REQUEST // max(1, vectors.shape[1]))
-        for start in range(0, len(entries), rows):
-            some = entries[start : start + rows]
-            numbers = np.round(vectors[start : start + rows].astype(np.float64), _DIGITS).tolist()
-            name = self.address.vector
-            batch = {
-                "ids": [entry.point for entry in some],
-                "vectors": {name: numbers} if name else numbers,
-                "payloads": [{ID: entry.id, HASH: entry.text_hash.hex()} for entry in some],
-            }
-            await self._write("PUT", "/points?wait=true", {"batch": batch})
-
-    async def count(self) -> int:
-        """How many points are there."""
-        return int(_of(await self._ask("POST", "/points/count", {"exact": True}), "count"))
-
-    async def ids(self) -> AsyncIterator[Sequence[str]]:
-        """The ids of all documents, some at a time."""
-        body: dict[str, Any] = {"limit": IDS_OF_A_PAGE, "with_payload": [ID], "with_vector": False}
-        while True:
-            page = await self._ask("POST", "/points/scroll", body)
-            points = _list(_of(page, "points"), self.where)
-            yield [i for p in points if isinstance(i := _of(p, "payload").get(ID), str)]
-            if page.get("next_page_offset") is None:
-                return
-            body["offset"] = page["next_page_offset"]
-
-    async def remove(self, ids: Sequence[str]) -> None:
-        """Remove the points of documents."""
-        points = [*map(point_of, ids)]
-        await self._write("POST", "/points/delete?wait=true", {"points": points})
-
     async def search(
         self, vector: Sequence[float], depth: int, settings: SearchSettings
     ) -> list[Hit]:
@@ -166,14 +79,6 @@ class Qdrant:
         result = await self._ask("POST", "/points/query", body, tries=1)
         paths = HitPaths("points", path, "score", needs_score=True)
         return hits_in(result, paths, self.where)[:depth]
-
-    async def _write(self, method: str, path: str, body: Any) -> None:
-        async def write() -> None:
-            result = await self._ask(method, path, body, tries=1)
-            if _of(result, "status") != "completed":
-                raise Retryable(f"{self.where}: not all that was sent has been taken in")
-
-        await retrying(self._tries)(write)
 
     async def _ask(
         self, method: str, path: str = "", body: Any = None, tries: int | None = None
@@ -201,10 +106,12 @@ async def opened_qdrant(
     address: QdrantAddress, seconds: float, tries: int
 ) -> AsyncIterator[Qdrant]:
     """A collection of Qdrant's, as long as the block runs."""
+    from labeler.wire.gate import named
     from labeler.wire.http import Wire
 
     largest = LARGEST_OUTPUT
-    wire = Wire(address.origin, str(address), seconds, _CONNECT_SECONDS, largest=largest)
+    to, shown = named(address.origin), str(address)
+    wire = Wire(to, shown, seconds, _CONNECT_SECONDS, largest=largest)
     try:
         yield Qdrant(address, wire, tries)
     finally:
@@ -269,24 +176,7 @@ def _by_name(config: Any) -> Any:
     return {"": vectors} if "size" in vectors else vectors
 
 
-def _metadata(settings: VectorSettings) -> dict[str, str]:
-    return {OWNER: settings.as_text()}
-
-
 def _of(value: Any, name: str) -> Any:
     """What an object has of a name; an empty one where it has nothing, or is none."""
     inner = value.get(name) if isinstance(value, dict) else None
     return {} if inner is None else inner
-
-
-def _list(value: Any, where: str) -> list[Any]:
-    if isinstance(value, list):
-        return value
-    raise BadInput(f"{where}: expected a list of points; is this a server of Qdrant's?")
-
-
-def _bytes(value: Any) -> bytes:
-    try:
-        return bytes.fromhex(value)
-    except (ValueError, TypeError):
-        return b""

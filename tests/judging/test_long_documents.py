@@ -1,0 +1,184 @@
+"""Documents longer than a server's context: judged by passages, and never in part unsaid."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made import make_collection, pair_of
+
+from labeler.collection.judgements import read_judgements
+from labeler.collection.layout import Collection
+from labeler.data import Document, Failure, Judgement, Pair
+from labeler.judging.context import cut_of, is_about_context
+from labeler.judging.judge import judge
+from labeler.judging.result import JudgeResult
+from labeler.model import Message, Reply, Request
+from labeler.models.settings import AssessorSettings
+from labeler.testing import Answer, Call, FakeServer, completion
+
+CONTEXT = 1500
+LONG = "filler words that go on " * 900
+NEEDLE = "filler words that go on " * 800 + "needle " + "filler words that go on " * 100
+
+
+def tokens_of(call: Call) -> int:
+    return int(sum(len(message["content"].split()) for message in call.body["messages"]) * 1.3)
+
+
+def answered(call: Call, **changes: Any) -> Answer:
+    """Grade 3 for a passage with the needle in it, else 1; as many tokens as it has, or fit."""
+    grade = 3 if "needle" in call.body["messages"][-1]["content"] else 1
+    usage = {"prompt_tokens": min(tokens_of(call), CONTEXT), "completion_tokens": 5}
+    return Answer(completion(changes.get("text", f'{{"grade": {grade}}}'), usage=usage))
+
+
+def refusing(call: Call) -> Answer:
+    if tokens_of(call) <= CONTEXT:
+        return answered(call)
+    message = f"This model's maximum context length is {CONTEXT} tokens, and you sent more."
+    return Answer({"error": {"message": message, "code": "context_length_exceeded"}}, 400)
+
+
+def failing_without(word: str, *, at_all: bool) -> Callable[[Call], Answer]:
+    """A server that gives no grade to passages of a long document without a word."""
+
+    def answer(call: Call) -> Answer:
+        said = call.body["messages"][-1]["content"]
+        fails = "filler" in said and (at_all or word not in said)
+        return (
+            answered(call, text="no idea")
+            if fails and tokens_of(call) <= CONTEXT
+            else (refusing(call))
+        )
+
+    return answer
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Collection:
+    """Five documents, of which d1 and d2 are too long; the end of d2 has the needle."""
+    made = make_collection(tmp_path / "c", 2, 5)
+    rows = [json.loads(row) for row in made.corpus.read_text().splitlines()]
+    rows[1]["text"] += f" {LONG}"
+    rows[2]["text"] += f" {NEEDLE}"
+    made.corpus.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return made
+
+
+def judged(collection: Collection, server: FakeServer, context: int | None = None) -> JudgeResult:
+    declared = AssessorSettings(model="fake", server=server.base_url, context=context)
+    return judge(collection, model=declared, name="a")
+
+
+@pytest.mark.parametrize("answer", [answered, refusing], ids=["cuts silently", "refuses"])
+def test_a_long_document_has_the_grade_of_its_best_passage_and_keeps_all(
+    answer: Callable[[Call], Answer], collection: Collection
+) -> None:
+    with FakeServer(answer) as server:
+        result = judged(collection, server)
+    assert (result.judged, result.tally.by_passages) == (10, 4)
+    rows = {row.judged.outcome.pair: row.judged for row in read_judgements(result.judgements)}
+    for query in ("q0", "q1"):
+        plain, needle = (rows[Pair(query, doc)].outcome for doc in ("d1", "d2"))
+        assert isinstance(plain, Judgement)
+        assert isinstance(needle, Judgement)
+        assert (plain.grade, needle.grade) == (1, 3)
+        assert set(plain.passages) == {1}
+        assert set(needle.passages) == {1, 3}
+        assert rows[Pair(query, "d2")].prompt_tokens > len(NEEDLE.split())
+
+
+def test_no_request_longer_than_a_declared_context_is_sent(collection: Collection) -> None:
+    with FakeServer(refusing) as server:
+        result = judged(collection, server, context=CONTEXT)
+        assert result.judged == 10
+        calls = [call for call in server.calls if pair_of(call) or "filler" in str(call.body)]
+        assert max(map(tokens_of, calls)) <= CONTEXT
+        before = len(server.calls)
+        assert judged(collection, server, context=CONTEXT).judged == 10
+        assert len(server.calls) == before
+
+
+def test_a_failed_passage_leaves_no_grade_unless_another_has_the_best(
+    collection: Collection,
+) -> None:
+    with FakeServer(failing_without("needle", at_all=False)) as server:
+        result = judged(collection, server)
+    rows = {row.judged.outcome.pair: row.judged for row in read_judgements(result.judgements)}
+    assert isinstance(rows[Pair("q0", "d1")].outcome, Failure)
+    best = rows[Pair("q0", "d2")].outcome
+    assert isinstance(best, Judgement)
+    assert best.grade == 3
+    assert None in best.passages
+
+
+def test_passages_without_any_grade_make_none(collection: Collection) -> None:
+    with FakeServer(failing_without("needle", at_all=True)) as server:
+        result = judged(collection, server)
+    assert (result.judged, result.failures) == (6, {"unparsable": 4})
+
+
+def test_a_short_document_that_a_server_cuts_has_no_grade(tmp_path: Path) -> None:
+    collection = make_collection(tmp_path / "c", 1, 2)
+    queries = collection.queries.read_text().replace(
+        "what q0?", "what q0? " + "so many words " * 999
+    )
+    collection.queries.write_text(queries)
+    with FakeServer(answered) as server:
+        result = judged(collection, server)
+    assert (result.judged, result.failures) == (0, {"truncated": 2})
+    [(_, detail), _] = result.examples["truncated"]
+    assert detail.startswith("the server cuts the prompt: it read 1,500 tokens of 3,")
+
+
+WORDS = "the quick brown fox jumps over the lazy dog and so on "
+TEXTS = {
+    # text, tokens that a real tokenizer might count, whether that tells of a cut
+    "all of it": (WORDS * 500, 6_000, False),
+    "a token a word": (WORDS * 500, 6_010, False),
+    "cut at 4,096": (WORDS * 500, 4_096, True),
+    "Chinese, two characters a token": ("这是一个关于猫的句子。" * 900, 4_950, False),
+    "Chinese, with long tokens": ("这是一个关于猫的句子。" * 900, 2_000, False),
+    "Thai": ("แมวนอนหลับอยู่บนเตียง" * 900, 2_500, False),
+    "German": ("Donaudampfschifffahrtsgesellschaftskapitän fährt los " * 900, 7_200, False),
+    "spaces": (" " * 100_000 + "one", 1_300, False),
+    "a rule of dashes": (("-" * 80 + "\n") * 900, 1_900, False),
+    "code": ("    if x:\n        return None\n" * 900, 6_300, False),
+    "what the server had ready is not counted": (WORDS * 500, 40, False),
+    "no count": (WORDS * 500, 0, False),
+}
+
+
+@pytest.mark.parametrize(("text", "tokens", "is_cut"), TEXTS.values(), ids=list(TEXTS))
+def test_a_count_of_fewer_tokens_than_words_tells_of_a_cut_prompt(
+    text: str, tokens: int, is_cut: bool
+) -> None:
+    request = Request((Message("user", text),))
+    assert bool(cut_of(request, Reply('{"grade": 1}', prompt_tokens=tokens))) == is_cut
+    cached = Reply('{"grade": 1}', prompt_tokens=tokens, cached_tokens=100_000)
+    assert not cut_of(request, cached)
+
+
+REFUSALS = {
+    "This model's maximum context length is 8192 tokens. However, you requested 9000": True,
+    "prompt is too long: 210000 tokens > 200000 maximum": True,
+    "the request exceeds the available context size, try increasing it": True,
+    "input length and `max_tokens` exceed context limit": True,
+    "The input token count (1200000) exceeds the maximum number of tokens allowed": True,
+    "rate limit exceeded: too many tokens per minute": False,
+    "'max_tokens' is not supported with this model": False,
+    "invalid api token": False,
+}
+
+
+@pytest.mark.parametrize(("message", "is_too_long"), REFUSALS.items())
+def test_a_refusal_for_length_is_told_from_others(message: str, is_too_long: bool) -> None:
+    failure = Failure(Pair("q", "d"), "call_failed", f"POST /v1: 400: {message}")
+    assert is_about_context(failure) == is_too_long
+
+
+def test_a_grade_in_a_document_with_that_name_is_no_context_error() -> None:
+    failure = Failure(Pair("q", Document("d", "").id), "unparsable", "context length exceeded")
+    assert not is_about_context(failure)

@@ -1,0 +1,199 @@
+"""A run proves itself on a few pairs before the others are paid for, and goes on proving itself."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from made import grade_in, make_collection, pair_calls, pair_of
+
+from labeler.cli import execute
+from labeler.collection.layout import Collection
+from labeler.errors import Misuse, TooManyFailed
+from labeler.judging.job import job_of, pool_of, texts_of
+from labeler.judging.judge import judge
+from labeler.judging.pilot import PAIRS, pilot_pairs
+from labeler.judging.session import JudgeOptions, judge_set
+from labeler.models.control import Control
+from labeler.models.limits import Proof
+from labeler.models.loop import run_to_end
+from labeler.testing import Answer, Call, FakeServer, completion, fake_model
+
+PROSE = "The passage is related, I should think."
+IN_ALL = 20 * 10
+PRICES = 'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\nfake = { tokens_in = 1.0, tokens_out = 2.0 }\n'
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Collection:
+    return make_collection(tmp_path / "c", 20, 10)
+
+
+def judged(collection: Collection, server: FakeServer, *more: str) -> int:
+    where = ["--model", "fake", "--base-url", server.base_url, "--as", "a", "--quiet"]
+    return execute(["judge", str(collection.folder), *where, *more])
+
+
+def after(good: int) -> Callable[[Call], str]:
+    """A server that forgets how to answer after so many pairs."""
+    asked = []
+
+    def answer(call: Call) -> str:
+        asked.append(pair_of(call))
+        return grade_in(call) if len(asked) <= good else PROSE
+
+    return answer
+
+
+def unread(share: int) -> Callable[[Call], str]:
+    """A server whose replies about one document in so many cannot be read."""
+
+    def answer(call: Call) -> str:
+        pair = pair_of(call)
+        return PROSE if pair and int(pair.doc_id[1:]) % share == 0 else grade_in(call)
+
+    return answer
+
+
+def test_a_model_whose_replies_cannot_be_read_is_paid_for_30_pairs_and_not_for_all(
+    collection: Collection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with FakeServer(PROSE) as server:
+        assert judged(collection, server) == TooManyFailed.exit_code == 69
+        err = capsys.readouterr().err
+        assert len(set(pair_calls(server))) == PAIRS
+        assert PROSE in err
+        assert "another reader" in err
+        assert err.rstrip().endswith("--no-pilot")
+        calls = len(server.calls)
+        assert judged(collection, server) == 69  # what the pilot was answered is kept
+        assert len(server.calls) == calls
+
+
+def test_a_pilot_that_stands_is_asked_once_and_counted_as_asked_now(
+    collection: Collection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with FakeServer(grade_in) as server:
+        assert judged(collection, server) == 0
+        shown = capsys.readouterr()
+        assert len(pair_calls(server)) == len(set(pair_calls(server))) == IN_ALL
+        assert f"from the store: 0 (0%); asked now: {IN_ALL}" in shown.out
+        assert "pilot of 30 pairs: 0% [0%, 11%] without a grade" in shown.err
+        assert judged(collection, server) == 0
+        assert "pilot of" not in capsys.readouterr().err
+        assert len(pair_calls(server)) == IN_ALL
+
+
+def test_a_run_that_stopped_goes_on_without_a_pilot_or_where_more_may_fail(
+    collection: Collection,
+) -> None:
+    with FakeServer(unread(5)) as server:
+        assert judged(collection, server) == 69
+        assert judged(collection, server, "--max-failed", "0.6") == 3
+        assert len(set(pair_calls(server))) == IN_ALL
+        assert judged(collection, server) == 3  # nothing is left to be paid for
+
+
+def test_without_a_pilot_all_pairs_are_asked_about(collection: Collection) -> None:
+    with FakeServer(unread(5)) as server:
+        assert judged(collection, server, "--no-pilot") == 3
+        assert len(set(pair_calls(server))) == IN_ALL
+
+
+@pytest.mark.parametrize(("more", "most"), [([], 130), (["--no-pilot"], 200)])
+def test_a_model_that_fails_later_is_stopped_and_what_it_graded_is_written(
+    more: list[str], most: int, collection: Collection
+) -> None:
+    with FakeServer(after(60)) as server:
+        assert judged(collection, server, "--concurrency", "8", *more) == 69
+        assert len(set(pair_calls(server))) <= most
+    rows = [json.loads(row) for row in collection.judgements("a").read_text().splitlines()]
+    assert sum(row["status"] == "judged" for row in rows) >= 59
+    assert collection.qrels("a").exists()
+
+
+def test_a_share_of_one_stops_nothing(collection: Collection) -> None:
+    with FakeServer(PROSE) as server:
+        assert judged(collection, server, "--max-failed", "1", "--no-pilot") == 3
+        assert len(set(pair_calls(server))) == IN_ALL
+
+
+def test_a_small_run_has_no_pilot(tmp_path: Path) -> None:
+    small = make_collection(tmp_path / "c", 9, 11)
+    result = judge(small, model=fake_model(PROSE), name="a")
+    assert (result.failed, result.stopped, result.tally.pilot) == (99, None, None)
+
+
+def test_a_pilot_has_short_and_long_documents_of_many_queries(collection: Collection) -> None:
+    rows = [json.loads(row) for row in collection.corpus.read_text().splitlines()]
+    for number, row in enumerate(rows):
+        row["text"] += " word" * 10 * number
+    collection.corpus.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    texts = texts_of(collection)
+    job = job_of(collection, "a", pool_of(collection, texts), texts)
+    pairs = pilot_pairs(job)
+    assert len(set(pairs)) == PAIRS
+    assert pairs == pilot_pairs(job)
+    assert len({pair.query_id for pair in pairs}) >= 10
+    lengths = [len(texts.documents[pair.doc_id].text) for pair in pairs]
+    assert min(lengths) < 150
+    assert max(lengths) > 400
+
+
+def test_a_pilot_says_what_all_pairs_take(
+    collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(call: Call) -> Answer:
+        tokens = sum(len(message["content"]) for message in call.body["messages"]) // 4
+        pair = pair_of(call)
+        thoughts = 400 + 200 * (int(pair.doc_id[1:]) % 2 if pair else 0)
+        usage = {"prompt_tokens": tokens, "completion_tokens": 10 + thoughts}
+        details = {"completion_tokens_details": {"reasoning_tokens": thoughts}}
+        return Answer(completion(grade_in(call), usage=usage | details))
+
+    prices = tmp_path / "prices.toml"
+    prices.write_text(PRICES)
+    with FakeServer(answer) as server:
+        judged(collection, server, "--prices", str(prices), "--format", "json")
+    shown = capsys.readouterr()
+    told = json.loads(shown.out)
+    pilot = told["pilot"]
+    about, low, high = pilot["dollars"]
+    assert low <= told["cost"] <= high
+    assert low < about < high
+    assert pilot["thoughts"] == 1
+    assert pilot["hours"][1] < pilot["hours"][0] < pilot["hours"][2]
+    assert re.search(r"all 200 pairs: about \$0\.\d+ \[.*\], .* hours", shown.err)
+
+
+def test_a_judged_part_and_each_member_of_a_panel_have_their_pilot(
+    collection: Collection,
+) -> None:
+    with FakeServer(PROSE) as server:
+        where = ["--model", "fake", "--base-url", server.base_url, "--quiet"]
+        panel = ["--panel", "basic,four-grades"]
+        assert execute(["judge", str(collection.folder), *where, *panel]) == 69
+        assert len(set(pair_calls(server))) == PAIRS
+        good = fake_model('{"grade": 1}')
+        assert judge(collection, model=good, name="all").judged == IN_ALL
+        calls = len(server.calls)
+        again = ["relabel", str(collection.folder), "--from", "all", "--as", "b"]
+        assert execute([*again, "--prompt", "terse", *where]) == 69
+        assert len(set(pair_calls(server)[calls:])) <= PAIRS
+
+
+def test_the_library_returns_what_stopped_a_run(collection: Collection) -> None:
+    result = judge(collection, model=fake_model(PROSE), name="a")
+    assert isinstance(result.stopped, TooManyFailed)
+    assert result.tally.pilot is not None
+    assert result.tally.pilot.failed == result.failed == PAIRS
+    options = JudgeOptions(model=fake_model(PROSE), name="a", proof=Proof(no_pilot=True))
+    going_on = run_to_end(lambda stop: judge_set(collection, pool_of, options, Control(stop=stop)))
+    assert going_on.failed > PAIRS
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
+def test_a_share_that_may_fail_is_a_share(share: float) -> None:
+    with pytest.raises(Misuse, match="from 0 to 1"):
+        Proof(share)
