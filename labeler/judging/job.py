@@ -188,6 +188,7 @@ async def write_set(
             try:
                 async for judged in judging:
                     tally.add(judged)
+                    _note_length(tally, judged, job.texts)
                     out.write(rows.line(_with_shown(judged, rules_shown, job.texts)) + "\n")
             except BudgetReached as reached:
                 if not tally.pairs:
@@ -200,6 +201,13 @@ async def write_set(
         _note_in_card(job, assessor, tally)
         write_readme(job.collection)
     return tally
+
+
+def _note_length(tally: Tally, judged: Judged, texts: Texts) -> None:
+    """Note how much of a pair's texts the server read, where one request showed them whole."""
+    if judged.attempts == 1 and judged.listed is None and judged.prompt_tokens:
+        query, document = texts.of(judged.outcome.pair)
+        tally.read_at_most.note(judged.prompt_tokens, len(query.text) + len(document.text))
 
 
 def with_suspicions(judged: Judged, texts: Texts) -> Judged:

@@ -16,6 +16,7 @@ from labeler.collection.repeats import repeat_file
 from labeler.errors import BudgetReached
 from labeler.files.atomic import replacing
 from labeler.judging.assessor import Assessor, Texts
+from labeler.judging.context import CUTS
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import (
     Job,
@@ -127,6 +128,14 @@ async def judge_set(
             proof = Proof(1, no_pilot=True)
         asking = PairOptions(retry_failed=options.retry_failed, proof=proof)
         tally = await watched(job, assessor, guard, control, asking)
+        if tally.read_at_most.is_cut and assessor.context is None and not tally.stopped:
+            context = tally.read_at_most.tokens
+            control.note(
+                f"{CUTS} at {context:,} tokens: documents that may be longer are judged by passages"
+            )
+            by_passages = replace(asking, proof=Proof(1, no_pilot=True))
+            again = replace(assessor, context=context)
+            tally = await watched(job, again, guard, control, by_passages)
         learn_from(tally, session, assessor)
         if times > 1 and not tally.stopped:
             tally.stopped = await ask_again(job, assessor, guard, control, times)

@@ -9,6 +9,7 @@ from typing import Any
 
 from labeler.data import FAILURES, Failure, Judged, Pair
 from labeler.errors import BudgetReached
+from labeler.judging.context import ReadAtMost
 
 EXAMPLES = 3
 
@@ -60,7 +61,7 @@ class Tally:
     `suspicious` have any, and `suspicious_pairs` are the first; `stopped` is what ended it before
     all pairs were done. `by_passages` counts pairs whose document was too long to be shown whole;
     `pilot` is what the first pairs said of all, where they were looked at. `sent` holds what was
-    sent with requests, each once.
+    sent with requests, each once; `read_at_most` is what the server read of the longest.
     """
 
     name: str = ""
@@ -73,6 +74,7 @@ class Tally:
     models: dict[str, None] = field(default_factory=dict)
     served: set[str] = field(default_factory=set)
     sent: list[Mapping[str, Any]] = field(default_factory=list)
+    read_at_most: ReadAtMost = field(default_factory=ReadAtMost)
     remembered: int = 0
     shared: int = 0
     listed: int = 0

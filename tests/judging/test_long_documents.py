@@ -11,7 +11,7 @@ from made import make_collection, pair_of
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
 from labeler.data import Document, Failure, Judgement, Pair
-from labeler.judging.context import cut_of, is_about_context
+from labeler.judging.context import ReadAtMost, cut_of, is_about_context
 from labeler.judging.judge import judge
 from labeler.judging.result import JudgeResult
 from labeler.model import Message, Reply, Request
@@ -182,3 +182,50 @@ def test_a_refusal_for_length_is_told_from_others(message: str, is_too_long: boo
 def test_a_grade_in_a_document_with_that_name_is_no_context_error() -> None:
     failure = Failure(Pair("q", Document("d", "").id), "unparsable", "context length exceeded")
     assert not is_about_context(failure)
+
+
+def test_one_count_of_prompts_of_many_lengths_tells_where_a_server_cuts(tmp_path: Path) -> None:
+    """It counts four letters a token, so that no count is less than the words that were sent."""
+    made = make_collection(tmp_path / "c", 3, 10)
+    rows = [json.loads(row) for row in made.corpus.read_text().splitlines()]
+    for number, row in enumerate(rows[:7]):
+        row["text"] += " considerable" * (400 + 60 * number)
+    made.corpus.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+    def counting(call: Call) -> Answer:
+        letters = sum(len(message["content"]) for message in call.body["messages"])
+        usage = {"prompt_tokens": min(letters // 4, CONTEXT), "completion_tokens": 5}
+        return Answer(completion('{"grade": 1}', usage=usage))
+
+    with FakeServer(counting) as server:
+        result = judged(made, server)
+        sizes = [len(call.body["messages"][-1]["content"]) for call in server.calls]
+    rows_written = {r.judged.outcome.pair: r for r in read_judgements(made.judgements("a"))}
+    cut = [pair for pair in rows_written if int(pair.doc_id[1:]) < 7]
+    assert len(cut) == 21
+    assert max(sizes) > 4 * CONTEXT
+    for pair in cut:
+        outcome = rows_written[pair].judged.outcome
+        assert isinstance(outcome, Judgement)
+        assert len(outcome.passages) >= 2, pair
+    assert result.tally.judged == 30
+
+
+@pytest.mark.parametrize(
+    ("counts", "is_cut"),
+    [
+        ([(4096, 20_000), (4096, 30_000)] * 3, True),
+        ([(4096, 20_000), (4096, 21_000)] * 3, False),
+        ([(4096, 20_000), (4096, 30_000)] * 2, False),
+        ([(4096, 20_000), (4096, 22_000)] * 9, False),
+        ([(4096, 20_000), (4096, 30_000)] * 3 + [(4097, 20_100)], False),
+        ([(200, 600), (200, 900)] * 9, False),
+    ],
+)
+def test_few_counts_that_are_equal_by_chance_are_no_limit(
+    counts: list[tuple[int, int]], is_cut: bool
+) -> None:
+    seen = ReadAtMost()
+    for tokens, characters in counts:
+        seen.note(tokens, characters)
+    assert seen.is_cut is is_cut
