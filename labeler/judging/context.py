@@ -18,8 +18,15 @@ SMALLEST_CONTEXT = 256
 FEW_LETTERS = 5
 """Characters a token, with its space, below which no prompt is looked at closer."""
 
-SEVERAL, APART = 5, 1.15
-"""Prompts of one count, and times that the longest is the shortest, from which it is a limit."""
+SEVERAL = 5
+"""Prompts of one count, from which on it may be a limit."""
+
+APART, OF_A_LIMIT = 2.0, 1.02
+"""Times that the longest of them is the shortest. Passages of equally many tokens are closer; the
+second holds where the count is a multiple of `STEP`, as the limits of servers are.
+"""
+
+STEP = 256
 
 _ENDS_OF_WORDS = re.compile(r"[A-Za-z0-9][.,;:!?)](?=\s)")
 _ABOUT_CONTEXT = re.compile(
@@ -71,7 +78,8 @@ class ReadAtMost:
     def is_cut(self) -> bool:
         """Whether the server reads no more of any prompt."""
         is_many = self.prompts >= SEVERAL and self.tokens >= SMALLEST_CONTEXT
-        return is_many and self.longest > APART * self.shortest
+        apart = APART if self.tokens % STEP else OF_A_LIMIT
+        return is_many and self.longest > apart * self.shortest
 
 
 def is_about_context(failure: Failure) -> bool:

@@ -189,7 +189,7 @@ def test_one_count_of_prompts_of_many_lengths_tells_where_a_server_cuts(tmp_path
     made = make_collection(tmp_path / "c", 3, 10)
     rows = [json.loads(row) for row in made.corpus.read_text().splitlines()]
     for number, row in enumerate(rows[:7]):
-        row["text"] += " considerable" * (400 + 60 * number)
+        row["text"] += " considerable" * (400 + 110 * number)
     made.corpus.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
     def counting(call: Call) -> Answer:
@@ -214,12 +214,13 @@ def test_one_count_of_prompts_of_many_lengths_tells_where_a_server_cuts(tmp_path
 @pytest.mark.parametrize(
     ("counts", "is_cut"),
     [
-        ([(4096, 20_000), (4096, 30_000)] * 3, True),
-        ([(4096, 20_000), (4096, 21_000)] * 3, False),
+        ([(4096, 20_000), (4096, 20_500)] * 3, True),
+        ([(4000, 20_000), (4000, 41_000)] * 3, True),
+        ([(4000, 20_000), (4000, 30_000)] * 3, False),  # as passages of one length in tokens are
         ([(4096, 20_000), (4096, 30_000)] * 2, False),
-        ([(4096, 20_000), (4096, 22_000)] * 9, False),
+        ([(4096, 20_000), (4096, 20_100)] * 9, False),
         ([(4096, 20_000), (4096, 30_000)] * 3 + [(4097, 20_100)], False),
-        ([(200, 600), (200, 900)] * 9, False),
+        ([(128, 600), (128, 1900)] * 9, False),
     ],
 )
 def test_few_counts_that_are_equal_by_chance_are_no_limit(
