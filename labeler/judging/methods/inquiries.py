@@ -129,7 +129,8 @@ class Inquiries:
             outcome = assessor.outcome_of(pair, reply) if reply and is_whole else None
             if reply and isinstance(outcome, Judgement):
                 spent = (reply.prompt_tokens, reply.completion_tokens, reply.cost)
-                judged = Judged(outcome, 1, *spent, reply.model, reply.remembered, reply.shared)
+                whence = (reply.model, reply.remembered, reply.shared)
+                judged = Judged(outcome, 1, *spent, *whence, sent=reply.sent)
                 result.append((pair, judged))
                 continue
             inquiry = self._alone(pair, request)
