@@ -427,8 +427,8 @@ READERS: dict[str, Reader] = {
     "fixed pairs": Reader(
         "a.fixed.jsonl",
         FIXED,
-        lambda p: [each.sha256 for each in read_fixed(p)],
-        lambda data: [r.get("sha256", "") for r in plain_rows(data)],
+        lambda p: [each.shown for each in read_fixed(p)],
+        lambda data: [r.get("shown", "") for r in plain_rows(data)],
     ),
     "people": Reader(
         "a.jsonl",

@@ -72,7 +72,8 @@ def show_calls(plan: CallPlan) -> None:
     if plan.price:
         full = "" if plan.learned else " with replies of full length"
         likely = f"about {dollars(plan.about_cost)}{full}, " if plan.at_most_cost else ""
-        cost = f"{likely}at most {dollars(plan.at_most_cost)}, {plan.price.basis}"
+        thinks = " should it think before each reply" if plan.thoughts else ""
+        cost = f"{likely}at most {dollars(plan.at_most_cost)}{thinks}, {plan.price.basis}"
     reasks = " with re-asks" if plan.tries > 1 else ""
     most_calls = f", at most {plan.most_calls:,}{reasks}" if plan.most_calls > plan.calls else ""
     say(f"calls       {plan.calls:,}{most_calls}{probe if plan.calls else ''}")

@@ -213,6 +213,8 @@ def check_judgements(
 def check_qrels(collection: Collection, path: Path, seen: Contents, problems: Problems) -> None:
     """Ids are in the collection, pairs stand once, and grades are those of the judgements."""
     grades: dict[Pair, int] = {}
+    if not seen.grades.get(path.stem, True) and not path.stat().st_size:
+        return  # no pair of the set has a grade
     for number, columns in trec_rows(path, _QRELS):
         pair = Pair(*(text.decode("utf-8", "replace") for text in (columns[0], columns[2])))
         grade = grade_of(path, number, columns[3])

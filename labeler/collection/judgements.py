@@ -84,7 +84,8 @@ class JudgementLines:
         if self._last is None or self._last[0] is not sent:
             what = f'"parameters": {self._declared}'
             if sent:
-                what = f'"declared": {self._declared}, "parameters": {_ENCODER.encode(dict(sent))}'
+                parameters = _ENCODER.encode(dict(sorted(sent.items())))
+                what = f'"declared": {self._declared}, "parameters": {parameters}'
             self._last = (sent, f"{self._made_by}, {what}}}")
         return self._last[1]
 

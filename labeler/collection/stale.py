@@ -30,7 +30,7 @@ from labeler.text.visible import bounded, visible
 if TYPE_CHECKING:
     from labeler.prompt import Prompt
 
-_SHOWN = re.compile(r"[\w+]+ [a-z+]+:[0-9]{0,9}(?: [0-9a-f]{12}){2}")
+_SHOWN = re.compile(r"[\w+]{1,200} [a-z+]{1,99}:[0-9]{0,9}(?: [0-9a-f]{12}){2}")
 Label = TypeVar("Label")
 Grades = dict[str, dict[str, Label]]
 _OF_A_DOCUMENT = {"title", "text", "passage"}

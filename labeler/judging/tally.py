@@ -106,7 +106,7 @@ class Tally:
         self.listed += judged.listed is not None
         self.served.add(judged.model)
         if judged.sent and judged.sent not in self.sent:
-            self.sent.append(judged.sent)
+            self.sent.append(dict(sorted(judged.sent.items())))
         if judged.model and not judged.remembered:
             self.models[judged.model] = None
         self.prompt_tokens += judged.prompt_tokens

@@ -25,7 +25,7 @@ class CallPlan:
     `price` is None where it is not known; `needs_probe` is true where one more call before them
     finds out what the server accepts; `example` is one of the requests, or what would be asked were
     it not remembered. `limits` are those within which a server is asked, None where none is asked
-    live.
+    live. `thoughts` are the tokens that a model may think in before a reply.
     """
 
     calls: int
@@ -38,6 +38,7 @@ class CallPlan:
     tries: int = 1
     limits: RateLimits | None = None
     learned: int = 0
+    thoughts: int = 0
 
     @property
     def duration(self) -> Duration | None:
@@ -105,4 +106,4 @@ def plan_calls(
         most = most.plus(Tokens(PROBES, PROBES).times(PROBE_TOKENS + thoughts))
     limits = session.guard.limiter.limits if session.asks_live else None
     sizes = (price, needs_probe, example, len(asked), tries, limits)
-    return CallPlan(calls, estimate, most, *sizes)
+    return CallPlan(calls, estimate, most, *sizes, thoughts=thoughts)

@@ -62,7 +62,7 @@ def test_the_report_adds_up_to_the_pool_and_names_examples(
         for n in re.findall(r"^(\d+) (?:unparsable|filtered|call_failed), for example:", said, re.M)
     ]
     assert counts == [2, 2, 2] or sum(counts) == 6
-    assert "q0 d1: no JSON object with a grade" in said
+    assert 'q0 d1: no JSON object with "grade"' in said
     assert "6 of 10 pairs have no grade" in said
     assert "--retry-failed" in said
     assert "cost of this run: unknown" in said
@@ -95,7 +95,7 @@ def test_status_says_the_same_later(
     assert "pool: 10 pairs" in said
     assert re.search(r"^a +four-grades@\w{8} +4 +6 ", said, re.M)
     assert "2 unparsable" in said
-    assert "q0 d1: no JSON object with a grade" in said
+    assert 'q0 d1: no JSON object with "grade"' in said
     assert f"to go on: labeler judge {collection.folder} --prompt four-grades --model fake" in said
     assert "--as a --retry-failed" in said
 

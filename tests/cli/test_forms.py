@@ -20,6 +20,7 @@ OWN_NAMES = {"trec-eval"}
 """Commands whose options are those of another program."""
 
 REASONS = {
+    "--stale": "grades of changed texts enter figures or not, or so many of them are an alarm",
     "--sample": "it is a sample to grade, or a number of queries",
     "--as": "it names judgements that are made, qrels that are made, or a set to look at",
     "--by": "runs, queries or pairs are parted or ordered by different things",

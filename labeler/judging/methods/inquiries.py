@@ -130,7 +130,7 @@ class Inquiries:
             if reply and isinstance(outcome, Judgement):
                 spent = (reply.prompt_tokens, reply.completion_tokens, reply.cost)
                 whence = (reply.model, reply.remembered, reply.shared)
-                judged = Judged(outcome, 1, *spent, *whence, sent=reply.sent)
+                judged = Judged(outcome, 1, *spent, *whence, thought=reply.thought, sent=reply.sent)
                 result.append((pair, judged))
                 continue
             inquiry = self._alone(pair, request)
