@@ -55,7 +55,7 @@ def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
     )
 
 
-_SENT = json.JSONEncoder(default=dict)
+_SENT = json.JSONEncoder(sort_keys=True, default=dict)
 
 
 @lru_cache(maxsize=64)

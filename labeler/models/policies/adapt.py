@@ -70,7 +70,7 @@ class Abilities:
             sent |= {"logprobs": True, "top_logprobs": TOP_TOKENS}
         if graded and self.shape == "json_object":
             sent["response_format"] = {"type": "json_object"}
-        return dict(sorted(sent.items()))  # so that equal ones are written alike
+        return sent
 
     def allowance(self, requested: Mapping[str, Any]) -> int:
         """The tokens for thoughts: those that were seen to be needed, or are declared."""

@@ -98,5 +98,6 @@ def stored_replies(store: Store, keyed: Iterable[Keyed]) -> list[Reply | None]:
     """The stored replies to requests: whole ones, else those cut at the very limit."""
     places = [(each.key, each.cut) for each in keyed]
     replies = dict(store.replies([key for key, _ in places]))
-    replies |= store.replies([cut for key, cut in places if key not in replies])
+    if cut := [cut for key, cut in places if key not in replies]:
+        replies |= store.replies(cut)
     return [replies.get(key) or replies.get(cut) for key, cut in places]
