@@ -71,7 +71,7 @@ def answer_all(folder: Path, *, logprobs: bool) -> None:
     able = Abilities()
     canon = Canon(assessor.model.id, reads_inputs=False)
     tokens = TOKENS if logprobs else ()
-    reply = Reply('{"grade": 2}', "stop", None, "bench", 300, 6, tokens, body=BODY)
+    reply = Reply('{"grade": 2}', "stop", None, "bench", 600, 6, tokens, body=BODY)
     with open_store(folder / "replies.db") as store:
         assessor = replace(assessor, secret=kept_secret(store))
         store.learn(f"abilities of {assessor.model.id}", json.dumps(asdict(able)))

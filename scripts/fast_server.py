@@ -52,7 +52,7 @@ def body_of(grade: int, *, logprobs: bool = False) -> bytes:
             "created": 0,
             "model": "bench",
             "choices": [choice],
-            "usage": {"prompt_tokens": 300, "completion_tokens": 6, "total_tokens": 306},
+            "usage": {"prompt_tokens": 600, "completion_tokens": 6, "total_tokens": 606},
         }
     ).encode()
 

@@ -41,8 +41,7 @@ class Canon:
     def __init__(self, model_id: str, *, reads_inputs: bool = True) -> None:
         self._model = _ENCODER.encode(model_id)
         self._reads_inputs = reads_inputs
-        self._shared: dict[int, tuple[object, str]] = {}
-        self._unlimited: dict[int, tuple[object, Mapping[str, Any]]] = {}
+        self._shared: dict[tuple[int, str], tuple[object, str]] = {}
         self._turns: list[tuple[Message | None, str]] = []
 
     def text(self, request: Request) -> str:
@@ -54,7 +53,7 @@ class Canon:
         """Where the reply to a request is kept."""
         before, after = self._around(request)
         whole = self._once(request.parameters)
-        free = self._once(self._without_limit(request.parameters))
+        free = self._once(request.parameters, LIMIT)
         key = key_of_text(f"{before}{free}{after}")
         return Keyed(key, f"{before}{whole}{after}", cut_key(key, limit_of(request.parameters)))
 
@@ -67,15 +66,6 @@ class Canon:
             f',"repeat":{request.repeat:d},"schema":{self._once(request.schema)},"tag":"{_TAG}"}}',
         )
 
-    def _without_limit(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        entry = self._unlimited.get(id(parameters))
-        if entry is None or entry[0] is not parameters:
-            if len(self._unlimited) > _SHARED_PARTS:
-                self._unlimited.clear()
-            free = {name: value for name, value in parameters.items() if name != LIMIT}
-            entry = self._unlimited[id(parameters)] = (parameters, free)
-        return entry[1]
-
     def _messages(self, request: Request) -> str:
         """The turns; one that is the request's before, in its place, is not written again."""
         turns = self._turns
@@ -86,12 +76,13 @@ class Canon:
                 turns[at] = (turn, quoted)
         return ",".join([text for _, text in turns[: len(request.messages)]])
 
-    def _once(self, part: object) -> str:
-        entry = self._shared.get(id(part))
+    def _once(self, part: Mapping[str, Any] | None, without: str = "") -> str:
+        entry = self._shared.get((id(part), without))
         if entry is None or entry[0] is not part:
             if len(self._shared) > _SHARED_PARTS:
                 self._shared.clear()
-            entry = self._shared[id(part)] = (part, _ENCODER.encode(part))
+            written = part and {n: value for n, value in part.items() if n != without}
+            entry = self._shared[id(part), without] = (part, _ENCODER.encode(written))
         return entry[1]
 
 

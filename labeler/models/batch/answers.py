@@ -126,7 +126,9 @@ def _agreed(outcomes: Sequence[KeyedReply | Failed], asked: BatchRequests) -> Ke
     if len({_content_of(outcome) for outcome in outcomes}) == 1:
         return outcomes[0]
     problem = f"in a batch: {len(outcomes)} answers that contradict each other"
-    return Failed(outcomes[0].key, "conflict", f"{asked.where}: {problem}")
+    first = outcomes[0]
+    whole = first.lease if isinstance(first, KeyedReply) else None  # its own may be of a cut one
+    return Failed(whole or first.key, "conflict", f"{asked.where}: {problem}")
 
 
 def _content_of(outcome: KeyedReply | Failed) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from labeler.errors import CallFailed, WaitsInBatch
 from labeler.model import Model, Reply, Request
@@ -13,9 +13,6 @@ from labeler.models.policies.call import Waiting as StillToDo
 from labeler.store.base import Failed, KeyedReply, Store, Waiting
 from labeler.store.keys import Canon, Keyed
 from labeler.store.remember import BatchWriter, Claims
-
-RECALLED = 2048
-"""Requests that were looked up and not answered, whose keys are ready when they are asked."""
 
 
 class Remembering(Policy):
@@ -43,26 +40,15 @@ class Remembering(Policy):
         self._waiting = waiting or Waiting()
         self._writer = BatchWriter(store)
         self._claims = Claims(self._writer, store, self._waiting, clock)
-        self._recalled: dict[int, tuple[Request, Keyed]] = {}
 
     def recall(self, requests: Sequence[Request]) -> list[Reply | None]:
         """The stored replies to requests."""
-        keyed = [self.canon.keyed(request) for request in requests]
-        replies = stored_replies(self._store, keyed)
-        if len(self._recalled) > RECALLED:
-            self._recalled.clear()
-        for request, where, reply in zip(requests, keyed, replies, strict=True):
-            if reply is None:
-                self._recalled[id(request)] = request, where
-        return replies
+        return stored_replies(self._store, map(self.canon.keyed, requests))
 
     def admit(self, call: ModelCall) -> StillToDo:
         """Answer a call from the store, or let it pass once it has a lease."""
-        request, keyed = self._recalled.pop(id(call.asked), (None, None))
-        if keyed is None or request is not call.asked:
-            keyed = self.canon.keyed(call.asked)
-        call.keyed = keyed
-        return self._claim(call, keyed)
+        call.keyed = self.canon.keyed(call.asked)
+        return self._claim(call, call.keyed)
 
     async def _claim(self, call: ModelCall, keyed: Keyed) -> None:
         claimed = await self._writer.claim(keyed)
@@ -108,9 +94,10 @@ class Remembering(Policy):
         await self._writer.finish()
 
 
-def stored_replies(store: Store, keyed: Sequence[Keyed]) -> list[Reply | None]:
+def stored_replies(store: Store, keyed: Iterable[Keyed]) -> list[Reply | None]:
     """The stored replies to requests: whole ones, else those cut at the very limit."""
-    replies = dict(store.replies([each.key for each in keyed]))
-    if cut := [each.cut for each in keyed if each.key not in replies]:
-        replies.update(store.replies(cut))
-    return [replies.get(each.key) or replies.get(each.cut) for each in keyed]
+    places = [(each.key, each.cut) for each in keyed]
+    replies = dict(store.replies([key for key, _ in places]))
+    if cut := [cut for key, cut in places if key not in replies]:
+        replies |= store.replies(cut)
+    return [replies.get(key) or replies.get(cut) for key, cut in places]

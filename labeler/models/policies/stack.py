@@ -189,7 +189,7 @@ def only_remembered(model_id: str, store: Store) -> Model:
     canon = Canon(model_id, reads_inputs=not is_server)
 
     def recall(requests: Sequence[Request]) -> Sequence[Reply | None]:
-        return stored_replies(store, [canon.keyed(request) for request in requests])
+        return stored_replies(store, map(canon.keyed, requests))
 
     return Model(model_id, ask, recall, is_server=is_server)
 
