@@ -28,7 +28,7 @@ _KEY = re.compile(r"[\"'`](\w+)[\"'`]")
 _OBJECT = re.compile(r"\{\s*[\"'][^{}]*\}")
 _KEY_OF_AN_OBJECT = re.compile(r"[\"'](\w+)[\"']\s*:")
 _BLANK = r"(?:N|X|score|grade|[<\[](?:N|score|grade|number|integer|\d)[^<>\[\]\n]*[>\]])(?!\w)"
-_FORM = re.compile(rf"([#*]{0, 6}[\w ]{{2,40}}[:=] *){_BLANK}", re.IGNORECASE)
+_FORM = re.compile(rf"([#*]{{0,6}}[\w ]{{2,40}}[:=] *){_BLANK}", re.IGNORECASE)
 _BLANK_OF_A_FORM = re.compile(rf"(?<=[:=] ){_BLANK}", re.IGNORECASE)
 
 SHORTEST_REASON = 40
