@@ -83,7 +83,7 @@ def cached_tokens(usage: Mapping[str, Any]) -> int:
 def _counts(usage: Mapping[str, Any]) -> tuple[int | None, int | None, int | None]:
     """The tokens of the request, of the reply, and of both."""
     inside, outside, both = (_first(usage, names) for names in (_INSIDE, _OUTSIDE, _BOTH))
-    beside = sum(_first(usage, [name]) or 0 for name in _BESIDE)
+    beside = sum(count(usage[name]) or 0 for name in _BESIDE if name in usage)
     if (
         beside
         and inside
@@ -95,8 +95,11 @@ def _counts(usage: Mapping[str, Any]) -> tuple[int | None, int | None, int | Non
 
 
 def _first(usage: Mapping[str, Any], names: Sequence[str]) -> int | None:
-    counted = (count(usage.get(name)) for name in names)
-    return next((number for number in counted if number is not None), None)
+    for name in names:
+        number = count(usage[name]) if name in usage else None
+        if number is not None:
+            return number
+    return None
 
 
 def _most(usage: Mapping[str, Any], names: Sequence[str]) -> int:
