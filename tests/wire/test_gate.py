@@ -326,10 +326,17 @@ def test_a_servers_names_on_this_machine_are_one_assessor() -> None:
     assert identity("http://localhost.example/v1") == "http://localhost.example/v1"
 
 
-def test_two_declared_assessors_of_one_panel_each_get_their_own_key(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    "words",
+    ["judge coll --panel first,second --rule mean", "tune coll --models first,second --quiet"],
+)
+def test_declared_assessors_of_one_call_each_get_their_own_key(
+    words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_collection(Path("coll"))
+    collection = make_collection(Path("coll"), 8, 3)
+    human = "".join(f"q{q} 0 d{d} {d}\n" for q in range(8) for d in range(3))
+    collection.qrels("human").parent.mkdir(exist_ok=True)
+    collection.qrels("human").write_text(human)
     Path("assessors").mkdir()
     monkeypatch.setenv("FIRST_KEY", "sk-first-1")
     monkeypatch.setenv("SECOND_KEY", "sk-second-2")
@@ -339,8 +346,7 @@ def test_two_declared_assessors_of_one_panel_each_get_their_own_key(
             text = f'model = "fake"\nserver = "{server.base_url}"\nkey = "{variable}"\n'
             Path(f"assessors/{name}.toml").write_text(text)
             trust(server.base_url, variable)
-        panel = ["judge", "coll", "--panel", "first,second", "--rule", "mean"]
-        assert execute(panel) == 0
+        assert execute(words.split()) == 0
         seen = [{c.headers["authorization"] for c in server.calls} for server in (first, second)]
     assert seen == [{"Bearer sk-first-1"}, {"Bearer sk-second-2"}]
 
