@@ -66,7 +66,7 @@ class DocumentsOnDemand(Mapping[str, Document]):
         return (self._document_in(line).id for line in self._lines)
 
     def __contains__(self, doc_id: object) -> bool:
-        return doc_id in self._rows
+        return doc_id in self._recent or doc_id in self._rows
 
     def __getitem__(self, doc_id: str) -> Document:
         document = self._recent.get(doc_id)

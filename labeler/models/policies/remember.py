@@ -40,15 +40,21 @@ class Remembering(Policy):
         self._waiting = waiting or Waiting()
         self._writer = BatchWriter(store)
         self._claims = Claims(self._writer, store, self._waiting, clock)
+        self._looked_up: dict[int, tuple[Request, Keyed]] = {}
 
     def recall(self, requests: Sequence[Request]) -> list[Reply | None]:
         """The stored replies to requests."""
-        return stored_replies(self._store, map(self.canon.keyed, requests))
+        keyed = list(map(self.canon.keyed, requests))
+        self._looked_up = {id(r): (r, key) for r, key in zip(requests, keyed, strict=True)}
+        return stored_replies(self._store, keyed)
 
     def admit(self, call: ModelCall) -> StillToDo:
         """Answer a call from the store, or let it pass once it has a lease."""
-        call.keyed = self.canon.keyed(call.asked)
-        return self._claim(call, call.keyed)
+        request, keyed = self._looked_up.pop(id(call.asked), (None, None))
+        if keyed is None or request is not call.asked:
+            keyed = self.canon.keyed(call.asked)
+        call.keyed = keyed
+        return self._claim(call, keyed)
 
     async def _claim(self, call: ModelCall, keyed: Keyed) -> None:
         claimed = await self._writer.claim(keyed)
