@@ -127,7 +127,7 @@ class DatabaseConnection:
                     sock=opened,
                 )
             except BaseException:
-                opened.close()  # where TLS fails, pg8000 leaves it open
+                _end(opened)  # which pg8000 leaves open
                 raise
             _allow_long_answers(self._connection)
         return self._connection
@@ -149,8 +149,10 @@ class DatabaseConnection:
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
+            opened = getattr(connection, "_usock", None)
             with suppress(Exception):  # it is of no use any more
                 connection.close()
+            _end(opened)
 
     def stop_waiting(self) -> None:
         """From now on, try once, and wait for nothing."""
@@ -171,6 +173,13 @@ def _socket_to(address: DatabaseAddress) -> socket.socket:
         raise InterfaceError(f"no connection: {error}") from error
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     return opened
+
+
+def _end(opened: socket.socket | None) -> None:
+    """Close a connection at once: what reads from it would else keep it open until that is gone."""
+    descriptor = opened.detach() if opened is not None else -1
+    if descriptor >= 0:
+        socket.close(descriptor)
 
 
 def _allow_long_answers(connection: Connection) -> None:
