@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from labeler.collection.judgements import Origin, origin_of
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.parent import Parent, parent_of
-from labeler.errors import Misuse
+from labeler.errors import LabelerError, Misuse
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.changes import (
     JudgedSet,
@@ -34,7 +36,8 @@ from labeler.models.local.caveats import embedded_name
 from labeler.models.loop import run_to_end
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, only_remembered
-from labeler.models.settings import AnyModel
+from labeler.models.server.dialects import wire_format
+from labeler.models.settings import AnyModel, Api, AssessorSettings
 from labeler.prompt import Prompt, find_prompt, prompt_files
 from labeler.store import open_store
 from labeler.store.secret import secret_of
@@ -167,7 +170,29 @@ def asked_again(collection: Collection, source: str, options: JudgeOptions | Non
         return options
     # else somebody's file would say who gets the texts and the key
     server = admit(address, named_by=collection.judgements(source))
-    return replace(options, model=served, base_url=server.address)
+    asked = _declared_before(made_by, server.address, served)
+    return replace(options, model=asked, base_url=server.address)
+
+
+_FORMAT = re.compile(r"(.*?)( (chat|responses|messages|ollama)-[0-9a-f]{8})?")
+_BESIDE_A_PROMPT = ("top_p", "seed", "reasoning_effort", "thinking", "body", "reader")
+"""What is recorded of an assessor that no prompt says, so that it was declared."""
+
+
+def _declared_before(made_by: Origin, address: str, served: str) -> AnyModel:
+    """The model that made judgements, with what was declared of it, as far as rows say that."""
+    name, suffix, api = re.fullmatch(_FORMAT, served).groups("")  # type: ignore[union-attr]  # it takes any text
+    beside = {n: made_by.parameters[n] for n in _BESIDE_A_PROMPT if n in made_by.parameters}
+    with suppress(LabelerError):
+        front = _prompt_of(made_by, None).front
+        for what in ("temperature", "max_tokens"):
+            if (value := made_by.parameters.get(what)) not in (None, getattr(front, what)):
+                beside[what] = value
+    settings = AssessorSettings(model=name, api=cast(Api, api), **beside)
+    if wire_format(address, settings).identity != suffix:
+        problem = f"the judgements were made by {made_by.model}, with headers or a context"
+        raise Misuse(f"{problem} that no row holds; name the declared assessor", parameter="model")
+    return settings if beside or suffix else name
 
 
 async def areparse(

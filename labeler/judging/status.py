@@ -17,6 +17,7 @@ from labeler.collection.stale import stale_by_set
 from labeler.errors import LabelerError
 from labeler.judging.job import cached_before
 from labeler.judging.tally import Tally
+from labeler.models.declared import declared_assessors, project_file
 from labeler.models.local.caveats import embedded_name
 from labeler.prompt import find_prompt, prompt_files
 from labeler.report.table import Column, Row, Table
@@ -62,6 +63,8 @@ class SetStatus:
             return {}
         retry = self.tally.failed > self.tally.failures["call_failed"]
         again = {"name": self.tally.name, **({"retry_failed": True} if retry else {})}
+        if self.tally.name in declared_assessors(project=project_file()):
+            return {"assessor": self.tally.name, **again}
         prompt = {"prompt": prompt_source(self.origin.prompt)}
         if name := embedded_name(self.origin.model):
             return {**prompt, "model": name, **again}

@@ -227,3 +227,53 @@ def test_a_declared_reader_reads_in_place_of_the_prompts_own(project: Path) -> N
         rows = list(read_judgements(collection.judgements(name)))
         assert [row.judged.outcome.grade for row in rows] == [3] * 4  # type: ignore[union-attr]  # all have one
         assert rows[0].origin.parameters["reader"].startswith("pattern:")
+
+
+def test_relabeling_and_controls_ask_the_declared_assessor_again(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_collection(project / "coll")
+    with FakeServer('{"reason": "r", "grade": 2}') as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        declare(project, "low", "model = 'm'\ntop_p = 0.9\ntemperature = 0.7\n")
+        assert execute(["judge", "coll", "--assessor", "low", "--quiet"]) == 0
+        judged = len(server.calls)
+        again = ["relabel", "coll", "--from", "low", "--prompt", "basic", "--as", "b", "--quiet"]
+        assert execute(again) == 0
+        assert execute(["judge", "coll", "--control", "2", "--as", "low", "--quiet"]) in {0, 6}
+        bodies = [call.body for call in server.calls[judged:]]
+    assert len(bodies) > 4
+    assert {(body["model"], body["top_p"], body["temperature"]) for body in bodies} == {
+        ("m", 0.9, 0.7)
+    }
+
+
+def test_headers_that_no_row_holds_have_to_be_declared_again(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small_collection(project / "coll")
+    with FakeServer('{"reason": "r", "grade": 2}') as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        declare(project, "beta", "model = 'm'\nheaders = { X-Beta = 'on' }\n")
+        assert execute(["judge", "coll", "--assessor", "beta", "--quiet"]) == 0
+        again = ["relabel", "coll", "--from", "beta", "--prompt", "basic", "--as", "b", "--quiet"]
+        capsys.readouterr()
+        assert execute(again) == 2
+        assert "headers or a context" in capsys.readouterr().err
+        assert execute([*again, "--assessor", "beta"]) == 0
+        assert server.calls[-1].headers["x-beta"] == "on"
+
+
+def test_status_names_the_declared_assessor_with_which_judging_goes_on(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small_collection(project / "coll")
+    with FakeServer("no grade") as server:
+        declare(project, "low", "model = 'm'\ntop_p = 0.9\n")
+        words = ["judge", "coll", "--assessor", "low", "--base-url", server.base_url, "--quiet"]
+        assert execute(words) == 3
+    capsys.readouterr()
+    assert execute(["status", "coll"]) == 0
+    told = capsys.readouterr().out.partition("to go on: labeler judge coll ")[2]
+    assert {"--assessor low", "--retry-failed"} <= set(re.findall(r"--[a-z-]+(?: \w+)?", told))
+    assert "--model" not in told
