@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from labeler.data import Document, Outcome, Pair, Query
 from labeler.errors import BadInput
@@ -15,6 +15,9 @@ from labeler.prompt import Prompt, schema_of
 from labeler.text.languages import NAMES
 from labeler.text.marks import mark_of
 from labeler.text.visible import bounded, visible
+
+if TYPE_CHECKING:
+    from labeler.models.session import Session
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,12 @@ class Assessor:
     company: Mapping[str, Sequence[str]] = field(default_factory=dict)
     votes: int = 1
     context: int | None = None
+
+    @classmethod
+    def asked_in(cls, session: Session, prompt: Prompt) -> Assessor:
+        """The assessor that a session's model is with a prompt; it sends what is declared."""
+        asked, inputs, secret = session.parameters, session.inputs, session.secret
+        return cls(prompt, session.model, asked, inputs, secret=secret)
 
     @cached_property
     def asked_with(self) -> dict[str, Any]:

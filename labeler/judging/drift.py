@@ -200,8 +200,7 @@ async def _prepared(
     check_reads(prompt, selection.choice.name)
     documents = texts.documents.values()
     async with open_session(selection, documents, collection.store, control) as session:
-        asked_with, inputs, secret = session.parameters, session.inputs, session.secret
-        assessor = Assessor(prompt, session.model, asked_with, inputs, secret=secret)
+        assessor = Assessor.asked_in(session, prompt)
         assessor = as_shown(assessor, collection, name, texts, options.held_out)
         assessor = replace(assessor, company=shown_company(collection, name, prompt, texts))
         number, stale = next_control(collection), stale_pairs(collection, name)

@@ -213,8 +213,7 @@ async def prepare(
     documents = texts.documents.values()
     with _left_uncollected():
         async with open_session(selection, documents, collection.store, control) as session:
-            asked, inputs, secret = session.parameters, session.inputs, session.secret
-            assessor = Assessor(prompt, session.model, asked, inputs, secret=secret)
+            assessor = Assessor.asked_in(session, prompt)
             assessor = replace(assessor, votes=options.votes, context=options.declared.context)
             assessor = as_shown(assessor, collection, name, texts, options.held_out)
             company = company_of_whole(collection, parent, prompt, texts)

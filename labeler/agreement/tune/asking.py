@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from labeler.agreement.align import Rules
@@ -176,5 +176,4 @@ class TuneSession:
         """The candidate as an assessor that can be asked in a session."""
         prompt = candidate.prompt
         examples = examples_for(self.collection, "", prompt, self.texts, self.held_out)
-        asked, inputs, secret = session.parameters, session.inputs, session.secret
-        return Assessor(prompt, session.model, asked, inputs, secret=secret, examples=examples)
+        return replace(Assessor.asked_in(session, prompt), examples=examples)

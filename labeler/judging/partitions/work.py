@@ -184,15 +184,8 @@ class PartitionWorker:
     async def _judged(
         self, rows: PartitionPairs, session: Session, on_judged: Callable[[Judged], None]
     ) -> list[Judged]:
-        assessor = Assessor(
-            self.prompt,
-            session.model,
-            session.parameters,
-            session.inputs,
-            secret=session.secret,
-            lists=rows.lists,
-            examples=self._examples(),
-        )
+        assessor = Assessor.asked_in(session, self.prompt)
+        assessor = replace(assessor, lists=rows.lists, examples=self._examples())
         options = PairOptions(
             IN_HAND * session.at_once, self.retry_failed, on_judged, self.control.stop
         )

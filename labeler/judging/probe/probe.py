@@ -199,8 +199,7 @@ async def _prepared(
     if options.part != "attacks":
         cases += change_cases(drawn, texts, selection.choice.name)
     async with open_session(selection, texts.documents.values(), opened.store, control) as session:
-        asked_with, inputs, secret = session.parameters, session.inputs, session.secret
-        assessor = Assessor(prompt, session.model, asked_with, inputs, secret=secret)
+        assessor = Assessor.asked_in(session, prompt)
         examples = examples_for(opened, "", prompt, texts)
         assessor = replace(assessor, examples=examples)
         yield _Prepared(cases, source, assessor, session)
