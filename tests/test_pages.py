@@ -15,9 +15,7 @@ from labeler.cli import COMMANDS, execute
 from labeler.prompt import read_prompt
 
 ROOT = Path(__file__).parent.parent
-DOCS = sorted(
-    page for page in (ROOT / "docs").rglob("*.md") if page.parent.name not in ("example", "site")
-)
+DOCS = sorted(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "site")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
 TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
@@ -216,7 +214,9 @@ def test_every_module_named_in_the_architecture_exists() -> None:
 
 
 def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path) -> None:
-    notebook = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))
+    notebook = json.loads(
+        (ROOT / "docs" / "reference" / "notebook.ipynb").read_text(encoding="utf-8")
+    )
     cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
     code = "\n".join(f"exec(compile({cell!r}, 'cell {n}', 'exec'))" for n, cell in enumerate(cells))
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
