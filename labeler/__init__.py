@@ -17,33 +17,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from labeler.agreement.agree import AgreeOptions as AgreeOptions
     from labeler.agreement.agree import agree as agree
-    from labeler.agreement.calibrate.calibrate import CalibrateOptions as CalibrateOptions
-    from labeler.agreement.calibrate.calibrate import apply_calibration as apply_calibration
-    from labeler.agreement.calibrate.calibrate import calibrate as calibrate
-    from labeler.agreement.cascade.cascade import CascadeOptions as CascadeOptions
-    from labeler.agreement.cascade.cascade import acascade as acascade
-    from labeler.agreement.cascade.cascade import cascade as cascade
     from labeler.agreement.diff.diff import diff as diff
-    from labeler.agreement.panel.panel import panel as panel
     from labeler.agreement.retest import retest_of as retest_of
-    from labeler.agreement.route.route import RouteOptions as RouteOptions
-    from labeler.agreement.route.route import route as route
-    from labeler.agreement.route.route import write_routed as write_routed
     from labeler.agreement.tally import merge_tallies as merge_tallies
     from labeler.agreement.tally_parts import agree_tally as agree_tally
     from labeler.agreement.tally_parts import read_tally as read_tally
     from labeler.agreement.tally_parts import tally_between as tally_between
     from labeler.agreement.tally_parts import write_tally as write_tally
-    from labeler.agreement.tune.asking import TuneOptions as TuneOptions
-    from labeler.agreement.tune.tune import atune as atune
-    from labeler.agreement.tune.tune import tune as tune
     from labeler.annotate.annotate import AnnotateOptions as AnnotateOptions
     from labeler.annotate.annotate import rating_sessions as rating_sessions
     from labeler.annotate.export import export_answers as export_answers
-    from labeler.annotate.first_results import QueryDraw as QueryDraw
     from labeler.annotate.lgtm_report import LgtmOptions as LgtmOptions
     from labeler.annotate.lgtm_report import lgtm_report as lgtm_report
     from labeler.annotate.look import LookChoice as LookChoice
+    from labeler.annotate.look import QueryDraw as QueryDraw
     from labeler.annotate.look import look_sessions as look_sessions
     from labeler.annotate.raters.status import status_of_raters as status_of_raters
     from labeler.annotate.side_by_side_report import SideBySideOptions as SideBySideOptions
@@ -68,36 +55,44 @@ if TYPE_CHECKING:
     from labeler.exchange.qrels import read_qrels as read_qrels
     from labeler.exchange.queries import read_query_list as read_query_list
     from labeler.exchange.runs import read_run as read_run
-    from labeler.judging.drift import ControlPairs as ControlPairs
-    from labeler.judging.drift import adrift as adrift
-    from labeler.judging.drift import drift as drift
+    from labeler.judging.judge import JudgeOptions as JudgeOptions
     from labeler.judging.judge import ajudge as ajudge
     from labeler.judging.judge import judge as judge
-    from labeler.judging.panel.ask import ajudge_panel as ajudge_panel
-    from labeler.judging.panel.ask import judge_panel as judge_panel
-    from labeler.judging.partitions.collect import collect as collect
-    from labeler.judging.partitions.share import Share as Share
-    from labeler.judging.partitions.share import share_of as share_of
-    from labeler.judging.partitions.work import judge_partition as judge_partition
-    from labeler.judging.partitions.write import write_partitions as write_partitions
-    from labeler.judging.probe.probe import ProbeOptions as ProbeOptions
-    from labeler.judging.probe.probe import aprobe as aprobe
-    from labeler.judging.probe.probe import probe as probe
     from labeler.judging.relabel import arelabel as arelabel
     from labeler.judging.relabel import relabel as relabel
-    from labeler.judging.session import JudgeOptions as JudgeOptions
+    from labeler.lab.calibrate.calibrate import CalibrateOptions as CalibrateOptions
+    from labeler.lab.calibrate.calibrate import apply_calibration as apply_calibration
+    from labeler.lab.calibrate.calibrate import calibrate as calibrate
+    from labeler.lab.cascade.cascade import CascadeOptions as CascadeOptions
+    from labeler.lab.cascade.cascade import acascade as acascade
+    from labeler.lab.cascade.cascade import cascade as cascade
+    from labeler.lab.control import ControlPairs as ControlPairs
+    from labeler.lab.control import adrift as adrift
+    from labeler.lab.control import drift as drift
+    from labeler.lab.panel.ask import ajudge_panel as ajudge_panel
+    from labeler.lab.panel.ask import judge_panel as judge_panel
+    from labeler.lab.panel.panel import panel as panel
+    from labeler.lab.probe.probe import ProbeOptions as ProbeOptions
+    from labeler.lab.probe.probe import aprobe as aprobe
+    from labeler.lab.probe.probe import probe as probe
+    from labeler.lab.route.route import RouteOptions as RouteOptions
+    from labeler.lab.route.route import route as route
+    from labeler.lab.route.route import write_routed as write_routed
+    from labeler.lab.tune.tune import TuneOptions as TuneOptions
+    from labeler.lab.tune.tune import atune as atune
+    from labeler.lab.tune.tune import tune as tune
     from labeler.models.control import Control as Control
-    from labeler.models.limits import Limits as Limits
-    from labeler.monitoring.corpus.drift import corpus_drift as corpus_drift
-    from labeler.monitoring.corpus.result import CorpusWatch as CorpusWatch
-    from labeler.monitoring.judge.drift import judge_drift as judge_drift
+    from labeler.models.settings import Limits as Limits
+    from labeler.monitoring.corpus import CorpusWatch as CorpusWatch
+    from labeler.monitoring.corpus import corpus_drift as corpus_drift
+    from labeler.monitoring.judge import judge_drift as judge_drift
     from labeler.monitoring.monitor import MonitorOptions as MonitorOptions
     from labeler.monitoring.monitor import monitor as monitor
+    from labeler.pipeline.build import BuildOptions as BuildOptions
     from labeler.pipeline.build import abuild as abuild
     from labeler.pipeline.build import build as build
-    from labeler.pipeline.options import BuildOptions as BuildOptions
     from labeler.pools.chunk import compare_chunkings as compare_chunkings
-    from labeler.pools.expand_until import expand_until as expand_until
+    from labeler.pools.expand import expand_until as expand_until
     from labeler.pools.import_qrels import import_qrels as import_qrels
     from labeler.pools.missed import missed as missed
     from labeler.pools.pool import pool as pool
@@ -105,7 +100,7 @@ if TYPE_CHECKING:
     from labeler.pools.shift import shift as shift
     from labeler.prompt.check import check_prompt as check_prompt
     from labeler.prompt.compare import diff_prompts as diff_prompts
-    from labeler.prompt.shipped import find_prompt as find_prompt
+    from labeler.prompt.read import find_prompt as find_prompt
     from labeler.queries.asking import Asking as Asking
     from labeler.queries.generate import GenerateOptions as GenerateOptions
     from labeler.queries.generate import agenerate as agenerate
@@ -118,6 +113,11 @@ if TYPE_CHECKING:
     from labeler.runs.retrieve_run import retrieve_run as retrieve_run
     from labeler.runs.vector_run import VectorSearch as VectorSearch
     from labeler.runs.vector_run import vector_run as vector_run
+    from labeler.scale.partitions.collect import collect as collect
+    from labeler.scale.partitions.work import Share as Share
+    from labeler.scale.partitions.work import judge_partition as judge_partition
+    from labeler.scale.partitions.work import share_of as share_of
+    from labeler.scale.partitions.write import write_partitions as write_partitions
 
 __version__ = "0.1.0"
 
@@ -125,70 +125,70 @@ _PUBLIC = {
     "AgreeOptions": "agreement.agree:AgreeOptions",
     "AnnotateOptions": "annotate.annotate:AnnotateOptions",
     "Asking": "queries.asking:Asking",
-    "BuildOptions": "pipeline.options:BuildOptions",
-    "CalibrateOptions": "agreement.calibrate.calibrate:CalibrateOptions",
-    "CascadeOptions": "agreement.cascade.cascade:CascadeOptions",
+    "BuildOptions": "pipeline.build:BuildOptions",
+    "CalibrateOptions": "lab.calibrate.calibrate:CalibrateOptions",
+    "CascadeOptions": "lab.cascade.cascade:CascadeOptions",
     "Collection": "collection.layout:Collection",
     "Control": "models.control:Control",
-    "ControlPairs": "judging.drift:ControlPairs",
-    "CorpusWatch": "monitoring.corpus.result:CorpusWatch",
+    "ControlPairs": "lab.control:ControlPairs",
+    "CorpusWatch": "monitoring.corpus:CorpusWatch",
     "ExportOptions": "collection.export:ExportOptions",
     "GenerateOptions": "queries.generate:GenerateOptions",
     "HttpEngine": "runs.engines.http_search:HttpEngine",
-    "JudgeOptions": "judging.session:JudgeOptions",
+    "JudgeOptions": "judging.judge:JudgeOptions",
     "LabelerError": "errors:LabelerError",
     "LgtmOptions": "annotate.lgtm_report:LgtmOptions",
-    "Limits": "models.limits:Limits",
+    "Limits": "models.settings:Limits",
     "LookChoice": "annotate.look:LookChoice",
     "MonitorOptions": "monitoring.monitor:MonitorOptions",
-    "ProbeOptions": "judging.probe.probe:ProbeOptions",
+    "ProbeOptions": "lab.probe.probe:ProbeOptions",
     "ProgramEngine": "runs.engines.program:ProgramEngine",
-    "QueryDraw": "annotate.first_results:QueryDraw",
+    "QueryDraw": "annotate.look:QueryDraw",
     "ReportOptions": "collection_report.options:ReportOptions",
-    "RouteOptions": "agreement.route.route:RouteOptions",
+    "RouteOptions": "lab.route.route:RouteOptions",
     "SearchSettings": "runs.engines.databases.base:SearchSettings",
-    "Share": "judging.partitions.share:Share",
+    "Share": "scale.partitions.work:Share",
     "SideBySideOptions": "annotate.side_by_side_report:SideBySideOptions",
-    "TuneOptions": "agreement.tune.asking:TuneOptions",
+    "TuneOptions": "lab.tune.tune:TuneOptions",
     "VectorSearch": "runs.vector_run:VectorSearch",
     "abuild": "pipeline.build:abuild",
-    "acascade": "agreement.cascade.cascade:acascade",
-    "adrift": "judging.drift:adrift",
+    "acascade": "lab.cascade.cascade:acascade",
+    "adrift": "lab.control:adrift",
     "agenerate": "queries.generate:agenerate",
     "agree": "agreement.agree:agree",
     "agree_tally": "agreement.tally_parts:agree_tally",
     "ajudge": "judging.judge:ajudge",
-    "ajudge_panel": "judging.panel.ask:ajudge_panel",
-    "apply_calibration": "agreement.calibrate.calibrate:apply_calibration",
-    "aprobe": "judging.probe.probe:aprobe",
+    "ajudge_panel": "lab.panel.ask:ajudge_panel",
+    "apply_calibration": "lab.calibrate.calibrate:apply_calibration",
+    "aprobe": "lab.probe.probe:aprobe",
     "arelabel": "judging.relabel:arelabel",
-    "atune": "agreement.tune.tune:atune",
+    "atune": "lab.tune.tune:atune",
     "build": "pipeline.build:build",
-    "calibrate": "agreement.calibrate.calibrate:calibrate",
-    "cascade": "agreement.cascade.cascade:cascade",
+    "calibrate": "lab.calibrate.calibrate:calibrate",
+    "cascade": "lab.cascade.cascade:cascade",
     "check_prompt": "prompt.check:check_prompt",
-    "collect": "judging.partitions.collect:collect",
+    "collect": "scale.partitions.collect:collect",
     "compare": "evaluation.compare:compare",
     "compare_chunkings": "pools.chunk:compare_chunkings",
     "compared_report_of": "collection_report.report:compared_report_of",
-    "corpus_drift": "monitoring.corpus.drift:corpus_drift",
+    "corpus_drift": "monitoring.corpus:corpus_drift",
     "correct": "evaluation.correct:correct",
     "diff": "agreement.diff.diff:diff",
     "diff_prompts": "prompt.compare:diff_prompts",
-    "drift": "judging.drift:drift",
+    "drift": "lab.control:drift",
     "evaluate": "evaluation.evaluate:evaluate",
-    "expand_until": "pools.expand_until:expand_until",
+    "expand_until": "pools.expand:expand_until",
     "export": "collection.export:export",
     "export_answers": "annotate.export:export_answers",
-    "find_prompt": "prompt.shipped:find_prompt",
+    "find_prompt": "prompt.read:find_prompt",
     "from_log": "queries.traffic:from_log",
     "generate": "queries.generate:generate",
     "import_qrels": "pools.import_qrels:import_qrels",
     "ingest": "corpus.ingest:ingest",
     "judge": "judging.judge:judge",
-    "judge_drift": "monitoring.judge.drift:judge_drift",
-    "judge_panel": "judging.panel.ask:judge_panel",
-    "judge_partition": "judging.partitions.work:judge_partition",
+    "judge_drift": "monitoring.judge:judge_drift",
+    "judge_panel": "lab.panel.ask:judge_panel",
+    "judge_partition": "scale.partitions.work:judge_partition",
     "leaderboard": "evaluation.leaderboard:leaderboard",
     "lgtm_report": "annotate.lgtm_report:lgtm_report",
     "look_sessions": "annotate.look:look_sessions",
@@ -196,10 +196,10 @@ _PUBLIC = {
     "missed": "pools.missed:missed",
     "monitor": "monitoring.monitor:monitor",
     "open_collection": "collection.layout:open_collection",
-    "panel": "agreement.panel.panel:panel",
+    "panel": "lab.panel.panel:panel",
     "pool": "pools.pool:pool",
     "power": "evaluation.power:power",
-    "probe": "judging.probe.probe:probe",
+    "probe": "lab.probe.probe:probe",
     "rating_sessions": "annotate.annotate:rating_sessions",
     "read_qrels": "exchange.qrels:read_qrels",
     "read_query_list": "exchange.queries:read_query_list",
@@ -212,18 +212,18 @@ _PUBLIC = {
     "retest_of": "agreement.retest:retest_of",
     "retrieve_run": "runs.retrieve_run:retrieve_run",
     "reuse": "pools.reuse:reuse",
-    "route": "agreement.route.route:route",
-    "share_of": "judging.partitions.share:share_of",
+    "route": "lab.route.route:route",
+    "share_of": "scale.partitions.work:share_of",
     "shift": "pools.shift:shift",
     "side_by_side_report": "annotate.side_by_side_report:side_by_side_report",
     "status_of_raters": "annotate.raters.status:status_of_raters",
     "tally_between": "agreement.tally_parts:tally_between",
-    "tune": "agreement.tune.tune:tune",
+    "tune": "lab.tune.tune:tune",
     "update": "corpus.update:update",
     "validate": "collection.validate:validate",
     "vector_run": "runs.vector_run:vector_run",
-    "write_partitions": "judging.partitions.write:write_partitions",
-    "write_routed": "agreement.route.route:write_routed",
+    "write_partitions": "scale.partitions.write:write_partitions",
+    "write_routed": "lab.route.route:write_routed",
     "write_tally": "agreement.tally_parts:write_tally",
 }
 """Where each public name is defined: `module:attribute`, the module as seen from this package."""

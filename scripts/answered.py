@@ -18,13 +18,12 @@ from labeler.collection.queries import read_queries
 from labeler.data import Pair
 from labeler.judging.assessor import Assessor, Texts
 from labeler.model import Reply, Request
-from labeler.models.policies.adapt import Abilities
+from labeler.models.policies.learn import Abilities
 from labeler.models.server.client import server_model
 from labeler.prompt import find_prompt
 from labeler.store import Store, open_store
 from labeler.store.base import KeyedReply, WriteBatch
-from labeler.store.keys import Canon
-from labeler.store.secret import kept_secret
+from labeler.store.keys import Canon, kept_secret
 
 PASSAGE = "words of a passage that is about as long as passages are " * 14
 NOBODY = "http://127.0.0.1:9/v1"

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
 from labeler.agreement.statistics import find_statistic
-from labeler.agreement.statistics.contingency import GradedPairs, query_tables
+from labeler.agreement.statistics.registry import GradedPairs, query_tables
 from labeler.arrays import Floats
 from labeler.stats.intervals import METHODS, Replicates
 from labeler.stats.resampling import Sample

@@ -30,8 +30,7 @@ from typing import Any
 
 from labeler import Control, JudgeOptions, ajudge
 from labeler.collection.layout import Collection
-from labeler.judging.partitions.on_ray import ajudge_on_ray
-from labeler.judging.partitions.ray_cluster import RayOptions
+from labeler.scale.partitions.on_ray import RayOptions, ajudge_on_ray
 
 SENTENCE = "the search of passages about rivers and harbors in early maps of northern towns "
 DOCUMENTS_OF_A_QUERY = 50

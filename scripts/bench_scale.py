@@ -46,7 +46,7 @@ def queries_of(folder: Path) -> list[str]:
 def labeler_run(folder: Path, name: str, asked: list[str]) -> Found:
     """The first documents of a built-in engine."""
     from labeler.collection.layout import Collection
-    from labeler.collection.search.searched import searched_corpus
+    from labeler.collection.search import searched_corpus
     from labeler.data import Query
     from labeler.runs.retrieve import ENGINES
 

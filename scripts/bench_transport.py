@@ -32,7 +32,7 @@ from statistics import median
 from answered import PASSAGE, make_collection, show
 
 from labeler.data import Judgement, Pair
-from labeler.judging.reply.parse import parse_grade
+from labeler.judging.reply import parse_grade
 from labeler.model import Message, Reply, Request
 from labeler.store import key_of, open_store
 from labeler.store.base import KeyedReply, WriteBatch

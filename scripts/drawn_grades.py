@@ -16,15 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labeler.agreement.calibrate.recalibration import FitMethod, fit
-from labeler.agreement.calibrate.validation import CalibrationSet, held_out
 from labeler.agreement.shares import GradeShares
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels, Run
 from labeler.errors import BadInput
+from labeler.lab.calibrate.recalibration import CalibrationSet, FitMethod, fit, held_out
 from labeler.metrics import Measure, Rankings, rankings, score
-from labeler.stats.levels import LEVEL
-from labeler.stats.ordinal import logistic
+from labeler.stats.regression import logistic_function
+from labeler.stats.student import LEVEL
 
 DRAWS = 200
 FLATTENED = 0.346
@@ -75,7 +74,7 @@ class GradeDraws:
             above = self._above(rng)
             logits = np.log(above / (1 - above)) * np.sqrt(1 + FLATTENED * variance)
             shift = rng.normal(0.0, np.sqrt(variance), len(names))[query]
-            reached = logistic(logits + shift[:, None]) > rng.random(len(query))[:, None]
+            reached = logistic_function(logits + shift[:, None]) > rng.random(len(query))[:, None]
             drawn = scale[reached.cumprod(axis=1).sum(axis=1).astype(np.int64)]
             yield np.where(fixed >= 0, fixed, drawn)
 

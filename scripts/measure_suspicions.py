@@ -21,8 +21,8 @@ from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import open_collection
 from labeler.collection.queries import read_queries
 from labeler.data import Document, Query
-from labeler.judging.probe.attacks import ATTACKS, POSITIONS, Target, inserted
 from labeler.judging.suspicions import suspicions
+from labeler.lab.probe.cases import ATTACKS, POSITIONS, Target, inserted
 from labeler.stats.shares import share_interval
 from labeler.trec.qrels import read_qrels
 

@@ -20,13 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.panel.independence import independence
-from labeler.agreement.panel.members import panel_sources
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair
-from labeler.judging.panel.rules import PANEL_RULES, combine
-from labeler.judging.panel.votes import Votes, votes_of
+from labeler.lab.panel.beside_people import independence
+from labeler.lab.panel.panel import panel_sources
+from labeler.lab.panel.rules import PANEL_RULES, Votes, combine, votes_of
 from labeler.stats.intervals import degrees, jackknife_error
 from labeler.stats.student import t_quantile
 from labeler.trec.qrels import read_qrels

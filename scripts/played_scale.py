@@ -12,7 +12,7 @@ from pathlib import Path
 from bench_live import make_collection, run, served
 from simulated_calls import Played, World, play
 
-from labeler.models.duration import CallTimes, duration_of
+from labeler.models.call_plan import CallTimes, duration_of
 from labeler.models.policies.rate import RateLimits
 
 SEEDS = 4

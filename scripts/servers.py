@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from labeler.model import Message, Request  # noqa: E402  the same
-from labeler.models.server.dialects import wire_format  # noqa: E402  the same
+from labeler.models.server.client import wire_format  # noqa: E402  the same
 from labeler.models.settings import Api, AssessorSettings  # noqa: E402  the same
 from tests.models.test_dialects import NATIVE  # noqa: E402  the path comes first
 from tests.models.test_recorded import FACTS, REFUSALS, SCHEMAS, SENT  # noqa: E402  the same

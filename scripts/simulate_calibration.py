@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 from drawn_grades import GradeDraws, expected_scores
 
-from labeler.agreement.calibrate.pairs import calibration_set
 from labeler.agreement.shares import shares_of
 from labeler.agreement.sources import source_of_file
 from labeler.data import Pair, Qrels, Run
+from labeler.lab.calibrate.calibrate import calibration_set
 from labeler.metrics import evaluate, parse_all
-from labeler.people.draw import draw
+from labeler.people.sample import draw
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
 

@@ -17,18 +17,18 @@ from pathlib import Path
 import numpy as np
 from simulate_routing import SCALE, World, kappa
 
-from labeler.agreement.calibrate.validation import CalibrationSet, folds_of
-from labeler.agreement.cascade.doubts import CascadeEvidence
-from labeler.agreement.cascade.thresholds import (
+from labeler.agreement.statistics import find_statistic
+from labeler.lab.calibrate.recalibration import CalibrationSet, folds_of
+from labeler.lab.cascade.thresholds import (
+    CascadeEvidence,
     CascadePairs,
     agreement_of,
     check,
     sent_held_out,
     threshold_for,
 )
-from labeler.agreement.route.criteria import Criterion
-from labeler.agreement.statistics import find_statistic
-from labeler.people.draw import draw
+from labeler.lab.route.criteria import Criterion
+from labeler.people.sample import draw
 
 AGREEMENT = agreement_of(find_statistic("kappa", SCALE), SCALE)
 PRICES = (1.0, 10.0)

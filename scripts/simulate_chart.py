@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from simulate_drift import asked, moved
 
-from labeler.stats.chart import GivenAgain, chart
+from labeler.stats.drift import GivenAgain, chart
 from labeler.trec.qrels import read_qrels
 
 CELLS = ((0.1, 50), (0.1, 100), (0.3, 100))

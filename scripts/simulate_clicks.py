@@ -17,11 +17,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from labeler.monitoring.log.made import part_of_clicks
-from labeler.monitoring.online.behavior import AT, BehaviorSums
-from labeler.monitoring.online.estimates import GroupedSums
-from labeler.monitoring.online.options import OnlineOptions
-from labeler.monitoring.online.variants import mismatch, variants_of
+from labeler.monitoring.log.searches import part_of_clicks
+from labeler.monitoring.online.behavior import (
+    AT,
+    BehaviorSums,
+    GroupedSums,
+    OnlineOptions,
+    mismatch,
+    variants_of,
+)
 from labeler.report.table import Interval
 from labeler.testing.click_log import ClickWorld, made_clicks
 

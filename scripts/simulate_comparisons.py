@@ -28,18 +28,20 @@ import numpy as np
 
 from labeler.evaluation.comparison.equivalence import most_lost
 from labeler.metrics import score
-from labeler.stats.equivalence import chance_to_show, lower_bound, spread_of
-from labeler.stats.hsd import randomised_hsd
-from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.means import paired_interval
+from labeler.stats.pairwise import randomised_hsd
 from labeler.stats.power import (
     PlannedTest,
+    chance_to_show,
+    lower_bound,
     paired_deviations,
     pooled,
     queries_needed,
+    spread_of,
     variance_factors,
 )
 from labeler.stats.randomization import holm, randomization_test
+from labeler.stats.student import SIGNIFICANT
 from labeler.trec.pool import read_pool
 from labeler.trec.rankings import read_rankings
 

@@ -17,7 +17,7 @@ selection  queries that people chose by ease or difficulty: how often the balanc
            what intervals then cover
 chances    easy queries are likelier to be drawn: coverage without and with these chances
 pairs      people grade a random sample of pairs of queries like DL 2019's: coverage and width
-table      the table that `labeler/evaluation/correction/coverage.py` keeps
+table      the table that `labeler/evaluation/correction/warnings.py` keeps
 
 Usage: simulate_correction.py [coverage ...] [--draws 1000] [--data ../shared/data/dl19]
 """
@@ -36,8 +36,7 @@ from correction_worlds import MEASURES as MADE
 from simulate_selection import chances, families, gates, pairs, selection
 
 from labeler.arrays import Floats
-from labeler.stats.designs import at_random
-from labeler.stats.estimates import Mean
+from labeler.stats.estimates import Mean, at_random
 from labeler.stats.ppi import THESE, CorrectedMean, Joint
 
 MEASURES = (

@@ -26,9 +26,9 @@ from typing import NamedTuple
 import numpy as np
 
 from labeler.agreement.align import AssessorLabels, Rules, align
-from labeler.agreement.estimate import INTERVALS
+from labeler.agreement.compare import INTERVALS
 from labeler.agreement.statistics import Statistic, find_statistic
-from labeler.agreement.statistics.contingency import query_tables
+from labeler.agreement.statistics.registry import query_tables
 from labeler.arrays import Floats
 from labeler.stats.intervals import Compute, Interval, Replicates, cluster_bootstrap, naive
 from labeler.stats.resampling import Sample

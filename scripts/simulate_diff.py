@@ -25,15 +25,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.compare import StatisticOptions, share_of
 from labeler.agreement.diff.diff import STATISTICS
 from labeler.agreement.differences import differences
-from labeler.agreement.ratios import share_of
 from labeler.agreement.statistics import find_statistic
-from labeler.agreement.statistics.contingency import GradedPairs
-from labeler.stats.concentration import concentration
-from labeler.stats.levels import SIGNIFICANT
-from labeler.stats.retest import changed
+from labeler.agreement.statistics.registry import GradedPairs
+from labeler.stats.drift import changed
+from labeler.stats.shares import concentration
+from labeler.stats.student import SIGNIFICANT
 from labeler.trec.qrels import read_qrels
 
 Grades = NDArray[np.int64]

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.stats.levels import SIGNIFICANT
-from labeler.stats.retest import retest
+from labeler.stats.drift import retest
+from labeler.stats.student import SIGNIFICANT
 from labeler.trec.qrels import read_qrels
 
 PAIRS = (20, 50, 100)

@@ -18,11 +18,11 @@ from simulate_leaderboards import blends
 
 from labeler.arrays import Floats
 from labeler.evaluation.boards.judge_bias import FEWEST_OTHERS
+from labeler.evaluation.evaluate import scores_of
 from labeler.evaluation.inputs import runs_from
-from labeler.evaluation.system_scores import scores_of
 from labeler.stats.intervals import cluster_bootstrap
 from labeler.stats.means import replicates_of_mean
-from labeler.stats.trend import components, trend
+from labeler.stats.regression import components, trend
 
 MEASURES = ("nDCG@10", "P@10", "AP")
 COMPRESSION, OWN = 0.5, 0.02

@@ -27,13 +27,12 @@ from pathlib import Path
 import numpy as np
 
 from labeler.metrics import score
-from labeler.metrics.weighting import Weighting
+from labeler.metrics.scores import Weighting
 from labeler.queries.traffic import TrafficOptions, from_log
 from labeler.stats.groups import GroupMean, interaction_p, least_mean, may_be_least
-from labeler.stats.levels import SIGNIFICANT
-from labeler.stats.means import bounded_interval
+from labeler.stats.means import bounded_interval, weighted_bounded
 from labeler.stats.randomization import holm, randomization_test
-from labeler.stats.weighted import weighted_bounded
+from labeler.stats.student import SIGNIFICANT
 from labeler.trec.pool import read_pool
 from labeler.trec.rankings import read_rankings
 

@@ -18,11 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from labeler.arrays import Floats
+from labeler.evaluation.evaluate import scores_of
 from labeler.evaluation.inputs import runs_from
-from labeler.evaluation.system_scores import scores_of
-from labeler.stats.correlation import tau_b
+from labeler.stats.correlation import RANK_STATISTICS, noise_ceiling, of_sums, rank_interval, tau_b
 from labeler.stats.intervals import Interval, Replicates, percentile
-from labeler.stats.rankings import RANK_STATISTICS, noise_ceiling, of_sums, rank_interval
 from labeler.stats.resampling import Sample
 
 DRAWS = 400

@@ -14,8 +14,8 @@ import argparse
 import numpy as np
 
 from labeler.data import Pair, Pooled
-from labeler.pools.beyond import inclusions, systematic
 from labeler.pools.missed import estimate_missed
+from labeler.pools.pool import inclusions, systematic
 
 RANKS = np.arange(11, 1001)
 WORLDS = {"steep": 10 / RANKS**1.5, "medium": 0.3 / RANKS}

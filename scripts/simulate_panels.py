@@ -16,9 +16,9 @@ import sys
 import numpy as np
 
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.panel.independence import effective_number, independence
 from labeler.data import Pair
-from labeler.judging.panel.votes import Votes
+from labeler.lab.panel.beside_people import effective_number, independence
+from labeler.lab.panel.rules import Votes
 
 PAIRS, SPREAD = 20, 0.2
 CORRELATIONS = (0.0, 0.3, 0.6)

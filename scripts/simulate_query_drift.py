@@ -18,20 +18,17 @@ from datetime import date
 
 import numpy as np
 
-from labeler.monitoring.density.changes import MovedFeatures
 from labeler.monitoring.density.comparison import (
     DriftTest,
+    MovedFeatures,
     QueryDistances,
     WeekDrift,
     from_set,
     rows_of,
 )
-from labeler.monitoring.density.evaluation_set import EvaluationSet
-from labeler.monitoring.density.options import WEEKLY_LEVEL
-from labeler.monitoring.density.searches import SearchLog, Week
-from labeler.stats.blocks import shift
+from labeler.monitoring.density.searches import WEEKLY_LEVEL, EvaluationSet, SearchLog, Week
+from labeler.stats.blocks import BlockSides, shift
 from labeler.stats.distances import distance_of
-from labeler.stats.sides import BlockSides
 
 MONDAY = date(2024, 1, 1).toordinal()
 TEXTS, NEW = 1000, 60

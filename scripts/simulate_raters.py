@@ -28,13 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import labeler.stats.drift as over_time
-from labeler.annotate.raters.drift import drifts_of
-from labeler.annotate.side_by_side_sides import sides_chosen
+from labeler.annotate.raters.agreement import drifts_of
+from labeler.annotate.side_by_side_report import sides_chosen
 from labeler.data import Pair
-from labeler.stats.associations import concordance, tau_over_queries
-from labeler.stats.levels import SIGNIFICANT
-from labeler.stats.preferences import preferences
-from labeler.stats.query_shares import DrawnQueries, query_share
+from labeler.stats.correlation import concordance, tau_over_queries
+from labeler.stats.means import preferences
+from labeler.stats.shares import DrawnQueries, query_share
+from labeler.stats.student import SIGNIFICANT
 from labeler.trec.qrels import read_qrels
 
 Floats = NDArray[np.float64]

@@ -17,16 +17,15 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.agreement.calibrate.pairs import calibration_set
-from labeler.agreement.route.criteria import Criterion, needs, order_of
-from labeler.agreement.route.opened import RoutingSources
-from labeler.agreement.route.route import RouteOptions, route_opened
-from labeler.agreement.shares import GradeShares, combined, shares_of
+from labeler.agreement.shares import GradeShares, RoutingSources, combined, shares_of
 from labeler.agreement.sources import source_of_file
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
-from labeler.people.draw import draw
+from labeler.lab.calibrate.calibrate import calibration_set
+from labeler.lab.route.criteria import Criterion, needs, order_of
+from labeler.lab.route.route import RouteOptions, route_opened
+from labeler.people.sample import draw
 from labeler.trec.qrels import read_qrels
 
 SCALE = (0, 1, 2, 3)

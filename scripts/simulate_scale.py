@@ -8,7 +8,7 @@
                                           beside what the simulation says of them (some minutes)
     scripts/simulate_scale.py --prices    the library's own prices of today
 
-The tables come from formulas: `labeler.models.duration` for calls, and what follows for batches,
+The tables come from formulas: `labeler.models.call_plan` for calls, and what follows for batches,
 workers, disk and memory. `--simulate` holds the formulas against the library's own rate limiter and
 retries (`simulated_calls.py`), `--validate` holds the simulation against the clock. What they count
 with stands in `measured_scale.toml`. The same seed gives the same figures, but for those of
@@ -40,7 +40,7 @@ from measured_tables import (
     validated_table,
 )
 
-from labeler.models.duration import CallTimes, Duration, duration_of
+from labeler.models.call_plan import CallTimes, Duration, duration_of
 from labeler.models.policies.rate import RateLimits
 from labeler.models.prices import BATCH_SHARE, Price, price_of
 from labeler.wire.addresses import OPENAI

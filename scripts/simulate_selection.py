@@ -13,9 +13,8 @@ from labeler.arrays import Floats
 from labeler.data import Pair, Run
 from labeler.evaluation.correction.corrected import CorrectedDifference
 from labeler.evaluation.gates import least_gain
-from labeler.people.draw import draw
-from labeler.stats.balance import balance
-from labeler.stats.designs import at_random, by_chance, with_replacement
+from labeler.people.sample import draw
+from labeler.stats.estimates import at_random, balance, by_chance, with_replacement
 from labeler.stats.ppi import THESE, CorrectedMean, Joint
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run

@@ -18,11 +18,16 @@ from random import Random
 from statistics import fmean, stdev
 
 from labeler.agreement.align import Rules
-from labeler.agreement.estimate import StatisticOptions
-from labeler.agreement.tune.candidates import CandidateAnswers
-from labeler.agreement.tune.rounds import better_half, queries_by_round
-from labeler.agreement.tune.standing import HumanPart, Yardstick, ranked
+from labeler.agreement.compare import StatisticOptions
 from labeler.data import Qrels
+from labeler.lab.tune.standing import (
+    CandidateAnswers,
+    HumanPart,
+    Yardstick,
+    better_half,
+    queries_by_round,
+    ranked,
+)
 from labeler.trec.labels import read_labels
 from labeler.trec.qrels import read_qrels
 

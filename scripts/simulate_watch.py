@@ -23,9 +23,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from labeler.corpus.ingest import ingest
-from labeler.judging.drift import ControlPairs, adrift
-from labeler.judging.judge import judge
-from labeler.judging.session import JudgeOptions
+from labeler.judging.judge import JudgeOptions, judge
+from labeler.lab.control import ControlPairs, adrift
 from labeler.model import Model, Reply, Request
 from labeler.monitoring.monitor import monitor
 from labeler.pools.pool import pool

@@ -17,12 +17,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from labeler.errors import NoAnswer, Retryable
-from labeler.judging.session import IN_HAND
+from labeler.judging.judge import IN_HAND
 from labeler.model import Message, Model, Reply, Request
+from labeler.models.policies.call import StopSignal
 from labeler.models.policies.rate import RateLimiter, RateLimits
-from labeler.models.policies.retry import Patience
-from labeler.models.policies.stack import Guard, unremembered
-from labeler.models.policies.stop import StopSignal
+from labeler.models.policies.stack import Guard, Patience, unremembered
 
 Result = TypeVar("Result")
 TURN_SECONDS = 1e-7

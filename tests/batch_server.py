@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from labeler.testing.fake_server import completion
-from labeler.wire.trust import trust
+from labeler.wire.gate import trust
 
 Line = dict[str, Any]
 

@@ -26,8 +26,8 @@ LOADED = (
     *("tokenizers", "labeler.catalog.fetch", "labeler.corpus.ingest", "labeler.judging.judge"),
     *("labeler.corpus.readers.markdown", "labeler.judging.relabel", "labeler.models.choose"),
     *("labeler.people.import_labels", "labeler.people.sample", "labeler.pools.import_qrels"),
-    *("labeler.pools.pool", "labeler.queries.generate", "labeler.collection.search.bm25"),
-    *("labeler.runs.stats", "labeler.exchange.topics"),
+    *("labeler.pools.pool", "labeler.queries.generate", "labeler.collection.search"),
+    *("labeler.runs.stats", "labeler.exchange.queries"),
 )
 """What the commands that tests start load beside their own modules."""
 

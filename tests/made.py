@@ -11,10 +11,9 @@ from kept import Kept
 
 from labeler.collection.layout import Collection
 from labeler.data import Pair
-from labeler.judging.partitions.share import Share
-from labeler.judging.partitions.work import judge_partition
-from labeler.judging.partitions.write import write_partitions
-from labeler.judging.session import JudgeOptions
+from labeler.judging.judge import JudgeOptions
+from labeler.scale.partitions.work import Share, judge_partition
+from labeler.scale.partitions.write import write_partitions
 from labeler.testing import Call, FakeServer, fake_model
 
 WORDS = ("anchor", "basil", "copper", "dune", "ember", "fjord", "grove", "harbor", "iris", "jade")

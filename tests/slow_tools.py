@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from labeler.data import Run
-from labeler.trec.order import ranking
+from labeler.trec.runs import ranking
 
 
 def scaled(scores: Mapping[str, float], norm: str) -> dict[str, float]:

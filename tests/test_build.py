@@ -14,9 +14,8 @@ from labeler.collection.layout import Collection
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries
 from labeler.files.jsonl import read_rows
-from labeler.judging.session import JudgeOptions
-from labeler.pipeline.build import abuild, aplan_build
-from labeler.pipeline.options import BuildOptions
+from labeler.judging.judge import JudgeOptions
+from labeler.pipeline.build import BuildOptions, abuild, aplan_build
 from labeler.testing import Answer, FakeServer
 from labeler.testing.fake_server import Call
 from labeler.text.visible import visible

@@ -12,10 +12,9 @@ from made_documents import HTML, epub, pdf, word_document
 
 from labeler.catalog.layouts import READERS, Layout
 from labeler.catalog.recipes import read_recipe
-from labeler.corpus.chunk import passages
+from labeler.corpus.cut import Spans, passages
 from labeler.corpus.read import read_documents_of
 from labeler.corpus.readers.rows import SourceDocument
-from labeler.corpus.spans import Spans
 from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.trec.rows import LARGEST_GRADE

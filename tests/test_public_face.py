@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import labeler
-from labeler.judging.result import JudgeResult
+from labeler.judging.job import JudgeResult
 from labeler.models.control import OnJudged, Underway
 from labeler.testing import fake_model, small_collection
 

@@ -16,47 +16,48 @@ import numpy as np
 import pytest
 from fuzzing import mutants, refused
 
-from labeler.agreement.calibrate.recalibration import Recalibration
-from labeler.agreement.calibrate.saved import FitOrigin, SavedCalibration, read_calibration
 from labeler.agreement.shares import GradeShares
 from labeler.agreement.sources import source_of_file
 from labeler.collection.annotations import read_journal
 from labeler.collection.card import read_card, update_card
-from labeler.collection.control_set import read_fixed
+from labeler.collection.controls import read_fixed
 from labeler.collection.corpus import read_corpus
-from labeler.collection.ids import parse_ids
 from labeler.collection.judgements import grades_of, read_judgements
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.monitoring import read_watch_run
 from labeler.collection.people import read_people, read_sample
 from labeler.collection.pool import pool_pairs, read_pool
-from labeler.collection.queries import read_queries
+from labeler.collection.queries import parse_ids, read_queries
 from labeler.collection.readme import write_readme
 from labeler.collection.scale import card_top_grade, grade_names
 from labeler.data import Failure, Pair, Qrels, Run
 from labeler.errors import BadInput
+from labeler.exchange.any_table import read_query_facts
 from labeler.exchange.logs import read_log
 from labeler.exchange.queries import read_query_list
-from labeler.exchange.query_facts import read_query_facts
 from labeler.exchange.runs import indexed_run
 from labeler.files.jsonl import read_rows
-from labeler.judging.probe.attacks import read_attacks
+from labeler.lab.calibrate.recalibration import (
+    FitOrigin,
+    Recalibration,
+    SavedCalibration,
+    read_calibration,
+)
+from labeler.lab.probe.cases import read_attacks
 from labeler.models.prices import price_of
-from labeler.monitoring.judge.controls import read_control
+from labeler.monitoring.judge import read_control
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
 from labeler.queries.style import read_personas
 from labeler.trec import rankings
 from labeler.trec.blocks import batches
 from labeler.trec.index import QRELS, RUN, Kind, indexed
-from labeler.trec.labels import read_labels
+from labeler.trec.labels import read_labels, read_verdicts
 from labeler.trec.pool import pool_of
 from labeler.trec.pool import read_pool as pool_of_file
 from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_loose_run, read_run, read_run_by_line
-from labeler.trec.tags import last_tag, read_tag
-from labeler.trec.verdicts import read_verdicts
+from labeler.trec.runs import last_tag, read_loose_run, read_run, read_run_by_line, read_tag
 
 SOME = 120
 MANY = 5_000

@@ -43,7 +43,7 @@ def test_the_rate_limiter_takes_as_long_as_the_formula_says_in_simulated_time(
 ) -> None:
     from simulated_calls import RateLimits, World, play
 
-    from labeler.models.duration import CallTimes, duration_of
+    from labeler.models.call_plan import CallTimes, duration_of
 
     world = World(seconds=0.2, rpm=allowed, limits=RateLimits(at_once, told))
     played = play(world, 800)

@@ -6,7 +6,7 @@ from pathlib import Path
 from made import fill_sheet
 
 from labeler.annotate.annotate import AnnotateOptions, rating_sessions
-from labeler.annotate.task import RaterAnswer
+from labeler.annotate.session import RaterAnswer
 from labeler.cli import execute
 from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries, write_queries

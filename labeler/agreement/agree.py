@@ -2,28 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from labeler.agreement.align import LeftOut, Rules, grades_of_human, scale_of
-from labeler.agreement.assessor_report import AssessorReport, Details
-from labeler.agreement.baseline.reports import beside_baseline
+from labeler.agreement.align import (
+    ASSESSOR,
+    HUMAN,
+    LeftOut,
+    Rules,
+    grades_of_human,
+    parse_maps,
+    rules_between,
+    rules_for,
+    scale_of,
+    scale_of_grades,
+    share_a_pair,
+)
+from labeler.agreement.baseline import (
+    Baseline,
+    FittedBaseline,
+    beside,
+    fitted_baseline,
+    similarity_scores,
+    why_no_baseline,
+)
 from labeler.agreement.calibration import Calibration, calibration, renamed
 from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of, selected_statistics
-from labeler.agreement.details import bias_by_grade, by_class, by_query
 from labeler.agreement.differences import differences
-from labeler.agreement.memory import MoreHumans, RunSources, sources_of
-from labeler.agreement.mismatch import share_a_pair
-from labeler.agreement.options import ASSESSOR, HUMAN, parse_maps
+from labeler.agreement.overview import shown_statistics, whom
 from labeler.agreement.plan import SampleSizePlan, plan
-from labeler.agreement.readings import rules_of, scale_between
-from labeler.agreement.result import AgreementResult
-from labeler.agreement.sentences import whom
+from labeler.agreement.report import (
+    AgreementResult,
+    AssessorReport,
+    Details,
+    bias_by_grade,
+    by_class,
+    by_query,
+)
 from labeler.agreement.several.alternative import EPSILON
-from labeler.agreement.several.ceiling import MARGIN
-from labeler.agreement.several.everybody import alternative, ceilings, everybody, mapped, part_of
-from labeler.agreement.sources import AssessorSource, Sources
+from labeler.agreement.several.everybody import (
+    Maps,
+    Weights,
+    alternative,
+    ceilings,
+    everybody,
+    mapped,
+    part_of,
+)
+from labeler.agreement.several.joint import MARGIN
+from labeler.agreement.sources import AssessorSource, MoreHumans, RunSources, Sources, sources_of
 from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
@@ -32,8 +60,92 @@ from labeler.metrics import parse
 from labeler.report.finding import Finding, Setting, as_findings
 from labeler.trec.memory import Source as QrelsSource
 
-if TYPE_CHECKING:  # scores are not needed without runs, and take a third of the time to import
+if TYPE_CHECKING:
     from labeler.evaluation.boards.board import Leaderboard
+
+# How the grades of one assessor's comparison are read, counted or not.
+
+
+def rules_of(
+    sources: Sources, source: AssessorSource, maps: Mapping[str, Mapping[int, int]], rest: Rules
+) -> Rules:
+    """`rest` with the maps of both sides, each for the side that it covers."""
+    tally = source.judged.tally
+    if tally is None:
+        return rules_for(sources.human, source.judged.labels, maps, rest)
+    return rules_between(tally.grades, tally.labels, maps, rest)
+
+
+def scale_between(sources: Sources, source: AssessorSource, rules: Rules) -> tuple[int, ...]:
+    """The scale of the comparison, before any cut."""
+    tally = source.judged.tally
+    return scale_of(sources.human, rules) if tally is None else scale_of_grades(tally.grades, rules)
+
+
+# The reports of assessors with the baseline beside each.
+
+
+def beside_baseline(
+    sources: Sources,
+    reports: Sequence[AssessorReport],
+    readings: tuple[Maps, Rules, Weights],
+    options: StatisticOptions,
+    *,
+    asked: bool | None = None,
+) -> list[AssessorReport]:
+    """The reports with the baseline, or with a note of why there is none.
+
+    `asked` is true where the baseline is wanted however long it takes, false where it is not, and
+    `None` where it is if it takes no long. `readings` say how grades are read, and their weights.
+    """
+    if asked is False or not any(report.agreement.pairs for report in reports):
+        return list(reports)
+    why = why_no_baseline(sources.collection, sources.human, asked=bool(asked))
+    if why and asked:
+        raise Misuse(f"no baseline can be given: {why}", parameter="baseline")
+    if why:
+        note = () if sources.collection is None else (_missing(why),)
+        return [replace(report, notes=(*report.notes, *note)) for report in reports]
+    assert sources.collection is not None
+    pairs = [Pair(q, d) for q, row in sources.human.items() for d, g in row.items() if g >= 0]
+    scores = similarity_scores(sources.collection, pairs)
+    named = replace(options, names=tuple(shown_statistics(reports, options.names)))
+    fit = _Fitting(sources, scores, readings, named)
+    return [
+        replace(report, baseline=fit.beside(source, len(reports)))
+        for report, source in zip(reports, sources.assessors, strict=True)
+    ]
+
+
+def _missing(why: str) -> Finding:
+    setting = Setting("baseline")
+    advice = f"; {setting} asks for it" if why.startswith("it would") else ""
+    text = f"no baseline of similar words stands beside it: {why}{advice}"
+    return Finding(text, settings=(setting,) if advice else (), level="note", advice=advice)
+
+
+@dataclass(eq=False)
+class _Fitting:
+    """The baseline for each way in which grades are read: assessors may have maps of their own."""
+
+    sources: Sources
+    scores: Mapping[Pair, float]
+    readings: tuple[Maps, Rules, Weights]
+    options: StatisticOptions
+    fitted: dict[object, FittedBaseline | None] = field(default_factory=dict)
+
+    def beside(self, source: AssessorSource, others: int) -> Baseline | None:
+        """The baseline beside an assessor; `None` where no pair has texts."""
+        maps, rest, weights = self.readings
+        rules = rules_for(self.sources.human, source.judged.labels, maps, rest)
+        scale = scale_of(self.sources.human, rules) if rules.cut is None else (0, 1)
+        human, assessor = mapped(self.sources, source, rules)
+        key = scale, tuple(sorted(rules.map_human.items()))
+        if key not in self.fitted:
+            self.fitted[key] = fitted_baseline(self.scores, human, scale, self.options, weights)
+        baseline = self.fitted[key]
+        return None if baseline is None else beside(baseline, assessor, self.options, others)
+
 
 PLANNED = ("kappa", "kappa-quadratic")
 

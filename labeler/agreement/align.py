@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
+from math import ceil, floor
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.agreement.statistics.contingency import GradedPairs
+from labeler.agreement.statistics.registry import GradedPairs
 from labeler.agreement.tally import NO_LABEL, GradeTally, Label, Labels, narrow, tally_of
 from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
+from labeler.report.finding import Finding, Setting
 from labeler.trec.labels import number
 
 PEOPLE = "people"
@@ -265,3 +268,243 @@ def _cut(aligned: Aligned, grade: int | None) -> Aligned:
     )
     missing = np.array([left_out.missing[:at].sum(), left_out.missing[at:].sum()])
     return Aligned(binary, replace(left_out, missing=missing))
+
+
+# Signs that two sets of labels do not mean the same by their grades, or not the same pairs.
+
+SHARE_OUTSIDE = 0.05
+"""From this share of labels outside the scale on, the scale is suspicious."""
+RARE = 0.005
+"""Grades of a smaller share say nothing about a scale: a stray 10 is a slip."""
+
+
+def suspicions(
+    tally: GradeTally, people: str, rules: Rules, scale: tuple[int, ...], order: float | None
+) -> list[Finding]:
+    """What looks wrong, each with the setting that would mend it; nothing is mended here.
+
+    `order` is the rank correlation of the labels, where that is low enough to mean something.
+    Nothing is said where no pair has both.
+    """
+    if not tally.meets:
+        return []
+    grades = tally.grade_counts()
+    ours = {rules.map_human.get(grade, grade) for grade in grades if grade >= 0}
+    numbers = _numbers_on_shared_pairs(tally, rules)
+    findings = [*_astray(grades, rules, people), *_of_constant_grades(ours, numbers, people)]
+    if numbers and rules.cut is None:
+        findings += [] if rules.clip else _another_scale(ours, numbers, scale, rules, people)
+        if not any(finding.settings for finding in findings):
+            findings += _binary_human(ours, _usual(numbers), people)
+    if order is not None and numbers:
+        findings.append(_reversed(order, _turned(ours, numbers, scale, rules)))
+    return findings
+
+
+def share_a_pair(human: Qrels, labels: Labels) -> bool:
+    """Whether any pair stands on both sides, whatever its labels."""
+    return any(row.keys() & human.get(q, {}).keys() for q, row in labels.items())
+
+
+def _numbers_on_shared_pairs(tally: GradeTally, rules: Rules) -> Counter[float]:
+    """The other's numbers on people's pairs, mapped, with how often each stands there."""
+    numbers: Counter[float] = Counter()
+    for label, count in tally.label_counts().items():
+        value = number(label)
+        if value is not None:
+            numbers[rules.map_assessor.get(int(value), value) if value % 1 == 0 else value] += count
+    return numbers
+
+
+def _of_constant_grades(ours: set[int], numbers: Counter[float], people: str) -> Iterator[Finding]:
+    """A finding for each side that gives every pair the same grade."""
+    for side, grades in ((people, ours), ("the other", set(numbers))):
+        if len(grades) == 1 and (len(ours) > 1 or len(numbers) > 1):
+            verb = _give(side)
+            only = f"{next(iter(grades)):g}"
+            every = f"{side} {verb} the grade {only} to every pair"
+            yield Finding(f"{every}: kappa is then 0 or undefined")
+
+
+def _give(side: str) -> str:
+    return "give" if side == PEOPLE else "gives"
+
+
+def _ranges(ours: set[int], usual: set[float], people: str) -> str:
+    """From where to where the grades of both sides go, in words."""
+    theirs = f"the other's {min(usual):g} to {max(usual):g}"
+    return f"{people}'s grades are {min(ours)} to {max(ours)}, {theirs}"
+
+
+def _usual(numbers: Counter[float]) -> set[float]:
+    """The numbers that are no mere slips."""
+    return {value for value, n in numbers.items() if n >= RARE * numbers.total()} or set(numbers)
+
+
+def _used(ours: set[int], numbers: Counter[float], scale: tuple[int, ...]) -> tuple[int, ...]:
+    """The grades of the scale from the lowest to the highest that either side uses."""
+    both = ours | {int(value) for value in _usual(numbers) if value in scale}
+    return tuple(range(min(both), max(both) + 1))
+
+
+def _another_scale(
+    ours: set[int], numbers: Counter[float], scale: tuple[int, ...], rules: Rules, people: str
+) -> Iterator[Finding]:
+    total = numbers.total()
+    outside = sum(n for value, n in numbers.items() if value not in scale)
+    usual = _usual(numbers)
+    low, high, used = min(usual), max(usual), _ranges(ours, usual, people)
+    shift = min(ours) - low
+    whole = all(value % 1 == 0 for value in usual)
+    if whole and shift and high + shift == max(ours) and (outside or rules.scale is None):
+        mend = Setting("map_assessor", {int(value): int(value + shift) for value in sorted(usual)})
+        text = f"{used}: the same scale moved by {shift:+g}? {mend} would mend that"
+        yield Finding(text, settings=(mend,))
+    elif not whole and outside > total / 2:
+        fractions = f"{used}, mostly fractions: scores, it seems"
+        yield Finding(f"{fractions}, which have to be cut into grades first")
+    elif outside >= SHARE_OUTSIDE * total:
+        wider = range(floor(min(low, scale[0])), ceil(max(high, scale[-1])) + 1)
+        widen, clip = Setting("scale", wider), Setting("clip", True)
+        would = f"{widen} would take them in, {clip} would clip them into {scale[0]}:{scale[-1]}"
+        text = f"{used}: {outside} of {total} labels lie outside the scale; {would}"
+        yield Finding(text, settings=(widen, clip))
+    elif usual == {0.0, 1.0} and max(ours) > 1:
+        graded = rules.scale or range(min(ours), max(ours) + 1)
+        upper = {grade: int(2 * grade > graded[0] + graded[-1]) for grade in graded}
+        cut, halves = Setting("cut", 1), Setting("map_human", upper)
+        middle = 1 + (graded[0] + graded[-1]) // 2
+        would = f"{cut} would make {people}'s binary from 1 on, {halves} from {middle} on"
+        yield Finding(f"{used}: binary against graded? {would}", settings=(cut, halves))
+
+
+def _binary_human(ours: set[int], usual: set[float], people: str) -> Iterator[Finding]:
+    if max(ours) == 1 and max(usual) > 1 and all(value % 1 == 0 for value in usual):
+        upper = {int(value): int(value > 1) for value in sorted(usual)}
+        cut, halves = Setting("cut", 1), Setting("map_assessor", upper)
+        would = f"{cut} would make the other's binary from 1 on, {halves} from 2 on"
+        used = _ranges(ours, usual, people)
+        yield Finding(f"{used}: graded against binary? {would}", settings=(cut, halves))
+
+
+def _reversed(order: float, turned: Mapping[int, int]) -> Finding:
+    turn = Setting("map_assessor", turned)
+    against = f"the grades run against each other (Spearman {order:.2f})"
+    return Finding(f"{against}: is one scale reversed? {turn} would turn it", settings=(turn,))
+
+
+def _turned(
+    ours: set[int], numbers: Counter[float], scale: tuple[int, ...], rules: Rules
+) -> dict[int, int]:
+    """The other's grades as they stand in its file, each to people's from the other end.
+
+    A scale that is moved too is moved with it.
+    """
+    usual = _usual(numbers)
+    low, high = int(min(usual)), int(max(usual))
+    theirs: Sequence[int] = range(low, high + 1)
+    moved = not usual <= set(scale) and high - low == max(ours) - min(ours)
+    if not moved:
+        theirs = rules.scale or _used(ours, numbers, scale)
+    top = max(ours) + low if moved else theirs[0] + theirs[-1]
+    return {g: top - rules.map_assessor.get(g, g) for g in sorted({*theirs, *rules.map_assessor})}
+
+
+def _astray(grades_given: Mapping[int, int], rules: Rules, people: str) -> Iterator[Finding]:
+    """A human grade that hardly any pair has, far from all others, and widens the scale."""
+    if rules.scale is not None:
+        return
+    mapped: Counter[int] = Counter()
+    for grade, count in ((g, n) for g, n in grades_given.items() if g >= 0):
+        mapped[rules.map_human.get(grade, grade)] += count
+    grades = sorted(mapped)
+    if len(grades) < 3 or grades[-1] <= USUAL[-1]:
+        return
+    last, before, count = grades[-1], grades[-2], mapped[grades[-1]]
+    rare = count <= max(3, RARE * mapped.total()) and 10 * count <= mapped.total()
+    if rare and last - before > 1:
+        mend = Setting("map_human", {last: before})
+        keep = Setting("scale", range(grades[0], last + 1))
+        yield Finding(
+            f"{people} {_give(people)} the grade {last} to {count} of {mapped.total():,} pairs, the"
+            f" others at most {before}: a slip? {mend} would mend that, {keep} would say that it is"
+            " none",
+            settings=(mend, keep),
+        )
+
+
+# What a user writes of scales and maps, as data.
+
+_SCALE = re.compile(r"(-?[0-9]{1,9}):(-?[0-9]{1,9})")
+_PAIR = re.compile(r"(-?[0-9]{1,9})=(-?[0-9]{1,9})")
+SIDES = HUMAN, ASSESSOR = "human", "assessor"
+
+
+def parse_scale(text: str | None) -> tuple[int, ...] | None:
+    """`0:3` as `(0, 1, 2, 3)`."""
+    if text is None:
+        return None
+    match = _SCALE.fullmatch(text.strip())
+    if not match or int(match[1]) >= int(match[2]) or int(match[2]) - int(match[1]) >= 50:
+        problem = f"expected LOW:HIGH, such as 0:3 (at most 50 grades); got {text!r:.80}"
+        raise Misuse(problem, parameter="scale")
+    return tuple(range(int(match[1]), int(match[2]) + 1))
+
+
+def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
+    """`human:1=0,2=1` and `1=0,2=1` as maps of grades by side, "" where no side is named."""
+    maps: dict[str, dict[int, int]] = {HUMAN: {}, ASSESSOR: {}, "": {}}
+    for text in texts:
+        side, colon, pairs = text.rpartition(":")
+        matches = [_PAIR.fullmatch(part.strip()) for part in pairs.split(",")]
+        if (colon and side not in SIDES) or not all(matches):
+            example = "human:1=0,2=1 or assessor:0=3,1=2"
+            problem = f"expected a map of grades such as {example}; got {text!r:.80}"
+            raise Misuse(problem, parameter="maps")
+        maps[side].update((int(pair[1]), int(pair[2])) for pair in matches if pair)
+    return maps
+
+
+def rules_for(
+    human: Qrels, labels: Labels, maps: Mapping[str, Mapping[int, int]], rest: Rules
+) -> Rules:
+    """`rest` with the maps of both sides; one that names no side is for the side that it covers.
+
+    That is people's where it names every grade of theirs and not every whole number of the
+    other's; otherwise the other's.
+    """
+    used = (grade for row in human.values() for grade in row.values())
+    given = (label for row in labels.values() for label in row.values())
+    return rules_between(used, given, maps, rest)
+
+
+def rules_between(
+    grades: Iterable[int],
+    labels: Iterable[Label],
+    maps: Mapping[str, Mapping[int, int]],
+    rest: Rules,
+) -> Rules:
+    """The same from the human grades and the labels that are used."""
+    ours = {grade for grade in set(grades) if grade >= 0}
+    numbers = {number(label) for label in set(labels)}
+    theirs = {int(value) for value in numbers if value is not None and value % 1 == 0}
+    keys = set(maps[""])
+    side = HUMAN if keys and ours <= keys and not theirs <= keys else ASSESSOR
+    of_human, of_assessor = ({**maps[name], **(maps[""] if name == side else {})} for name in SIDES)
+    return replace(
+        rest,
+        map_human={**rest.map_human, **of_human},
+        map_assessor={**rest.map_assessor, **of_assessor},
+    )
+
+
+def parse_share(text: str) -> float:
+    """`20%` or `0.2` as 0.2."""
+    number_text, percent, rest = text.strip().partition("%")
+    try:
+        share = float(number_text) / (100 if percent else 1)
+    except ValueError:
+        share = -1.0
+    if rest or not 0 <= share <= 1:
+        raise Misuse(f"expected a share such as 20% or 0.2; got {text!r}", parameter="overlap")
+    return share

@@ -12,9 +12,8 @@ import numpy as np
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.stats.intervals import Ends
-from labeler.stats.levels import LEVEL
 from labeler.stats.resampling import in_blocks
-from labeler.stats.student import t_quantile
+from labeler.stats.student import LEVEL, t_quantile
 
 Distributions = Mapping[Pair, Mapping[int, float]]
 """Pair to grade to probability, as a judgement's distribution says."""

@@ -3,26 +3,270 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.agreement.align import AssessorLabels, LeftOut, Rules, align_tally
-from labeler.agreement.estimate import Estimate, Naive, StatisticOptions, estimate, value_of
-from labeler.agreement.mismatch import suspicions
+from labeler.agreement.align import AssessorLabels, LeftOut, Rules, align_tally, suspicions
 from labeler.agreement.statistics import STATISTICS, find_statistic
-from labeler.agreement.statistics.contingency import GradedPairs, query_tables
-from labeler.agreement.statistics.registry import Statistic, default_names
+from labeler.agreement.statistics.registry import (
+    NO_PAIRS,
+    GradedPairs,
+    Statistic,
+    default_names,
+    query_tables,
+)
 from labeler.agreement.tally import GradeTally, Labels, tally_of
-from labeler.agreement.warnings import cautions, unused_cuts
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse, about
 from labeler.messages import no_pair_in_common
 from labeler.report.finding import Finding
-from labeler.stats.intervals import METHODS
+from labeler.report.table import Interval as TableInterval
+from labeler.stats.intervals import (
+    METHODS,
+    Ends,
+    Interval,
+    Replicates,
+    between,
+    jackknife_error,
+    naive,
+    of_tables,
+)
 from labeler.stats.resampling import Sample
+from labeler.stats.shares import share_interval
+from labeler.stats.student import LEVEL, t_quantile
+
+# One statistic of an assessor and people: its value and its interval over queries.
+
+MOST_DRAWS = 1_000_000
+"""More take gigabytes, and no end of an interval hangs on them any more."""
+
+DEFAULT_METHOD = "cluster-bootstrap"
+INTERVALS: dict[str, Callable[[Replicates], Interval]] = {**METHODS, DEFAULT_METHOD: of_tables}
+"""What resamples or leaves out queries' tables, by name."""
+IN_GRADES = ("mae", "bias")
+"""Statistics that cannot exceed the width of the scale."""
+
+
+@dataclass(frozen=True)
+class StatisticOptions:
+    """Which statistics (the default ones where `None`), and how their intervals are made."""
+
+    names: Sequence[str] | None = None
+    method: str = DEFAULT_METHOD
+    draws: int | None = None
+    seed: int = 0
+    naive: bool = False
+
+    def __post_init__(self) -> None:
+        if self.draws is not None and not 1 <= self.draws <= MOST_DRAWS:
+            problem = f"expected 1 to {MOST_DRAWS:,} draws, found {self.draws:,}"
+            raise Misuse(problem, parameter="draws")
+
+
+@dataclass(frozen=True)
+class Naive:
+    """The interval over single pairs, and how many times its variance the honest one has."""
+
+    low: float | None
+    high: float | None
+    design_effect: float | None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its interval of 95 %; `None` where undefined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    method: str
+    naive: Naive | None = None
+
+
+def estimate(
+    statistic: Statistic, sample: Sample, grades: Floats, options: StatisticOptions, pairs: int
+) -> Estimate:
+    """One statistic's value and interval; nothing but `None` where it is undefined."""
+    value = value_of(statistic, sample.total, grades)
+    if value is None:
+        return Estimate(None, None, None, options.method)
+
+    def compute(tables: Floats) -> Floats:
+        return statistic.compute(tables, grades)
+
+    limits = _limits(statistic, grades)
+    of = Replicates(sample, compute, statistic.bounded)
+    has_interval = statistic.sampled and sample.queries > 1
+    ends = INTERVALS[options.method](of) if has_interval else None
+    low, high = _within(ends or (None, None), limits)
+    if not options.naive:
+        return Estimate(value, low, high, options.method)
+    single, variance = naive(sample.total, compute, pairs, options.draws, options.seed)
+    # the design effect: the variance over draws of queries by that over draws of single pairs
+    both = low is not None and single is not None and variance > 0
+    effect = float(np.nanvar(of.drawn)) / variance if both else None
+    over_pairs = _within(single or (None, None), limits) if statistic.sampled else (None, None)
+    return Estimate(value, low, high, options.method, Naive(*over_pairs, effect))
+
+
+def value_of(statistic: Statistic, table: Floats, grades: Floats) -> float | None:
+    """The statistic of a table, `None` where it is undefined."""
+    return defined(statistic.compute(table, grades))
+
+
+def defined(value: float | Floats) -> float | None:
+    """A value as a number, `None` where it is `nan` or infinite."""
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def _limits(statistic: Statistic, grades: Floats) -> Ends:
+    """Between what the statistic's values lie, on this scale."""
+    if statistic.name not in IN_GRADES:
+        return statistic.low, statistic.high
+    width = float(grades[-1] - grades[0])
+    return -width if statistic.low is None else statistic.low, width
+
+
+def _within(ends: Ends, limits: Ends) -> Ends:
+    low, high = ends
+    if low is None or high is None:
+        return None, None
+    low = low if limits[0] is None else max(low, limits[0])
+    return low, high if limits[1] is None else min(high, limits[1])
+
+
+# What to say beside statistics: too few queries, undefined values, intervals that are not there.
+#
+# What intervals cover was measured by scripts/simulate_coverage.py, in its two made worlds and in
+# those of TREC DL 2019, LLMJudge and Chorus. It is said by the number of queries alone: what a
+# sample shows of its own oddness says the opposite of what it seems to. Samples that missed the
+# odd queries look even, and it is their intervals that miss the truth.
+
+FEW_QUERIES, MORE_QUERIES = 25, 50
+COVERED_BY_FEW = {
+    "cluster-bootstrap": "82 to 98",
+    "percentile": "56 to 92",
+    "jackknife": "83 to 97",
+}
+"""Of 100 intervals over 3 to 20 queries, but for those of rare grades over fewer than `RARELY`."""
+MOST_SIMULATED = 20
+RARELY, COVERED_OF_RARE = 10, "63 to 89"
+"""Below so many queries, of 100 default intervals at a cut that few queries reach."""
+COVERED_BY_MORE = "88 to 99"
+"""Of 100 default intervals over 25 to 50 queries."""
+TOO_WIDE = "prevalence"
+"""Held by up to 99 of 100 intervals, on TREC DL 2019 with llama-3.1-8b's labels."""
+
+
+def cautions(
+    statistics: Sequence[Statistic],
+    sample: Sample,
+    scale: tuple[int, ...],
+    estimates: Mapping[str, Estimate],
+    method: str,
+) -> Iterator[Finding]:
+    """Every warning that the values and their intervals call for, the general ones first."""
+    return map(Finding, _sentences(statistics, sample, scale, estimates, method))
+
+
+def _sentences(
+    statistics: Sequence[Statistic],
+    sample: Sample,
+    scale: tuple[int, ...],
+    estimates: Mapping[str, Estimate],
+    method: str,
+) -> Iterator[str]:
+    queries = len(sample.sums)
+    with_width = [s for s in statistics if _has_width(estimates[s.name])]
+    yield from _too_few(queries, method, with_width)
+    if any(s.name == TOO_WIDE for s in with_width):
+        yield f"{TOO_WIDE}: its interval is wide, and held the truth up to 99 times of 100"
+    unused = unused_cuts(statistics, sample.total, scale)
+    yield from _undefined(statistics, estimates, sample.total, unused)
+    yield from _without_interval(statistics, estimates, queries)
+    yield from _without_width(estimates, queries)
+
+
+def _has_width(e: Estimate) -> bool:
+    return e.low is not None and e.high is not None and e.high - e.low >= 1e-9
+
+
+def _too_few(queries: int, method: str, with_width: Sequence[Statistic]) -> Iterator[str]:
+    if queries == 1:
+        yield "one query only: no interval can be given, for nothing shows how queries differ"
+    elif 1 < queries < FEW_QUERIES:
+        held = f"{COVERED_BY_FEW[method]} of 100 such intervals held the truth, instead of 95"
+        of_rare = queries < RARELY and any(s.cut is not None for s in with_width)
+        rare = f", and {COVERED_OF_RARE} where the cut grade is rare" if of_rare else ""
+        simulated = "3 to 20 of them" if queries <= MOST_SIMULATED else "fewer of them, 3 to 20,"
+        yield f"only {queries} queries: in simulations with {simulated} {held}{rare}"
+    elif FEW_QUERIES <= queries < MORE_QUERIES and with_width and method == DEFAULT_METHOD:
+        held = f"{COVERED_BY_MORE} of 100 such intervals held the truth, instead of 95"
+        yield f"{queries} queries: in simulations with 25 to 50 of them {held}"
+
+
+def _undefined(
+    statistics: Sequence[Statistic],
+    estimates: Mapping[str, Estimate],
+    table: Floats,
+    unused: Mapping[str, str],
+) -> Iterator[str]:
+    """One sentence for each reason for which values are null."""
+    reasons: dict[str, list[str]] = {}
+    for statistic in statistics:
+        name = statistic.name
+        if estimates[name].value is None:
+            reason = unused.get(name, statistic.undefined) if table.sum() else NO_PAIRS
+            reasons.setdefault(reason, []).append(name)
+    for reason, names in reasons.items():
+        yield f"{', '.join(names)} undefined: {reason}"
+
+
+def unused_cuts(
+    statistics: Sequence[Statistic], table: Floats, scale: tuple[int, ...]
+) -> dict[str, str]:
+    """Statistics at a cut that no pair lies beyond, and why they say nothing."""
+    used = [g for g, n in zip(scale, table.sum(axis=0) + table.sum(axis=1), strict=True) if n]
+    reasons = {}
+    for statistic in statistics:
+        cut = statistic.cut
+        if used and cut is not None and not min(used) < cut <= max(used):
+            end, limit = ("above", max(used)) if cut > max(used) else ("below", min(used))
+            reasons[statistic.name] = f"neither side used a grade {end} {limit}"
+    return reasons
+
+
+def _without_interval(
+    statistics: Sequence[Statistic], estimates: Mapping[str, Estimate], queries: int
+) -> Iterator[str]:
+    """Why a value has no interval, where it is not for want of a second query."""
+    lacking = [s for s in statistics if estimates[s.name].value is not None]
+    lacking = [s for s in lacking if estimates[s.name].low is None and queries > 1]
+    edge = [s.name for s in lacking if not s.sampled]
+    if edge:
+        why = "whose true value may lie on the edge of what it can be, where none covers it"
+        yield f"{_names(edge)}: no interval is given of a statistic {why}"
+    rest = [s.name for s in lacking if s.sampled]
+    if rest:
+        yield f"{_names(rest)}: no interval, for without some of these queries it is undefined"
+
+
+def _without_width(estimates: Mapping[str, Estimate], queries: int) -> Iterator[str]:
+    exact = [n for n, e in estimates.items() if e.low is not None and not _has_width(e)]
+    if exact and queries > 1:
+        why = "no width to the interval, for every query here says the same; no certainty"
+        yield f"{_names(exact)}: {why}"
+
+
+def _names(names: Sequence[str]) -> str:
+    """All of up to four names, three of more."""
+    more = f" and {len(names) - 3} more" if len(names) > 4 else ""
+    return ", ".join(names[:3] if more else names) + more
+
 
 __all__ = [
     "Agreement",
@@ -188,3 +432,45 @@ def _of_sample(table: Floats, pairs: int, human: str, *, is_weighted: bool) -> I
     if is_weighted:
         whole = f"weighted to stand for about {table.sum():,.0f}"
         yield Finding(f"{human} graded a sample: {pairs:,} pairs, {whole}")
+
+
+# A share of pairs, as a ratio of sums over queries, with its interval of 95 % over these.
+
+UNDEFINED = TableInterval(None, None, None)
+TINY = 1e-12
+
+
+def share_of(part: Floats, whole: Floats, options: StatisticOptions) -> TableInterval:
+    """The share of the sums of a part in those of the whole, `(queries,)` each.
+
+    Where none or all is in the part, resampling shows nothing else than what was seen; the interval
+    is then as wide as so many queries leave open. A share near 0 or 1 is skewed, and the jackknife
+    of its log odds reaches farther toward the middle: the interval holds both
+    (scripts/simulate_diff.py).
+    """
+    value = float(part.sum() / whole.sum())
+    if value < TINY or value > 1 - TINY:
+        return TableInterval(float(round(value)), *share_interval((part > TINY).astype(np.float64)))
+    sample = Sample(np.stack([part, whole], axis=1), options.draws, options.seed)
+    low, high = between(options.method, sample, _ratio)
+    if low is None or high is None:
+        return TableInterval(value, None, None)
+    skewed = _on_log_odds(sample, value) or (low, high)
+    return TableInterval(value, max(min(low, skewed[0]), 0.0), min(max(high, skewed[1]), 1.0))
+
+
+def _on_log_odds(sample: Sample, value: float) -> tuple[float, float] | None:
+    """The jackknife's interval on the scale of log odds; None where those are not finite."""
+    shares = _ratio(sample.without_one)
+    if sample.queries < 2 or not ((shares > TINY) & (shares < 1 - TINY)).all():
+        return None
+    middle = math.log(value / (1 - value))
+    error = jackknife_error(np.log(shares / (1 - shares)))
+    half = t_quantile((1 + LEVEL) / 2, sample.queries - 1) * error
+    low, high = (1 / (1 + math.exp(-end)) for end in (middle - half, middle + half))
+    return low, high
+
+
+def _ratio(sums: Floats) -> Floats:
+    """`(..., 2)` sums of a part and of the whole to `(...)` shares."""
+    return np.asarray(sums[..., 0] / sums[..., 1], dtype=np.float64)

@@ -8,15 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.estimate import defined
-from labeler.agreement.statistics.contingency import GradedPairs, query_tables, restricted
-from labeler.agreement.statistics.registry import Statistic
+from labeler.agreement.compare import StatisticOptions, defined
+from labeler.agreement.statistics.registry import GradedPairs, Statistic, query_tables, restricted
 from labeler.arrays import Floats
 from labeler.stats.intervals import METHODS, Compute, Replicates, degrees
-from labeler.stats.levels import LEVEL, NORMAL_QUANTILE
 from labeler.stats.resampling import Sample
-from labeler.stats.student import t_quantile
+from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_quantile
 
 
 @dataclass(frozen=True)

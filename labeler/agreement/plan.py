@@ -7,16 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.agreement.compare import Agreement, StatisticOptions, estimated
-from labeler.agreement.estimate import DEFAULT_METHOD
-from labeler.agreement.statistics.contingency import GradedPairs
-from labeler.agreement.statistics.registry import Statistic
+from labeler.agreement.compare import DEFAULT_METHOD, Agreement, StatisticOptions, estimated
+from labeler.agreement.statistics.registry import GradedPairs, Statistic
 from labeler.arrays import Floats
-from labeler.stats.intervals import errors_reached, jackknife_error, naive
-from labeler.stats.levels import LEVEL
-from labeler.stats.search import fewest
-from labeler.stats.stabilized import FEWEST_DEGREES, degrees_of
-from labeler.stats.student import f_quantile, t_quantile
+from labeler.stats.intervals import (
+    FEWEST_DEGREES,
+    degrees_of,
+    errors_reached,
+    jackknife_error,
+    naive,
+)
+from labeler.stats.power import fewest
+from labeler.stats.student import LEVEL, f_quantile, t_quantile
 
 DRAWS = 2000
 ASSURANCE = 0.8

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labeler.agreement.assessor_report import AssessorReport
-from labeler.agreement.overview import bars_of, bars_of_one
-from labeler.agreement.sentences import short, whom
-from labeler.collection.outputs import Output
+from labeler.agreement.overview import bars_of, bars_of_one, short, whom
+from labeler.agreement.report import AssessorReport
+from labeler.collection.user_files import Output
 from labeler.errors import Misuse
 from labeler.evaluation.plot import draw_systems, write_picture
 from labeler.messages import count_of

@@ -2,24 +2,198 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from labeler.agreement.assessor_report import AssessorReport, Details
-from labeler.agreement.calibration import Bin
-from labeler.agreement.compare import Agreement, Estimate
+from labeler.agreement.calibration import Bin, Calibration
+from labeler.agreement.compare import Agreement, Estimate, StatisticOptions
 from labeler.agreement.differences import Difference
+from labeler.agreement.plan import SampleSizePlan
 from labeler.agreement.several.alternative import AlternativeTest
-from labeler.agreement.several.ceiling import Ceiling
-from labeler.agreement.several.joint import JointAgreement, Together
+from labeler.agreement.several.joint import Ceiling, JointAgreement, Together
 from labeler.arrays import Floats
+from labeler.errors import about
+from labeler.evaluation.gates import parse_limits, raise_failed
+from labeler.report.finding import Finding
+from labeler.report.notebook import notebook_html
+from labeler.report.table import Column, Interval, Row, Table
+from labeler.stats.intervals import between
+from labeler.stats.resampling import AT_ONCE
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from labeler.agreement.baseline import Baseline
+    from labeler.agreement.statistics.registry import Statistic
     from labeler.evaluation.boards.board import Leaderboard
-    from labeler.evaluation.boards.systems import System
+    from labeler.evaluation.boards.two_sided import System
+
+# Where two assessors disagree: by class, by people's grade, by query.
+
+
+class ClassFigures(NamedTuple):
+    """How well the other finds the pairs that people gave one grade; `None` where undefined."""
+
+    grade: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    support: float
+
+
+class GradeBias(NamedTuple):
+    """The mean of the other's grade minus people's, over the pairs that people gave `grade`."""
+
+    grade: int
+    bias: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class QueryFigures:
+    """One query: its pairs, the share with the same grade, mean absolute error, signed bias."""
+
+    query_id: str
+    pairs: float
+    agreement: float
+    mae: float
+    bias: float
+
+
+def by_class(table: Floats, scale: tuple[int, ...]) -> list[ClassFigures]:
+    """Precision, recall and F1 of each grade, people's being the truth."""
+    rows = []
+    for index, grade in enumerate(scale):
+        hits, assigned, true = table[index, index], table[:, index].sum(), table[index].sum()
+        rows.append(
+            ClassFigures(
+                grade,
+                _share(hits, assigned),
+                _share(hits, true),
+                _share(2 * hits, assigned + true),
+                float(true),
+            )
+        )
+    return rows
+
+
+def bias_by_grade(agreement: Agreement, options: StatisticOptions) -> list[GradeBias]:
+    """The signed bias at each of people's grades, with intervals over queries."""
+    grades = np.array(agreement.scale, dtype=np.float64)
+    rows = []
+    for index, grade in enumerate(agreement.scale):
+        sample = agreement.sample.part(index)
+        counts = sample.total.sum()
+        if not counts:
+            rows.append(GradeBias(grade, None, None, None))
+            continue
+
+        def bias(cells: Floats, own: float = float(grade)) -> Floats:
+            with np.errstate(invalid="ignore"):
+                return np.asarray(cells @ (grades - own) / cells.sum(axis=-1), dtype=np.float64)
+
+        ends = between(options.method, sample, bias)
+        rows.append(GradeBias(grade, float(bias(sample.total)), *ends))
+    return rows
+
+
+class QueriesByDisagreement(Sequence[QueryFigures]):
+    """Every query's figures, those that disagree most first: by mean error times root of pairs.
+
+    By the mean alone, queries of one or two pairs would always come first. What is held is arrays,
+    for queries may be a million.
+    """
+
+    def __init__(self, queries: Sequence[str], tables: Floats, scale: Sequence[int]) -> None:
+        grades = np.array(scale, dtype=np.float64)
+        # (k * k,): how far the other's grade is above people's
+        apart = (grades[None, :] - grades[:, None]).ravel()
+        totals = tables.sum(axis=(1, 2))
+        graded = np.flatnonzero(totals > 0)
+        pairs = totals[graded]
+        mae, bias, same = (np.zeros(len(graded)) for _ in range(3))
+        for start in range(0, len(graded), AT_ONCE):
+            rows = slice(start, start + AT_ONCE)
+            share = tables[graded[rows]] / pairs[rows, None, None]
+            cells = share.reshape(len(share), -1)
+            mae[rows] = (cells * np.abs(apart)).sum(axis=1)
+            bias[rows] = (cells * apart).sum(axis=1)
+            same[rows] = np.trace(share, axis1=1, axis2=2)
+        self._ids = [queries[at] for at in graded.tolist()]
+        self._figures = np.stack([pairs, same, mae, bias], axis=1)
+        by_id = np.array(sorted(range(len(graded)), key=self._ids.__getitem__), dtype=np.int64)
+        weighty = -mae * np.sqrt(pairs)
+        self._order = by_id[np.argsort(weighty[by_id], kind="stable")]
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, index: int) -> QueryFigures: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[QueryFigures]: ...
+    def __getitem__(self, index: int | slice) -> QueryFigures | list[QueryFigures]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        row = int(self._order[index])
+        return QueryFigures(self._ids[row], *self._figures[row].tolist())
+
+
+def by_query(agreement: Agreement) -> QueriesByDisagreement:
+    """Every query, those that disagree most first."""
+    return QueriesByDisagreement(agreement.queries, agreement.tables, agreement.scale)
+
+
+def _share(part: float, whole: float) -> float | None:
+    return float(part / whole) if whole else None
+
+
+# The results of comparing one assessor with the human grades.
+
+
+@dataclass(frozen=True)
+class Details:
+    """Where an assessor disagrees: by grade, by query, and by how sure it was."""
+
+    classes: list[ClassFigures]
+    grades: list[GradeBias]
+    queries: Sequence[QueryFigures]
+    calibration: list[Calibration]
+
+
+@dataclass(frozen=True, eq=False)
+class AssessorReport:
+    """One assessor beside the human grades.
+
+    `against` is the assessor that `differences` are taken from. `stale` counts the grades of either
+    side whose texts have changed since.
+    """
+
+    human: str
+    assessor: str
+    agreement: Agreement
+    details: Details
+    board: Leaderboard | None = None
+    against: str | None = None
+    differences: tuple[Difference, ...] = ()
+    ceilings: tuple[Ceiling, ...] = ()
+    alternative: AlternativeTest | None = None
+    baseline: Baseline | None = None
+    joint: JointAgreement | None = None
+    plans: tuple[SampleSizePlan, ...] = ()
+    notes: tuple[Finding, ...] = ()
+    stale: int = 0
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """How options were taken, the agreement's warnings and those of the leaderboard."""
+        of_board = () if self.board is None else self.board.warnings
+        return (*self.notes, *self.agreement.warnings, *of_board)
+
 
 Json = dict[str, Any]
 
@@ -208,3 +382,116 @@ def _details(details: Details) -> Json:
             for calibration in details.calibration
         ],
     }
+
+
+# What `labeler.agree` returns: as a table, as a frame, as the JSON of the command.
+
+
+@dataclass(frozen=True, eq=False)
+class AgreementResult:
+    """The reports of all assessors, and by assessor what the compared grades are called."""
+
+    assessors: tuple[AssessorReport, ...]
+    scale_names: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+
+    def table(self) -> Table:
+        """A row for each assessor and statistic: the value and its 95 % interval."""
+        rows: list[Row] = [
+            [report.assessor, name, Interval(e.value, e.low, e.high)]
+            for report in self.assessors
+            for name, e in report.agreement.statistics.items()
+        ]
+        columns = (
+            Column("assessor", align="left"),
+            Column("statistic", align="left"),
+            Column("value", format=".3f", ends=".3f"),
+        )
+        return Table("statistics", columns, rows)
+
+    def frame(self) -> DataFrame:
+        """The statistics as a pandas DataFrame, a row for each assessor and statistic."""
+        return self.table().frame()
+
+    def as_json(self, *, details: bool = False) -> Any:
+        """The JSON of the command `agree`: one object, or a list for several assessors."""
+        return as_json(self.assessors, details=details)
+
+    def __repr__(self) -> str:
+        lines = []
+        for report in self.assessors:
+            kappa = report.agreement.headline["kappa"]
+            value = "undefined" if kappa.value is None else f"{kappa.value:.3f}"
+            ends = "" if kappa.low is None else f" [{kappa.low:.3f}, {kappa.high:.3f}]"
+            lines.append(
+                f"{report.assessor}: {report.agreement.pairs:,} pairs, kappa {value}{ends}"
+            )
+        return f"<AgreementResult {'; '.join(lines)}>"
+
+    def _repr_html_(self) -> str:
+        findings = [finding for report in self.assessors for finding in report.warnings]
+        return notebook_html([self.table()], dict.fromkeys(findings))
+
+
+# Gates on agreement: what a continuous-integration job asks for.
+
+
+@dataclass(frozen=True)
+class AgreementGate:
+    """A statistic's name and its limit: the least, or the most where less is better.
+
+    The value has to keep it; with `low_end` the end of the interval that is farther from people.
+    """
+
+    name: str
+    limit: float
+    low_end: bool = False
+
+
+def agreement_gates(texts: Sequence[str], *, low_end: bool = False) -> list[AgreementGate]:
+    """Gates from `kappa-quadratic:0.6`; `Misuse` where no statistic has such a name."""
+    from labeler.agreement.statistics import parse_name
+
+    parameter = "require_low" if low_end else "require"
+    limits = parse_limits(texts, "kappa-quadratic:0.6", parameter)
+    with about(parameter):
+        for limit in limits:
+            parse_name(limit.name)
+    return [AgreementGate(limit.name, limit.number, low_end) for limit in limits]
+
+
+def check_agreement(
+    reports: Sequence[AssessorReport], gates: Sequence[AgreementGate], options: StatisticOptions
+) -> None:
+    """`GateFailed` names every assessor that does not keep a gate."""
+    from labeler.agreement.compare import estimated
+    from labeler.agreement.statistics import find_statistic
+
+    failed = []
+    for report in reports:
+        agreement = report.agreement
+        for gate in gates:
+            statistic = find_statistic(gate.name, agreement.scale)
+            estimate = agreement.statistics.get(statistic.name) or estimated(
+                statistic, agreement, options
+            )
+            short = shortfall(gate, statistic, estimate)
+            failed += [f"{report.assessor}: {short}"] if short else []
+    raise_failed(failed)
+
+
+def shortfall(gate: AgreementGate, statistic: Statistic, estimate: Estimate) -> str | None:
+    """Why the gate fails, `None` where it is kept."""
+    low, high = (estimate.low, estimate.high) if gate.low_end else (estimate.value, estimate.value)
+    if low is None or high is None:
+        return f"{gate.name} has no {'interval' if gate.low_end else 'value'} to hold against it"
+    ends = "may be as {} as" if gate.low_end else "is"
+    if statistic.better > 0:
+        worst, holds, side = low, low >= gate.limit, "low"
+    elif statistic.better < 0:
+        worst, holds, side = high, high <= gate.limit, "high"
+    else:
+        worst = low if abs(low) > abs(high) else high
+        holds, side = abs(worst) <= gate.limit, "far off"
+    least = "at least" if statistic.better > 0 else "at most"
+    problem = f"{gate.name} {ends.format(side)} {worst:.4f}; wanted {least} {gate.limit:g}"
+    return None if holds else problem

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.ratios import UNDEFINED, share_of
+from labeler.agreement.compare import UNDEFINED, StatisticOptions, share_of
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
+from labeler.collection.judgements import read_repeats
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.repeats import read_repeats
 from labeler.data import Pair
 from labeler.errors import BadInput
 from labeler.judging.changes import read_set

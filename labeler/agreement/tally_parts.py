@@ -15,12 +15,11 @@ import numpy as np
 
 from labeler.agreement.agree import AgreeOptions, agree_all
 from labeler.agreement.align import AssessorLabels
-from labeler.agreement.memory import FilePath, sources_of
-from labeler.agreement.result import AgreementResult
-from labeler.agreement.sources import AssessorSource, Sources
+from labeler.agreement.report import AgreementResult
+from labeler.agreement.sources import AssessorSource, FilePath, Sources, sources_of
 from labeler.agreement.tally import NO_LABEL, GradeTally, narrow, tally_of
 from labeler.arrays import Integers
-from labeler.collection.outputs import Output
+from labeler.collection.user_files import Output
 from labeler.errors import BadInput
 from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import reading

@@ -3,22 +3,225 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from labeler.annotate.gold import EVERY, with_gold
-from labeler.annotate.grade import grading
 from labeler.annotate.journal import RatingJournal
-from labeler.annotate.reveal import revealing
-from labeler.annotate.samples import SampleChoice, purposes, samples_of
-from labeler.annotate.session import RatingSession
-from labeler.annotate.task import RatingTask
-from labeler.annotate.texts import PageTexts
-from labeler.collection.annotations import journal_path
-from labeler.collection.layout import Collection, check_name, open_collection, safe_name
+from labeler.annotate.passages import PageTexts, shown_line
+from labeler.annotate.samples import SampleChoice, draw_of, purposes, samples_of
+from labeler.annotate.session import Check, RaterAnswer, RatingItem, RatingSession, RatingTask
+from labeler.collection.annotations import Purpose, journal_path
+from labeler.collection.card import card_section, read_card
+from labeler.collection.judgements import read_judgements
+from labeler.collection.layout import Collection, check_name, is_name, open_collection, safe_name
 from labeler.collection.lock import Note
-from labeler.errors import Misuse, about
+from labeler.collection.people import SampledPair, read_sample, sample_path
+from labeler.collection.scale import sample_scale
+from labeler.data import Judgement, Pair
+from labeler.errors import BadInput, Misuse, about
+from labeler.exchange.qrels import read_qrels
+from labeler.messages import count_of
+from labeler.people.sheet import meanings_of
+
+# The task of grading: the pairs of a sample, one at a time, blind.
+
+GRADE_INSTRUCTIONS = """\
+Say how well the document serves whoever typed the query.
+Judge what the text says, not how well it is written, nor whether you would have found it.
+Judge each pair by itself: several documents of a query may have the same grade.
+Between two grades, take the lower one, and do so throughout.
+Where you cannot tell, say so and why: that is never taken for the lowest grade.
+Some texts hold orders or questions to their reader. They are material, nothing more.
+"""
+CHANGED = "This text was changed since the sample was drawn."
+
+
+def grading(collection: Collection, texts: PageTexts, sample: str, purpose: Purpose) -> RatingTask:
+    """The pairs of a sample as a task, in an order whose beginning is a random part of them."""
+    rows = read_sample(sample_path(collection.folder, sample))
+    scale = sample_scale(collection, sample)
+    present = [row for row in rows if _is_present(row, texts)]
+    if purpose == "audit":
+        draw, query_ids = draw_of(collection, sample), {row.pair.query_id for row in present}
+        order = {query_id: _shuffled(draw, query_id) for query_id in query_ids}
+        present.sort(key=lambda row: (order[row.pair.query_id], row.number))
+    drawn_texts = {str(row.number): row.texts for row in present if row.texts}
+
+    def show(item: RatingItem) -> Mapping[str, Any]:
+        document = texts.document(item.doc_id, item.query_id)
+        shown = {"query": texts.query(item.query_id), "document": document}
+        drawn = drawn_texts.get(item.id)
+        is_other = drawn is not None and drawn != texts.identity(item.query_id, item.doc_id)
+        return {**shown, "notice": CHANGED} if is_other else shown
+
+    return RatingTask(
+        "grade",
+        purpose,
+        sample,
+        [RatingItem(str(row.number), *row.pair, row.probability, purpose) for row in present],
+        show,
+        of_scale(scale),
+        lambda item: texts.identity(item.query_id, item.doc_id),
+        session={
+            "scale": _scale_shown(collection, sample, scale),
+            "instructions": GRADE_INSTRUCTIONS,
+        },
+        notes=_gone(rows, texts),
+    )
+
+
+def _is_present(row: SampledPair, texts: PageTexts) -> bool:
+    return row.pair.query_id in texts.queries and row.pair.doc_id in texts.documents
+
+
+def _shuffled(draw: str, query_id: str) -> str:
+    """The queries of a draw come in an order of chance: whoever stops early graded some of all.
+
+    It is the same for all raters of the draw, so that those who stop early share what they graded.
+    """
+    return hashlib.sha256(f"{draw}\0{query_id}".encode()).hexdigest()
+
+
+def _gone(rows: Sequence[SampledPair], texts: PageTexts) -> tuple[str, ...]:
+    gone = [row.pair for row in rows if not _is_present(row, texts)]
+    if not gone:
+        return ()
+    pairs = count_of(len(gone), "pair is", "pairs are")
+    problem = f"{pairs} not asked about, as query or document is no longer in the collection"
+    return (f"{problem}: {' '.join(gone[0])}{', …' if len(gone) > 1 else ''}",)
+
+
+def of_scale(scale: Mapping[int, str]) -> Check:
+    """A check that a grade is one of the scale's."""
+    grades = ", ".join(map(str, sorted(scale)))
+
+    def check(_item: RatingItem, answer: RaterAnswer) -> Mapping[str, Any]:
+        if not answer.cannot_judge and answer.grade not in scale:
+            raise Misuse(f"expected one of the grades {grades}")
+        return {}
+
+    return check
+
+
+def _scale_shown(
+    collection: Collection, sample: str, scale: Mapping[int, str]
+) -> list[dict[str, Any]]:
+    meanings = meanings_of(collection, sample, scale)
+    return [
+        {"grade": grade, "name": name, "description": meanings.get(grade, "")}
+        for grade, name in sorted(scale.items())
+    ]
+
+
+# Pairs whose grade is known, among others: the rater is told it at once; they enter no figure.
+
+EVERY = 10
+"""So many pairs are graded from one gold pair to the next."""
+
+
+def with_gold(
+    task: RatingTask, texts: PageTexts, file: Path, every: int = EVERY, seed: int = 0
+) -> RatingTask:
+    """The task with a gold pair of a file of qrels at its beginning and after `every` items.
+
+    Each gold pair is asked once. One that is in the task itself is left out, since its grade would
+    be told.
+    """
+    if every < 1:
+        raise Misuse("expected one pair or more from one gold pair to the next", parameter="every")
+    grades = _grades(file, task)
+    own = {Pair(item.query_id, item.doc_id) for item in task.items}
+    there_is = [p for p in grades if p.query_id in texts.queries and p.doc_id in texts.documents]
+    usable = sorted((pair for pair in there_is if pair not in own), key=lambda p: _order(p, seed))
+    if not usable:
+        problem = "none of its pairs is in the collection and outside of what is graded"
+        raise BadInput(f"{file}: {problem}", parameter="gold")
+    gold = {_id(pair): grades[pair] for pair in usable}
+
+    def check(item: RatingItem, answer: RaterAnswer) -> Mapping[str, Any]:
+        kept_beside = task.check(item, answer)
+        return {**kept_beside, "gold": gold[item.id]} if item.id in gold else kept_beside
+
+    def reveal(item: RatingItem) -> Mapping[str, Any] | None:
+        if item.id in gold:
+            return {"grade": None, "reason": None, "gold": gold[item.id]}
+        return task.reveal(item)
+
+    items = [RatingItem(_id(pair), *pair, None, "gold") for pair in usable]
+    notes = (*task.notes, *_left_out(file, len(grades), len(usable)))
+    mixed = list(_mixed(task.items, items, every))
+    return replace(task, items=mixed, check=check, reveal=reveal, notes=notes)
+
+
+def _grades(file: Path, task: RatingTask) -> dict[Pair, int]:
+    scale = {entry["grade"] for entry in task.session["scale"]}
+    grades = {Pair(q, d): g for q, row in read_qrels(file).items() for d, g in row.items()}
+    for pair, grade in grades.items():
+        if grade not in scale:
+            listed = ", ".join(map(str, sorted(scale)))
+            problem = f"the grade {grade} of {' '.join(pair)} is none of {listed}"
+            raise BadInput(f"{file}: {problem}", parameter="gold")
+    return grades
+
+
+def _mixed(
+    items: Sequence[RatingItem], gold: Sequence[RatingItem], every: int
+) -> Iterator[RatingItem]:
+    training = iter(gold)
+    for number, item in enumerate(items):
+        if number % every == 0:
+            yield from (gold_item for gold_item in [next(training, None)] if gold_item)
+        yield item
+
+
+def _left_out(file: Path, pairs: int, usable: int) -> Iterator[str]:
+    if usable < pairs:
+        left_out = count_of(pairs - usable, "gold pair", "gold pairs")
+        yield f"{file}: {left_out} left out, as not in the collection, or to be graded anyway"
+
+
+def _id(pair: Pair) -> str:
+    return f"gold {' '.join(pair)}"
+
+
+def _order(pair: Pair, seed: int) -> str:
+    return hashlib.sha256("\0".join((str(seed), *pair)).encode()).hexdigest()
+
+
+# What the assessor said of a pair, for a rater who has graded it.
+
+
+def revealing(task: RatingTask, collection: Collection, source: str | None = None) -> RatingTask:
+    """The task, which shows an assessor's grade and reason after each answer.
+
+    That is the assessor `source`, else the one from whose grades the sample was drawn; `Misuse`
+    where there is none.
+    """
+    entry = card_section(card_section(read_card(collection), "samples"), task.sample)
+    source = source or entry.get("source")
+    path = collection.judgements(source) if isinstance(source, str) and is_name(source) else None
+    if path is None or not path.exists():
+        names = ", ".join(collection.judgement_names()) or "none"
+        problem = f"the sample {task.sample} was drawn from no assessor's judgements"
+        advice = f"name whose to show; there are: {names}"
+        raise Misuse(f"{problem}; {advice}", parameter="source")
+    judgements = {
+        outcome.pair: outcome
+        for row in read_judgements(path)
+        if isinstance(outcome := row.judged.outcome, Judgement)
+    }
+
+    def reveal(item: RatingItem) -> Mapping[str, Any] | None:
+        judgement = judgements.get(Pair(item.query_id, item.doc_id))
+        if judgement is None:
+            return None
+        reason = "\n".join(map(shown_line, (judgement.reason or "").split("\n")))
+        return {"grade": judgement.grade, "reason": reason or None, "gold": None}
+
+    return replace(task, reveal=reveal, reveals_assessor=True)
 
 
 @dataclass(frozen=True)
@@ -44,7 +247,7 @@ def rating_sessions(
 ) -> list[RatingSession]:
     """A session for each rater, to be served; what was answered before is in it.
 
-    >>> from labeler.annotate.task import RaterAnswer
+    >>> from labeler.annotate.session import RaterAnswer
     >>> from labeler.testing import small_collection
     >>> (session,) = rating_sessions(small_collection(), AnnotateOptions(("anna",)))
     >>> item = session.state()["item"]

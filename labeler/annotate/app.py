@@ -3,24 +3,212 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
 import json
+import re
 import secrets
-from collections.abc import Callable, Mapping
+import socket
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from hmac import compare_digest
 from importlib.resources import files
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from labeler.annotate.session import RatingSession
-from labeler.annotate.task import answer_in
-from labeler.annotate.written import answers_csv
+from labeler.annotate.hosts import is_address, is_loopback
+from labeler.annotate.session import RatingSession, answer_in
 from labeler.errors import LabelerError, Misuse, NotCurrent
+from labeler.report.neutral import spreadsheet_cell
+
+# A rater's answers as a CSV file, to be kept or looked at elsewhere.
+
+COLUMNS = ("rater", "purpose", "sample", "item", "query_id", "doc_id", "grade", "answer")
+MORE = ("cannot_judge", "note", "revealed", "seconds", "time")
+
+
+def answers_csv(session: RatingSession) -> str:
+    """The answers that stand, one row an item; no cell of it runs as a formula."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow([*COLUMNS, *MORE])
+    for row in session.answers.values():
+        values = [getattr(row, name) for name in (*COLUMNS[1:], *MORE)]
+        writer.writerow([_cell(value) for value in (session.rater, *values)])
+    return "\ufeff" + out.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return spreadsheet_cell(value) if isinstance(value, str) else value
+
+
+# Connections that are opened and say nothing are closed, so that they do not pile up.
+
+
+def impatient_protocol(seconds: float) -> type[asyncio.Protocol]:
+    """The server's protocol, which closes a connection without a whole request after so long.
+
+    A request behind one that was answered has up to twice as long.
+    """
+
+    class Impatient(H11Protocol):
+        """HTTP/1.1 whose every request must arrive in time."""
+
+        _last_cycle: Any = None
+
+        def connection_made(self, transport: Any) -> None:
+            """Begin to wait for the first request."""
+            super().connection_made(transport)
+            self.loop.call_later(seconds, self._close_unused)
+
+        def _close_unused(self) -> None:
+            """Close the connection where nothing was asked since the last look, and look again."""
+            if self.transport.is_closing():
+                return
+            is_idle = self.cycle is None or self.cycle.response_complete
+            if is_idle and self.cycle is self._last_cycle:
+                self.transport.close()
+                return
+            self._last_cycle = self.cycle
+            self.loop.call_later(seconds, self._close_unused)
+
+    return Impatient
+
+
+# What stands before the page: whom it is served to, and what a browser may do with it.
+#
+# The address holds a token that nobody can guess. A page of another site could still let a rater's
+# browser send requests, under a name that leads to this machine (DNS rebinding) or across sites: so
+# `Host` must be an address of this machine and `Origin`, where a browser sends it, the same.
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; "
+    "form-action 'self'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+_HOST = re.compile(r"(?:\[([0-9a-fA-F:.]{2,45})\]|([A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?")
+
+
+class PageGuard:
+    """An application for each token, behind checks of where a request comes from.
+
+    `bound` is the host that the server listens at.
+    """
+
+    def __init__(self, by_token: Mapping[str, Application], bound: str = "127.0.0.1") -> None:
+        self._by_token = {token.encode(): app for token, app in by_token.items()}
+        self._is_open = not is_loopback(bound)
+        name = socket.gethostname().lower()
+        self._names = {bound.lower(), name, f"{name}.local"} if self._is_open else set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, with the headers that every answer has."""
+        if scope["type"] != "http":
+            return
+        headers = _headers(scope)
+        path = scope["path"].split("/", 2)
+        app = self._of_token(path[1] if len(path) > 1 else "")
+        host = headers.get("host", "")
+        answer: Application
+        if not self._is_own(host):
+            problem = f"this is not the address of the page: {host[:80]!r}"
+            answer = JSONResponse({"error": problem}, 421)
+        elif not _is_same_origin(scope["method"], headers, host):
+            answer = JSONResponse({"error": "this came from a page of another address"}, 403)
+        elif app is None:
+            problem = "no such page; open the address that the command printed"
+            answer = JSONResponse({"error": problem}, 404)
+        elif len(path) < 3:
+            answer = RedirectResponse(f"{path[1]}/", 307)
+        else:
+            scope = {**scope, "path": f"/{path[2]}", "raw_path": None, "root_path": ""}
+            answer = app
+        await answer(scope, receive, _with_headers(send))
+
+    def _of_token(self, token: str) -> Application | None:
+        """The application of a token, compared with each in the same time whatever it is."""
+        own, app = token.encode("utf-8", "surrogatepass"), None
+        for known_token, its_app in self._by_token.items():
+            app = its_app if compare_digest(known_token, own) else app
+        return app
+
+    def _is_own(self, host: str) -> bool:
+        """Whether the header names this machine: what cannot be a foreign name that leads here.
+
+        On loopback it must say so. Elsewhere it may be any address in digits, which no foreign
+        name can be, or this machine's name. Any port will do, as it is another behind a tunnel.
+        """
+        match = _HOST.fullmatch(host)
+        if match is None:
+            return False
+        name = (match[1] or match[2]).lower()
+        return (
+            name == "localhost"
+            or is_loopback(name)
+            or (self._is_open and (name in self._names or is_address(name)))
+        )
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """The request's headers; of one that stands there twice, both, which no check takes."""
+    headers: dict[str, str] = {}
+    for raw_name, raw in scope["headers"]:
+        name, value = raw_name.decode("latin-1").lower(), raw.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
+
+def _is_same_origin(method: str, headers: Mapping[str, str], host: str) -> bool:
+    """Whether a request comes from the page itself, or from a person's click on its address.
+
+    What changes something must say that it comes from the page, as every browser does.
+    """
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    if method in ("GET", "HEAD"):
+        return origin is None or _is_of(origin, host)
+    if origin is None or origin == "null":
+        return site == "same-origin"
+    return _is_of(origin, host) and site in (None, "same-origin")
+
+
+def _is_of(origin: str, host: str) -> bool:
+    try:
+        parts = urlsplit(origin)
+    except ValueError:  # as of a bracket that is left open
+        return False
+    return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            own = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+            message = {**message, "headers": [*message["headers"], *own]}
+        await send(message)
+
+    return sending
+
 
 LARGEST_BODY = 1 << 16
 BODY_SECONDS = 20.0

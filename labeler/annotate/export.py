@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from labeler.annotate.answers import AnswersGiven, GradesShown
-from labeler.annotate.journal import read_journal
+from labeler.annotate.journal import AnswersGiven, GradesShown, read_journal
+from labeler.annotate.passages import PageTexts
 from labeler.annotate.samples import draw_of, purposes
-from labeler.annotate.texts import PageTexts
 from labeler.collection.annotations import JournalRow, Purpose, journal_names, journal_path
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked
@@ -80,7 +79,7 @@ def export_answers(
     where nothing was graded.
 
     >>> from labeler.annotate.annotate import AnnotateOptions, rating_sessions
-    >>> from labeler.annotate.task import RaterAnswer
+    >>> from labeler.annotate.session import RaterAnswer
     >>> from labeler.testing import small_collection
     >>> collection = small_collection()
     >>> (session,) = rating_sessions(collection, AnnotateOptions(("anna",)))

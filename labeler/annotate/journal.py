@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
-from labeler.collection.annotations import JournalRow, journal_rows, read_journal
+from labeler.collection.annotations import (
+    JournalRow,
+    Purpose,
+    RatingKind,
+    journal_names,
+    journal_path,
+    journal_rows,
+    read_journal,
+)
+from labeler.collection.layout import Collection
 from labeler.collection.lock import lock_file
-from labeler.errors import FileProblem
+from labeler.data import Pair
+from labeler.errors import BadInput, FileProblem
 from labeler.files.read import file_problems
 
 __all__ = ["JournalRow", "RatingJournal", "read_journal"]
@@ -145,3 +158,156 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+# Which answers stand, by the lines of a journal: of several to one item, the last one.
+
+
+class GradesShown:
+    """Of which pairs a rater was shown a grade, as the lines of a whole journal are read.
+
+    A pair may be in several samples, or be one to train on: once its grade was shown, no later
+    answer to it is blind, in whichever sample. `first` has the answer of each pair after which its
+    grade was shown for the first time, which was given blind.
+    """
+
+    def __init__(self) -> None:
+        self.first: dict[Pair, JournalRow] = {}
+
+    def marked(self, row: JournalRow) -> JournalRow:
+        """The next line of the journal, which says that it is not blind where that is so."""
+        if row.task != "grade":
+            return row
+        is_late = row.pair in self.first
+        if row.reveals:
+            self.first.setdefault(row.pair, row)
+        return replace(row, revealed=True) if is_late and not row.revealed else row
+
+
+class AnswersGiven:
+    """The answers of one task, as lines are read; an answer that is taken back leaves the earlier.
+
+    `is_own` tells which lines of the journal are of the task. `answered` are the items with an
+    answer, `skipped` those that were only put off, `at_reveal` the answers after which the
+    assessor's grade was shown for the first time.
+    """
+
+    def __init__(self, is_own: Callable[[JournalRow], bool]) -> None:
+        self._is_own = is_own
+        self._rows: dict[str, list[JournalRow]] = {}
+        self._order: list[JournalRow] = []
+        self.at_reveal: dict[str, JournalRow] = {}
+        self.answered: set[str] = set()
+        self.skipped: set[str] = set()
+
+    def take(self, row: JournalRow) -> None:
+        """Read the next line of the journal."""
+        if not self._is_own(row):
+            return
+        rows = self._rows.setdefault(row.item, [])
+        if not row.undo:
+            rows.append(row)
+            self._order.append(row)
+        elif rows:
+            last = rows.pop()
+            position = next(n for n in reversed(range(len(self._order))) if self._order[n] is last)
+            del self._order[position]
+        if row.reveals:
+            self.at_reveal.setdefault(row.item, row)
+        for items in (self.answered, self.skipped):
+            items.discard(row.item)
+        if rows:
+            (self.answered if any(r.is_answer for r in rows) else self.skipped).add(row.item)
+
+    @property
+    def last(self) -> JournalRow | None:
+        """The last line that was not taken back."""
+        return self._order[-1] if self._order else None
+
+    def has(self, item: str) -> bool:
+        """Whether an item was answered or skipped."""
+        return item in self.answered or item in self.skipped
+
+    def row_of(self, item: str) -> JournalRow | None:
+        """The answer that stands for an item."""
+        rows = self._rows.get(item, [])
+        return next((row for row in reversed(rows) if row.is_answer), None)
+
+    def blind_row_of(self, item: str) -> JournalRow | None:
+        """The answer to an item before the assessor's grade was shown, taken back later or not.
+
+        To leave out what raters take back once they see another grade would flatter the assessor.
+        """
+        return self.at_reveal.get(item) or self.row_of(item)
+
+    def was_revealed(self, item: str) -> bool:
+        """Whether the assessor's grade was ever shown after an answer to an item."""
+        return item in self.at_reveal
+
+    def standing(self) -> dict[str, JournalRow]:
+        """The answer of each item that has one, the earliest item first."""
+        rows = {item: self.row_of(item) for item in self._rows}
+        return {item: row for item, row in rows.items() if row is not None}
+
+    def seconds(self, most: int = 50) -> list[float]:
+        """How long the last answers took, as far as that is known, the last one first."""
+        known_times = (r.seconds for r in reversed(self._order) if r.is_answer and r.seconds)
+        return list(islice(known_times, most))
+
+
+# Every rater's answers that stand, from the journals of a collection.
+
+Journals = Mapping[str, Sequence[JournalRow]]
+"""Rater to the lines of the journal, in the order in which they were written."""
+
+
+def read_journals(collection: Collection) -> dict[str, list[JournalRow]]:
+    """The journals of a collection by rater; `BadInput` where nobody has answered anything."""
+    names = journal_names(collection)
+    journals = {name: read_journal(journal_path(collection, name)) for name in names}
+    if not any(journals.values()):
+        folder = collection.folder
+        raise BadInput(
+            f"{folder}: nobody has answered anything yet; next: labeler annotate {folder}"
+        )
+    return journals
+
+
+def of_kind(rows: Sequence[JournalRow], kind: RatingKind) -> list[JournalRow]:
+    """The lines about one kind of work."""
+    return [row for row in rows if row.task == kind]
+
+
+class RaterAnswers(NamedTuple):
+    """A rater's answers, each list in the order in which they were given.
+
+    Of several answers to one item the last stands, and one that was taken back does not. Those of
+    `blind` were given before any grade of the pair was shown, be they taken back later or not.
+    """
+
+    standing: list[JournalRow]
+    blind: list[JournalRow]
+    skipped: int
+
+
+def answers_in(rows: Sequence[JournalRow]) -> RaterAnswers:
+    """The answers that stand, the blind ones, and how many items of random samples are put off."""
+    by_sample: dict[tuple[RatingKind, str], AnswersGiven] = {}
+    items: dict[tuple[RatingKind, str], dict[str, Purpose]] = {}
+    grades_shown = GradesShown()
+    rows = [grades_shown.marked(row) for row in rows]
+    for row in rows:
+        key = (row.task, row.sample)
+        by_sample.setdefault(key, AnswersGiven(lambda _row: True)).take(row)
+        items.setdefault(key, {})[row.item] = row.purpose
+    standing: list[JournalRow] = []
+    blind: list[JournalRow] = []
+    for key, given in by_sample.items():
+        standing += given.standing().values()
+        first_answers = (given.blind_row_of(item) for item in items[key])
+        blind += [row for row in first_answers if row is not None and not row.revealed]
+    position = {id(row): number for number, row in enumerate(rows)}
+    put_off = (items[key][item] for key, given in by_sample.items() for item in given.skipped)
+    for answers in (standing, blind):
+        answers.sort(key=lambda row: position[id(row)])
+    return RaterAnswers(standing, blind, sum(purpose == "audit" for purpose in put_off))

@@ -12,15 +12,145 @@ from __future__ import annotations
 
 import math
 import re
+import threading
+import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from typing import Any
 
-from labeler.annotate.marking import QueryTerms, Run, Span, runs_of
-from labeler.text.sentences import count_words, short_stretches
+from labeler.annotate.session import Shown
+from labeler.collection.annotations import TOPIC, texts_identity
+from labeler.collection.corpus import corpus_on_demand
+from labeler.collection.layout import Collection
+from labeler.collection.queries import read_queries
+from labeler.collection.rows import check_exists
+from labeler.data import Document, Query
+from labeler.text.languages import common_words, count_words, language_of, short_stretches
 from labeler.text.visible import visible
+
+# Where the words of a query stand in a text, by their stems in the text's language.
+
+_WORD = re.compile(
+    r"(?:[^\W_]"
+    "|[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"  # points and accents
+    "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed"
+    "\u0900-\u0963\u0966-\u0dff\u200c\u200d])+"  # the scripts of India, whose vowels are marks
+)
+_UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
+"""Thai, Japanese and Chinese, whose words no space parts: two characters at a time are a term."""
+
+_STEMMERS = {
+    "ar": "arabic",
+    "de": "german",
+    "en": "english",
+    "es": "spanish",
+    "fr": "french",
+    "it": "italian",
+    "nl": "dutch",
+    "pt": "portuguese",
+    "ru": "russian",
+    "sv": "swedish",
+}
+_ASKING = frozenset(
+    word
+    for words in (
+        "i my me you your we our their its there who which when where why if so than then",
+        "can could should would was were did has have had at about after before between into",
+    )
+    for word in words.split()
+)
+"""Further words of English questions that tell nothing of what is asked for."""
+_TEXT_TO_TELL = 4000
+"""Characters of a text that tell its language."""
+
+Run = tuple[str, bool]
+"""A stretch of a text, and whether it is a word of the query."""
+Span = tuple[int, int, str]
+"""Where a term begins and ends in a text, and which it is."""
+
+
+@dataclass(frozen=True)
+class QueryTerms:
+    """The terms of a query that are marked in a text, and how that text's words are stemmed."""
+
+    terms: frozenset[str]
+    stem: Callable[[str], str]
+
+    @classmethod
+    def of(cls, query: str, text: str, language: str = "") -> QueryTerms:
+        """The terms of `query` in the language of `text`, which is told from it where not given.
+
+        Words that any text of the language holds are none, unless the query has no others.
+        """
+        code = language or language_of(text[:_TEXT_TO_TELL]) or language_of(query)
+        stem = _stemmer(_STEMMERS.get(code, "english"))
+        telling = [word for word in _words(query) if not _is_common(word, code)]
+        terms = (stem(part) for word in telling or _words(query) for part in _parts(word))
+        return cls(frozenset(terms), stem)
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Yield where a term stands in a text, and which; pairs of characters may overlap."""
+        if not self.terms:
+            return
+        term_of: dict[str, str] = {}  # a long text repeats its words
+        for match in _WORD.finditer(text):
+            word = match[0]
+            if _UNSPACED.search(word):
+                yield from self._pairs(word, match.start())
+                continue
+            if word not in term_of:
+                term_of[word] = self.stem(_folded(word))
+            if term_of[word] in self.terms:
+                yield match.start(), match.end(), term_of[word]
+
+    def _pairs(self, word: str, start: int) -> Iterator[Span]:
+        size = min(2, len(word))
+        for at in range(len(word) - size + 1):
+            term = _folded(word[at : at + size])
+            if term in self.terms:
+                yield start + at, start + at + size, term
+
+
+def runs_of(text: str, spans: Sequence[Span]) -> tuple[Run, ...]:
+    """The text in stretches, one after the other, those of the spans marked."""
+    runs, end = list[Run](), 0
+    for first, last, _term in spans:
+        if runs and runs[-1][1] and first <= end:  # two pairs of characters that touch
+            runs[-1] = (runs[-1][0] + text[end:last], True)
+        else:
+            runs += [(text[end:first], False)] if first > end else []
+            runs.append((text[first:last], True))
+        end = last
+    return (*runs, (text[end:], False)) if end < len(text) else tuple(runs)
+
+
+def _words(text: str) -> list[str]:
+    return [_folded(word) for word in _WORD.findall(text)]
+
+
+def _folded(word: str) -> str:
+    return word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).casefold()
+
+
+def _parts(word: str) -> list[str]:
+    if not _UNSPACED.search(word):
+        return [word]
+    return [word[at : at + 2] for at in range(len(word) - 1)] or [word]
+
+
+def _is_common(word: str, language: str) -> bool:
+    return word in common_words(language or "en") or (language in ("", "en") and word in _ASKING)
+
+
+@cache
+def _stemmer(language: str) -> Callable[[str], str]:
+    import Stemmer
+
+    stem: Callable[[str], str] = Stemmer.Stemmer(language).stemWord
+    return stem
 
 
 @dataclass(frozen=True)
@@ -122,7 +252,7 @@ def _paragraphs(text: str, most: int) -> Iterator[tuple[str, bool]]:
         preformatted = _is_preformatted(paragraph)
         if not preformatted:
             paragraph = _unwrapped(paragraph)
-        for part in _parts(paragraph, most, preformatted):
+        for part in _parts_of_paragraph(paragraph, most, preformatted):
             yield part, preformatted
 
 
@@ -156,7 +286,7 @@ def _unwrapped(paragraph: str) -> str:
     return _WRAPPED.sub(joined, paragraph).strip()
 
 
-def _parts(paragraph: str, most: int, preformatted: bool) -> Iterator[str]:
+def _parts_of_paragraph(paragraph: str, most: int, preformatted: bool) -> Iterator[str]:
     """Yield the paragraph, or parts of at most so many words where it is longer."""
     if count_words(paragraph) <= most:
         yield paragraph
@@ -239,3 +369,64 @@ def _with_context(
         if first and paragraphs[first - 1].words <= room:
             room, first, growing = room - paragraphs[first - 1].words, first - 1, True
     return first, last
+
+
+# Queries and documents as JSON for the page: inert texts, with the query's words marked.
+
+GONE = "This text is no longer in the collection."
+
+
+class PageTexts:
+    """The texts of a collection as the page shows them, each read when it is asked for.
+
+    Several threads may ask: neither the reader of documents nor the stemmers are made for that.
+    """
+
+    def __init__(self, collection: Collection) -> None:
+        check_exists(collection.queries)
+        self.documents: Mapping[str, Document] = corpus_on_demand(collection.corpus)
+        self.queries: Mapping[str, Query] = read_queries(collection.queries)
+        self._lock = threading.Lock()
+
+    def query(self, query_id: str) -> Shown:
+        """A query with its topic, as JSON."""
+        query = self.queries[query_id]
+        more = {key: _shown_lines(query.metadata.get(key)) for key in TOPIC}
+        return {"id": shown_line(query.id), "text": shown_line(query.text), **more}
+
+    def document(self, doc_id: str, query_id: str, folding: Folding = FOLDING) -> Shown:
+        """A document as JSON, folded around what answers the query best."""
+        with self._lock:
+            document, query = self.documents[doc_id], self.queries[query_id]
+            language = language_of(document.text)
+            paragraphs = shown(document.text, query.text, language, folding)
+            title = marked_line(document.title, query.text, language)
+        return {
+            "id": shown_line(document.id),
+            "title": shown_line(document.title),
+            "title_runs": title,
+            "path": _path(document),
+            "paragraphs": [paragraph.as_json() for paragraph in paragraphs],
+            "words": sum(paragraph.words for paragraph in paragraphs),
+            "language": language or None,
+        }
+
+    def identity(self, query_id: str, *doc_ids: str) -> str:
+        """What identifies the texts that a rater reads."""
+        with self._lock:
+            documents = [self.documents[doc_id] for doc_id in doc_ids]
+        return texts_identity(self.queries[query_id], *documents)
+
+
+def _shown_lines(text: Any) -> str:
+    """Some lines of text; empty where a query's metadata holds something else."""
+    return "\n".join(map(shown_line, text.split("\n"))) if isinstance(text, str) else ""
+
+
+def _path(document: Document) -> str:
+    """Where a document comes from: its file, and the headings that its title does not hold."""
+    source, headings = document.metadata.get("source"), document.metadata.get("headings")
+    listed = headings if isinstance(headings, list) else []
+    in_title = bool(listed) and isinstance(listed[-1], str) and listed[-1] in document.title
+    steps = [source, *([] if in_title else listed)]
+    return " › ".join(shown_line(step) for step in steps if isinstance(step, str) and step)

@@ -69,9 +69,7 @@ def served(
     check_installed()
     import uvicorn
 
-    from labeler.annotate.app import RaterPage
-    from labeler.annotate.guard import PageGuard
-    from labeler.annotate.patience import impatient_protocol
+    from labeler.annotate.app import PageGuard, RaterPage, impatient_protocol
 
     tokens = [secrets.token_urlsafe(24) for _ in sessions]
     pages = (RaterPage(session, on_bug).application() for session in sessions)

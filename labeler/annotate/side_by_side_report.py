@@ -2,32 +2,203 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from labeler.annotate.beside import offline_scores
-from labeler.annotate.first_results import DEPTH, named_run
-from labeler.annotate.looked_at import Looked, QueryWeights, looked_at, weighting_of
-from labeler.annotate.raters.journals import read_journals
-from labeler.annotate.side_by_side import RunsSideBySide, two_runs
-from labeler.annotate.side_by_side_beside import SideBySideBeside, side_by_side_beside
-from labeler.annotate.side_by_side_sides import SideChosen, bias_findings, sides_chosen, sides_table
+from labeler.annotate.journal import read_journals
+from labeler.annotate.look import DEPTH, RunsSideBySide, named_run, two_runs
+from labeler.annotate.looked_at import (
+    Looked,
+    OfflineScores,
+    QueryWeights,
+    goes_with_people,
+    looked_at,
+    offline_scores,
+    weighting_of,
+)
 from labeler.collection.layout import Collection, open_collection
 from labeler.errors import BadInput
 from labeler.messages import count_of
-from labeler.metrics.weighting import Weighting
+from labeler.metrics.scores import Weighting
 from labeler.report.finding import Finding
 from labeler.report.notebook import notebook_html
-from labeler.report.table import Column, Interval, Table
-from labeler.stats.levels import SIGNIFICANT
-from labeler.stats.preferences import Preferences, preferences
+from labeler.report.table import Column, Interval, Row, Table
+from labeler.stats.correlation import UNDEFINED, Association, tau_over_queries
+from labeler.stats.means import Preferences, preferences
+from labeler.stats.randomization import TIED, holm, sign_test
+from labeler.stats.shares import share_interval
+from labeler.stats.student import SIGNIFICANT
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+# Whether an offline measure prefers the same of two runs as people do, query by query.
+
+
+@dataclass(frozen=True, eq=False)
+class SideBySideBeside:
+    """The differences of two runs by an offline measure on the queries that people compared.
+
+    `same` and `opposite` count the queries where people prefer a run and the measure tells the two
+    apart; `untold` those where people prefer a run and the measure has a tie. `share` is that of
+    `same` among the first two, with its interval over queries; `tau` the rank correlation of
+    people's preference with the difference.
+    """
+
+    measure: str
+    qrels: str
+    names: tuple[str, str]
+    differences: Mapping[str, float]
+    mean: float | None
+    same: int
+    opposite: int
+    untold: int
+    share: Interval
+    tau: Association
+
+    @property
+    def sentences(self) -> list[str]:
+        """Whether the measure and people prefer the same run, as far as these queries show."""
+        title = f"{self.measure} by {self.qrels}"
+        if not self.differences:
+            return [f"No query that people compared is in {self.qrels}."]
+        decided = self.same + self.opposite
+        if not decided:
+            return [f"{title} tells the two apart in none of the queries in which people do."]
+        queries = count_of(decided, "query", "queries")
+        value, low, high = self.share
+        share = f"{100 * (value or 0.0):.0f} %"
+        ends = "" if low is None else f" [{100 * low:.0f} %, {100 * (high or 0.0):.0f} %]"
+        text = f"{title} prefers the same run as people in {share}{ends} of {queries}"
+        return [goes_with_people(text, low, high)]
+
+    def table(self) -> Table:
+        """How often the measure prefers what people prefer, and how the two go together."""
+        columns = [
+            Column("beside", align="left"),
+            Column("value", format=".3f", ends=".3f"),
+            Column("queries"),
+        ]
+        first, second = self.names
+        mean = Interval(self.mean, None, None)
+        queries, decided = len(self.differences), self.same + self.opposite
+        rows: list[Row] = [
+            [f"{self.measure} of {first} less {second}", mean, queries],
+            ["the measure prefers what people prefer", self.share, decided],
+            ["tau-b over queries", Interval(*self.tau), queries],
+        ]
+        return Table("side-by-side-beside", columns, rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name."""
+        return {
+            "measure": self.measure,
+            "qrels": self.qrels,
+            "queries": len(self.differences),
+            "mean_difference": self.mean,
+            "same": self.same,
+            "opposite": self.opposite,
+            "tied_by_measure": self.untold,
+            "share_same": self.share._asdict(),
+            "tau_b": self.tau._asdict(),
+        }
+
+
+def side_by_side_beside(
+    values: Mapping[str, float], offline: OfflineScores, runs: RunsSideBySide, seed: int
+) -> SideBySideBeside:
+    """The offline differences beside people's preferences, `values` above 0 for the first run."""
+    first, second = (offline.scores[name] for name in runs.names)
+    differences = {
+        q: first[q] - second[q]
+        for q in values
+        if q in first and q in second and not math.isnan(first[q] - second[q])
+    }
+    people = np.array([values[q] for q in differences])
+    measured = np.array(list(differences.values()))
+    apart = (np.abs(people) > TIED) & (np.abs(measured) > TIED)
+    agreeing = people[apart] * measured[apart] > 0
+    ends = share_interval(agreeing.astype(np.float64)) if apart.any() else None
+    return SideBySideBeside(
+        offline.measure,
+        offline.qrels,
+        runs.names,
+        differences,
+        float(measured.mean()) if differences else None,
+        int(agreeing.sum()),
+        int((~agreeing).sum()),
+        int(((np.abs(people) > TIED) & ~apart).sum()),
+        Interval(None, None, None) if ends is None else Interval(float(agreeing.mean()), *ends),
+        tau_over_queries(people, measured, seed) if differences else UNDEFINED,
+    )
+
+
+# Whether a rater prefers a side of the page, whichever run stands there.
+
+
+class SideChosen(NamedTuple):
+    """How often a rater preferred what stood left and right, and how often neither.
+
+    Sides are drawn for each query by chance, so that whoever looks at the results alone prefers
+    the left as often as the right. `p` is the chance of so uneven a choice, `p_holm` allows for
+    several raters.
+    """
+
+    rater: str
+    left: int
+    right: int
+    ties: int
+    p: float
+    p_holm: float
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts by name."""
+        return self._asdict()
+
+
+def sides_chosen(looked: Looked) -> list[SideChosen]:
+    """The sides that each rater preferred."""
+    counts = {rater: Counter(row.answer for row in rows) for rater, rows in looked.rows.items()}
+    p = [sign_test(count["left"], count["right"]) for count in counts.values()]
+    corrected = holm(np.array(p)).tolist()
+    return [
+        SideChosen(rater, count["left"], count["right"], count["tie"], alone, allowed)
+        for (rater, count), alone, allowed in zip(counts.items(), p, corrected, strict=True)
+    ]
+
+
+def sides_table(sides: Sequence[SideChosen]) -> Table:
+    """A row for each rater."""
+    columns = [
+        Column("rater", align="left"),
+        Column("left"),
+        Column("right"),
+        Column("ties"),
+        Column("p", "p (left as often as right)", format=".3g"),
+    ]
+    rows: list[Row] = [[side.rater, side.left, side.right, side.ties, side.p] for side in sides]
+    return Table("sides", columns, rows)
+
+
+def bias_findings(sides: Sequence[SideChosen]) -> Iterator[Finding]:
+    """Which raters prefer a side more than chance allows for."""
+    for side in sides:
+        if side.p_holm < SIGNIFICANT:
+            decided = side.left + side.right
+            more, count = ("left", side.left) if side.left > side.right else ("right", side.right)
+            times = count_of(decided, "time", "times")
+            text = (
+                f"{side.rater} preferred the {more} side {count:,} of {times}, more than chance "
+                "allows for; sides are drawn by chance, so that this favors neither run, but it "
+                "makes real differences smaller"
+            )
+            yield Finding(text, about=side.rater)
 
 
 @dataclass(frozen=True)
@@ -175,7 +346,7 @@ def side_by_side_report(
     Answers to results that the runs do not show any more are left out, and counted.
 
     >>> from labeler.annotate.look import LookChoice, look_sessions
-    >>> from labeler.annotate.task import RaterAnswer
+    >>> from labeler.annotate.session import RaterAnswer
     >>> from labeler.testing import small_collection
     >>> collection = small_collection()
     >>> collection.run("a").parent.mkdir()

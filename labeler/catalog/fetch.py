@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from textwrap import dedent
 
 from labeler import __version__
 from labeler.catalog.layouts import READERS, Layout, UpstreamCollection
-from labeler.catalog.obtain import obtain
-from labeler.catalog.recipes import Recipe, RecipeFile
-from labeler.collection.card import card_section, read_card, update_card
+from labeler.catalog.recipes import (
+    Recipe,
+    RecipeFile,
+    UpstreamFile,
+    UpstreamPart,
+    obtain,
+    recipe_folder,
+)
+from labeler.collection.card import card_section, making, read_card, update_card
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import merge_pools, read_pool, write_pool
-from labeler.collection.provenance import making
 from labeler.collection.queries import write_queries
 from labeler.data import Pooled
 from labeler.errors import BadInput, Misuse
+from labeler.files.atomic import replacing
 from labeler.files.boundary import reading
 from labeler.messages import Advance
+from labeler.prompt.read import read_prompt
 from labeler.trec.write import write_qrels
 from labeler.wire.download import quiet
 
@@ -117,3 +126,54 @@ def _card(recipe_file: RecipeFile, upstream: UpstreamCollection) -> dict[str, ob
             name: sum(map(len, qrels.values())) for name, qrels in sorted(upstream.qrels.items())
         },
     }
+
+
+# `fetch prompt:NAME`: prompts as their authors publish them, written word for word as files.
+
+
+class PublishedPrompt(UpstreamPart):
+    """A prompt: the front matter of its file, and the key of the upstream file with its text."""
+
+    key: str
+    front: str
+    file: UpstreamFile
+
+
+class PromptRecipe(UpstreamPart):
+    """Prompts of one source: where from, under which licence, and the files that they make."""
+
+    title: str
+    licence: str
+    citation: str
+    homepage: str
+    notes: str = ""
+    prompts: dict[str, PublishedPrompt]
+
+
+def prompt_recipes() -> dict[str, PromptRecipe]:
+    """The shipped recipes of prompts by name."""
+    return {
+        path.stem: PromptRecipe.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        for path in sorted((recipe_folder() / "prompts").glob("*.toml"))
+    }
+
+
+def fetch_prompts(name: str, folder: Path, *, force: bool = False) -> list[Path]:
+    """Write the prompts of a recipe into a folder; without `force` no other file is replaced."""
+    recipes = prompt_recipes()
+    if name not in recipes:
+        raise Misuse(f"no recipe of prompts {name!r}; known: {', '.join(recipes)}")
+    texts: dict[Path, str] = {}
+    for stem, published in recipes[name].prompts.items():
+        upstream = obtain(published.file).read_text(encoding="utf-8")
+        # The file is pinned by its SHA-256, and its last key holds a literal block of YAML.
+        template = dedent(upstream.partition(f"{published.key}: |-\n")[2]).rstrip("\n")
+        path = folder / f"{stem}.md"
+        texts[path] = f"+++\n{published.front}+++\n# user\n{template}\n"
+        if path.exists() and not force and path.read_text(encoding="utf-8") != texts[path]:
+            raise Misuse(f"{path} is another file; name another folder", parameter="out")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in texts.items():
+        with replacing(path, read_prompt) as out:
+            out.write(text)
+    return list(texts)

@@ -10,12 +10,11 @@ from typing import Any
 
 from labeler import __version__
 from labeler.catalog.layouts import HUMAN
-from labeler.collection.card import card_section, read_card, update_card
+from labeler.collection.card import card_section, making, read_card, update_card
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import merge_pools, read_pool, write_pool
-from labeler.collection.provenance import making
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import FileProblem, Misconfigured, Misuse

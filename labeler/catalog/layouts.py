@@ -13,9 +13,8 @@ from labeler.data import Document, Pair, Qrels, Query
 from labeler.errors import BadInput, LabelerError
 from labeler.files.boundary import reading
 from labeler.files.csv import read_table, table_lines
-from labeler.files.encoding import decoded
 from labeler.files.jsonl import identifier
-from labeler.files.read import file_problems
+from labeler.files.read import decoded, file_problems
 
 HUMAN = "human"
 _ANSWER = re.compile(r"\s*Question: (.*?)\nURL: (.*?)\nAnswer: (.*)", re.DOTALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,9 +13,14 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from labeler.collection.layout import is_name
-from labeler.errors import BadInput, FileProblem, Misuse
+from labeler.errors import BadInput, FileProblem, Misuse, ProviderError
 from labeler.files.boundary import problem_of
+from labeler.files.cache import cache_folder, exclusive
+from labeler.files.paths import expanded
+from labeler.files.read import file_problems
+from labeler.messages import Advance
 from labeler.trec.rows import LARGEST_GRADE
+from labeler.wire.download import Remote, check_sha256, download, quiet
 
 _GITHUB = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 
@@ -152,3 +158,42 @@ def read_recipe(path: Path) -> RecipeFile:
         raise BadInput(f"{path}: {problem_of(error)}") from error
     identity = f"{path.stem}@{hashlib.sha256(raw).hexdigest()[:8]}"
     return RecipeFile(name=path.stem, id=identity, recipe=recipe)
+
+
+# Obtain an upstream file with its SHA-256: from a mirror, the cache or the network.
+
+
+def obtain(source: UpstreamFile, advance: Advance = quiet) -> Path:
+    """The path of a file with the source's SHA-256.
+
+    `LABELER_MIRROR` names a folder that holds the same files as `OWNER/REPO/COMMIT/PATH`; no other
+    place is then tried. What is downloaded stays in the cache folder under its hash.
+    Raises `BadInput`, with both sums, where the file is another one.
+    """
+    mirror = os.environ.get("LABELER_MIRROR")
+    if mirror:
+        return _from_mirror(expanded(mirror), source)
+    name = Path(source.path).name
+    path = cache_folder() / "downloads" / source.sha256 / name
+    with file_problems(path), exclusive(path):
+        if path.is_file():
+            check_sha256(path, source.sha256, str(path))
+            return path
+        try:
+            download(Remote(source.url, source.size, source.sha256), path, advance)
+        except ProviderError as error:
+            hint = f"LABELER_MIRROR may name a folder that holds it as {source.pinned_path}"
+            raise ProviderError(f"{error}; {hint}") from error
+    return path
+
+
+def _from_mirror(mirror: Path, source: UpstreamFile) -> Path:
+    path = mirror / source.pinned_path
+    if not path.is_file():
+        raise FileProblem(
+            f"{path}: not in the mirror; put {source.url} there, or unset LABELER_MIRROR to "
+            "download it"
+        )
+    with file_problems(path):
+        check_sha256(path, source.sha256, str(path))
+    return path

@@ -22,7 +22,7 @@ from labeler.cli.shown_types import with_plain_types
 from labeler.cli.signals import Terminated, end_by_signals, raise_signals
 from labeler.cli.streams import prepare_streams
 from labeler.errors import FileProblem, LabelerError, Misuse, SaysTooLittle
-from labeler.exchange.taken import told_what_files_are
+from labeler.exchange.shapes import told_what_files_are
 from labeler.files.read import rereadable
 
 __all__ = ["COMMANDS", "complain_of_file", "execute", "main", "make_app", "summary_of"]

@@ -17,7 +17,7 @@ from labeler.cli.screen import note, progress, say
 
 if TYPE_CHECKING:
     from labeler.agreement.agree import AgreeOptions
-    from labeler.agreement.assessor_report import AssessorReport
+    from labeler.agreement.report import AssessorReport
     from labeler.agreement.sources import Sources
     from labeler.report.finding import Finding
     from labeler.report.forms import FormName
@@ -193,14 +193,13 @@ def command(
 ) -> None:
     """Say how far assessors agree with human grades, how sure that is, and what was left out."""
     from labeler.agreement.agree import AgreeOptions, agree_all
-    from labeler.agreement.align import Rules
+    from labeler.agreement.align import Rules, parse_maps, parse_scale
     from labeler.agreement.compare import StatisticOptions
-    from labeler.agreement.gates import agreement_gates, check_agreement
-    from labeler.agreement.options import parse_maps, parse_scale
     from labeler.agreement.overview import findings_of_all
-    from labeler.agreement.parts import statistics_of_all
     from labeler.agreement.plot import check_picture, plot
+    from labeler.agreement.report import agreement_gates, check_agreement
     from labeler.agreement.report import as_json as reports_as_json
+    from labeler.agreement.shown import statistics_of_all
     from labeler.agreement.sources import open_sources
 
     gates = agreement_gates(require or ())
@@ -255,7 +254,7 @@ def _show(
 ) -> None:
     """Print each assessor's part with its warnings, each once, then all beside one another."""
     from labeler.agreement.agree import scale_names
-    from labeler.agreement.parts import joint_parts, report_parts
+    from labeler.agreement.shown import joint_parts, report_parts
 
     sources, options = compared
     texts = sources.query_texts()
@@ -280,7 +279,7 @@ def _show_overview(
 ) -> None:
     """Print a row for each assessor, then every warning once, and how to see more of one."""
     from labeler.agreement.overview import findings_of_all
-    from labeler.agreement.parts import overview_parts
+    from labeler.agreement.shown import overview_parts
 
     show(overview_parts(reports, statistics), form)
     say()

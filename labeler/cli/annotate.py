@@ -123,7 +123,7 @@ def command(
 
     Ctrl-C ends it, and keeps the grades as qrels; the same command goes on with the next pair.
     """
-    from labeler.agreement.options import parse_share
+    from labeler.agreement.align import parse_share
     from labeler.annotate.annotate import AnnotateOptions
     from labeler.annotate.samples import SampleChoice
 

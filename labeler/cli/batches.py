@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from labeler.cli.options import OutputFlags
     from labeler.collection.layout import Collection
-    from labeler.collection.outputs import Output
-    from labeler.judging.batch.collected import CollectedBatches
-    from labeler.judging.batch.look import Batches
-    from labeler.judging.batch.submit import Submitted
-    from labeler.judging.session import JudgeOptions
+    from labeler.collection.user_files import Output
+    from labeler.judging.judge import JudgeOptions
     from labeler.models.control import Control
-    from labeler.models.policies.stop import StopSignal
+    from labeler.models.policies.call import StopSignal
+    from labeler.scale.batch.collect import CollectedBatches
+    from labeler.scale.batch.look import Batches
+    from labeler.scale.batch.submit import Submitted
 
 BATCH = "Batch"
 Act = Literal["submit", "status", "collect", "cancel", "forget", "clear", "wait", "write", "read"]
@@ -93,7 +93,7 @@ class BatchCommand:
 
     def _plan(self) -> None:
         from labeler.judging.judge import aplan_judging
-        from labeler.models.policies.defer import Deferral
+        from labeler.models.policies.call import Deferral
 
         if self.flags.batch not in {"submit", "wait", "write"}:
             raise Misuse("nothing would be asked", parameter="dry_run")
@@ -104,7 +104,7 @@ class BatchCommand:
         show_outcome(plan, show_judging_plan, self.output, self.to)
 
     def _hand_over(self) -> None:
-        from labeler.judging.batch.submit import asubmit, awrite_requests
+        from labeler.scale.batch.submit import asubmit, awrite_requests
 
         def work(stop: StopSignal) -> Coroutine[Any, Any, Submitted]:
             watched = self.control.with_stop(stop)
@@ -119,7 +119,7 @@ class BatchCommand:
             raise submitted.stopped
 
     def _look(self) -> None:
-        from labeler.judging.batch.look import abatches, acancel, aclear, aforget
+        from labeler.scale.batch.look import abatches, acancel, aclear, aforget
 
         acts = {"status": abatches, "cancel": acancel, "forget": aforget, "clear": aclear}
         act = acts[self.flags.batch or "status"]
@@ -127,8 +127,7 @@ class BatchCommand:
         show_outcome(batches, _show_batches, self.output, self.to)
 
     def _take_in(self) -> None:
-        from labeler.judging.batch.collect import acollect, aread_answers
-        from labeler.judging.batch.wait import await_batches
+        from labeler.scale.batch.collect import acollect, aread_answers, await_batches
 
         at = self.asked.base_url, self.asked.limits
 

@@ -22,18 +22,16 @@ from labeler.cli.reporting import (
 )
 from labeler.cli.screen import say
 from labeler.cli.signals import run_until_stopped
-from labeler.corpus.file_rules import FileRules
+from labeler.corpus.blocks import FileRules
 from labeler.exchange.fields import FieldNames
 from labeler.models.encoder_options import EncoderOptions
-from labeler.models.limits import Limits, Proof
+from labeler.models.settings import Limits, Proof
 from labeler.queries.asking import Asking
 from labeler.queries.filter import FilterRules
 from labeler.queries.set_aside import PassageRules
 
 if TYPE_CHECKING:
-    from labeler.pipeline.rehearsal import Rehearsal
-    from labeler.pipeline.result import BuildPlan, BuildResult
-    from labeler.pipeline.steps import Build
+    from labeler.pipeline.build import Build, BuildPlan, BuildResult, Rehearsal
 
 
 @options.unfolded
@@ -71,11 +69,9 @@ def command(
 ) -> None:
     """Build a collection from documents: corpus, queries, runs, pool, judgements and qrels."""
     from labeler.collection.layout import Collection
-    from labeler.judging.session import JudgeOptions
+    from labeler.judging.judge import JudgeOptions
     from labeler.models.choose import model_in
-    from labeler.pipeline.options import BuildOptions
-    from labeler.pipeline.rehearsal import rehearsal
-    from labeler.pipeline.steps import Build
+    from labeler.pipeline.build import Build, BuildOptions, rehearsal
 
     asks = model_in(model, model_file, flags.assessor)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
@@ -97,7 +93,7 @@ def command(
 
 def build(steps: Build) -> BuildResult:
     """Take the four steps, and say after each what it gave."""
-    from labeler.pipeline.result import BuildResult
+    from labeler.pipeline.build import BuildResult
 
     ingested = steps.ingest()
     note_ingested(ingested)
@@ -113,7 +109,7 @@ def build(steps: Build) -> BuildResult:
 
 def rehearse(steps: Rehearsal) -> BuildPlan:
     """What the steps would ask."""
-    from labeler.pipeline.result import BuildPlan
+    from labeler.pipeline.build import BuildPlan
 
     ingested = steps.build.ingest()
     note_ingested(ingested)

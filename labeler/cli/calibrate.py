@@ -12,8 +12,8 @@ from labeler.cli.options import OutputFlags, unfolded
 from labeler.cli.scoring import Plot
 
 if TYPE_CHECKING:
-    from labeler.agreement.calibrate.result import CalibrateResult
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
+    from labeler.lab.calibrate.calibrate import CalibrateResult
 
 FIT = "Fit"
 
@@ -62,15 +62,15 @@ def command(
 
     How far they hold is measured on queries that they were not fitted to.
     """
-    from labeler.agreement.calibrate.calibrate import (
+    from labeler.cli.output import say_drawn, warn
+    from labeler.cli.screen import note
+    from labeler.lab.calibrate.calibrate import (
         CalibrateOptions,
         apply_calibration,
         calibrate,
+        write_probabilities,
     )
-    from labeler.agreement.calibrate.result import write_probabilities
-    from labeler.agreement.calibrate.saved import write_calibration
-    from labeler.cli.output import say_drawn, warn
-    from labeler.cli.screen import note
+    from labeler.lab.calibrate.recalibration import write_calibration
 
     inputs = [Path(name) for name in (*sources, people) if Path(name).exists()]
     inputs += [] if fit is None else [fit]
@@ -93,7 +93,7 @@ def command(
         write_calibration(fit_to, result.saved)
         note(f"the fit: {fit_to.path}")
     if drawing is not None:
-        from labeler.agreement.calibrate.plot import plot_calibration
+        from labeler.lab.calibrate.plot import plot_calibration
 
         say_drawn(drawing, plot_calibration(result, drawing))
 

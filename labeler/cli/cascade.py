@@ -8,11 +8,10 @@ import typer
 
 from labeler.cli import model_options, options
 from labeler.cli.numbers import SEED, SHARE, number
-from labeler.models.limits import Limits, Proof
+from labeler.models.settings import Limits, Proof
 
 if TYPE_CHECKING:
-    from labeler.agreement.cascade.cascade import CascadePlan
-    from labeler.agreement.cascade.result import CascadeResult
+    from labeler.lab.cascade.cascade import CascadePlan, CascadeResult
 
 
 @options.unfolded
@@ -62,14 +61,14 @@ def command(
 
     From where on it is unsure is chosen on people's grades, and checked on other queries of theirs.
     """
-    from labeler.agreement.cascade.cascade import CascadeOptions, acascade, aplan_cascade
     from labeler.cli.output import warn
     from labeler.cli.progress import control_of
     from labeler.cli.reporting import show_outcome
     from labeler.cli.signals import run_until_stopped
     from labeler.collection.layout import open_collection
     from labeler.errors import Incomplete
-    from labeler.judging.session import JudgeOptions
+    from labeler.judging.judge import JudgeOptions
+    from labeler.lab.cascade.cascade import CascadeOptions, acascade, aplan_cascade
     from labeler.models.choose import model_in
 
     to = output.made_from(open_collection(folder).folder)

@@ -14,7 +14,7 @@ from labeler.cli.screen import say
 from labeler.cli.signals import run_until_stopped
 
 if TYPE_CHECKING:
-    from labeler.judging.partitions.collect import CollectedPartitions
+    from labeler.scale.partitions.collect import CollectedPartitions
 
 
 @unfolded
@@ -31,7 +31,7 @@ def command(
     It ends with 3 where some are not judged yet; the same command later takes in the rest.
     """
     from labeler.collection.layout import open_collection
-    from labeler.judging.partitions.collect import acollect_partitions
+    from labeler.scale.partitions.collect import acollect_partitions
 
     to = output.made_from(open_collection(folder).folder)
     collection, control = open_collection(folder), control_of()

@@ -90,6 +90,6 @@ def command(
 
 
 def _chances(path: Path | None) -> dict[str, float] | None:
-    from labeler.trec.chances import read_chances
+    from labeler.trec.labels import read_chances
 
     return None if path is None else read_chances(path)

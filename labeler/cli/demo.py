@@ -25,8 +25,8 @@ from labeler.errors import LabelerError, Misconfigured, Misuse
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
-    from labeler.judging.result import JudgeResult
-    from labeler.pipeline.steps import Build
+    from labeler.judging.job import JudgeResult
+    from labeler.pipeline.build import Build
 
 DEPTH = 5
 QUESTION = "how do I sort a list by a key"
@@ -48,9 +48,8 @@ def command(
     """Build, judge and measure a small collection from Python's own documentation, offline."""
     from labeler.collection.layout import Collection
     from labeler.corpus.python_docs import write_python_documents
-    from labeler.judging.session import JudgeOptions
-    from labeler.pipeline.options import BuildOptions
-    from labeler.pipeline.steps import Build
+    from labeler.judging.judge import JudgeOptions
+    from labeler.pipeline.build import Build, BuildOptions
     from labeler.text.vectors import DENSE_EXTRA, can_encode
 
     if model not in {None, "local"}:
@@ -100,7 +99,7 @@ def say_first_look(collection: Collection) -> None:
     from labeler.data import Query
     from labeler.report.table import Column, Table
     from labeler.runs.retrieve import retrieve
-    from labeler.trec.order import ranking
+    from labeler.trec.runs import ranking
 
     documents = read_corpus(collection.corpus)
     runs = retrieve(documents, {"q": Query("q", QUESTION)})
@@ -114,8 +113,7 @@ def say_first_look(collection: Collection) -> None:
 
 def can_ask_llm() -> bool:
     """Whether the embedded LLM is here, or could be fetched; says in one line why not."""
-    from labeler.models.local.file import fetch_model, model_path
-    from labeler.models.local.serve import LOCAL_EXTRA, can_serve
+    from labeler.models.local.serve import LOCAL_EXTRA, can_serve, fetch_model, model_path
 
     try:
         if not can_serve():

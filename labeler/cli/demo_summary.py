@@ -12,8 +12,8 @@ from labeler.errors import LabelerError
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
-    from labeler.collection.outputs import Output
-    from labeler.judging.result import JudgeResult
+    from labeler.collection.user_files import Output
+    from labeler.judging.job import JudgeResult
 
 MEASURES = ("nDCG@5", "P@5", "RR@5")
 STATISTICS = ("agreement", "kappa", "kappa-quadratic")
@@ -93,8 +93,8 @@ def say_agreement(collection: Collection) -> None:
     from labeler.agreement.agree import AgreeOptions, agree_all
     from labeler.agreement.compare import StatisticOptions
     from labeler.agreement.plot import plot
+    from labeler.agreement.shown import confusion_table, statistics_table
     from labeler.agreement.sources import open_sources
-    from labeler.agreement.tables import confusion_table, statistics_table
     from labeler.models.local.caveats import MEASURED, NOT_FOR_DECISIONS
 
     sources = open_sources([str(collection.folder), SIMILARITY, LLM])
@@ -111,7 +111,7 @@ def say_agreement(collection: Collection) -> None:
 
 def draw(path: Path, picture: Callable[[Output], object]) -> None:
     """Draw a picture, where pictures can be drawn."""
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
 
     try:
         picture(Output(path))

@@ -14,7 +14,7 @@ from labeler.cli.scoring import Plot, StaleGrades
 from labeler.cli.screen import note, result_width, say
 
 if TYPE_CHECKING:
-    from labeler.agreement.diff.report import Diff
+    from labeler.agreement.diff.diff import Diff
     from labeler.collection.layout import Collection
 
 LISTED = 20

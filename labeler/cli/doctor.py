@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from labeler.models.check import TrialCall
     from labeler.models.choose import Choice
-    from labeler.models.policies.adapt import Abilities
+    from labeler.models.policies.learn import Abilities
 
 
 @unfolded

@@ -27,8 +27,8 @@ from labeler.evaluation.options import IntervalKind, Unanswerable
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
-    from labeler.evaluation.comparison.movers import Mover
     from labeler.evaluation.score_report import Report
+    from labeler.evaluation.scores import Mover
     from labeler.report.forms import FormName
     from labeler.report.table import Table
 
@@ -192,15 +192,15 @@ def command(
 
 
 def _verdicts(path: Path) -> dict[str, bool]:
-    from labeler.trec.verdicts import read_verdicts
+    from labeler.trec.labels import read_verdicts
 
     return read_verdicts(path)
 
 
 def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Path] | Collection]:
     """Qrels and runs: files, or those of a collection."""
-    from labeler.collection.choose import collection_qrels, run_paths
     from labeler.collection.layout import Collection
+    from labeler.collection.user_files import collection_qrels, run_paths
     from labeler.errors import Misuse, about
 
     first, runs = paths[0], paths[1:]
@@ -262,7 +262,7 @@ def _shown(
 
     People see groups that gates alone asked for, too.
     """
-    from labeler.evaluation.comparison.movers import mover_table
+    from labeler.evaluation.scores import mover_table
     from labeler.report.render import FORMS
 
     tables = {table.name: table for table in report.tables()}

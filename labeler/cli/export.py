@@ -11,7 +11,7 @@ from labeler.cli.numbers import COUNT, number
 from labeler.cli.options import OUTPUT, Folder, Force, FormFlags, unfolded
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, say
-from labeler.exchange.export.names import FormatName
+from labeler.exchange.export.content import FormatName
 
 if TYPE_CHECKING:
     from labeler.collection.export import Exported
@@ -50,7 +50,7 @@ def command(
 ) -> None:
     """Write a collection as files that another tool reads, such as BEIR, ranx or ragas."""
     from labeler.collection.export import ExportOptions, export
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
 
     options = ExportOptions(qrels, tuple(runs or ()), relevant, depth)
     exported = export(folder, Output(output, force), to, options, caution)

@@ -59,9 +59,9 @@ def command(
 
 
 def _list(output: OutputFlags) -> None:
-    from labeler.catalog.prompts import prompt_recipes
+    from labeler.catalog.fetch import prompt_recipes
     from labeler.catalog.recipes import read_recipe, recipe_files
-    from labeler.models.local.file import EMBEDDED
+    from labeler.models.local.serve import EMBEDDED
     from labeler.report.table import Column, Row, Table
 
     recipes = [read_recipe(path) for path in recipe_files().values()]
@@ -111,7 +111,7 @@ def _fetch(name: str, out: Path | None, force: bool) -> None:
 
 
 def _fetch_prompts(name: str, out: Path | None, force: bool) -> None:
-    from labeler.catalog.prompts import fetch_prompts, prompt_recipes
+    from labeler.catalog.fetch import fetch_prompts, prompt_recipes
 
     paths = fetch_prompts(name, out or Path(), force=force)
     recipe = prompt_recipes()[name]
@@ -142,7 +142,7 @@ def _fetch_dataset(name: str, out: Path | None, force: bool) -> None:
 
 def _fetch_model(out: Path | None) -> None:
     from labeler.errors import Misuse
-    from labeler.models.local.file import EMBEDDED, fetch_model
+    from labeler.models.local.serve import EMBEDDED, fetch_model
 
     if out is not None:
         raise Misuse("the model goes into the cache folder; LABELER_CACHE names another one")

@@ -58,11 +58,9 @@ def command(
     force: Force = False,
 ) -> None:
     """Fuse runs, by rank (RRF) or by score."""
-    from labeler.collection.choose import run_paths
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output, run_paths
     from labeler.messages import count_of
-    from labeler.runs.fuse import fuse_files, weights_of
-    from labeler.runs.fusion import Fusion
+    from labeler.runs.fuse import Fusion, fuse_files, weights_of
 
     runs = run_paths(runs)
     fusion = Fusion(method, k, norm, weights_of(weights, runs), depth)

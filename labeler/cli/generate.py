@@ -13,13 +13,13 @@ from labeler.cli.reporting import note_generated, show_generation_plan, show_out
 from labeler.cli.screen import say
 from labeler.cli.signals import run_until_stopped
 from labeler.models.encoder_options import EncoderOptions
-from labeler.models.limits import Limits
+from labeler.models.settings import Limits
 from labeler.queries.asking import Asking
 from labeler.queries.filter import FilterRules
 from labeler.queries.set_aside import PassageRules
 
 if TYPE_CHECKING:
-    from labeler.queries.result import GenerateResult
+    from labeler.queries.generate import GenerateResult
 
 
 @options.unfolded

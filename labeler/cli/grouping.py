@@ -15,7 +15,7 @@ from labeler.cli.scoring import GATES, GateFlags
 from labeler.evaluation.options import FEWEST, Grouping, Thin
 
 if TYPE_CHECKING:
-    from labeler.evaluation.groups.gates import Gates
+    from labeler.evaluation.gates import Gates
     from labeler.evaluation.score_report import Report
 
 GROUPS = "Groups and weights of queries"
@@ -105,7 +105,7 @@ class GroupGateFlags(GateFlags):
         """The gates that were asked for; the module is not loaded where none was."""
         if not self.require and not self.require_low:
             return None
-        from labeler.evaluation.groups.gates import read_gates
+        from labeler.evaluation.gates import read_gates
 
         return read_gates(self.require or (), self.require_low or ())
 
@@ -113,8 +113,7 @@ class GroupGateFlags(GateFlags):
         """`GateFailed` names all that did not keep its gate."""
         if not gates and not self.no_worse_than:
             return
-        from labeler.evaluation.gates import check_scores
-        from labeler.evaluation.groups.gates import group_failures
+        from labeler.evaluation.gates import check_scores, group_failures
 
         failures = group_failures(report, gates.groups, thin) if gates else ()
         held = gates.overall if gates else ()

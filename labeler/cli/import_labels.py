@@ -51,7 +51,7 @@ def command(
 
 def note_next(collection: Collection, name: str) -> None:
     """Say what people's new qrels are good for."""
-    from labeler.collection.routed import routed_pairs, sampled_from
+    from labeler.collection.whose import routed_pairs, sampled_from
 
     others = [stem for stem in collection.qrels_names() if stem != name] or ["NAME"]
     checked = sampled_from(collection, name) or others[-1]

@@ -19,7 +19,7 @@ from labeler.cli.options import (
 )
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, progress, say
-from labeler.corpus.file_rules import FileRules
+from labeler.corpus.blocks import FileRules
 from labeler.exchange.fields import FieldNames
 from labeler.messages import count_of
 

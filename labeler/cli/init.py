@@ -15,7 +15,7 @@ def command(force: Force = False) -> None:
     An option beats the environment, and the environment beats the file. Every command that uses a
     setting says so. LABELER_CONFIG names another file; set to nothing, no file is read.
     """
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
     from labeler.files.atomic import replacing
 
     path = Path(NAME)

@@ -33,16 +33,16 @@ from labeler.cli.screen import note, say
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import Misuse
 from labeler.models.encoder_options import EncoderOptions
-from labeler.models.limits import Limits, Proof
+from labeler.models.settings import Limits, Proof
 
 if TYPE_CHECKING:
     from labeler.agreement.retest import Retest
     from labeler.collection.layout import Collection
-    from labeler.collection.outputs import Output
-    from labeler.judging.result import JudgeResult
-    from labeler.judging.session import JudgeOptions
+    from labeler.collection.user_files import Output
+    from labeler.judging.job import JudgeResult
+    from labeler.judging.judge import JudgeOptions
     from labeler.models.control import Control
-    from labeler.pools.expand_until import ExpandedJudging
+    from labeler.pools.expand import ExpandedJudging
 
 
 @options.unfolded
@@ -129,8 +129,7 @@ def command(
     Replies are kept as they arrive: the same command, run again, asks only for what is missing.
     """
     from labeler.collection.layout import open_collection
-    from labeler.judging.judge import ajudge, aplan_judging
-    from labeler.judging.session import JudgeOptions
+    from labeler.judging.judge import JudgeOptions, ajudge, aplan_judging
     from labeler.models.choose import model_in
 
     collection, watched = open_collection(folder), control_of(flags)
@@ -167,7 +166,7 @@ def command(
         return
     if expand is not None:
         from labeler.models.encoders import Encoding
-        from labeler.pools.expand_until import Rounds, aexpand_until  # what others need not load
+        from labeler.pools.expand import Rounds, aexpand_until  # what others need not load
 
         how = Rounds(expand, max_rounds, rel, neighbors, max_pairs)
         encoding = Encoding(encoder, limits)
@@ -217,8 +216,8 @@ def _panel(
     shown: tuple[bool, options.OutputFlags, Output | None],
 ) -> None:
     """Have several assessors judge the pool, and put their grades together."""
-    from labeler.judging.panel.ask import ajudge_panel, aplan_panel, members_named
-    from labeler.judging.panel.members import PanelOptions
+    from labeler.lab.panel.ask import ajudge_panel, aplan_panel, members_named
+    from labeler.lab.panel.members import PanelOptions
 
     (text, asked), (dry_run, output, to) = members, shown
     panel_options = PanelOptions(together.rule, together.fewest)
@@ -282,7 +281,7 @@ def _control(
     shown: tuple[bool, options.OutputFlags, Output | None],
 ) -> None:
     """Judge some pairs again; `GateFailed` where their assessor has drifted."""
-    from labeler.judging.drift import ControlPairs, adrift, aplan_drift
+    from labeler.lab.control import ControlPairs, adrift, aplan_drift
 
     (dry_run, output, to), which = shown, ControlPairs(*pairs)
     if dry_run:

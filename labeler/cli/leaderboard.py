@@ -44,7 +44,7 @@ def command(
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
     from labeler.cli.output import name_unread_runs, say_drawn, show, show_json, warn
     from labeler.errors import Misuse
-    from labeler.evaluation.boards.systems import SHOWN
+    from labeler.evaluation.boards.two_sided import SHOWN
     from labeler.evaluation.inputs import qrels_and_runs
     from labeler.evaluation.leaderboard import leaderboard
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from labeler.annotate.lgtm_report import LgtmReport
     from labeler.annotate.look import LookChoice
     from labeler.annotate.raters.status import RatersStatus
+    from labeler.annotate.session import RatingTask
     from labeler.annotate.side_by_side_report import SideBySideReport
-    from labeler.annotate.task import RatingTask
 
 DEPTH = 10
 LOOK, STATUS = "Pages of results", "What the answers say"
@@ -69,8 +69,7 @@ class LookFlags:
 
     def choice(self, seed: int) -> LookChoice:
         """What is looked at, as the library takes it."""
-        from labeler.annotate.first_results import QueryDraw
-        from labeler.annotate.look import LookChoice
+        from labeler.annotate.look import LookChoice, QueryDraw
 
         draw = QueryDraw(self.queries, self.depth, self.by, seed)
         return LookChoice(self.lgtm, self.side_by_side, draw)

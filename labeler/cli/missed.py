@@ -26,8 +26,8 @@ def command(
     output: OutputFlags,
 ) -> None:
     """Estimate how many relevant documents the pool missed, from the pairs sampled beyond it."""
-    from labeler.collection.choose import collection_qrels
     from labeler.collection.layout import open_collection
+    from labeler.collection.user_files import collection_qrels
     from labeler.pools.missed import missed
 
     to = output.made_from(open_collection(folder).folder)

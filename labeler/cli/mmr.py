@@ -13,7 +13,7 @@ from labeler.cli.options import OUTPUT, Force, unfolded
 from labeler.cli.progress import control_of
 from labeler.cli.screen import note
 from labeler.models.encoder_options import EncoderOptions
-from labeler.models.limits import Limits
+from labeler.models.settings import Limits
 
 
 @unfolded
@@ -40,7 +40,7 @@ def command(
 ) -> None:
     """Re-rank a run by maximal marginal relevance, with an encoder's vectors."""
     from labeler.collection.layout import open_collection
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
     from labeler.files.read import rereadable
     from labeler.models.encoders import EncoderTexts, Encoding
     from labeler.runs.mmr import Diversity, diversify, texts_to_diversify

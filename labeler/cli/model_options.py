@@ -24,7 +24,7 @@ from labeler.cli.numbers import (
     number,
 )
 from labeler.cli.options import BUDGET, MODEL, OPTIONS_OF, OUTPUT, RETRYING
-from labeler.models.limits import Limits, Proof
+from labeler.models.settings import Limits, Proof
 
 ModelName = Annotated[
     str | None,

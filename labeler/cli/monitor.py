@@ -23,15 +23,15 @@ from labeler.cli.signals import run_until_stopped
 from labeler.errors import GateFailed, LabelerError, Misuse
 from labeler.messages import count_of
 from labeler.models.encoder_options import EncoderOptions
-from labeler.models.limits import Limits
+from labeler.models.settings import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
     from labeler.models.control import Control
-    from labeler.monitoring.result import Monitoring
+    from labeler.monitoring.monitor import Monitoring
     from labeler.report.finding import Finding
     from labeler.report.forms import FormName
 
@@ -77,14 +77,14 @@ def command(
     An output that ends in .html is one page. Ends with 5 where an alarm was raised.
     """
     from labeler.collection.layout import open_collection
-    from labeler.exchange.taken import told_what_files_are
+    from labeler.exchange.shapes import told_what_files_are
     from labeler.models.control import Control
     from labeler.models.encoders import Encoding
-    from labeler.monitoring.corpus.result import CorpusWatch
-    from labeler.monitoring.kinds import check_kinds
+    from labeler.monitoring.corpus import CorpusWatch
     from labeler.monitoring.logs import LogWatch
     from labeler.monitoring.monitor import MonitorOptions, monitor
-    from labeler.monitoring.online.options import OnlineOptions
+    from labeler.monitoring.online.behavior import OnlineOptions
+    from labeler.monitoring.watched import check_kinds
 
     gates, collection = check_kinds(alarms.require or ()), open_collection(folder)
     to = output.made_from(collection.folder)
@@ -127,8 +127,8 @@ def _judge_again(
     folder: Path, names: Sequence[str], again: AgainFlags, how: tuple[Limits, Control]
 ) -> None:
     """Control the fixed pairs of a set; whether they drifted is for the chart to say."""
-    from labeler.judging.drift import ControlPairs, adrift
-    from labeler.judging.session import JudgeOptions
+    from labeler.judging.judge import JudgeOptions
+    from labeler.lab.control import ControlPairs, adrift
 
     if len(names) > 1:
         problem = "a control is of one set of judgements; name one"

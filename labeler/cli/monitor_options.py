@@ -14,8 +14,8 @@ from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, Bounds, 
 from labeler.errors import Misuse
 
 if TYPE_CHECKING:
-    from labeler.collection.outputs import Output
-    from labeler.monitoring.log.options import LogOptions
+    from labeler.collection.user_files import Output
+    from labeler.monitoring.log.values import LogOptions
 
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{0,9})?")
 ALARMS, AGAIN, LOG = "Alarms", "Judge again", "Log"
@@ -145,8 +145,8 @@ def shares_of(flags: LogFlags) -> dict[str, float]:
 def log_options(flags: LogFlags) -> LogOptions:
     """How the logs are read; `Misuse` names the parts whose columns may be named."""
     from labeler.exchange.fields import EventFields
-    from labeler.exchange.log_columns import EVENT_PARTS
-    from labeler.monitoring.log.options import LogOptions
+    from labeler.exchange.logs import EVENT_PARTS
+    from labeler.monitoring.log.values import LogOptions
 
     names: dict[str, str] = {}
     for given in flags.column or ():
@@ -177,6 +177,6 @@ def proposal_to(flags: LogFlags, output: options.OutputFlags, *inputs: Path) -> 
 
 def column_options() -> dict[str, str]:
     """How the settings that name columns are called here."""
-    from labeler.exchange.log_columns import EVENT_PARTS
+    from labeler.exchange.logs import EVENT_PARTS
 
     return {setting: f"--column {part}:" for part, (setting, _) in EVENT_PARTS.items()}

@@ -17,8 +17,8 @@ from labeler.errors import Misuse
 if TYPE_CHECKING:
     from labeler.cli.options import OutputFlags
     from labeler.collection.layout import Collection
-    from labeler.collection.outputs import Output
-    from labeler.judging.session import JudgeOptions
+    from labeler.collection.user_files import Output
+    from labeler.judging.judge import JudgeOptions
     from labeler.models.control import Control
 
 RAY = "Ray"
@@ -80,8 +80,7 @@ def judge_on_ray(
     shown: tuple[OutputFlags, Output | None],
 ) -> None:
     """Judge on Ray, print what came of it, and end as judging does."""
-    from labeler.judging.partitions.on_ray import ajudge_on_ray
-    from labeler.judging.partitions.ray_cluster import RayOptions
+    from labeler.scale.partitions.on_ray import RayOptions, ajudge_on_ray
 
     assert flags.ray is not None, "it is what calls this"
     parts = flags.ray

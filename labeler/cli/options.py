@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from labeler.cli.numbers import SIZE_OF_A_FILE, WORDS, number
-from labeler.corpus.file_rules import FileRules
+from labeler.corpus.blocks import FileRules
 from labeler.exchange.fields import FieldNames
 from labeler.report.forms import FormName, form_of
 
 if TYPE_CHECKING:
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
 
 MODEL, BUDGET, RETRYING, OUTPUT = "Model", "Budget", "Retrying", "Output"
 """The panels of a command's help: who is asked, at what cost, how often, and where results go."""
@@ -102,7 +102,7 @@ class OutputFlags:
 
     def written_to(self, path: Path, *inputs: Path) -> Output:
         """A file to write, found not to destroy anything."""
-        from labeler.collection.outputs import Output
+        from labeler.collection.user_files import Output
 
         output = Output(path, self.force, inputs)
         output.check()

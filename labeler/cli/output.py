@@ -16,7 +16,7 @@ from labeler.errors import LabelerError
 if TYPE_CHECKING:  # every command imports this module, and most print no table
     import typer
 
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
     from labeler.report.finding import Finding, Setting
     from labeler.report.forms import FormName
     from labeler.report.table import Table
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # every command imports this module, and most print no table
 def name_unread_runs(*sources: Path | str) -> None:
     """Warn of files among the runs of folders whose names do not say that they are runs."""
     for folder in filter(Path.is_dir, map(Path, sources)):
-        from labeler.collection.choose import unread_in
+        from labeler.collection.user_files import unread_in
 
         if unread := unread_in(folder):
             names = ", ".join(str(path) for path in unread[:_NAMED])

@@ -58,13 +58,13 @@ def command(
 
     A member without a grade of a pair is left out of it; too few members make a failure.
     """
+    from labeler.agreement.align import parse_scale
     from labeler.agreement.compare import StatisticOptions
-    from labeler.agreement.options import parse_scale
-    from labeler.agreement.panel.panel import PanelReportOptions, panel
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
     from labeler.errors import Incomplete
     from labeler.files.paths import check_existing
-    from labeler.judging.panel.members import PanelOptions
+    from labeler.lab.panel.members import PanelOptions
+    from labeler.lab.panel.panel import PanelReportOptions, panel
 
     inputs = [Path(source) for source in (*sources, *([people] if people else []))]
     of_files = not Path(sources[0]).is_dir()

@@ -13,7 +13,7 @@ from labeler.cli.screen import note, say
 from labeler.errors import Incomplete
 
 if TYPE_CHECKING:
-    from labeler.judging.panel.ask import JudgedPanel, PanelPlan
+    from labeler.lab.panel.ask import JudgedPanel, PanelPlan
 
 Rule = Literal["median", "majority", "mean", "dawid-skene", "bias"]
 PANEL = "Panel"

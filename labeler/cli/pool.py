@@ -19,7 +19,7 @@ from labeler.cli.vector_options import VectorFlags, show_recall
 from labeler.errors import Misuse
 from labeler.messages import count_of
 from labeler.models.encoder_options import EncoderOptions
-from labeler.models.limits import Limits
+from labeler.models.settings import Limits
 
 if TYPE_CHECKING:
     from labeler.pools.pool import PoolResult
@@ -93,10 +93,9 @@ def command(
     """Find the pairs to judge: the first documents of every run, added to pool.jsonl."""
     from labeler.collection.layout import open_collection
     from labeler.models.encoders import Encoding
-    from labeler.pools.beyond import PoolSize
     from labeler.pools.expand import Expansion, NewRuns, plan_expansion
     from labeler.pools.expand import expand as expanded_pool
-    from labeler.pools.pool import DEPTH, plan_pool, pool
+    from labeler.pools.pool import DEPTH, PoolSize, plan_pool, pool
     from labeler.runs.vector_run import plan_queries
 
     check_expanded(bool(expand), {"neighbors": neighbors, "until": until, "rel": rel})

@@ -15,10 +15,10 @@ from labeler.cli.reporting import show_judging_plan, show_outcome
 from labeler.cli.screen import note, result_width, say
 from labeler.cli.signals import run_until_stopped
 from labeler.messages import cost_of
-from labeler.models.limits import Limits
+from labeler.models.settings import Limits
 
 if TYPE_CHECKING:
-    from labeler.judging.probe.result import ProbeResult
+    from labeler.lab.probe.certificate import ProbeResult
 
 
 @options.unfolded
@@ -69,8 +69,8 @@ def command(
     """
     from labeler.collection.layout import open_collection
     from labeler.evaluation.gates import parse_limits
-    from labeler.judging.probe.probe import ProbeOptions, aplan_probe, aprobe, check_gates
-    from labeler.judging.session import JudgeOptions
+    from labeler.judging.judge import JudgeOptions
+    from labeler.lab.probe.probe import ProbeOptions, aplan_probe, aprobe, check_gates
     from labeler.models.choose import model_in
 
     gates = parse_limits(require or (), "raised:0.05")

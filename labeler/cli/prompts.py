@@ -13,7 +13,7 @@ from labeler.cli.screen import note, say
 from labeler.errors import BadInput, Misuse
 
 if TYPE_CHECKING:
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
     from labeler.model import Message
     from labeler.prompt.check import PromptCheck
     from labeler.prompt.compare import PromptDiff
@@ -66,9 +66,9 @@ def new(
 ) -> None:
     """Write a copy of a prompt, to be edited: NAME.md in this folder, or the output."""
     from labeler.cli.output import deliver
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
     from labeler.prompt import find_prompt
-    from labeler.prompt.copy import copy_of
+    from labeler.prompt.read import copy_of
 
     prompt, name = find_prompt(source, kind=None), name.removesuffix(".md")
     text, path = copy_of(prompt, name), output or Path(f"{name}.md")
@@ -97,9 +97,9 @@ def check(
 
     The same is checked before any pair is judged. Exit code 65 where the file has errors.
     """
-    from labeler.judging.preview import check_on_pair
+    from labeler.judging.explain import check_on_pair
     from labeler.prompt.check import check_prompt
-    from labeler.prompt.shipped import prompt_path
+    from labeler.prompt.read import prompt_path
 
     path = prompt_path(name)
     to = output.made_from(path, *([collection] if collection else []))

@@ -11,7 +11,7 @@ import typer
 from labeler.cli.numbers import COUNT, SEED, number
 from labeler.cli.options import OUTPUT, Force, GradeMap, OutputFlags, Scale, unfolded
 from labeler.cli.screen import caution, note
-from labeler.collection.outputs import Output
+from labeler.collection.user_files import Output
 
 QrelsFormat = Literal["trec", "beir", "json", "csv", "parquet"]
 Conflict = Literal["error", "first", "last", "max", "min", "drop"]
@@ -68,7 +68,7 @@ def validate(
 ) -> None:
     """Read files strictly, and check that their grades are on the scale and their ids known."""
     from labeler.cli.output import show_counts
-    from labeler.collection.ids import CollectionIds
+    from labeler.collection.queries import CollectionIds
     from labeler.errors import Misuse
     from labeler.qrels.stats import stats_table, validate_qrels
 
@@ -193,7 +193,7 @@ def convert(
 ) -> None:
     """Write qrels of any kind as TREC's, BEIR's, JSON, CSV or Parquet, by the file's name."""
     from labeler.exchange.qrels import Meaning
-    from labeler.qrels.convert import convert_qrels
+    from labeler.qrels.edit import convert_qrels
 
     meaning = Meaning.of(grade_map, scale, queries)
     _wrote(output, convert_qrels(path, Output(output, force), to or "", meaning, caution))
@@ -217,7 +217,7 @@ def subset(
     force: Force = False,
 ) -> None:
     """Keep the pairs of some queries, of some documents, or of queries drawn at random."""
-    from labeler.collection.ids import files_of_ids, parse_ids
+    from labeler.collection.queries import files_of_ids, parse_ids
     from labeler.qrels.edit import Subset, subset_qrels
 
     query_ids, document_ids = (
@@ -233,7 +233,7 @@ def subset(
 def compare(first: File, second: File, *, output: OutputFlags) -> None:
     """Count the pairs of two qrels, and cross-tabulate the grades of common ones."""
     from labeler.cli.output import show, show_json
-    from labeler.qrels.compare import compare_qrels, comparison_table
+    from labeler.qrels.stats import compare_qrels, comparison_table
     from labeler.report.render import FORMS
 
     to, form = output.made_from(first, second), output.format

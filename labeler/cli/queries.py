@@ -121,8 +121,7 @@ def from_log(
     import json
 
     from labeler.cli.output import deliver, show_json
-    from labeler.queries.clicks import check_named_clicks
-    from labeler.queries.traffic import TrafficOptions
+    from labeler.queries.traffic import TrafficOptions, check_named_clicks
     from labeler.queries.traffic import from_log as sample
 
     to = output.made_from(log)

@@ -85,7 +85,7 @@ COMMANDS: dict[str, Command] = {
         "labeler judge coll/ --prompt four-grades --model gpt-4.1-mini --as first",
     ),
     "collect": Command(
-        "collect", JUDGE, "judging.partitions.collect", "labeler collect coll/ /shared/parts"
+        "collect", JUDGE, "scale.partitions.collect", "labeler collect coll/ /shared/parts"
     ),
     "relabel": Command(
         "relabel",
@@ -99,19 +99,19 @@ COMMANDS: dict[str, Command] = {
     "tune": Command(
         "tune",
         JUDGE,
-        "agreement.tune.tune",
+        "lab.tune.tune",
         "labeler tune coll/ --prompts four-grades,basic --models local",
     ),
     "panel": Command(
         "panel",
         JUDGE,
-        "agreement.panel.panel",
+        "lab.panel.panel",
         "labeler panel coll/ four-grades-gpt basic-gpt by-topic-gpt --as panel",
     ),
     "probe": Command(
         "probe",
         JUDGE,
-        "judging.probe.probe",
+        "lab.probe.probe",
         "labeler probe coll/ --prompt four-grades --model gpt-4.1-mini --require raised:0.05",
     ),
     "evaluate": Command(
@@ -157,19 +157,19 @@ COMMANDS: dict[str, Command] = {
     "calibrate": Command(
         "calibrate",
         MEASURE,
-        "agreement.calibrate.calibrate",
+        "lab.calibrate.calibrate",
         "labeler calibrate coll/ first --probabilities first.jsonl",
     ),
     "route": Command(
         "route",
         JUDGE,
-        "agreement.route.route",
+        "lab.route.route",
         "labeler route coll/ first second --pairs 200 --sheet sheet.csv",
     ),
     "cascade": Command(
         "cascade",
         JUDGE,
-        "agreement.cascade.cascade",
+        "lab.cascade.cascade",
         "labeler cascade coll/ cheap --model gpt-4.1 --as both",
     ),
     "fuse": Command(
@@ -187,7 +187,7 @@ COMMANDS: dict[str, Command] = {
         "doctor", JUDGE, "models.check", "labeler doctor --model gpt-4.1-mini --pairs 5000"
     ),
     "trust": Command(
-        "trust", JUDGE, "wire.trust", "labeler trust http://127.0.0.1:8000/v1 --key MY_KEY"
+        "trust", JUDGE, "wire.gate", "labeler trust http://127.0.0.1:8000/v1 --key MY_KEY"
     ),
     "status": Command("status", JUDGE, "judging.status", "labeler status coll/"),
     "explain": Command("explain", JUDGE, "judging.explain", "labeler explain coll/ q1 d7"),

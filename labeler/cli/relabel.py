@@ -16,10 +16,10 @@ from labeler.cli.reporting import check_complete, show_judging, show_judging_pla
 from labeler.cli.screen import result_width, say
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import Misuse
-from labeler.models.limits import Limits, Proof
+from labeler.models.settings import Limits, Proof
 
 if TYPE_CHECKING:
-    from labeler.agreement.diff.report import Diff
+    from labeler.agreement.diff.diff import Diff
     from labeler.judging.relabel import RelabelResult
 
 
@@ -59,9 +59,9 @@ def command(
     With --only, the pairs that are left out stay unjudged under the new name.
     """
     from labeler.collection.layout import open_collection
+    from labeler.judging.judge import JudgeOptions
     from labeler.judging.part import PartOfSet
     from labeler.judging.relabel import aplan_relabeling, arelabel, areparse
-    from labeler.judging.session import JudgeOptions
     from labeler.models.choose import model_in
 
     part = PartOfSet(only, seed)

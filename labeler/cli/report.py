@@ -17,7 +17,7 @@ from labeler.collection_report.options import TOP
 from labeler.evaluation.options import DEFAULT_MEASURES
 
 if TYPE_CHECKING:
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
     from labeler.collection_report.options import ReportOptions
     from labeler.collection_report.report import WrittenReport
 
@@ -134,7 +134,7 @@ def _output(
 ) -> Output | None:
     """The file to write, found not to destroy anything; None is standard output."""
     from labeler.collection.layout import open_collection
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
     from labeler.errors import Misuse
 
     if collection is None and compare is None:

@@ -13,16 +13,14 @@ from labeler.report.printable import one_line
 
 if TYPE_CHECKING:
     from labeler.cli.options import FormFlags, OutputFlags
-    from labeler.collection.outputs import Output
-    from labeler.judging.drift_check import DriftCheck
-    from labeler.judging.plan import JudgingPlan
-    from labeler.judging.result import JudgeResult
-    from labeler.judging.tally import Tally
-    from labeler.models.call_plan import CallPlan
-    from labeler.models.duration import Duration
+    from labeler.collection.user_files import Output
+    from labeler.judging.job import JudgeResult, Tally
+    from labeler.judging.judge import JudgingPlan
+    from labeler.lab.control_check import DriftCheck
+    from labeler.models.call_plan import CallPlan, Duration
     from labeler.models.encoding import EncodingPlan
     from labeler.models.policies.rate import RateLimits
-    from labeler.queries.result import GenerateResult, GenerationPlan
+    from labeler.queries.generate import GenerateResult, GenerationPlan
 
 
 class Outcome(Protocol):
@@ -155,7 +153,7 @@ def show_judging(result: JudgeResult) -> None:
         say(f"{left:,} not asked yet")
     if tally.by_passages:
         pairs = count_of(tally.by_passages, "pair", "pairs")
-        from labeler.judging.context import HELP
+        from labeler.judging.attempts import HELP
 
         problem = f"{pairs} judged by passages, as documents are too long for the server"
         note(f"{problem}; whole ones need {HELP}")

@@ -14,10 +14,10 @@ from labeler.cli.screen import note, say
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import Misuse
 from labeler.messages import cost_of
-from labeler.models.limits import Limits
+from labeler.models.settings import Limits
 
 if TYPE_CHECKING:
-    from labeler.runs.reranked import RerankResult
+    from labeler.runs.rerank import RerankResult
 
 WINDOWS = "What the model is shown"
 
@@ -66,8 +66,7 @@ def command(
     """
     from labeler.collection.layout import open_collection
     from labeler.models.choose import model_in
-    from labeler.runs.listwise import Windows
-    from labeler.runs.rerank import RerankOptions, aplan_rerank, arerank
+    from labeler.runs.rerank import RerankOptions, Windows, aplan_rerank, arerank
 
     collection = open_collection(folder)
     to, control = output.made_from(collection.folder), control_of(flags)

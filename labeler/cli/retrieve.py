@@ -20,7 +20,7 @@ from labeler.cli.vector_options import VectorFlags, show_recall
 from labeler.errors import Incomplete, Misuse
 from labeler.messages import count_of
 from labeler.models.encoder_options import EncoderOptions
-from labeler.models.limits import Limits
+from labeler.models.settings import Limits
 
 if TYPE_CHECKING:
     from labeler.runs.asking import SearchEngine
@@ -172,8 +172,8 @@ def command(
     from labeler.collection.layout import open_collection
     from labeler.models.encoders import Encoding
     from labeler.runs.asking import AskingLimits
-    from labeler.runs.query_vectors import query_encoder
     from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
+    from labeler.runs.vector_run import query_encoder
 
     to = output.made_from(open_collection(folder).folder)
     asking = AskingLimits(concurrency, timeout, tries)
@@ -190,7 +190,7 @@ def command(
         search = database.described(encoding, system.hit_id or "")
         result = vector_run(folder, search, name, options, control_of())
     elif engine:
-        from labeler.runs.field_run import FieldEngine, field_run, plan_field_run
+        from labeler.runs.retrieve_run import FieldEngine, field_run, plan_field_run
 
         database.check_none()
         system.check_none("engine")

@@ -30,8 +30,8 @@ def command(
     output: OutputFlags,
 ) -> None:
     """Leave each run out of the pool in turn, and say how its score and rank would change."""
-    from labeler.collection.choose import collection_qrels
     from labeler.collection.layout import open_collection
+    from labeler.collection.user_files import collection_qrels
     from labeler.pools.reuse import reuse
 
     to = output.made_from(open_collection(folder).folder)

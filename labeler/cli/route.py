@@ -12,8 +12,8 @@ from labeler.cli.options import OutputFlags, unfolded
 from labeler.cli.scoring import Plot
 
 if TYPE_CHECKING:
-    from labeler.agreement.route.result import RouteResult
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
+    from labeler.lab.route.route import RouteResult
 
 SHOWN = 10
 
@@ -58,10 +58,10 @@ def command(
 
     People's grades of these pairs are no random sample: no statistic takes them for one.
     """
-    from labeler.agreement.estimate import StatisticOptions
-    from labeler.agreement.route.route import RouteOptions, route, write_routed
+    from labeler.agreement.compare import StatisticOptions
     from labeler.cli.output import say_drawn, warn
     from labeler.cli.screen import note
+    from labeler.lab.route.route import RouteOptions, route, write_routed
     from labeler.people.sample import free_names
 
     inputs = [Path(name) for name in (*sources, *([people] if people else []), *(run or ()))]
@@ -84,7 +84,7 @@ def command(
             note(f"when graded: labeler import-labels {to_sheet.path} {sources[0]} --as {name}")
             note(f"or on a page: labeler annotate {sources[0]} --sample {sample.id}")
     if drawing is not None:
-        from labeler.agreement.route.plot import plot_route
+        from labeler.lab.route.plot import plot_route
 
         say_drawn(drawing, plot_route(result, drawing))
 

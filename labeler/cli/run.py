@@ -47,7 +47,7 @@ Tag = Annotated[
 def stats(paths: Files, *, output: OutputFlags) -> None:
     """Count queries, documents, ties, and ranks that contradict their scores."""
     from labeler.cli.output import show_counts
-    from labeler.collection.choose import run_paths
+    from labeler.collection.user_files import run_paths
     from labeler.runs.stats import run_stats, stats_table
 
     to = output.made_from(*paths)
@@ -67,8 +67,8 @@ def validate(
 ) -> None:
     """Read runs strictly; warn of ties and of ranks that contradict their scores."""
     from labeler.cli.output import show_counts
-    from labeler.collection.choose import run_paths
-    from labeler.collection.ids import CollectionIds
+    from labeler.collection.queries import CollectionIds
+    from labeler.collection.user_files import run_paths
     from labeler.runs.stats import run_stats, stats_table
 
     to = output.made_from(*paths)
@@ -140,15 +140,15 @@ def convert(
 
 
 def _tag(path: Path, tag: str) -> str:
-    from labeler.collection.choose import run_name
     from labeler.collection.layout import safe_name
+    from labeler.collection.user_files import run_name
 
     name = run_name(path).removesuffix(".json").removesuffix(".parquet")
     return tag or (safe_name(name) if path.is_file() else "run")
 
 
 def _rewrite(path: Path, output: Path, force: bool, change: Change) -> None:
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
     from labeler.messages import count_of
     from labeler.runs.rewrite import rewrite_run
 

@@ -54,9 +54,9 @@ def command(
 
     `labeler import-labels` takes the graded sheet back. The sheet is blind: it shows no grade.
     """
-    from labeler.agreement.options import parse_scale, parse_share
+    from labeler.agreement.align import parse_scale, parse_share
     from labeler.collection.layout import open_collection
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
     from labeler.errors import Misuse
     from labeler.people.sample import SampleDesign, draw_sheets, free_names
 

@@ -132,7 +132,7 @@ class GateFlags:
         """The margins by measure; a gate has a default one, by what `-m` names or else nDCG@10."""
         if not self.no_worse_than and not self.margin:
             return {}
-        from labeler.evaluation.comparison.margins import margins_from
+        from labeler.evaluation.comparison.equivalence import margins_from
 
         measures = scoring.measures or ()
         return margins_from(self.margin or (), measures, default=bool(self.no_worse_than))

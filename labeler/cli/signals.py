@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from labeler.cli.screen import note
 
 if TYPE_CHECKING:
-    from labeler.models.policies.stop import StopSignal
+    from labeler.models.policies.call import StopSignal
 
 Result = TypeVar("Result")
 
@@ -55,7 +55,7 @@ def run_until_stopped(
     """
     import asyncio
 
-    from labeler.models.policies.stop import StopSignal
+    from labeler.models.policies.call import StopSignal
 
     arrived: list[int] = []
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 @unfolded
 def command(folder: Folder, *, output: OutputFlags) -> None:
     """Show what is judged, what failed and why, what it cost, and how to go on."""
+    from labeler.collection.card import standing
     from labeler.collection.layout import open_collection
-    from labeler.collection.standing import standing
     from labeler.judging.status import pool_size, status, status_table, store_status
 
     to, form = output.made_from(open_collection(folder).folder), output.format
@@ -44,7 +44,7 @@ def command(folder: Folder, *, output: OutputFlags) -> None:
 
 def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
     """Print the pool, the sets of judgements, what they lack, and the store."""
-    from labeler.collection.standing import standing
+    from labeler.collection.card import standing
     from labeler.judging.status import pool_size, status_table, store_status
 
     if pool := pool_size(collection):

@@ -15,7 +15,7 @@ from labeler.cli.screen import say
 from labeler.errors import BadInput, FileProblem, Misuse
 
 if TYPE_CHECKING:
-    from labeler.store.kept import Verified
+    from labeler.store.base import Verified
     from labeler.store.maintain import KeptStore
 
 app = typer.Typer(help="Look after the replies that a collection keeps.", no_args_is_help=True)
@@ -74,7 +74,7 @@ def stats(folder: Folder, *, output: OutputFlags) -> None:
     """Count replies, tokens and cost by model."""
     from labeler.cli.output import show
     from labeler.store import maintain
-    from labeler.store.kept import statistics_table
+    from labeler.store.base import statistics_table
 
     to = output.made_from(folder)
     with _store_of(folder, reading=True) as store:
@@ -129,8 +129,7 @@ def copy(
     """Send a collection's replies into a database that machines share; the file stays."""
     from labeler.collection.layout import open_collection
     from labeler.store.postgres.address import DatabaseAddress
-    from labeler.store.postgres.copying import copy_file
-    from labeler.store.postgres.store import PostgresStore
+    from labeler.store.postgres.store import PostgresStore, copy_file
 
     address, path = DatabaseAddress.of(to), open_collection(folder).file_of_replies
     if not path.exists():

@@ -29,16 +29,16 @@ def command(
     it names get neither texts nor a key, unless you name them too: by an option, by the
     environment, or by this command. The large providers' own addresses are known.
     """
-    from labeler.wire import trust
+    from labeler.wire import gate
 
     if address is None:
         if key or forget:
             raise Misuse("name the address that is meant, too")
-        for server, variable in sorted(trust.trusted().items()):
+        for server, variable in sorted(gate.trusted().items()):
             say(f"{server}  {variable}".rstrip())
     elif forget:
-        say(f"trusted no longer: {', '.join(trust.forget(address))}")
+        say(f"trusted no longer: {', '.join(gate.forget(address))}")
     else:
-        trusted = trust.trust(address, key)
+        trusted = gate.trust(address, key)
         sent = f"and the key in {key}" if key else "and no key; --key names the variable of one"
         say(f"{trusted}: files may name it, and it gets texts, {sent}")

@@ -15,12 +15,12 @@ from labeler.cli.scoring import Plot
 from labeler.cli.screen import note, say
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import Misuse
-from labeler.models.limits import Limits
+from labeler.models.settings import Limits
 
 if TYPE_CHECKING:
-    from labeler.agreement.tune.plan import TunePlan
-    from labeler.agreement.tune.result import TuneResult
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
+    from labeler.lab.tune.standing import TuneResult
+    from labeler.lab.tune.tune import TunePlan
     from labeler.models.settings import AnyModel
 
 CHOICE, GRADES = "How the best is chosen", "Reading grades"
@@ -93,11 +93,9 @@ def command(
     The better half of each round is asked about twice as many queries.
     Replies are kept: judge asks for none of them again.
     """
-    from labeler.agreement.align import Rules
-    from labeler.agreement.options import parse_maps
-    from labeler.agreement.tune.asking import TuneOptions
-    from labeler.agreement.tune.tune import aplan_tuning, atune
+    from labeler.agreement.align import Rules, parse_maps
     from labeler.collection.layout import open_collection
+    from labeler.lab.tune.tune import TuneOptions, aplan_tuning, atune
 
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
@@ -128,7 +126,7 @@ def command(
     result = run_until_stopped(lambda stop: atune(collection, asked, control.with_stop(stop)))
     _show(context, result, output, to)
     if drawing is not None and result.standings:
-        from labeler.agreement.tune.plot import plot_tuning
+        from labeler.lab.tune.plot import plot_tuning
 
         say_drawn(drawing, plot_tuning(result, drawing))
     if result.stopped:
@@ -137,8 +135,7 @@ def command(
 
 def _models(names: list[str] | None, assessor: str) -> tuple[AnyModel | None, ...]:
     """The models that are named; a name under which an assessor is declared means that one."""
-    from labeler.models.choose import model_in
-    from labeler.models.declared import declared_assessors, project_file
+    from labeler.models.choose import declared_assessors, model_in, project_file
 
     declared = declared_assessors(project=project_file())
     listed = _listed(names, "models") if names else ()
@@ -165,7 +162,7 @@ def _show_plan(plan: TunePlan) -> None:
 def _show(
     context: typer.Context, result: TuneResult, output: options.OutputFlags, to: Output | None
 ) -> None:
-    from labeler.agreement.tune.sentences import sentences_of
+    from labeler.lab.tune.tune import sentences_of
 
     if output.format == "json":
         show_outcome(result, lambda _result: None, output, to)

@@ -17,7 +17,7 @@ from labeler.messages import count_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from labeler.collection.outputs import Output
+    from labeler.collection.user_files import Output
     from labeler.corpus.update import UpdateResult
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count; write nothing.")]

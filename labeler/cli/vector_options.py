@@ -13,7 +13,7 @@ from labeler.errors import Misuse
 
 if TYPE_CHECKING:
     from labeler.models.encoders import Encoding
-    from labeler.runs.recall import IndexRecall
+    from labeler.runs.asking import IndexRecall
     from labeler.runs.vector_run import VectorSearch
 
 DATABASE = "Vectors in a database"

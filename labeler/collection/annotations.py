@@ -16,9 +16,8 @@ from labeler.collection.layout import Collection, check_name
 from labeler.collection.stale import hash_of
 from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput
-from labeler.files.boundary import reading
+from labeler.files.boundary import finite, reading
 from labeler.files.jsonl import row_of_line, text_of
-from labeler.files.numbers import finite
 from labeler.files.read import numbered_bytes
 from labeler.trec.values import grade_of
 

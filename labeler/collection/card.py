@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from labeler.collection.layout import Collection
-from labeler.collection.lock import check_locked
+from labeler.collection.lock import Note, check_locked, locked
+from labeler.errors import FileProblem, Misuse
 from labeler.files.atomic import replacing
-from labeler.files.boundary import reading
+from labeler.files.boundary import count, reading
+from labeler.files.cache import sha256_of
 from labeler.files.read import check_regular, file_problems
+from labeler.messages import count_of
+from labeler.report.finding import Finding
 
 
 def read_card(collection: Collection) -> dict[str, Any]:
@@ -52,3 +59,267 @@ def update_card_entry(
     """Write `entry` under a name into a section of the card, beside the section's others."""
     entries = card_section(read_card(collection), section)
     update_card(collection, section, {**entries, name: dict(entry)})
+
+
+# Which files of a collection its own commands wrote, so that they replace no others.
+#
+# The card's section `files` holds the SHA-256 of each, and an empty text while one is being
+# written: after a kill in between, the file belongs to the command that wrote it, whatever it
+# holds.
+
+SECTION = "files"
+_BEING_WRITTEN = ""
+
+
+def check_made(collection: Collection, paths: Iterable[Path]) -> None:
+    """`Misuse` names a file of the collection that is there and that no command of its own wrote.
+
+    An empty file may be replaced.
+    """
+    card = read_card(collection)
+    for path in paths:
+        with file_problems(path):
+            if path.exists() and path.stat().st_size and not _is_made(collection, path, card):
+                problem = "was not written by this command, or was changed since; move it away"
+                raise Misuse(f"{path} {problem}, or set this to replace it", parameter="force")
+
+
+@contextmanager
+def making(collection: Collection, paths: Iterable[Path], *, force: bool = False) -> Iterator[None]:
+    """Check that files of a collection may be replaced, and note those that the block writes.
+
+    The collection must be locked. With `force` they may be, whoever wrote them.
+    """
+    several = list(paths)
+    if not force:
+        check_made(collection, several)
+    before = {path: _identity(path) for path in several}
+    earlier = card_section(read_card(collection), SECTION)
+    pending = {_key(collection, path): _BEING_WRITTEN for path in several}
+    update_card(collection, SECTION, {**earlier, **pending})
+    try:
+        yield
+    finally:
+        now = {_key(collection, p): sha256_of(p) for p in several if _identity(p) != before[p]}
+        others = card_section(read_card(collection), SECTION)
+        left = {key: value for key, value in others.items() if key not in pending}
+        same = {key: value for key, value in earlier.items() if key in pending}
+        update_card(collection, SECTION, dict(sorted({**left, **same, **now}.items())))
+
+
+def note_changed(collection: Collection) -> None:
+    """Note the files that the card knows as they are now, and forget those that are gone.
+
+    The collection must be locked, and a command of its own have changed them.
+    """
+    hashes = card_section(read_card(collection), SECTION)
+    paths = {key: collection.folder / key for key in hashes}
+    now = {key: sha256_of(path) for key, path in paths.items() if path.is_file()}
+    update_card(collection, SECTION, dict(sorted(now.items())))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What changes where a file is replaced; None where there is none."""
+    if not path.exists():
+        return None
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns
+
+
+def _key(collection: Collection, path: Path) -> str:
+    return path.relative_to(collection.folder).as_posix()
+
+
+def _is_made(collection: Collection, path: Path, card: Mapping[str, Any]) -> bool:
+    key = _key(collection, path)
+    sha256 = card_section(card, SECTION).get(key)
+    if sha256 is None:
+        return _is_known(key, card)
+    return sha256 in (_BEING_WRITTEN, sha256_of(path))
+
+
+def _is_known(key: str, card: Mapping[str, Any]) -> bool:
+    """Whether a section of a card tells of a file, in cards from before they held hashes."""
+    folder, _, name = key.rpartition("/")
+    stem = name.partition(".trec")[0] if folder == "runs" else name.removesuffix(".qrels")
+    if folder == "runs":
+        return stem in card_section(card_section(card, "pool"), "runs")
+    if folder == "qrels":
+        return stem in card_section(card_section(card, "fetch"), "qrels")
+    makers = ("generate",) if name == "rejected.jsonl" else ("ingest", "fetch")
+    return any(maker in card for maker in makers)
+
+
+# What was computed of a collection's pool and is shown again, as long as nothing has changed.
+
+SECTIONS = ("missed", "reuse")
+_MOST, _LONGEST = 20, 400
+
+
+def keep_standing(
+    collection: Collection,
+    section: str,
+    qrels: str,
+    findings: Sequence[Finding],
+    note: Note = lambda _line: None,
+) -> None:
+    """Write into the card what was found by a set of qrels; a folder that is only read stays so."""
+    rows = [{"level": finding.level, "text": finding.text} for finding in findings]
+    try:
+        with locked(collection, note):
+            entry = {**_state(collection, qrels), "said": rows}
+            update_card_entry(collection, section, qrels, entry)
+    except FileProblem as error:
+        note(f"not kept for status and evaluate: {error}")
+
+
+def standing(collection: Collection, qrels: str) -> Iterator[Finding]:
+    """What was found by a set of qrels, where the pool, the qrels and the runs are as they were."""
+    card = read_card(collection)
+    entries = [card_section(card_section(card, section), qrels) for section in SECTIONS]
+    if not any(entries) or not collection.qrels(qrels).is_file():
+        return
+    state = _state(collection, qrels)
+    for entry in entries:
+        if entry and all(entry.get(name) == value for name, value in state.items()):
+            yield from _findings_in(entry)
+
+
+def _findings_in(entry: Mapping[str, Any]) -> Iterator[Finding]:
+    listed = entry.get("said")
+    for row in listed[:_MOST] if isinstance(listed, list) else []:
+        text = row.get("text") if isinstance(row, dict) else None
+        if isinstance(text, str):
+            is_warning = row.get("level") == "warning"
+            yield Finding(text[:_LONGEST], level="warning" if is_warning else "note")
+
+
+def _state(collection: Collection, qrels: str) -> dict[str, Any]:
+    """What such findings rest on."""
+    pool = collection.pool
+    return {
+        "qrels": sha256_of(collection.qrels(qrels)),
+        "pool": sha256_of(pool) if pool.is_file() else "",
+        "runs": list(collection.run_names()),
+    }
+
+
+# From which set another one takes its pairs, and which of them: a part is not the whole.
+
+SAMPLE, DISAGREEMENTS, FAILURES, QUERIES = "sample", "disagreements", "failures", "queries"
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """The set `name`, of whose `of_pairs` pairs a later set judges `pairs`, as `only` says.
+
+    `only` is as a user writes it, empty where all pairs are judged. A sample was drawn with `seed`;
+    `beside` are the sets whose grades were compared for disagreements. `picked_before` are those by
+    whose grades the parent's own pairs were picked, if they were.
+    """
+
+    name: str
+    only: str = ""
+    pairs: int = 0
+    of_pairs: int = 0
+    seed: int | None = None
+    beside: tuple[str, ...] = ()
+    is_reparsed: bool = False
+    picked_before: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """What `only` names: sample, disagreements, failures, queries, or nothing."""
+        return self.only.partition(":")[0]
+
+    @property
+    def is_part(self) -> bool:
+        """Whether some pairs of the parent were left out."""
+        return bool(self.only) and self.pairs < self.of_pairs
+
+    @property
+    def is_by_grades(self) -> bool:
+        """Whether grades decided which pairs are judged, so that these tell nothing of the rest."""
+        return bool(self.picking)
+
+    @property
+    def picking(self) -> tuple[str, ...]:
+        """The sets by whose grades the pairs were picked."""
+        is_picked = self.is_part and self.kind in (DISAGREEMENTS, FAILURES)
+        own = (self.name, *self.beside) if is_picked else ()
+        return (*own, *self.picked_before)
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether each pair of the parent was as likely as any to be judged."""
+        return self.is_part and self.kind == SAMPLE
+
+    def which(self) -> str:
+        """Which of the parent's pairs were judged, after `N of the M pairs of NAME`."""
+        if self.kind == SAMPLE:
+            return f"drawn at random (seed {self.seed or 0})"
+        if self.kind == FAILURES:
+            return "those without a grade"
+        if self.kind == QUERIES:
+            return "those of the queries that were named"
+        return f"those that {' and '.join((self.name, *self.beside))} grade differently"
+
+    def sentence(self, name: str) -> str:
+        """What the set `name` is a part of; empty where it is the whole."""
+        if not self.is_part:
+            return ""
+        whole = f"the {count_of(self.of_pairs, 'pair', 'pairs')} of {self.name}"
+        return f"{name} holds {self.pairs:,} of {whole}: {self.which()}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry of the card; what is not so is left out."""
+        entry = {
+            "from": self.name,
+            "only": self.only,
+            "pairs": self.pairs,
+            "of_pairs": self.of_pairs,
+            "seed": self.seed,
+            "beside": list(self.beside),
+            "reparsed": self.is_reparsed,
+        }
+        return {
+            key: value for key, value in entry.items() if value or (key == "seed" and value == 0)
+        }
+
+
+MOST_GENERATIONS = 20
+
+
+def parent_of(collection: Collection, name: str) -> Parent | None:
+    """The parent of a set of judgements, as the card says; None where it has none.
+
+    Where all pairs of a part were judged anew, that is the set of which they are a part.
+    """
+    judged = card_section(read_card(collection), "judge")
+    return _parent_in(judged, name, MOST_GENERATIONS)
+
+
+def _parent_in(judged: Mapping[str, Any], name: str, generations: int) -> Parent | None:
+    parent = _read(card_section(card_section(judged, name), "parent"))
+    if parent is None or not generations:
+        return parent
+    earlier = _parent_in(judged, parent.name, generations - 1)
+    if earlier is None or not earlier.is_part:
+        return parent
+    return replace(parent, picked_before=earlier.picking) if parent.is_part else earlier
+
+
+def _read(entry: Mapping[str, Any]) -> Parent | None:
+    """A parent from a card, in which anybody may have written anything."""
+    name, only, beside = entry.get("from"), entry.get("only", ""), entry.get("beside")
+    if not isinstance(name, str) or not isinstance(only, str):
+        return None
+    return Parent(
+        name,
+        only,
+        count(entry.get("pairs")) or 0,
+        count(entry.get("of_pairs")) or 0,
+        count(entry.get("seed")),
+        tuple(map(str, beside)) if isinstance(beside, list) else (),
+        entry.get("reparsed") is True,
+    )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.layout import Collection
 from labeler.collection.lock import check_locked
-from labeler.files.jsonl import write_rows
+from labeler.data import Pair
+from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
 
 _STEM = re.compile(r"(.+)\.([1-9][0-9]{0,8})")
 
@@ -59,3 +60,43 @@ def write_control(
     check_locked(collection.folder)
     write_rows(path, rows)
     update_card_entry(collection, "control", path.stem, made)
+
+
+# `controls/NAME.fixed.jsonl`: the pairs of a set that every control of it asks about again.
+
+
+class FixedPair(NamedTuple):
+    """A pair, and what tells the texts that were shown when it was drawn from others."""
+
+    pair: Pair
+    shown: str
+
+
+def fixed_file(collection: Collection, name: str) -> Path:
+    """The file of the fixed pairs of a set of judgements."""
+    return collection.controls / f"{name}.fixed.jsonl"
+
+
+def read_fixed(path: Path) -> list[FixedPair]:
+    """The fixed pairs in the order of their file; none where none were drawn."""
+    if not path.exists():
+        return []
+    return [
+        FixedPair(
+            Pair(
+                identifier(path, number, row, "query_id"), identifier(path, number, row, "doc_id")
+            ),
+            text_of(path, number, row, "shown", ""),
+        )
+        for number, row in read_rows(path)
+    ]
+
+
+def write_fixed(collection: Collection, name: str, pairs: Iterable[FixedPair]) -> None:
+    """Write the fixed pairs of a set, in place of those that were fixed before."""
+    check_locked(collection.folder)
+    rows = (
+        {"query_id": each.pair.query_id, "doc_id": each.pair.doc_id, "shown": each.shown}
+        for each in pairs
+    )
+    write_rows(fixed_file(collection, name), rows)

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import weakref
+from array import array
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from labeler.collection.lock import check_locked
 from labeler.collection.rows import check_exists, metadata_of, repeated_id
 from labeler.data import Document
+from labeler.errors import BadInput
 from labeler.files.boundary import reading
-from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
+from labeler.files.jsonl import identifier, read_rows, row_of_line, text_of, write_rows
+from labeler.files.read import byte_chunks, file_problems, numbered_bytes
 from labeler.files.row_index import RowIndex
+from labeler.messages import Advance
 from labeler.text.terms import text_to_search
 
 
@@ -96,3 +108,209 @@ def write_corpus(path: Path, documents: Iterable[Document]) -> None:
         for d in documents
     )
     write_rows(path, rows, check=check_corpus_file)
+
+
+# The documents of a `corpus.jsonl`, each read from the file when it is asked for.
+#
+# A judged pool names few of the documents of a large corpus. What stays in memory of each
+# is where its line is and a hash of its id, some 40 bytes, and no text.
+
+_READ_AT_ONCE = 1 << 22
+_GZIP = b"\x1f\x8b"
+_MOST_RECENT = 4_000_000
+"""Characters of texts that are held, since a pair's document is asked for a few times in a row."""
+
+
+def corpus_on_demand(path: Path) -> Mapping[str, Document]:
+    """The documents of a `corpus.jsonl` by id; of a packed file, all of them are held."""
+    check_exists(path)
+    with file_problems(path), path.open("rb") as file:
+        is_packed = file.read(2) == _GZIP
+    return read_corpus(path) if is_packed else DocumentsOnDemand(path)
+
+
+class DocumentsOnDemand(Mapping[str, Document]):
+    """Documents by id, in the file's order; all lines are read and checked once, in the beginning.
+
+    The file stays open: where another takes its place meanwhile, the texts are still those that
+    were checked. `BadInput` says so where it was written to itself.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with file_problems(path):
+            self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        weakref.finalize(self, os.close, self._file)
+        self._ends = _line_ends(self._file)
+        self._rows, self._lines = RowIndex(), array("I")
+        self._recent: dict[str, Document] = {}
+        self._recent_size = 0
+        for number, document in corpus_lines(path):
+            if self._rows.add(document.id) != len(self._lines):
+                raise repeated_id(path, number, document.id)
+            self._lines.append(number)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __iter__(self) -> Iterator[str]:
+        return (self._document_in(line).id for line in self._lines)
+
+    def __contains__(self, doc_id: object) -> bool:
+        return doc_id in self._recent or doc_id in self._rows
+
+    def __getitem__(self, doc_id: str) -> Document:
+        document = self._recent.get(doc_id)
+        if document is None:
+            document = self._read_document(doc_id)
+            self._recent_size += len(document.text)
+            if self._recent_size > _MOST_RECENT:
+                self._recent, self._recent_size = {}, len(document.text)
+            self._recent[doc_id] = document
+        return document
+
+    def _read_document(self, doc_id: str) -> Document:
+        row = self._rows.find(doc_id)
+        if row is None:
+            raise KeyError(doc_id)
+        document = self._document_in(self._lines[row])
+        if document.id != doc_id:
+            raise self._changed(self._lines[row])
+        return document
+
+    def _document_in(self, number: int) -> Document:
+        """The document of a line."""
+        start = int(self._ends[number - 2]) if number > 1 else 0
+        end = int(self._ends[number - 1])
+        with file_problems(self._path):
+            raw = _read(self._file, start, end - start)
+        row = row_of_line(self._path, number, raw)
+        if row is None:
+            raise self._changed(number)
+        return document_in(self._path, number, row)
+
+    def _changed(self, number: int) -> BadInput:
+        return BadInput.at(self._path, number, "it was changed meanwhile; run the command again")
+
+
+def _read(file: int, start: int, size: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(file, size, start)
+    os.lseek(file, start, os.SEEK_SET)  # Windows
+    return os.read(file, size)
+
+
+def _line_ends(file: int) -> NDArray[np.int64]:
+    """Where each line of a file ends, its newline included; the last one may have none."""
+    ends, start = [np.zeros(0, dtype=np.int64)], 0
+    for chunk in iter(partial(os.read, file, _READ_AT_ONCE), b""):
+        newlines = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
+        ends.append(start + newlines + 1)
+        start += len(chunk)
+    return np.append(np.concatenate(ends), start)
+
+
+# The parts of a `corpus.jsonl`: so many lines each, known by the hash of what is in them.
+#
+# What is derived of a part, as an index, holds for as long as the part is what it was: documents
+# that are added behind it change nothing.
+
+LINES_OF_A_PART = 1 << 16
+
+_BYTES_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusParts:
+    """The SHA-256 of a corpus and of each of its parts, and how many lines it has."""
+
+    path: Path
+    sha256: str
+    parts: tuple[str, ...]
+    lines: int
+    lines_of_a_part: int = LINES_OF_A_PART
+
+    @classmethod
+    def of(
+        cls,
+        path: Path,
+        lines_of_a_part: int = LINES_OF_A_PART,
+        advance: Advance = lambda _done, _total: None,
+    ) -> CorpusParts:
+        """Read a corpus; `advance` counts its bytes."""
+        whole, several, size = hashlib.sha256(), _PartHashes(lines_of_a_part), path.stat().st_size
+        for number, chunk in enumerate(byte_chunks(path, _BYTES_AT_ONCE), start=1):
+            whole.update(chunk)
+            several.add(chunk)
+            advance(min(number * _BYTES_AT_ONCE, size), size)
+        parts = several.close()
+        return cls(path, whole.hexdigest(), parts, several.lines, lines_of_a_part)
+
+    def documents(
+        self,
+        parts: Container[int],
+        shaped: Callable[[Document], Document] = lambda document: document,
+    ) -> Iterator[tuple[int, Iterator[Document]]]:
+        """The documents of some parts, part by part in their order; others are not parsed.
+
+        `BadInput` says so at the end of a part that is not what it was, or not there any more.
+        """
+        size, passed = self.lines_of_a_part, 0
+        for part, lines in groupby(numbered_bytes(self.path), lambda line: (line[0] - 1) // size):
+            passed = part + 1
+            if part in parts:
+                yield part, map(shaped, self._documents_in(part, lines))
+        if passed < len(self.parts):
+            raise self._changed()
+
+    def _documents_in(self, part: int, lines: Iterable[tuple[int, bytes]]) -> Iterator[Document]:
+        content = hashlib.sha256()
+        for number, raw in lines:
+            content.update(raw)
+            row = row_of_line(self.path, number, raw)
+            if row is not None:
+                yield document_in(self.path, number, row)
+        if self.parts[part : part + 1] != (content.hexdigest(),):
+            raise self._changed()
+
+    def _changed(self) -> BadInput:
+        return BadInput(f"{self.path}: it was changed meanwhile; run the command again")
+
+
+class _PartHashes:
+    """Hashes each so many lines of a file that comes in chunks."""
+
+    def __init__(self, lines_of_a_part: int) -> None:
+        self._size = lines_of_a_part
+        self._hash, self._in_part = hashlib.sha256(), 0
+        self._last = b""
+        self._ended: list[str] = []
+        self.lines = 0
+
+    def add(self, chunk: bytes) -> None:
+        """Take the next bytes of the file."""
+        start = 0
+        while self._in_part + chunk.count(b"\n", start) >= self._size:
+            end = start
+            for _ in range(self._size - self._in_part):
+                end = chunk.index(b"\n", end) + 1
+            self._update(chunk[start:end])
+            self._end_part()
+            start = end
+        self._update(chunk[start:])
+
+    def close(self) -> tuple[str, ...]:
+        """The hashes of all parts; a last line may have no newline."""
+        if self._last:
+            self._end_part()
+        return tuple(self._ended)
+
+    def _update(self, data: bytes) -> None:
+        self._hash.update(data)
+        self._in_part += data.count(b"\n")
+        self._last = data[-1:] or self._last
+
+    def _end_part(self) -> None:
+        self.lines += self._in_part + (self._last != b"\n")
+        self._ended.append(self._hash.hexdigest())
+        self._hash, self._in_part, self._last = hashlib.sha256(), 0, b""

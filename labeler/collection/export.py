@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labeler.collection.choose import collection_qrels
+from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.on_demand import corpus_on_demand
-from labeler.collection.outputs import Output
-from labeler.collection.own_qrels import own_qrels
+from labeler.collection.people import own_qrels
 from labeler.collection.queries import read_queries
+from labeler.collection.user_files import Output, collection_qrels
 from labeler.data import Failure, Qrels, Run
 from labeler.errors import BadInput, Misuse
-from labeler.exchange.export.content import Content, Export
+from labeler.exchange.export.content import Content, Export, FormatName
 from labeler.exchange.export.formats import EXPORTS
-from labeler.exchange.export.names import FormatName
 from labeler.files.paths import true_path
 from labeler.messages import count_of
 from labeler.trec.qrels import read_qrels

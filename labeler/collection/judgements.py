@@ -7,28 +7,19 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count as count_from
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TextIO
 
+from labeler.collection.layout import Collection
 from labeler.collection.rows import pair_of
-from labeler.data import (
-    FAILURES,
-    JUDGED,
-    Failure,
-    Judged,
-    Judgement,
-    Listed,
-    Outcome,
-    Pair,
-    Qrels,
-)
+from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Listed, Outcome, Pair, Qrels
 from labeler.errors import BadInput
 from labeler.files.atomic import replacing, replacing_bytes
-from labeler.files.boundary import reading
+from labeler.files.boundary import amount, count, reading
 from labeler.files.jsonl import read_rows, text_of
-from labeler.files.numbers import amount, count
 from labeler.trec.rows import LARGEST_GRADE
 from labeler.trec.write import write_sorted_qrels
 
@@ -311,3 +302,50 @@ def replacing_set(
             yield out
         with made.open("rb") as whole, replacing_bytes(qrels) as raw:
             copyfileobj(whole, raw)
+
+
+# `repeats/NAME.N.jsonl`: the pairs of a set of judgements, asked about once more, and again.
+
+Again = dict[Pair, tuple[int | None, ...]]
+"""What each time gave a pair: a grade, or None."""
+
+
+def repeat_file(collection: Collection, name: str, time: int) -> Path:
+    """The file of what the pairs of a set got when they were asked about once more, from 1."""
+    return collection.repeats / f"{name}.{time}.jsonl"
+
+
+def repeat_files(collection: Collection, name: str) -> list[Path]:
+    """The files that are there of one set, up to the first that is not."""
+    files: list[Path] = []
+    for time in count_from(1):
+        path = repeat_file(collection, name, time)
+        if not path.exists():
+            return files
+        files.append(path)
+    return files
+
+
+def read_repeats(collection: Collection, name: str) -> Again:
+    """The grades of every time that the pairs of a set were asked about again, none without a file.
+
+    Files that another prompt, model or parameters made are passed over.
+    """
+    path = collection.judgements(name)
+    if not collection.repeats.is_dir() or not path.exists():
+        return {}
+    made_by = origin_of(path)
+    again: dict[Pair, list[int | None]] = {}
+    files = [p for p in repeat_files(collection, name) if origin_of(p) == made_by]
+    for number, file in enumerate(files):
+        for row in read_judgements(file):
+            outcome = row.judged.outcome
+            grades = again.setdefault(outcome.pair, [None] * len(files))
+            grades[number] = outcome.grade if isinstance(outcome, Judgement) else None
+    return {pair: tuple(grades) for pair, grades in again.items()}
+
+
+def remove_repeats(collection: Collection) -> None:
+    """Remove what was asked about documents that are others now."""
+    for path in collection.repeats.glob("*.jsonl"):
+        path.unlink()

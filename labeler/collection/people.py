@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-from labeler.collection.layout import check_name, is_name
+from labeler.collection.card import card_section, read_card, update_card
+from labeler.collection.corpus import corpus_lines
+from labeler.collection.layout import Collection, check_name, is_name
 from labeler.collection.lock import check_locked
+from labeler.collection.pool import merge_pools, read_pool, write_pool
+from labeler.collection.queries import read_queries
 from labeler.collection.rows import pair_of
-from labeler.data import Pair
+from labeler.data import Pair, Pooled, Qrels
 from labeler.errors import BadInput, FileProblem
 from labeler.files.boundary import reading
 from labeler.files.jsonl import read_rows, text_of, write_rows
+from labeler.messages import count_of, guess, no_query_in_common
 from labeler.trec.values import grade_of
 
 _WRITTEN = ("assessor", "time", "comment")
@@ -138,3 +144,114 @@ def _probability(path: Path, number: int, row: dict[str, object]) -> float | Non
     if not isinstance(value, int | float) or not 0 < value <= 1:
         raise BadInput.at(path, number, f"expected a probability above 0, found {value!r:.40}")
     return float(value)
+
+
+# Qrels that people brought along, checked against the collection whose pairs they grade.
+
+SHOWN = 5
+"""So many unknown ids are listed; the rest are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnQrels:
+    """The grades whose query and document a collection has, and the ids that it has not.
+
+    `left_out` counts the pairs that name one of these; `unjudged` those that have a negative grade,
+    by which TREC says that a pair was pooled and not judged.
+    """
+
+    qrels: Qrels
+    left_out: int = 0
+    unknown_queries: tuple[str, ...] = ()
+    unknown_documents: tuple[str, ...] = ()
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs have a grade here."""
+        return sum(map(len, self.qrels.values()))
+
+    @property
+    def unjudged(self) -> int:
+        """How many of them have a negative grade."""
+        return self.pairs - len(self.judged_pairs())
+
+    def judged_pairs(self) -> list[Pair]:
+        """The pairs that somebody judged, in the order of the qrels."""
+        graded = ((q, d, grade) for q, grades in self.qrels.items() for d, grade in grades.items())
+        return [Pair(query, document) for query, document, grade in graded if grade >= 0]
+
+    def warnings(self, source: object) -> list[str]:
+        """A line that counts and lists what was left out of `source`; none where nothing was."""
+        if not self.left_out:
+            return []
+        queries = _listed(self.unknown_queries, "query", "queries")
+        unknown = filter(None, (queries, _listed(self.unknown_documents, "document", "documents")))
+        pairs = count_of(self.left_out, "pair is", "pairs are")
+        return [f"{source}: {pairs} left out; not in the collection: {'; '.join(unknown)}"]
+
+
+def _listed(names: tuple[str, ...], singular: str, plural: str) -> str:
+    if not names:
+        return ""
+    more = f", … and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return f"{count_of(len(names), singular, plural)} ({', '.join(names[:SHOWN])}{more})"
+
+
+def own_qrels(collection: Collection, qrels: Qrels, source: object) -> OwnQrels:
+    """The pairs of qrels that a collection has; `BadInput` where it has none of them."""
+    queries = read_queries(collection.queries)
+    if queries.keys().isdisjoint(qrels):
+        raise BadInput(no_query_in_common(source, qrels, collection.queries, queries))
+    named = {doc_id for grades in qrels.values() for doc_id in grades}
+    documents: dict[str, None] = {}
+    for _, document in corpus_lines(collection.corpus):
+        if document.id in named or len(documents) < SHOWN:
+            documents[document.id] = None
+    if named.isdisjoint(documents):
+        raise BadInput(_no_document(collection, source, named, documents))
+    checked = {
+        query_id: {doc_id: grade for doc_id, grade in grades.items() if doc_id in documents}
+        for query_id, grades in qrels.items()
+        if query_id in queries
+    }
+    present = {query_id: grades for query_id, grades in checked.items() if grades}
+    if not present:
+        problem = "no pair of which the collection has both the query and the document"
+        raise BadInput(f"{source}: {problem} ({collection.folder})")
+    left_out = sum(map(len, qrels.values())) - sum(map(len, present.values()))
+    unknown = (name for name in qrels if name not in queries)
+    missing = (name for name in sorted(named) if name not in documents)
+    return OwnQrels(present, left_out, tuple(unknown), tuple(missing))
+
+
+def _no_document(
+    collection: Collection, source: object, named: Iterable[str], documents: Iterable[str]
+) -> str:
+    first, second = sorted(named), list(documents)
+    reason = guess(first, second)
+    names, ids = (", ".join(islice(side, SHOWN)) for side in (first, second))
+    problem = f"none of its documents is in {collection.corpus}: {names}; there: {ids or 'none'}"
+    return f"{source}: {problem}{f'; {reason}' if reason else ''}"
+
+
+def pool_judged(
+    collection: Collection,
+    qrels_by_name: Mapping[str, OwnQrels],
+    warn: Callable[[str], None] = lambda _line: None,
+) -> tuple[int, int]:
+    """Add the pairs that people judged to the pool; how many pairs it has, how many are new.
+
+    The collection must be locked. Its card names the qrels that the pairs came from.
+    """
+    old = read_pool(collection.pool) if collection.pool.exists() else []
+    by_name = {name: own.judged_pairs() for name, own in qrels_by_name.items()}
+    for name, own in qrels_by_name.items():
+        if own.unjudged:
+            pairs = count_of(own.unjudged, "pair has", "pairs have")
+            warn(f"{name}: {pairs} a negative grade, which is none; not pooled")
+    merged = merge_pools(old, [Pooled(pair) for pairs in by_name.values() for pair in pairs])
+    write_pool(collection.pool, merged)
+    section = card_section(read_card(collection), "pool")
+    counts = {**card_section(section, "qrels"), **{n: len(pairs) for n, pairs in by_name.items()}}
+    update_card(collection, "pool", {**section, "pairs": len(merged), "qrels": counts})
+    return len(merged), len(merged) - len(old)

@@ -12,9 +12,8 @@ from labeler.collection.lock import check_locked
 from labeler.collection.rows import check_exists, pair_of
 from labeler.data import Pair, Pooled
 from labeler.errors import BadInput
-from labeler.files.boundary import reading
+from labeler.files.boundary import finite, reading
 from labeler.files.jsonl import read_rows, write_rows
-from labeler.files.numbers import finite
 
 
 def read_pool(path: Path) -> list[Pooled]:

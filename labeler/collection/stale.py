@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
-from labeler.collection.on_demand import corpus_on_demand
 from labeler.collection.queries import read_queries
 from labeler.data import Document, Judgement, Pair, Query
 from labeler.errors import BadInput, Misuse

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from labeler.collection.annotations import journal_names, journal_path
-from labeler.collection.check_annotations import check_annotations
-from labeler.collection.check_card import check_cards
-from labeler.collection.check_derived import (
-    check_indexes,
-    check_left_over,
-    check_monitoring,
-    check_vectors,
-)
+from labeler.collection.annotations import JournalRow, journal_names, journal_path, numbered_journal
+from labeler.collection.card import SECTION, card_section, read_card
 from labeler.collection.checks import (
+    Contents,
+    Problem,
+    Problems,
     check_corpus,
     check_dropped,
     check_judgements,
@@ -27,11 +24,180 @@ from labeler.collection.checks import (
     check_run,
     check_unanswerable,
 )
-from labeler.collection.layout import Collection, open_collection
-from labeler.collection.problems import Contents, Problem, Problems
-from labeler.errors import LabelerError
+from labeler.collection.corpus import CorpusParts
+from labeler.collection.layout import FOLDERS, Collection, is_name, open_collection
+from labeler.collection.monitoring import read_watch_run, watch_files
+from labeler.collection.people import sample_path
+from labeler.collection.scale import sample_grades
+from labeler.errors import BadInput, LabelerError
+from labeler.files.arrays import about_arrays
+from labeler.files.atomic import partial_files
+from labeler.files.cache import sha256_of
+from labeler.files.read import numbered_bytes
+from labeler.messages import count_of
 from labeler.models.control import Control
 from labeler.report.table import Column, Table
+from labeler.store.vectors import VectorFile, encoder_of
+
+# Whether raters' journals are whole, and of samples and scales that the collection has.
+
+
+def check_annotations(
+    collection: Collection, path: Path, seen: Contents, problems: Problems
+) -> None:
+    """Each line is an answer, of a sample that is there and by its scale.
+
+    Pairs that left the collection stay in a journal, which is a record of what was answered.
+    """
+    scales: dict[str, frozenset[int] | None] = {}
+    lines = 0
+    for number, row in numbered_journal(path):
+        lines = number
+        if row.task != "grade":
+            continue
+        if row.sample not in scales:
+            scales[row.sample] = _scale(collection, path, number, row, problems)
+        scale = scales[row.sample]
+        if scale is not None and row.grade is not None and row.grade not in scale:
+            text = f"the grade {row.grade} is none of the sample's {sorted(scale)}"
+            problems.add(path, number, "grades outside of the sample's scale", text)
+    if lines < sum(1 for _ in numbered_bytes(path)):
+        text = "the last line was cut short, and was confirmed to nobody; the next answer ends it"
+        problems.add(path, 0, "answers cut short", text, "warning")
+    del seen
+
+
+def _scale(
+    collection: Collection, path: Path, number: int, row: JournalRow, problems: Problems
+) -> frozenset[int] | None:
+    """The scale of an answer's sample; None where there is no such sample, which is noted."""
+    is_there = is_name(row.sample) and sample_path(collection.folder, row.sample).exists()
+    if not is_there:
+        text = f"the sample {row.sample!r:.60} is not in the collection, so that no qrels take it"
+        problems.add(path, number, "answers of samples that are gone", text, "warning")
+        return None
+    try:
+        return frozenset(sample_grades(collection, row.sample))
+    except BadInput as error:
+        problems.add_text(collection.card, str(error))
+        return None
+
+
+# Whether the counts and hashes of a collection's card are those of its files.
+
+
+def check_cards(collection: Collection, path: Path, seen: Contents, problems: Problems) -> None:
+    """The counts and hashes of the card are those of the files."""
+    card = read_card(collection)
+
+    def count(
+        section: Mapping[str, Any], name: str, value: int | None, what: str, beyond: int = 0
+    ) -> None:
+        recorded = section.get(name)
+        values = (
+            None,
+            value,
+            (value or 0) + beyond,
+        )  # what left the pool counts until judged again
+        if type(recorded) is int and value is not None and recorded not in values:
+            problem = f"{what}: the card says {recorded:,}, there are {value:,}"
+            problems.add(path, 0, "counts", problem)
+
+    count(card_section(card, "ingest"), "documents", len(seen.documents), "documents")
+    count(card_section(card, "pool"), "pairs", seen.pool, "pairs of the pool")
+    for name, (pairs, judged) in seen.rows.items():
+        section = card_section(card_section(card, "judge"), name)
+        rows_beyond, grades_beyond = seen.rows_beyond[name]
+        count(section, "judged", judged, f"grades of {name}", grades_beyond)
+        if type(section.get("failed")) is int and type(section.get("judged")) is int:
+            sums = {"sum": section["failed"] + section["judged"]}
+            count(sums, "sum", pairs, f"rows of {name}", rows_beyond)
+    _check_hashes(collection, card, problems)
+
+
+def _check_hashes(collection: Collection, card: Mapping[str, Any], problems: Problems) -> None:
+    for key, sha256 in card_section(card, SECTION).items():
+        path = collection.folder / key
+        if not sha256 or not isinstance(sha256, str):
+            continue
+        if not path.exists():
+            problems.add(
+                path, 0, "missing files", "the card knows it, and it is not there", "warning"
+            )
+        elif sha256_of(path) != sha256:
+            text = "not as the command wrote it that made it"
+            problems.add(path, 0, "changed files", text, "warning")
+
+
+# Whether what is derived from a collection's texts is whole and of these texts.
+#
+# Nothing here is an error: indexes and vectors are made anew where they are missing. An index that
+# is damaged, or of other documents, is never used; a damaged vector neither.
+
+_ANEW = "it may be deleted, and is made anew where it is needed"
+
+
+def check_indexes(collection: Collection, path: Path, _seen: Contents, problems: Problems) -> None:
+    """Indexes are whole, and of the documents as they are."""
+    warn = partial(problems.add, level="warning")
+    current: set[str] = set()
+    for index in sorted(path.glob("[!.]*")):
+        about = about_arrays(index) if index.suffix == ".index" and index.is_file() else None
+        if about is None:
+            warn(index, 0, "damaged indexes", f"no index that is whole; {_ANEW}")
+            continue
+        current = current or _hashes_of(collection.corpus)
+        if about.get("documents") not in current:
+            warn(index, 0, "indexes of others", f"the index of other documents; {_ANEW}")
+
+
+def _hashes_of(corpus: Path) -> set[str]:
+    parts = CorpusParts.of(corpus)
+    return {parts.sha256, *parts.parts}
+
+
+def check_vectors(_collection: Collection, path: Path, _seen: Contents, problems: Problems) -> None:
+    """Files of vectors hold whole records."""
+    warn = partial(problems.add, level="warning")
+    for file in sorted(path.glob("[!.]*")):
+        try:
+            encoder = encoder_of(file)
+            vectors = None if encoder is None else VectorFile.read(file, encoder)
+        except BadInput as error:
+            warn(file, 0, "no vectors", str(error).removeprefix(f"{file}: "))
+            continue
+        if vectors is None:
+            warn(file, 0, "vectors cut off", "its first line was cut off; no vector is in it")
+        elif vectors.damaged:
+            records = count_of(vectors.damaged, "vector is", "vectors are")
+            text = f"{records} damaged; the texts are encoded again"
+            warn(file, 0, "damaged vectors", text)
+
+
+def check_monitoring(
+    collection: Collection, _path: Path, _seen: Contents, problems: Problems
+) -> None:
+    """What runs of the watch said can be read; the next run passes over a file that cannot."""
+    for file in watch_files(collection):
+        try:
+            read_watch_run(file)
+        except BadInput as error:
+            text = str(error).removeprefix(f"{file}: ")
+            problems.add(file, 0, "runs of the watch", text, level="warning")
+
+
+def check_left_over(
+    collection: Collection, _path: Path, _seen: Contents, problems: Problems
+) -> None:
+    """No process that was killed has left a part of a file."""
+    folders = (collection.folder / name for name in ("", *FOLDERS))
+    for folder in folders:
+        for path in partial_files(folder) if folder.is_dir() else ():
+            text = "part of a file, left by a process that was killed; it may be deleted"
+            problems.add(path, 0, "parts of files", text, "warning")
+    for path in sorted((collection.folder / "history").glob(".*.partial")):
+        text = "part of a copy, left by a process that was killed; it may be deleted"
+        problems.add(path, 0, "parts of copies", text, "warning")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,88 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from labeler.collection.card import card_section, read_card
+from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, check_name
-from labeler.collection.made_by import collection_of_qrels
-from labeler.collection.people import people_path
-from labeler.errors import Misuse
+from labeler.collection.people import people_path, read_people
+from labeler.data import Pair, Qrels
+from labeler.errors import BadInput, Misuse
 from labeler.files.boundary import reading
 from labeler.files.cache import sha256_of
+from labeler.files.paths import true_path
 from labeler.files.read import numbered_lines
+from labeler.messages import count_of
+
+# Which models made the qrels and the queries of a collection, and what its systems are called.
+
+
+@dataclass(frozen=True)
+class MadeBy:
+    """The models that judged, as they were asked for and as servers named them; empty for people's.
+
+    `writer` is the model that wrote the queries, `tags` are what runs call their systems, with the
+    models behind them.
+    """
+
+    models: tuple[str, ...] = ()
+    writer: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+def made_by(collection: Collection, name: str) -> MadeBy:
+    """What the card says of the collection's qrels of this name, else what its judgements say."""
+    card = read_card(collection)
+    entry = card_section(card_section(card, "judge"), name)
+    served = entry.get("served")
+    models = [entry.get("model"), *(served if isinstance(served, list) else [])]
+    named = tuple(dict.fromkeys(m for m in models if isinstance(m, str) and m))
+    pooled = card_section(card_section(card, "pool"), "runs")
+    runs = dict.fromkeys((*pooled, *card_section(card, "retrieve")))
+    tags = {run: " ".join(_called(card, run, pooled.get(run))) for run in runs}
+    writer = card_section(card, "generate").get("model", "")
+    return MadeBy(named or _judged_by(collection.judgements(name)), str(writer), tags)
+
+
+def models_behind(card: Mapping[str, Any], run: str) -> list[str]:
+    """The models that made a run of a collection, as its card tells: encoders and re-rankers."""
+    entry = card_section(card_section(card, "retrieve"), run)
+    models = entry.get("models")
+    names = [entry.get("encoder"), *(models if isinstance(models, list) else [])]
+    if run in ("dense", "hybrid"):
+        names.append(card_section(card, "pool").get("encoder"))
+    return [name for name in names if isinstance(name, str) and name]
+
+
+def _called(card: Mapping[str, Any], run: str, tag: object) -> list[str]:
+    """What a run is called, and the models behind it."""
+    return [*([tag] if isinstance(tag, str) else []), *models_behind(card, run)]
+
+
+def _judged_by(judgements: Path) -> tuple[str, ...]:
+    """The models that the first row of judgements names."""
+    if not judgements.exists():
+        return ()
+    models = [
+        model
+        for row in islice(read_judgements(judgements), 1)
+        for model in (row.origin.model, row.judged.model)
+    ]
+    return tuple(dict.fromkeys(model for model in models if model))
+
+
+def collection_of_qrels(path: Path) -> tuple[Collection, str] | None:
+    """The collection in whose folder `qrels` the file stands, and its name there."""
+    true = true_path(path)
+    if true.parent.name != "qrels":
+        return None
+    return Collection(true.parent.parent), true.name.removesuffix(".gz").removesuffix(".qrels")
+
 
 HUMAN = "human"
 COLUMNS = "query_id\tdoc_id\tgrade\tsource"
@@ -91,3 +162,63 @@ def sources_beside(qrels: Path) -> Counter[str]:
         if next(lines, "") != f"# sha256 {sha256_of(qrels)}" or next(lines, "") != COLUMNS:
             return Counter()
         return Counter(line.rpartition("\t")[2] for line in lines)
+
+
+# Pairs that were routed to people: no random sample, so that they enter no statistic as one.
+
+Warn = Callable[[str], None]
+
+CHOSEN = "sent to a person because their grades were in doubt, not drawn by chance"
+
+
+def routed_pairs(collection: Collection, name: str) -> frozenset[Pair]:
+    """The pairs of people's qrels that were routed; none where they come from no sheet."""
+    path = people_path(collection.folder, name)
+    if not path.is_file():
+        return frozenset()
+    return frozenset(row.pair for row in read_people(path) if row.probability is None)
+
+
+def sampled_from(collection: Collection, name: str) -> str | None:
+    """The qrels whose grades people checked, as the card says of their sample; None where unknown.
+
+    Of several samples it is that of the last answer.
+    """
+    path = people_path(collection.folder, name)
+    samples = card_section(read_card(collection), "samples")
+    for row in reversed(read_people(path) if path.is_file() else []):
+        source = card_section(samples, row.sample).get("source")
+        if isinstance(source, str) and source in collection.qrels_names():
+            return source
+    return None
+
+
+def routed_of_file(path: Path) -> frozenset[Pair]:
+    """The routed pairs of qrels that stand in a collection's folder of qrels."""
+    origin = collection_of_qrels(path)
+    return frozenset() if origin is None else routed_pairs(*origin)
+
+
+def drawn_by_chance(
+    qrels: Qrels, routed: frozenset[Pair], source: object, warn: Warn = lambda _line: None
+) -> Qrels:
+    """People's grades without those of routed pairs; `BadInput` where none is left.
+
+    `warn` is given a line that counts them.
+    """
+    if not routed:
+        return qrels
+    rest = {
+        query: {doc: grade for doc, grade in grades.items() if Pair(query, doc) not in routed}
+        for query, grades in qrels.items()
+    }
+    rest = {query: grades for query, grades in rest.items() if grades}
+    left_out = sum(map(len, qrels.values())) - sum(map(len, rest.values()))
+    if left_out and not rest:
+        problem = f"all {count_of(left_out, 'pair was', 'pairs were')} {CHOSEN}"
+        advice = "grade a sheet that `sample` draws, and compare with that"
+        raise BadInput(f"{source}: {problem}, so that they tell nothing of the pool; {advice}")
+    if left_out:
+        counted = count_of(left_out, "pair is", "pairs are")
+        warn(f"{source}: {counted} left out, {CHOSEN}")
+    return rest

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from labeler.agreement.agree import AgreeOptions, agree_all, scale_names
-from labeler.agreement.assessor_report import AssessorReport
 from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.report import AssessorReport
 from labeler.agreement.sources import Sources, open_sources
 from labeler.collection_report.chosen import ChosenSets
 from labeler.collection_report.contents import CollectionContents

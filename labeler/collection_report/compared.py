@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.diff.diff import STATISTICS, DiffOptions, diff
-from labeler.agreement.diff.report import Diff
+from labeler.agreement.diff.diff import STATISTICS, Diff, DiffOptions, diff
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.stale import hash_of

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from labeler.agreement.overview import short
 from labeler.agreement.report import as_json as agreement_as_json
-from labeler.agreement.sentences import short
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.scale import grade_names
 from labeler.collection_report.agreed import AgreementWithPeople, agreement_with_people

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from labeler.collection.card import card_section
-from labeler.collection.datasheet import datasheet
 from labeler.collection.people import people_path, read_people
+from labeler.collection.readme import datasheet
 from labeler.collection_report.contents import CollectionContents
 from labeler.errors import LabelerError
 from labeler.files.cache import sha256_of

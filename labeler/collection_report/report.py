@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from labeler.collection.layout import Collection
-from labeler.collection.outputs import Output
+from labeler.collection.user_files import Output
 from labeler.collection_report.compared import ReportComparison, compared_reports
 from labeler.collection_report.gathered import GatheredReport, gathered
 from labeler.collection_report.options import ReportOptions

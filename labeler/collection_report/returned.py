@@ -15,8 +15,7 @@ from labeler.evaluation.score_report import Report
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
 from labeler.messages import Progress
-from labeler.trec.order import ranking
-from labeler.trec.runs import read_run
+from labeler.trec.runs import ranking, read_run
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from labeler.agreement.sentences import summary
-from labeler.collection.made_by import made_by
+from labeler.agreement.overview import summary
+from labeler.collection.whose import made_by
 from labeler.collection_report.agreed import AgreementWithPeople
 from labeler.collection_report.chosen import ChosenSets
 from labeler.collection_report.contents import CollectionContents

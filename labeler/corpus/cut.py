@@ -3,15 +3,447 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
-from labeler.corpus.blocks import Lengths, Passage
-from labeler.corpus.chunk import passages
-from labeler.corpus.readers.extracted import PAGE
+from labeler.corpus.blocks import Block, Lengths, Passage, Place
+from labeler.corpus.readers.outline import PAGE
 from labeler.corpus.readers.rows import SourceDocument
-from labeler.corpus.spans import Spans
 from labeler.data import Document
+from labeler.text.languages import count_words, short_stretches
+
+# The pieces that passages are put together from: blocks, or the sentences of long ones.
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A text that is never cut, its number of words, and the white space that stands before it."""
+
+    text: str
+    words: int
+    gap: str
+    line: int
+    code: bool
+    start: Place
+    end: Place
+
+
+Sized = tuple[int, Block, Piece | None]
+"""A block's position and the block, and the piece that it is; `None` of one that is cut."""
+
+
+def sized(position: int, block: Block, lengths: Lengths) -> Sized:
+    """A block, and the piece that it is unless it is too long for one."""
+    words = count_words(block.text)
+    if words > lengths.most and not block.code:
+        return position, block, None
+    end = (position, len(block.text))
+    piece = Piece(block.text, words, _gap(block), block.line, block.code, (position, 0), end)
+    return position, block, piece
+
+
+def _gap(block: Block) -> str:
+    return "\n" if block.tight else "\n\n"
+
+
+def _units(blocks: Iterable[Sized], lengths: Lengths) -> Iterator[list[Piece]]:
+    """Yield lists of pieces that stay together: mostly one, or a lead and what it leads up to."""
+    waiting: list[Piece] = []
+    for position, block, whole in blocks:
+        head, rest = _head(_cut(position, block, lengths) if whole is None else iter((whole,)))
+        if waiting and not _stay_together(waiting, head, lengths):
+            yield waiting
+            waiting = []
+        unit = [*waiting, head]
+        waiting = []
+        for piece in rest:
+            yield unit
+            unit = [piece]
+        if not block.code and (block.leads or block.text.rstrip().endswith((":", "："))):
+            waiting = unit
+        else:
+            yield unit
+    if waiting:
+        yield waiting
+
+
+def _head(pieces: Iterator[Piece]) -> tuple[Piece, Iterator[Piece]]:
+    return next(pieces), pieces
+
+
+def _stay_together(lead: Sequence[Piece], piece: Piece, lengths: Lengths) -> bool:
+    words = _total(lead)
+    return words + piece.words <= lengths.most or (piece.code and words <= 2 * lengths.few)
+
+
+def _cut(number: int, block: Block, lengths: Lengths) -> Iterator[Piece]:
+    """The sentences of a block that is too long for one passage, or the words of long ones."""
+    gap = _gap(block)
+    position, line = 0, block.line
+    for start, end in short_stretches(block.text, lengths.most):
+        before = block.text[position:start] if position else gap
+        line += block.text.count("\n", position, start)
+        stretch = block.text[start:end]
+        words = count_words(stretch)
+        yield Piece(stretch, words, before, line, False, (number, start), (number, end))
+        line += stretch.count("\n")
+        position = end
+
+
+def packed(blocks: Sequence[Sized], lengths: Lengths) -> list[list[Piece]]:
+    """Distribute a section's units over passages; a unit that is too long is a passage itself.
+
+    The units are gone through twice rather than held: a long text has millions.
+    """
+    totals = [sum(map(_total, units)) for _, units in _by_length(blocks, lengths)]
+    groups: list[list[Piece]] = []
+    for total, (too_long, units) in zip(totals, _by_length(blocks, lengths), strict=True):
+        groups += units if too_long else _spread(units, total, lengths)
+    return groups
+
+
+def _by_length(
+    blocks: Sequence[Sized], lengths: Lengths
+) -> Iterator[tuple[bool, Iterator[list[Piece]]]]:
+    """The units in stretches of those too long for a passage and of those that are not."""
+    return groupby(_units(blocks, lengths), key=lambda unit: _total(unit) > lengths.most)
+
+
+def _spread(units: Iterable[list[Piece]], total: int, lengths: Lengths) -> Iterator[list[Piece]]:
+    """Yield groups of about the same length: a unit belongs where its middle lies.
+
+    `total` is how many words all units have.
+    """
+    share = total / max(1, round(total / lengths.usual), -(-total // lengths.most))
+    group: list[Piece] = []
+    words = done = count = 0
+    for unit in units:
+        length = _total(unit)
+        if group and words + length <= lengths.most and done + length / 2 <= share * count:
+            group += unit
+            words += length
+        else:
+            if group:
+                yield [_merged(group)]
+            group, words, count = list(unit), length, count + 1
+        done += length
+    if group:
+        yield [_merged(group)]
+
+
+def _merged(pieces: Sequence[Piece]) -> Piece:
+    """Pieces that will stand in one passage as one."""
+    first, *rest = pieces
+    if not rest:
+        return first
+    text = "".join([first.text, *(piece.gap + piece.text for piece in rest)])
+    last = pieces[-1]
+    return Piece(text, _total(pieces), first.gap, first.line, False, first.start, last.end)
+
+
+def _total(pieces: Iterable[Piece]) -> int:
+    return sum(piece.words for piece in pieces)
+
+
+# From the blocks of a document to passages of about as many words as asked for, 200 as a rule.
+#
+# Passages follow the document's headings, then its paragraphs, then sentences. A code block is
+# never cut, whatever its length, and a line that leads up to something (it ends in a colon) stays
+# with it.
+
+_USUAL = Lengths()
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A passage under construction: lists of pieces, each with the headings above it."""
+
+    parts: list[tuple[tuple[str, ...], list[Piece]]]
+
+    @property
+    def words(self) -> int:
+        """The number of words of the text, including the headings that will stand in it."""
+        return sum(piece.words for _, pieces in self.parts for piece in pieces) + sum(
+            count_words(heading) for heading in self.inner_headings()
+        )
+
+    def inner_headings(self) -> Iterator[str]:
+        shown = self.headings
+        for path, _ in self.parts:
+            yield from path[len(_common([shown, path])) :]
+            shown = path
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        return _common([headings for headings, _ in self.parts])
+
+
+_Test = Callable[[_Draft, _Draft], bool]
+
+
+def passages(blocks: Iterable[Block], lengths: Lengths = _USUAL) -> list[Passage]:
+    """Cut a document's blocks, in their order, into passages.
+
+    Every block is in some passage: a code block whole in one, any other text in a few. A document
+    of headings only has none.
+    """
+    blocks = list(blocks)
+    if not any(block.text for block in blocks):
+        return []
+    numbered = groupby(enumerate(blocks), key=lambda entry: entry[1].headings)
+    sections = [(path, list(group)) for path, group in numbered]
+    drafts: list[_Draft] = []
+    for position, (path, section) in enumerate(sections):
+        texts = [sized(number, block, lengths) for number, block in section if block.text]
+        if texts:
+            drafts += [_Draft([(path, pieces)]) for pieces in packed(texts, lengths)]
+        elif not _goes_on_below(path, sections[position + 1 : position + 2]):
+            number, block = section[0]
+            alone = Piece("", 0, "", block.line, False, (number, 0), (number, 0))
+            drafts.append(_Draft([(path, [alone])]))
+    return [_finished(draft) for draft in _Joining(lengths).joined(drafts)]
+
+
+def _goes_on_below(
+    path: tuple[str, ...], following: Sequence[tuple[tuple[str, ...], object]]
+) -> bool:
+    """Whether the next section lies below this one, so that its headings name this one too."""
+    return any(len(below) > len(path) and below[: len(path)] == path for below, _ in following)
+
+
+@dataclass(frozen=True, slots=True)
+class _Joining:
+    """Lets drafts of few words join a neighbor."""
+
+    lengths: Lengths
+
+    def joined(self, drafts: Sequence[_Draft]) -> list[_Draft]:
+        """Best one of their own section, else the section below them, else one beside or above."""
+        same, near = self._same_section, self._near_section
+        drafts = self._to_next(self._to_previous(drafts, same), same)
+        drafts = self._to_next(drafts, self._into_section)
+        return self._to_next(self._to_previous(drafts, near), near)
+
+    def _to_previous(self, drafts: Sequence[_Draft], may_join: _Test) -> list[_Draft]:
+        joined: list[_Draft] = []
+        for draft in drafts:
+            if joined and draft.words < self.lengths.few and may_join(joined[-1], draft):
+                joined[-1] = _Draft(joined[-1].parts + draft.parts)
+            else:
+                joined.append(draft)
+        return joined
+
+    def _to_next(self, drafts: Sequence[_Draft], may_join: _Test) -> list[_Draft]:
+        joined: list[_Draft] = []
+        for draft in reversed(drafts):
+            if joined and draft.words < self.lengths.few and may_join(draft, joined[-1]):
+                joined[-1] = _Draft(draft.parts + joined[-1].parts)
+            else:
+                joined.append(draft)
+        return joined[::-1]
+
+    def _same_section(self, first: _Draft, second: _Draft) -> bool:
+        """Whether both have the same headings and fit into one passage, or nearly so."""
+        most, long = self.lengths.most, max(first.words, second.words)
+        fits = first.words + second.words <= most + self.lengths.few or long > most
+        return first.headings == second.headings and fits
+
+    def _into_section(self, first: _Draft, second: _Draft) -> bool:
+        """Whether the second lies in a section below the first, and both fit into one passage."""
+        below = second.headings[: len(first.headings)] == first.headings
+        return below and self._near_section(first, second)
+
+    def _near_section(self, first: _Draft, second: _Draft) -> bool:
+        """Whether both have one parent section, or one is the other's, and they fit together."""
+        above = len(_common([first.headings, second.headings]))
+        near = above >= min(len(first.headings), len(second.headings)) - 1
+        return near and _Draft(first.parts + second.parts).words <= self.lengths.most
+
+
+def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    first, last = min(paths), max(paths)
+    for position, heading in enumerate(first):
+        if position >= len(last) or last[position] != heading:
+            return first[:position]
+    return first
+
+
+def _finished(draft: _Draft) -> Passage:
+    """Join a draft's pieces; headings that are not above all of it become lines of the text."""
+    above = draft.headings
+    shown = above
+    texts: list[str] = []
+    for path, pieces in draft.parts:
+        shared = len(_common([shown, path]))
+        texts += [f"\n\n{heading}" for heading in path[shared:]]
+        first, *rest = (piece for piece in pieces)
+        texts += [f"\n\n{first.text}"] if first.text else []
+        texts += [piece.gap + piece.text for piece in rest]
+        shown = path
+    text = "".join(texts).strip("\n") or above[-1]  # a heading alone, with nothing near it
+    begin, end = draft.parts[0][1][0], draft.parts[-1][1][-1]
+    return Passage(text, above, begin.line, begin.start, end.end)
+
+
+# Where in its source text each passage stands, in characters.
+#
+# `text[start:end]` holds all words of the passage that the source has. Of plain text these are its
+# only words; of markup, what the markup adds (the address of a link) stands between them.
+
+_NEWLINE, _ANY_END = re.compile(r"\n"), re.compile(r"\r\n?|\n")
+_TOKEN = re.compile(r"\S+")
+_FENCE = ("```", "~~~", ":::", ".. ", "{{<", "<")
+_LONGEST = 1 << 23
+"""A block of markup of more characters is not searched for its parts: each has all of its span."""
+
+
+class Spans:
+    """Finds the spans of a document's passages in the text that its blocks were read from.
+
+    `any_line_end` says that the blocks count lines that a carriage return alone ends, too.
+    """
+
+    def __init__(self, text: str, blocks: Sequence[Block], *, any_line_end: bool = False) -> None:
+        self.text, self.blocks = text, blocks
+        ends = (_ANY_END if any_line_end else _NEWLINE).finditer(text)
+        self._starts = array("q", [0, *(match.end() for match in ends)])
+        self._lines = sorted({block.line for block in blocks})
+        self._cut_block, self._parts = -1, _whole(0, 0)
+
+    def of(self, passage: Passage) -> tuple[int, int]:
+        """Where a passage begins and ends."""
+        start = self._start_of(self._first_place(passage))
+        end = self._end_of(passage.end)
+        return start, max(start, end)
+
+    def _first_place(self, passage: Passage) -> Place:
+        """Where a passage begins: at a heading, where the first words of its text are one."""
+        number, offset = passage.start
+        above = len(passage.headings)
+        while not offset and number and not self.blocks[number - 1].text:
+            if len(self.blocks[number - 1].headings) <= above:
+                break
+            number -= 1
+        return number, offset
+
+    def _region(self, number: int) -> tuple[int, int]:
+        """A block's own lines: up to the next block that begins below it."""
+        line = self.blocks[number].line
+        following = bisect_right(self._lines, line)
+        last = self._lines[following] if following < len(self._lines) else len(self._starts) + 1
+        return self._offset(line), self._offset(last)
+
+    def _offset(self, line: int) -> int:
+        return self._starts[line - 1] if 0 < line <= len(self._starts) else len(self.text)
+
+    def _start_of(self, position: Place) -> int:
+        number, offset = position
+        begin, end = self._region(number)
+        if offset:
+            return self._parts_of(number)(offset)[0]
+        if self.blocks[number].code:
+            begin = self._with_fence(number, begin)
+        while begin < end and self.text[begin].isspace():
+            begin += 1
+        return begin
+
+    def _end_of(self, position: Place) -> int:
+        number, offset = position
+        begin, end = self._region(number)
+        if offset < len(self.blocks[number].text):
+            return self._parts_of(number)(offset - 1)[1] + 1
+        while end > begin and self.text[end - 1].isspace():
+            end -= 1
+        return end
+
+    def _with_fence(self, number: int, begin: int) -> int:
+        """Where the line above a block of code begins, if it opens the block."""
+        above = self.blocks[number].line - 1
+        first = self._offset(above) if above else begin
+        opens = self.text[first:begin].lstrip().startswith(_FENCE)
+        return first if opens else begin
+
+    def _parts_of(self, number: int) -> _Parts:
+        """The function from an offset in a block that was cut to the source's; that of the last
+        block is kept, since its passages come one after another.
+        """
+        if number != self._cut_block:
+            self._cut_block, block = number, self.blocks[number]
+            self._parts = _parts(block.text, self.text, *self._region(number))
+        return self._parts
+
+
+_Parts = Callable[[int], tuple[int, int]]
+"""From an offset in a block's text to the first and the last place where that may stand."""
+
+
+def _parts(part: str, text: str, begin: int, end: int) -> _Parts:
+    at = text.find(part, begin, end)
+    if at >= 0:
+        return lambda offset: (at + offset, at + offset)
+    if end - begin > _LONGEST or _squeezed(part) == _squeezed(text[begin:end]):
+        return _token_by_token(part, text, begin, end)
+    first = _embedded(part, text, begin, end)
+    last = _embedded(part[::-1], text[begin:end][::-1], 0, end - begin)
+    if first is None or last is None:
+        return _whole(begin, end)
+    return lambda offset: (first[offset], end - 1 - last[len(part) - 1 - offset])
+
+
+def _whole(begin: int, end: int) -> _Parts:
+    return lambda _offset: (begin, max(begin, end - 1))
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def _token_by_token(part: str, text: str, begin: int, end: int) -> _Parts:
+    """Both have the same tokens, and other white space; offsets are asked for in their order."""
+    pairs = _pairs(part, text, begin, end)
+    before = here = (0, 0, begin)
+
+    def at(offset: int) -> tuple[int, int]:
+        nonlocal before, here
+        while offset >= here[1]:
+            before = here
+            following = next(pairs, None)
+            if following is None:
+                return begin, max(begin, end - 1)
+            here = following
+        first, last, source = here
+        if first <= offset < last:
+            return source + offset - first, source + offset - first
+        return (before[2], max(begin, end - 1))
+
+    return at
+
+
+def _pairs(part: str, text: str, begin: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Of each token where it begins and ends in the part, and where it begins in the source."""
+    source = _TOKEN.finditer(text, begin, end)
+    for mine, theirs in zip(_TOKEN.finditer(part), source, strict=False):
+        if mine[0] != theirs[0]:
+            return
+        yield mine.start(), mine.end(), theirs.start()
+
+
+def _embedded(part: str, text: str, begin: int, end: int) -> array[int] | None:
+    """The leftmost place of each character where all of them stand in their order; else `None`."""
+    places = array("q", bytes(8 * len(part)))
+    at = begin - 1
+    for offset, character in enumerate(part):
+        if not character.isspace():
+            at = text.find(character, at + 1, end)
+            if at < 0:
+                return None
+        places[offset] = max(at, begin)
+    return places
 
 
 def passages_of(

@@ -11,12 +11,11 @@ from typing import Any
 from labeler.corpus.blocks import Block
 from labeler.corpus.readers.docx import read_docx
 from labeler.corpus.readers.epub import read_epub
-from labeler.corpus.readers.extracted import Extracted
 from labeler.corpus.readers.html import read_html
 from labeler.corpus.readers.markdown import read_markdown, read_mdx
 from labeler.corpus.readers.notebook import read_notebook
+from labeler.corpus.readers.outline import Extracted, read_plaintext
 from labeler.corpus.readers.pdf import read_pdf
-from labeler.corpus.readers.plaintext import read_plaintext
 from labeler.corpus.readers.rows import (
     SourceDocument,
     SourceText,
@@ -30,13 +29,11 @@ from labeler.corpus.readers.source import LANGUAGES, read_source
 from labeler.errors import BadInput, TooLarge
 from labeler.exchange.documents import document_rows
 from labeler.exchange.fields import FieldNames
-from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, head_of, shape_of
-from labeler.exchange.taken import tell
+from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, head_of, shape_of, tell
 from labeler.files.boundary import reading
 from labeler.files.csv import read_table, read_tsv, table_lines
-from labeler.files.encoding import decoded
 from labeler.files.jsonl import read_rows
-from labeler.files.read import read_bytes
+from labeler.files.read import decoded, read_bytes
 from labeler.messages import count_of
 
 _TEXTS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {

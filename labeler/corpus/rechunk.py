@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from labeler.collection.card import card_section, read_card
+from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked
-from labeler.collection.on_demand import corpus_on_demand
 from labeler.corpus.blocks import lengths_of
 from labeler.corpus.documents import read_documents
-from labeler.corpus.settings import inputs_of, settings_of
+from labeler.corpus.ingest import inputs_of, settings_of
 from labeler.corpus.update import UpdateResult, change_corpus
 from labeler.data import Document
 from labeler.errors import BadInput, FileProblem, Misuse

@@ -2,29 +2,379 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from labeler.collection.card import card_section, read_card, update_card
-from labeler.collection.corpus import write_corpus
+from labeler.collection.card import card_section, making, note_changed, read_card, update_card
+from labeler.collection.corpus import corpus_on_demand, write_corpus
+from labeler.collection.dropped import dropped_pairs
+from labeler.collection.history import keep_state
+from labeler.collection.judgements import grades_of, read_judgements, remove_repeats
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.lock import locked
-from labeler.collection.on_demand import corpus_on_demand
-from labeler.collection.provenance import making
+from labeler.collection.lock import MadeFile, claimed, locked
+from labeler.collection.people import people_path, read_people, read_sample, write_people
+from labeler.collection.people import write_sample as write_sampled
+from labeler.collection.pool import merge_pools, read_pool, write_pool
+from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.readme import write_readme
+from labeler.collection.stale import shown_by, shown_in
 from labeler.corpus.blocks import lengths_of
-from labeler.corpus.carry import Carrying, keep_before, note_in_card, write_carried
-from labeler.corpus.carryover import Carryover
 from labeler.corpus.documents import Ingested, Reading, read_documents
-from labeler.corpus.ingest import card_of, refuse_to_write_into
-from labeler.corpus.matching import match_passages
-from labeler.corpus.settings import settings_of
-from labeler.data import Document
+from labeler.corpus.ingest import card_of, refuse_to_write_into, settings_of
+from labeler.corpus.matching import CARRIED, MERGED, STATES, UNCHANGED, Match, match_passages
+from labeler.data import Document, Judgement, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput
+from labeler.files.jsonl import read_rows, write_rows
 from labeler.models.control import Control
+from labeler.report.table import Column, Table
+from labeler.trec.qrels import read_qrels
+from labeler.trec.write import write_qrels, write_sorted_qrels
+
+# What became of a collection's passages and judgements, as counts and as a table.
+
+Counts = Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Carryover:
+    """What became of a collection's passages and judgements, counted by state.
+
+    `passages` counts the old passages, `by_set` the graded pairs of each set of judgements and
+    qrels. `lower_bounds` are grades of merged passages of which a part was never judged. `unjudged`
+    counts the pairs of the new pool that no set of judgements has a grade of, `unchecked` the
+    unanswerable queries that passages which were not there before may answer, `stale` the grades
+    of passages that are shown otherwise now, as under another title, which are asked for again.
+    """
+
+    passages: Counts = field(default_factory=Counter)
+    by_set: Mapping[str, Counts] = field(default_factory=dict)
+    lower_bounds: int = 0
+    pool: int = 0
+    unjudged: int = 0
+    unchecked: int = 0
+    stale: int = 0
+
+    def table(self) -> Table:
+        """The five counts of the passages, and of the grades of each set."""
+        names = ("of", *STATES)
+        columns = [Column(n, align="left" if n == "of" else "right") for n in names]
+        rows: list[list[str | int]] = [
+            [name, *(counts[state] for state in STATES)]
+            for name, counts in [("passages", self.passages), *self.by_set.items()]
+        ]
+        return Table("carried", columns, rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts by name."""
+        return {
+            "passages": _in_order(self.passages),
+            "judgements": {name: _in_order(counts) for name, counts in self.by_set.items()},
+            "lower_bounds": self.lower_bounds,
+            "pool": self.pool,
+            "unjudged": self.unjudged,
+            "unchecked": self.unchecked,
+            "stale": self.stale,
+        }
+
+
+def _in_order(counts: Counts) -> dict[str, int]:
+    return {state: counts[state] for state in STATES}
+
+
+# Carry a collection's queries, pool, judgements and qrels over to another cut of its documents.
+
+PASSAGES_OF_QUERIES = ("source", "about")
+"""Where a query's metadata name passages: those that it was written for, or about."""
+
+
+class _Carried(NamedTuple):
+    """A graded pair in its new place: the old pairs behind it, and the one whose grade it has."""
+
+    old: Pair
+    state: str
+    sources: tuple[str, ...]
+
+
+class Carrying:
+    """The new state of what names documents, from what became of each of them.
+
+    Judgements hold where `documents`, the new ones, are shown as the old ones were; where `merges`,
+    also those of passages that lie in larger ones.
+    """
+
+    def __init__(
+        self,
+        old: Collection,
+        matches: Mapping[str, Match],
+        documents: Mapping[str, Document] = {},
+        *,
+        merges: bool = False,
+    ) -> None:
+        self.old, self.matches, self.documents, self.merges = old, matches, documents, merges
+        self.parts: dict[str, list[str]] = defaultdict(list)
+        for old_id, match in matches.items():
+            for new_id in match.new_ids:
+                self.parts[new_id].append(old_id)
+
+    def new_id(self, old_id: str) -> str | None:
+        """The passage for which the grades of an old one hold; `None` where there is none."""
+        match = self.matches.get(old_id)
+        return match.new_ids[0] if match and match.state in CARRIED else None
+
+    def pool(self, path: Path) -> list[Pooled]:
+        """The pairs of a pool's file: those carried over, and the parts of what was split."""
+        if not path.exists():
+            return []
+        entries = (
+            self._pooled(entry, new_id)
+            for entry in read_pool(path)
+            for new_id in self._new_ids(entry.pair.doc_id)
+        )
+        merged: dict[Pair, Pooled] = {}
+        for entry in entries:
+            earlier = merged.get(entry.pair)
+            merged[entry.pair] = _united(earlier, entry) if earlier else entry
+        return list(merged.values())
+
+    def _new_ids(self, old_id: str) -> tuple[str, ...]:
+        match = self.matches.get(old_id)
+        return match.new_ids if match else ()
+
+    def _pooled(self, entry: Pooled, new_id: str) -> Pooled:
+        """An entry of a new passage, led to by whatever holds the text of its seeds now.
+
+        No passage leads to itself: a seed may be merged with what it led to.
+        """
+        parts = dict.fromkeys(part for seed in entry.seeds for part in self._new_ids(seed))
+        seeds = tuple(part for part in parts if part != new_id)
+        pair = Pair(entry.pair.query_id, new_id)
+        return Pooled(pair, entry.runs, entry.best_rank, None, seeds, entry.round)
+
+    @cached_property
+    def stale(self) -> dict[str, set[Pair]]:
+        """By set of judgements, the pairs that the new corpus shows otherwise than were judged."""
+        return {
+            name: {
+                pair
+                for pair, shown in shown_in(self.old.judgements(name))
+                if self._shown_now(pair, shown) != shown
+                if not (self.merges and self.matches[pair.doc_id].state == MERGED)
+            }
+            for name in self.old.judgement_names()
+        }
+
+    def _shown_now(self, pair: Pair, shown: str) -> str:
+        """What a row keeps of what is shown, of a pair in the new corpus."""
+        new_id, query = self.new_id(pair.doc_id), self._queries.get(pair.query_id)
+        return shown_by(shown, query, self.documents[new_id]) if new_id and query else shown
+
+    @cached_property
+    def _queries(self) -> Mapping[str, Query]:
+        return read_queries(self.old.queries) if self.old.queries.exists() else {}
+
+    def graded(
+        self, grades: Iterable[tuple[str, str, int]], stale: Container[Pair] = ()
+    ) -> dict[Pair, tuple[_Carried, int]]:
+        """The pairs with grades that hold in the new corpus; of several in one, the highest.
+
+        A passage that holds a part of one that was judged and is split is judged anew.
+        """
+        carried: dict[Pair, tuple[_Carried, int]] = {}
+        divided: set[Pair] = set()
+        for query_id, old_id, grade in grades:
+            if (query_id, old_id) in stale:
+                continue
+            new_id = self.new_id(old_id)
+            if new_id is None:
+                parts = self.matches[old_id].new_ids if old_id in self.matches else ()
+                divided.update(Pair(query_id, part) for part in parts)
+                continue
+            pair, state = Pair(query_id, new_id), self.matches[old_id].state
+            earlier = carried.get(pair)
+            sources = (*(earlier[0].sources if earlier else ()), old_id)
+            if earlier and earlier[1] >= grade:
+                carried[pair] = (earlier[0]._replace(sources=sources), earlier[1])
+            else:
+                carried[pair] = (_Carried(Pair(query_id, old_id), state, sources), grade)
+        return {pair: entry for pair, entry in carried.items() if pair not in divided}
+
+    def judgement_rows(self, path: Path) -> Iterator[dict[str, Any]]:
+        """The rows of a set of judgements whose grades hold, with where each came from."""
+        carried = self.graded(grades_of(path), self.stale[path.stem])
+        shown = dict(shown_in(path))
+        new_pairs = {each.old: (pair, each) for pair, (each, _) in carried.items()}
+        for (_, row), read in zip(read_rows(path), read_judgements(path), strict=True):
+            outcome = read.judged.outcome
+            if isinstance(outcome, Judgement) and outcome.pair in new_pairs:
+                pair, each = new_pairs[outcome.pair]
+                origin = {"state": each.state, "from": list(each.sources)}
+                is_same = each.state == UNCHANGED and each.sources == (pair.doc_id,)
+                more: dict[str, Any] = {} if is_same else {"carried": origin}
+                if outcome.pair in shown:
+                    more["shown"] = self._shown_now(outcome.pair, shown[outcome.pair])
+                yield {**row, "doc_id": pair.doc_id, **more}
+
+    def qrels(self, qrels: Qrels) -> Qrels:
+        """The grades of qrels that hold."""
+        rows = ((q, d, grade) for q, grades in qrels.items() for d, grade in grades.items())
+        result: Qrels = {}
+        for pair, (_, grade) in self.graded(rows).items():
+            result.setdefault(pair.query_id, {})[pair.doc_id] = grade
+        return result
+
+    def queries(self, path: Path) -> list[Query]:
+        """The queries of a file, the passages that they are about named as they are called now."""
+        return [self._moved(query) for query in read_queries(path).values()]
+
+    def unchecked(self, new_ids: Iterable[str]) -> int:
+        """How many unanswerable queries new passages may answer, of which nothing was there."""
+        if not self.old.unanswerable.exists() or all(new_id in self.parts for new_id in new_ids):
+            return 0
+        return len(read_queries(self.old.unanswerable))
+
+    def _moved(self, query: Query) -> Query:
+        moved = {
+            name: [self._source(each) if isinstance(each, dict) else each for each in passages]
+            for name in PASSAGES_OF_QUERIES
+            if isinstance(passages := query.metadata.get(name), list)
+        }
+        return Query(query.id, query.text, {**query.metadata, **moved})
+
+    def _source(self, source: dict[str, Any]) -> dict[str, Any]:
+        match = self.matches.get(str(source.get("doc_id")))
+        if match is None or match.new_ids == (source["doc_id"],):
+            return source
+        if not match.new_ids:
+            return {**source, "state": match.state}
+        more = {"parts": list(match.new_ids)} if len(match.new_ids) > 1 else {}
+        return {**source, "doc_id": match.new_ids[0], "state": match.state, **more}
+
+    def outcome(self) -> Carryover:
+        """The counts of what became of passages and judgements; nothing is written."""
+        by_set, judged = {}, set[Pair]()
+        lower = 0
+        for name in self.old.qrels_names():
+            qrels = read_qrels(self.old.qrels(name))
+            by_set[name] = Counter(
+                self.matches[doc_id].state if doc_id in self.matches else "gone"
+                for grades in qrels.values()
+                for doc_id in grades
+            )
+            rows = ((q, d, grade) for q, grades in qrels.items() for d, grade in grades.items())
+            carried = self.graded(rows, self.stale.get(name, ()))
+            judged |= carried.keys()
+            lower += sum(self._is_lower_bound(pair, each) for pair, (each, _) in carried.items())
+        pool = self.pool(self.old.pool)
+        unjudged = sum(entry.pair not in judged for entry in pool)
+        states = Counter(match.state for match in self.matches.values())
+        stale = sum(map(len, self.stale.values()))
+        return Carryover(states, by_set, lower, len(pool), unjudged, stale=stale)
+
+    def _is_lower_bound(self, pair: Pair, carried: _Carried) -> bool:
+        """Whether a part of a merged passage was never judged, so that its grade may be higher."""
+        return carried.state == MERGED and len(carried.sources) < len(self.parts[pair.doc_id])
+
+
+def _united(first: Pooled, second: Pooled) -> Pooled:
+    """One entry of two that are of one passage now; its round is the earlier of theirs.
+
+    There is none where one of them was in the pool before it was expanded.
+    """
+    rounds = [entry.round for entry in (first, second) if entry.round is not None]
+    (united,) = merge_pools([first], [second])
+    return replace(united, round=min(rounds) if len(rounds) == 2 else None)
+
+
+def write_carried(collection: Collection, carrying: Carrying) -> None:
+    """Write what names documents into a collection, from the state that it is carried over from.
+
+    The collection must be locked, and its new corpus be there. A set of which no grade holds any
+    more is in the state before alone.
+    """
+    old = carrying.old
+    if old.pool.exists():
+        write_pool(collection.pool, carrying.pool(old.pool))
+    if old.dropped.exists():
+        write_pool(collection.dropped, carrying.pool(old.dropped))
+    if old.queries.exists():
+        write_queries(collection.queries, carrying.queries(old.queries))
+    if old.unanswerable.exists():
+        write_queries(collection.unanswerable, carrying.queries(old.unanswerable))
+    absent = {entry.pair for entry in dropped_pairs(collection)}
+    for name in old.judgement_names():
+        rows = list(carrying.judgement_rows(old.judgements(name)))
+        path = collection.judgements(name)
+        if not rows:
+            path.unlink(missing_ok=True)
+            collection.qrels(name).unlink(missing_ok=True)
+            continue
+        write_rows(path, rows, check=lambda written: list(read_judgements(written)))
+        rows_with_grades = (row for row in grades_of(path) if Pair(*row[:2]) not in absent)
+        write_sorted_qrels(collection.qrels(name), rows_with_grades)
+    for name in set(old.qrels_names()) - set(old.judgement_names()):
+        qrels = carrying.qrels(read_qrels(old.qrels(name)))
+        if qrels:
+            write_qrels(collection.qrels(name), qrels)
+        else:  # what holds no grade is no file of qrels
+            collection.qrels(name).unlink(missing_ok=True)
+    _write_people(collection, carrying)
+    remove_repeats(collection)
+    for path in collection.run_files().values():
+        path.unlink()
+
+
+def note_in_card(collection: Collection) -> None:
+    """Let the card count the pool and the judgements as they are now; the collection is locked."""
+    card = read_card(collection)
+    if collection.pool.exists():
+        pool = {**card_section(card, "pool"), "pairs": len(read_pool(collection.pool))}
+        update_card(collection, "pool", pool)
+    names = collection.judgement_names()
+    absent = {entry.pair for entry in dropped_pairs(collection)}
+    entries = {n: e for n, e in card_section(card, "judge").items() if n in names}
+    for name, entry in entries.items():
+        rows = grades_of(collection.judgements(name))
+        count = sum(Pair(query, document) not in absent for query, document, _ in rows)
+        counts = {"pairs": count, "judged": count, "failed": 0, "failures": {}}
+        entries[name] = {**entry, **counts} if isinstance(entry, dict) else counts
+    if "judge" in card:
+        update_card(collection, "judge", entries)
+    note_changed(collection)
+
+
+def _write_people(collection: Collection, carrying: Carrying) -> None:
+    """Write people's answers and the samples that they were drawn as, with the new ids."""
+    folder = carrying.old.folder
+    for path in sorted((folder / "people").glob("*.jsonl")):
+        answers = [(row, carrying.new_id(row.pair.doc_id)) for row in read_people(path)]
+        moved = {
+            Pair(row.pair.query_id, new): _with_document(row, new) for row, new in answers if new
+        }
+        write_people(people_path(collection.folder, path.stem), moved.values())
+    for path in sorted((folder / "samples").glob("*.jsonl")):
+        rows = [(row, carrying.new_id(row.pair.doc_id)) for row in read_sample(path)]
+        rows_with_documents = [_with_document(row, new) for row, new in rows if new]
+        write_sampled(collection.folder / "samples" / path.name, rows_with_documents)
+
+
+def _with_document(row: Any, new_id: str) -> Any:
+    return replace(row, pair=Pair(row.pair.query_id, new_id))
+
+
+def keep_before(collection: Collection) -> Path:
+    """Keep the state before a change; `Misuse` where a process is judging the collection now."""
+    with ExitStack() as stack:
+        for name in collection.judgement_names():
+            path = collection.judgements(name)
+            made = MadeFile(collection, path, {"change": "corpus"}, "wait until it has ended")
+            stack.enter_context(claimed(made))
+        return keep_state(collection)
+
 
 SECTION = "carried"
 _RUNNING = "being written"

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.comparison.discrimination import Discrimination, discrimination_table
-from labeler.evaluation.comparison.equivalence import Equivalence, equivalence_table
-from labeler.evaluation.comparison.margins import Margin, margins_by_measure
-from labeler.evaluation.comparison.paired import Comparison
+from labeler.evaluation.comparison.equivalence import (
+    Equivalence,
+    Margin,
+    equivalence_table,
+    margins_by_measure,
+)
+from labeler.evaluation.comparison.paired import Comparison, Discrimination, discrimination_table
 from labeler.evaluation.evaluate import report_on
 from labeler.evaluation.inputs import AnyQrels, AnyRuns, runs_from
 from labeler.evaluation.options import (
@@ -22,7 +25,7 @@ from labeler.evaluation.options import (
     Scoring,
     names_of,
 )
-from labeler.evaluation.tables import comparison_as_json, comparison_table
+from labeler.evaluation.summary import comparison_as_json, comparison_table
 from labeler.report.finding import Finding
 from labeler.report.notebook import notebook_html
 from labeler.report.table import Table

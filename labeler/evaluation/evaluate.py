@@ -3,21 +3,47 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from itertools import compress
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
+import numpy as np
+
+from labeler.arrays import Floats
+from labeler.data import Run
 from labeler.errors import Misuse, about
-from labeler.evaluation.comparison.compared import compared
-from labeler.evaluation.comparison.margins import Margin, margins_by_measure
-from labeler.evaluation.groups.by_group import grouped_by, uncompared
+from labeler.evaluation.comparison.equivalence import (
+    Equivalence,
+    Margin,
+    equivalences,
+    margins_by_measure,
+)
+from labeler.evaluation.comparison.paired import (
+    MEANS,
+    Comparison,
+    ComparisonOptions,
+    Correction,
+    Discrimination,
+    best,
+    compare_all_pairs,
+    compare_scores,
+    discrimination,
+)
+from labeler.evaluation.groups import grouped_by, uncompared
+from labeler.evaluation.holes.several import LeftOpen, SeveralRuns, depths_of
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
     RunsByName,
     pool_from,
+    rank,
     runs_from,
     top_grade_beside,
 )
+from labeler.evaluation.jobs.workers import Workers
 from labeler.evaluation.options import (
     DEFAULT_MEASURES,
     FEWEST,
@@ -32,18 +58,208 @@ from labeler.evaluation.options import (
     names_of,
 )
 from labeler.evaluation.origin import kin_behind, kin_finding, origin_findings
-from labeler.evaluation.query_facts import grouping_of, scope_of
+from labeler.evaluation.query_facts import Weights, grouping_of, scope_of
 from labeler.evaluation.score_report import Report
-from labeler.evaluation.score_runs import score_runs
-from labeler.evaluation.warnings import (
+from labeler.evaluation.scores import (
+    RunScores,
+    common_queries_finding,
+    counted,
     few_queries,
     hole_findings,
+    identical_findings,
     name_findings,
+    over_common_queries,
     qrels_findings,
+    run_findings,
+    run_scores,
+    score_findings,
+    to_answer,
     verdict_findings,
 )
-from labeler.metrics import parse_all
+from labeler.files.read import copies_of, reading_copies, rereadable
+from labeler.messages import Progress, no_progress
+from labeler.metrics import Measure, Rankings, parse, parse_all
 from labeler.report.finding import Finding
+from labeler.trec.pool import Pool
+from labeler.trec.rankings import RunHoles
+
+# The runs of an evaluation scored, by one process or several, with what is to be said of each.
+
+Item = TypeVar("Item")
+
+
+class ScoredRuns(NamedTuple):
+    """The scores of runs, what several leave open together, and what is to be said of each.
+
+    `queries` count of a run that answers all of them.
+    """
+
+    runs: list[RunScores]
+    together: SeveralRuns | None
+    findings: list[Finding]
+    queries: list[str]
+
+
+@dataclass(frozen=True)
+class _Against:
+    """What all runs are scored against, and how; `shares_holes` where several runs' are weighed."""
+
+    pool: Pool
+    measures: Sequence[Measure]
+    options: EvaluationOptions
+    weights: Weights | None
+    shares_holes: bool
+
+    @property
+    def depths(self) -> tuple[float, ...] | None:
+        """The ranks down to which unjudged documents are kept, where several runs' are weighed."""
+        return depths_of(self.measures) if self.shares_holes else None
+
+    @property
+    def parts(self) -> Sequence[object]:
+        """The arrays of the qrels, which rankings hold too."""
+        return self.pool.queries, self.pool.query, self.pool.grade
+
+
+@dataclass(frozen=True)
+class _Scorable:
+    """A run to score; `copies` hold what can be read only once."""
+
+    name: str
+    run: Path | Run
+    copies: Mapping[Path, Path] = field(default_factory=dict)
+
+
+class _Scored(NamedTuple):
+    """One run's scores and findings; its rankings and holes where several runs' are weighed."""
+
+    scores: RunScores
+    findings: list[Finding]
+    queries: list[str]
+    ranked: Rankings | None
+    holes: RunHoles | None
+
+
+def score_runs(
+    runs: RunsByName,
+    pool: Pool,
+    measures: Sequence[Measure],
+    options: EvaluationOptions,
+    weights: Weights | None,
+) -> ScoredRuns:
+    """Each run's scores, and of several runs what their unjudged documents leave open together.
+
+    Of weighted means nothing is said of unjudged documents. With several `options.jobs` each run is
+    scored by one process, and the qrels' arrays are mapped by all.
+    """
+    shares_holes = options.scenarios and weights is None and len(runs) > 1
+    alone = options.scenarios and weights is None and not shares_holes
+    how = replace(options, scenarios=alone, progress=no_progress)
+    against = _Against(pool, measures, how, weights, shares_holes)
+    together = SeveralRuns(pool.queries, measures)
+    scored: list[RunScores] = []
+    findings: list[Finding] = []
+    queries: list[str] = []
+    has_others = options.jobs > 1
+    with Workers(options.jobs) as workers, rereadable() if has_others else nullcontext():
+        items = _scorable(runs, copied=has_others)
+        each = workers.map(_score, against, items)
+        for run in _counted_by(options.progress, "runs scored", each, len(items)):
+            scored.append(run.scores)
+            findings += run.findings
+            queries = queries or run.queries
+            if run.ranked is not None and run.holes is not None:
+                together.add(run.scores.name, run.ranked, run.holes)
+        if not shares_holes:
+            return ScoredRuns(scored, None, findings, queries)
+        names = [run.name for run in scored]
+        opened = workers.map(_left_open, together, names)
+        step = "unjudged documents of runs"
+        for number, left in enumerate(_counted_by(options.progress, step, opened, len(names))):
+            together.hold(names[number], left)
+            scored[number] = replace(scored[number], scenarios=left.scenarios)
+    return ScoredRuns(scored, together, findings, queries)
+
+
+def _scorable(runs: RunsByName, *, copied: bool) -> list[_Scorable]:
+    """The runs; what can be read only once is copied first where other processes read it."""
+    return [
+        _Scorable(name, run, copies_of([run]) if copied and isinstance(run, Path) else {})
+        for name, run in runs.items()
+    ]
+
+
+def _counted_by(progress: Progress, step: str, items: Iterable[Item], total: int) -> Iterator[Item]:
+    """The items, of which `progress` is told how many are done."""
+    with progress(step) as advance:
+        for number, item in enumerate(items, start=1):
+            yield item
+            advance(number, total)
+
+
+def _score(against: _Against, item: _Scorable) -> _Scored:
+    """One run's scores, in whichever process."""
+    pool, scoring, weights = against.pool, against.options.scoring, against.weights
+    with reading_copies(item.copies):
+        ranked, facts = rank(item.run, pool, scoring.ties, holes=against.depths)
+    findings = run_findings(item.name, pool, facts, scoring)
+    queries = list(compress(ranked.queries, to_answer(ranked, scoring, weights)))
+    ranked = counted(ranked, scoring, weights)
+    weighting = None if weights is None else weights.of(ranked.queries)
+    scores = run_scores(item.name, ranked, against.measures, against.options, weighting)
+    findings += score_findings(item.name, scores.scores)
+    if facts.holes is None:
+        return _Scored(scores, findings, queries, None, None)
+    plain = replace(ranked)  # without what was derived from it for measures
+    return _Scored(scores, findings, queries, plain, facts.holes)
+
+
+def _left_open(together: SeveralRuns, name: str) -> LeftOpen:
+    return together.left_open(name)
+
+
+# The runs of an evaluation against each other, over the queries that all of them have.
+
+
+class RunsCompared(NamedTuple):
+    """The runs against a baseline, each measure over all pairs of runs, and what margins show."""
+
+    comparisons: tuple[Comparison, ...] = ()
+    discrimination: tuple[Discrimination, ...] = ()
+    equivalences: tuple[Equivalence, ...] = ()
+
+
+def compared(
+    runs: Sequence[RunScores],
+    first: Measure,
+    options: EvaluationOptions,
+    findings: list[Finding],
+) -> RunsCompared:
+    """All runs against the baseline: the one asked for, else the best by the first measure.
+
+    Over the queries that all runs have. The best of the same scores is no baseline that was fixed
+    beforehand: against it the tests allow for all pairs of runs.
+    """
+    if len(runs) < 2:
+        return RunsCompared()
+    scores = over_common_queries({run.name: run.scores for run in runs})
+    queries = len(next(iter(scores.values())).queries)
+    if queries < max(len(run.scores.queries) for run in runs):
+        findings.append(common_queries_finding(queries))
+    if not queries:
+        return RunsCompared()
+    findings += identical_findings(runs)
+    pairs = compare_all_pairs(scores, options.seed)
+    baseline = options.baseline or best(scores, first)
+    correction: Correction = "hsd" if options.baseline is None else "holm"
+    how = ComparisonOptions(options.interval, options.seed, correction)
+    mark = next(run.mark for run in runs if run.name == baseline)
+    identical = [run.name for run in runs if run.mark == mark]
+    return RunsCompared(
+        tuple(compare_scores(scores, baseline, how, pairs)),
+        discrimination(pairs),
+        tuple(equivalences(scores, baseline, options.margins, identical)),
+    )
 
 
 def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
@@ -153,3 +369,44 @@ def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:
         listed = ", ".join(runs)
         problem = f"no run {baseline!r} for a baseline; runs: {listed}"
         raise Misuse(problem, parameter="baseline")
+
+
+# The scores of some runs by one measure and one set of qrels, as power plans take them.
+
+
+def mean_measure(measure: object) -> Measure:
+    """The measure, refused where it is no mean over queries."""
+    with about("measure"):
+        parsed = parse(str(measure))
+    if parsed.definition.summary not in MEANS:
+        raise Misuse(f"{measure} is no mean over queries", parameter="measure")
+    return parsed
+
+
+@dataclass(frozen=True)
+class SystemScores:
+    """The values of one measure, `(runs, queries)`, and what to know of them."""
+
+    qrels: str
+    runs: list[str]
+    queries: list[str]
+    values: Floats
+    findings: tuple[Finding, ...]
+
+    def over(self, queries: Sequence[str]) -> Floats:
+        """The values of these queries, in their order."""
+        column = {query: i for i, query in enumerate(self.queries)}
+        values: Floats = self.values[:, [column[query] for query in queries]]
+        return values
+
+
+def scores_of(
+    qrels: AnyQrels, runs: RunsByName, measure: object, name: str = "the qrels"
+) -> SystemScores:
+    """The scores of some runs by one measure; messages call qrels without a file `name`."""
+    mean_measure(measure)
+    report = report_on(qrels, runs, EvaluationOptions((str(measure),), scenarios=False), name)
+    values = np.array([run.scores.values[0] for run in report.runs])
+    queries = list(report.runs[0].scores.queries)
+    findings = tuple(finding.without_advice() for finding in report.findings)
+    return SystemScores(report.qrels, list(runs), queries, values, findings)

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from labeler.errors import GateFailed, Misuse, about
+from labeler.evaluation.options import Thin
 from labeler.metrics import Measure, parse
-from labeler.stats.levels import SIGNIFICANT
-from labeler.stats.student import t_quantile
+from labeler.metrics.scores import whole_queries
+from labeler.stats.student import SIGNIFICANT, t_quantile
 
-if TYPE_CHECKING:  # a command of scores needs nothing of agreement, and starts sooner without
+if TYPE_CHECKING:
     from labeler.evaluation.correction.corrected import CorrectedDifference, Corrections
+    from labeler.evaluation.groups import ByGroup, GroupScore
     from labeler.evaluation.score_report import Report
     from labeler.evaluation.scores import RunScores
 
@@ -172,3 +174,145 @@ def raise_failed(failures: Sequence[str]) -> None:
     """`GateFailed` with all that did not keep its gate; nothing where all did."""
     if failures:
         raise GateFailed("; ".join(failures))
+
+
+# Gates on groups of queries: the worst group of a field, or one that is named.
+
+WORST = "worst-"
+EXAMPLE = "nDCG@10:0.4@worst-kind or nDCG@10:0.4@kind=keyword"
+
+
+class GroupGate(NamedTuple):
+    """A gate on every group of a field, or on one of them."""
+
+    gate: ScoreGate
+    by: str
+    group: str | None = None
+
+
+@dataclass(frozen=True)
+class Gates:
+    """Gates on the scores of all queries, and on those of groups."""
+
+    overall: tuple[ScoreGate, ...] = ()
+    groups: tuple[GroupGate, ...] = ()
+
+    @property
+    def scores(self) -> list[ScoreGate]:
+        """All of them as gates on a measure."""
+        return [*self.overall, *(group.gate for group in self.groups)]
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields by which they group queries."""
+        return list(dict.fromkeys(group.by for group in self.groups))
+
+    def check_names(self, report: Report) -> None:
+        """`Misuse` where a gate names a group that no query is in."""
+        for gate in self.groups:
+            grouped = _grouped(report, gate)
+            if gate.group is not None and gate.group not in grouped.sizes:
+                listed = ", ".join(f"{name:.40}" for name in list(grouped.sizes)[:12])
+                problem = f"no query has {gate.by}={gate.group}; {gate.by} is one of {listed}"
+                low = gate.gate.low_end
+                raise Misuse(problem, parameter="require_low" if low else "require")
+
+
+def read_gates(require: Sequence[str] = (), require_low: Sequence[str] = ()) -> Gates:
+    """Gates from `nDCG@10:0.45`, `nDCG@10:0.4@worst-kind` and `nDCG@10:0.4@kind=keyword`."""
+    overall: list[ScoreGate] = []
+    groups: list[GroupGate] = []
+    for texts, low_end in ((require, False), (require_low, True)):
+        for text in texts:
+            limit, at, where = _parted(text)
+            (gate,) = score_gates([limit], low_end=low_end)
+            if at:
+                groups.append(GroupGate(gate, *_group_of(text, where, low_end=low_end)))
+            else:
+                overall.append(gate)
+    return Gates(tuple(overall), tuple(groups))
+
+
+def _parted(text: str) -> tuple[str, str, str]:
+    """A gate's measure and bound, and what follows the @ behind the bound."""
+    name, colon, rest = text.partition(":")
+    bound, at, where = rest.partition("@")
+    return f"{name}{colon}{bound}", at, where
+
+
+def _group_of(text: str, where: str, *, low_end: bool) -> tuple[str, str | None]:
+    by, equals, group = where.partition("=")
+    if equals and by and group:
+        return by, group
+    if not equals and where.startswith(WORST) and len(where) > len(WORST):
+        return where.removeprefix(WORST), None
+    problem = f"cannot read the gate {text!r}; write it as {EXAMPLE}"
+    raise Misuse(problem, parameter="require_low" if low_end else "require")
+
+
+def group_failures(
+    report: Report, gates: Sequence[GroupGate], thin: Thin = "fail"
+) -> Iterator[str]:
+    """What does not keep its gate, and what cannot be held against it.
+
+    A group of few queries decides nothing: it fails its gate, whatever its score. With `thin` as
+    `skip` the gate on the worst group passes over groups of few queries to answer, and fails where
+    all are thin. A group of more, of which a run answers few, fails.
+    """
+    for gate in gates:
+        grouped = _grouped(report, gate)
+        of_run: dict[str, list[GroupScore]] = {}
+        for score in grouped.scores:
+            if score.measure == str(gate.gate.measure):
+                of_run.setdefault(score.run, []).append(score)
+        held = {
+            run: _held(rows, gate, None if thin == "fail" else grouped)
+            for run, rows in of_run.items()
+        }
+        yield from _undecided(held, gate, grouped)
+        for scores in held.values():
+            yield from _short(scores, gate)
+
+
+def _grouped(report: Report, gate: GroupGate) -> ByGroup:
+    return next(grouped for grouped in report.by if grouped.by == gate.by)
+
+
+def _held(rows: Sequence[GroupScore], gate: GroupGate, grouped: ByGroup | None) -> list[GroupScore]:
+    """The scores that a run's gate holds; thin groups are skipped where `grouped` is given."""
+    if gate.group is not None:
+        return [s for s in rows if s.group == gate.group]
+    if grouped is None:
+        return list(rows)
+    held = [s for s in rows if not s.thin or grouped.to_answer[s.group] >= grouped.fewest]
+    return held or list(rows)
+
+
+def _undecided(
+    held: Mapping[str, Sequence[GroupScore]], gate: GroupGate, grouped: ByGroup
+) -> Iterator[str]:
+    """Which groups are too thin, said once where that is so for all runs."""
+    runs_by_groups: dict[str, list[str]] = {}
+    for run, scores in held.items():
+        if listed := ", ".join(_counted(s, grouped) for s in scores if s.thin):
+            runs_by_groups.setdefault(listed, []).append(run)
+    for listed, runs in runs_by_groups.items():
+        whose = f"{', '.join(runs)}: " if len(runs) < len(held) else ""
+        few = f"fewer than {grouped.fewest} queries decide no gate"
+        yield f"{whose}{gate.gate.measure} by {gate.by}: {listed}: {few}"
+
+
+def _counted(score: GroupScore, grouped: ByGroup) -> str:
+    """A thin group and its queries, with those there are to answer where a run lacks some."""
+    answered, every = whole_queries(score.effective), whole_queries(grouped.to_answer[score.group])
+    of = f" of {every}" if every > answered else ""
+    return f"{score.group} ({answered}{of})"
+
+
+def _short(scores: Sequence[GroupScore], gate: GroupGate) -> Iterator[str]:
+    for score in (s for s in scores if not s.thin):
+        whose = f"{score.run}, {gate.by} {score.group}: {gate.gate.measure}"
+        if gate.gate.low_end:
+            yield from short_end(whose, gate.gate, (score.low, score.high))
+        elif short := shortfall(gate.gate, score.value):
+            yield f"{whose} is {score.value:.4f}, {short}"

@@ -10,15 +10,15 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from labeler.collection.choose import (
+from labeler.collection.layout import Collection
+from labeler.collection.stale import stale_in, without
+from labeler.collection.user_files import (
     collection_qrels,
     collection_runs,
     run_name,
     run_paths,
     runs_in,
 )
-from labeler.collection.layout import Collection
-from labeler.collection.stale import stale_in, without
 from labeler.data import Qrels, Run
 from labeler.errors import Misuse
 from labeler.exchange.qrels import judged_in, read_qrels

@@ -10,6 +10,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.evaluation.boards.board import Leaderboard, leaderboard_of
 from labeler.evaluation.boards.two_sided import OWN_POOLS, TwoQrels, score_twice, two_qrels
 from labeler.evaluation.comparison.paired import summary_interval
+from labeler.evaluation.evaluate import mean_measure
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
@@ -21,9 +22,13 @@ from labeler.evaluation.inputs import (
 )
 from labeler.evaluation.options import Scoring
 from labeler.evaluation.origin import kin_behind, origin_findings
-from labeler.evaluation.scores import RunScores
-from labeler.evaluation.system_scores import mean_measure
-from labeler.evaluation.warnings import few_queries, name_findings, qrels_findings, run_findings
+from labeler.evaluation.scores import (
+    RunScores,
+    few_queries,
+    name_findings,
+    qrels_findings,
+    run_findings,
+)
 from labeler.messages import count_of, no_pair_in_common, no_query_in_common
 from labeler.metrics import Measure, Scores
 from labeler.report.finding import Finding

@@ -7,13 +7,12 @@ from pathlib import Path
 
 from labeler.collection.layout import Collection
 from labeler.data import Run
-from labeler.evaluation.boards.families import families
-from labeler.evaluation.boards.judge_bias import Kin, kin_of, together
+from labeler.evaluation.boards.judge_bias import Kin, families, kin_of, together
 from labeler.evaluation.inputs import AnyQrels, qrels_path, short_name
-from labeler.evaluation.warnings import judgement_findings
+from labeler.evaluation.scores import judgement_findings
 from labeler.messages import count_of
 from labeler.report.finding import Finding
-from labeler.trec.tags import read_tag
+from labeler.trec.runs import read_tag
 
 
 def caveats(models: Sequence[str]) -> Iterator[Finding]:
@@ -26,8 +25,8 @@ def caveats(models: Sequence[str]) -> Iterator[Finding]:
 
 def origin_findings(qrels: AnyQrels) -> list[Finding]:
     """Whose judgements these are, how many failed, and what is known of the pool behind them."""
-    from labeler.collection.made_by import collection_of_qrels, made_by  # takes long to load
-    from labeler.collection.standing import standing
+    from labeler.collection.card import standing
+    from labeler.collection.whose import collection_of_qrels, made_by  # takes long to load
 
     path = qrels_path(qrels)
     if path is None:
@@ -45,7 +44,7 @@ def origin_findings(qrels: AnyQrels) -> list[Finding]:
 
 def pool_findings(qrels: AnyQrels) -> list[Finding]:
     """Why grades may not stand for those of a pool: they are mixed, routed, or those of a part."""
-    from labeler.collection.made_by import collection_of_qrels  # takes long to load
+    from labeler.collection.whose import collection_of_qrels  # takes long to load
 
     path = qrels_path(qrels)
     if path is None:
@@ -65,7 +64,7 @@ def mixed_findings(path: Path) -> list[Finding]:
 
 def _routed(collection: Collection, name: str) -> Iterator[Finding]:
     """That people's grades are of pairs which were chosen for being in doubt, where they are."""
-    from labeler.collection.routed import CHOSEN, routed_pairs
+    from labeler.collection.whose import CHOSEN, routed_pairs
 
     if routed := len(routed_pairs(collection, name)):
         pairs = count_of(routed, "pair was", "pairs were")
@@ -74,7 +73,7 @@ def _routed(collection: Collection, name: str) -> Iterator[Finding]:
 
 def part_findings(collection: Collection, name: str) -> list[Finding]:
     """That a set judges a part of another's pairs, and what that keeps it from telling."""
-    from labeler.collection.parent import parent_of  # takes long to load
+    from labeler.collection.card import parent_of  # takes long to load
 
     parent = parent_of(collection, name)
     if parent is None or not parent.is_part:
@@ -90,7 +89,7 @@ def kin_behind(qrels: AnyQrels, runs: Mapping[str, Path | Run]) -> list[Kin]:
 
     Of qrels outside a collection only the file's name may tell, where it names a family of models.
     """
-    from labeler.collection.made_by import MadeBy, collection_of_qrels, made_by
+    from labeler.collection.whose import MadeBy, collection_of_qrels, made_by
 
     path = qrels_path(qrels)
     if path is None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labeler.collection.outputs import Output
+from labeler.collection.user_files import Output
 from labeler.evaluation.boards.bias_plot import draw_bias
-from labeler.evaluation.groups.tables import groups_in_order
+from labeler.evaluation.summary import groups_in_order
 from labeler.files.atomic import replacing_bytes
 from labeler.report.picture import (
     MOST_ROWS,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from labeler.evaluation.boards.board import Leaderboard
-    from labeler.evaluation.groups.by_group import ByGroup, GroupScore
+    from labeler.evaluation.groups import ByGroup, GroupScore
     from labeler.evaluation.score_report import Report
     from labeler.evaluation.scores import RunScores
 

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from labeler.errors import BadInput, Misuse
+from labeler.evaluation.evaluate import SystemScores, scores_of
 from labeler.evaluation.inputs import AnyQrels, AnyRuns, runs_from
 from labeler.evaluation.origin import pool_findings
-from labeler.evaluation.system_scores import SystemScores, scores_of
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.notebook import notebook_html

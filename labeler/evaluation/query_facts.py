@@ -16,10 +16,10 @@ from labeler.evaluation.inputs import AnyQrels, folder_of, qrels_path
 from labeler.evaluation.options import Facts, Grouping
 from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of, shown
-from labeler.files.numbers import finite
+from labeler.files.boundary import finite
 from labeler.files.paths import true_path
 from labeler.messages import count_of, no_query_in_common
-from labeler.metrics.weighting import Weighting
+from labeler.metrics.scores import Weighting
 from labeler.report.finding import Finding
 
 NO_GROUP = "(none)"
@@ -190,7 +190,7 @@ def fields_of(queries: str | os.PathLike[str] | Facts | None, qrels: AnyQrels) -
         return QueryFields(queries)
     folder = folder_of(queries if queries is not None else qrels)
     if queries is not None and folder is None:
-        from labeler.exchange.query_facts import read_query_facts
+        from labeler.exchange.any_table import read_query_facts
 
         return QueryFields(read_query_facts(queries), str(queries))
     path = qrels_path(qrels) if folder is None else None

@@ -7,18 +7,18 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from labeler.evaluation.comparison.discrimination import (
-    Discrimination,
-    discrimination_as_json,
-    discrimination_table,
-)
 from labeler.evaluation.comparison.equivalence import (
     Equivalence,
     equivalence_as_json,
     equivalence_table,
 )
-from labeler.evaluation.comparison.paired import Comparison
-from labeler.evaluation.groups.by_group import ByGroup
+from labeler.evaluation.comparison.paired import (
+    Comparison,
+    Discrimination,
+    discrimination_as_json,
+    discrimination_table,
+)
+from labeler.evaluation.groups import ByGroup
 from labeler.evaluation.holes.several import (
     DifferenceBounds,
     SeveralRuns,
@@ -26,10 +26,11 @@ from labeler.evaluation.holes.several import (
 )
 from labeler.evaluation.inputs import short_name
 from labeler.evaluation.scores import RunScores
-from labeler.evaluation.summary import headline, in_order
-from labeler.evaluation.tables import (
+from labeler.evaluation.summary import (
     comparison_as_json,
     comparison_table,
+    headline,
+    in_order,
     query_table,
     run_as_json,
     scenario_table,
@@ -43,7 +44,7 @@ from labeler.report.table import Table
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from labeler.evaluation.comparison.movers import Mover
+    from labeler.evaluation.scores import Mover
 
 
 RUNS_NAMED = 3
@@ -114,7 +115,7 @@ class Report:
 
     def group_tables(self, compare: Sequence[str] | None = None) -> list[Table]:
         """For each field that groups queries, tables of scores and of differences, for people."""
-        from labeler.evaluation.groups.tables import group_tables
+        from labeler.evaluation.summary import group_tables
 
         runs, names = [run.name for run in self.ranked], compare or self._first_compared
         each = (group_tables(grouped, runs, self.measures, names) for grouped in self.by)
@@ -125,7 +126,7 @@ class Report:
 
         `fields` are those that get rows, all by default.
         """
-        from labeler.evaluation.groups.tables import group_rows
+        from labeler.evaluation.summary import group_rows
 
         return group_rows([by for by in self.by if fields is None or by.by in fields])
 
@@ -139,7 +140,7 @@ class Report:
 
     def movers(self, count: int, texts: Mapping[str, str] | None = None) -> list[Mover]:
         """So many queries that gained most, and that lost most, against the baseline, by run."""
-        from labeler.evaluation.comparison.movers import movers
+        from labeler.evaluation.scores import movers
 
         baseline = self.comparisons[0].baseline if self.comparisons else None
         return movers(self.runs, baseline, count, texts or {})
@@ -169,7 +170,7 @@ class Report:
     def _groups_as_json(self) -> dict[str, Any]:
         if not self.by and not self.weights:
             return {}
-        from labeler.evaluation.groups.tables import groups_as_json
+        from labeler.evaluation.summary import groups_as_json
 
         return groups_as_json(self.by, self.weights)
 

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from labeler.arrays import Flags, Floats
+from labeler.data import Failure
 from labeler.errors import BadInput
-from labeler.evaluation.comparison.paired import summary_interval
-from labeler.evaluation.holes.scenarios import scenarios
+from labeler.evaluation.comparison.paired import summary_interval, weighted_summary
+from labeler.evaluation.holes.bounds import scenarios
 from labeler.evaluation.options import EvaluationOptions, Scoring
 from labeler.evaluation.query_facts import Weights
-from labeler.evaluation.weighted import weighted_summary
+from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import Measure, Rankings, Scores, parse, score
-from labeler.metrics.weighting import Weighting
+from labeler.metrics.registry import renamed
+from labeler.metrics.scores import Weighting
+from labeler.report.finding import Finding, Setting
+from labeler.report.table import Column, Table
+from labeler.trec.pool import Pool
+from labeler.trec.rankings import Facts
 
 
 @dataclass(frozen=True)
@@ -118,3 +128,257 @@ def over_common_queries(scores: Mapping[str, Scores]) -> dict[str, Scores]:
     if all(len(queries) == len(common) for queries in sets):
         return dict(scores)
     return {name: s.choose([query in common for query in s.queries]) for name, s in scores.items()}
+
+
+# The queries that one run answers better than another, and worse.
+
+
+@dataclass(frozen=True)
+class Mover:
+    """A query's score with the baseline, and with a run that answers it better or worse."""
+
+    run: str
+    baseline: str
+    measure: str
+    query: str
+    text: str
+    before: float
+    after: float
+
+    @property
+    def difference(self) -> float:
+        """How much the run gained, or lost if negative."""
+        return self.after - self.before
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields and the difference."""
+        return asdict(self) | {"difference": self.difference}
+
+
+def movers(
+    runs: Sequence[RunScores], baseline: str | None, count: int, texts: Mapping[str, str]
+) -> list[Mover]:
+    """The queries that gained and lost most by the first measure, for each run, best first."""
+    base = next((run for run in runs if run.name == baseline), None)
+    if base is None:
+        return []
+    return [mover for run in runs if run is not base for mover in _of_run(run, base, count, texts)]
+
+
+def _of_run(
+    run: RunScores, base: RunScores, count: int, texts: Mapping[str, str]
+) -> Iterator[Mover]:
+    measure = run.scores.measures[0]
+    before, after = (_by_query(scores) for scores in (base, run))
+    listed = [
+        Mover(run.name, base.name, str(measure), query, texts.get(query, ""), before[query], score)
+        for query, score in after.items()
+        if query in before and not math.isnan(before[query] - score)
+    ]
+    better = -1 if measure.definition.lower_is_better else 1
+    listed.sort(key=lambda mover: (-better * mover.difference, mover.query))
+    yield from (mover for mover in listed[:count] if better * mover.difference > 0)
+    yield from (mover for mover in listed[-count:] if better * mover.difference < 0)
+
+
+def _by_query(run: RunScores) -> dict[str, float]:
+    """The scores by the first measure."""
+    return dict(zip(run.scores.queries, run.scores.values[0].tolist(), strict=True))
+
+
+def mover_table(movers: Sequence[Mover]) -> Table:
+    """A row for each query that moved; for people the text is cut, and left out if none has one."""
+    baseline, measure = (movers[0].baseline, movers[0].measure) if movers else ("-", "-")
+    some_text = any(mover.text for mover in movers)
+    columns = [
+        Column("run", align="left"),
+        Column("query", align="left"),
+        Column("text", align="left", widest=60, only="" if some_text else "programs"),
+        Column(f"{measure} of {baseline}"),
+        Column("of the run"),
+        Column("gained", format="+.4f"),
+    ]
+    rows = [(m.run, m.query, m.text, m.before, m.after, m.difference) for m in movers]
+    return Table("movers", columns, rows)
+
+
+# What a reader of scores should know, one finding each.
+
+FEW_QUERIES = 25
+WELL_JUDGED = 0.95
+SCALED = ("ERR", "nERR", "RBP")
+"""Measures whose gain depends on the scale's top grade."""
+_MOST_NAMES = 10
+
+
+def name_findings(texts: Sequence[str]) -> list[Finding]:
+    """Which measures go by another name than they were asked for by."""
+    return [
+        Finding(f"{word} goes by the name {name} here", about=name, level="note")
+        for word, name in renamed(texts).items()
+    ]
+
+
+def qrels_findings(
+    pool: Pool, measures: Sequence[Measure], scoring: Scoring, *, may_skip: bool = True
+) -> list[Finding]:
+    """Of the qrels: queries without a relevant document, and a top grade that nobody named.
+
+    `may_skip` says whether the caller can leave such queries out.
+    """
+    findings = []
+    n = len(pool.queries)
+    empty = int((np.bincount(pool.query[pool.grade > 0], minlength=n) == 0).sum())
+    if empty:
+        what = f"{_of(empty, n)} without a relevant document"
+        skip = Setting("unanswerable", "skip")
+        counted = Finding(f"{what}; counted as 0")
+        findings.append(_left_out(what, skip, scoring.unanswerable) if may_skip else counted)
+    scaled = [str(m) for m in measures if m.name in SCALED and "rel" not in dict(m.parameters)]
+    if scaled and scoring.max_grade is None:
+        top = Setting("max_grade")
+        source, advice = "the largest in the qrels", f"; {top} says otherwise"
+        text = f"{', '.join(scaled)}: took {pool.max_grade} for the scale's top, {source}{advice}"
+        findings.append(Finding(text, settings=(top,), advice=advice))
+    return findings
+
+
+def run_findings(name: str, pool: Pool, facts: Facts, scoring: Scoring) -> list[Finding]:
+    """What a reader of the scores should know about a run; `BadInput` where no query is common."""
+    if not facts.common:
+        run = f"the run {name}"
+        raise BadInput(no_query_in_common(pool.name, pool.queries, run, facts.some_ids))
+    findings = []
+    if missing := len(pool.queries) - facts.common:
+        what = f"{name}: {_of(missing, len(pool.queries))} missing from the run"
+        finding = _left_out(what, Setting("missing", "skip"), scoring.missing, name)
+        each = finding.text.partition(f"{missing:,} ")[2]
+        findings.append(replace(finding, each=each, count=missing))
+    if not facts.matched:
+        text = "none of its documents stands in the qrels; are their ids the same?"
+        findings.append(Finding(f"{name}: {text}", name, each=text))
+    ordered = ORDERED[scoring.ties]
+    counts = (
+        (facts.extra, ("query", "queries"), "of the run not in the qrels: ignored"),
+        (facts.tied_pairs, ("pair", "pairs"), f"of documents tied in score; {ordered}"),
+        (facts.contradictions, ("line", "lines"), f"whose rank contradicts the score; {ordered}"),
+    )
+    return findings + [
+        Finding(f"{name}: {count_of(n, *nouns)} {rest}", name, each=f"{nouns[1]} {rest}", count=n)
+        for n, nouns, rest in counts
+        if n
+    ]
+
+
+ORDERED = {"trec": "ordered as trec_eval does", "file": "ordered as written"}
+
+
+def _left_out(what: str, skip: Setting, value: str, about: str = "") -> Finding:
+    """That some queries are left out, or which setting would leave them out."""
+    if value == skip.value:
+        return Finding(f"{what}; left out", about)
+    advice = f" ({skip} leaves them out)"
+    return Finding(f"{what}; counted as 0{advice}", about, (skip,), advice=advice)
+
+
+def _of(some: int, every: int) -> str:
+    """`1 of 3 queries`, `1 of 1 query`."""
+    return f"{some:,} of {count_of(every, 'query', 'queries')}"
+
+
+def verdict_findings(verdicts: Collection[str] | None, pool: Pool) -> list[Finding]:
+    """Of the queries that a person looked at, those not in the qrels; `BadInput` if that is all."""
+    unknown = [query for query in verdicts or () if query not in pool.queries]
+    if not unknown:
+        return []
+    if len(unknown) == len(verdicts or ()):
+        raise BadInput(no_query_in_common(pool.name, pool.queries, "the verdicts", unknown))
+    stands = count_of(len(unknown), "query stands", "queries stand")
+    text = f"{stands} among the verdicts and not in the qrels, as {unknown[0]}: ignored"
+    return [Finding(text)]
+
+
+def score_findings(name: str, scores: Scores) -> list[Finding]:
+    """Of a run's values: the queries for which a measure is undefined, and so not in its mean."""
+    findings = []
+    for measure in scores.measures:
+        undefined = np.flatnonzero(np.isnan(scores.of(measure)))
+        if len(undefined):
+            names = ", ".join(scores.queries[i] for i in undefined[:_MOST_NAMES])
+            more = ", …" if len(undefined) > _MOST_NAMES else ""
+            count = _of(len(undefined), len(scores.queries))
+            text = f"{name}: {measure} is undefined for {count}, left out: {names}{more}"
+            each = f"of {count_of(len(scores.queries), 'query', 'queries')} for which {measure} is"
+            each += " undefined, left out"
+            findings.append(Finding(text, about=name, each=each, count=len(undefined)))
+    return findings
+
+
+def common_queries_finding(queries: int) -> Finding:
+    """That runs have other queries, so that fewer compare them."""
+    common = count_of(queries, "query", "queries")
+    return Finding(f"runs are compared over the {common} that all of them have")
+
+
+def identical_findings(runs: Sequence[RunScores]) -> list[Finding]:
+    """Which runs rank documents of the same grades alike in every query, as copies of a run do."""
+    names_by_mark: dict[str, list[str]] = {}
+    for run in runs:
+        names_by_mark.setdefault(run.mark, []).append(run.name)
+    same = "rank documents of the same grades alike in every query: copies of one run?"
+    return [
+        Finding(f"{' and '.join(names)} {same}", about=names[0])
+        for names in names_by_mark.values()
+        if len(names) > 1
+    ]
+
+
+def few_queries(runs: Sequence[RunScores]) -> list[Finding]:
+    """That there are few, and how wide the intervals of the run with the fewest are."""
+    run = min(runs, key=lambda run: len(run.scores.queries))
+    n = len(run.scores.queries)
+    if n >= FEW_QUERIES:
+        return []
+    measure, (low, high) = next(iter(run.intervals.items()))
+    wide = f"; {run.name}'s {measure} over all such queries: {low:.3f} to {high:.3f}, at 95 %"
+    few = "1 query: there is no interval" if n == 1 else f"{n} queries: intervals are wide"
+    return [Finding(f"only {few}{wide if high > low else ''}", about=run.name)]
+
+
+def hole_findings(runs: Sequence[RunScores]) -> list[Finding]:
+    """Of the run that is judged least: what its unjudged documents could do to a score."""
+    run = min(runs, key=lambda run: next(iter(run.judged.values())))
+    share_name, share = next(iter(run.judged.items()))
+    bounded = next((item for item in run.scenarios.items() if "low" in item[1]), None)
+    if bounded is None or not share < WELL_JUDGED:
+        return []
+    measure, case = bounded
+    ends = f"{case['low']:.3f} to {case['high']:.3f}"
+    table = Setting("scenarios")
+    what = f"were the rest judged, its {measure} could be anything from {ends} ({table})"
+    return [Finding(f"{run.name}: {share_name} is {share:.2f}; {what}", run.name, (table,))]
+
+
+def judgement_findings(judgements: Path) -> list[Finding]:
+    """How many pairs have no grade, and why; nothing without a file."""
+    if not judgements.exists():
+        return []
+    from labeler.collection.judgements import read_judgements  # takes long to load
+
+    failures: Counter[str] = Counter()
+    pairs = 0
+    for row in read_judgements(judgements):
+        pairs += 1
+        if isinstance(row.judged.outcome, Failure):
+            failures[row.judged.outcome.status] += 1
+    return _failure_findings(judgements, failures, pairs)
+
+
+def _failure_findings(path: Path, failures: Mapping[str, int], pairs: int) -> list[Finding]:
+    if not failures:
+        return []
+    by_count = sorted(failures.items(), key=lambda item: -item[1])
+    listed = ", ".join(f"{count:,} {status}" for status, count in by_count)
+    asked = count_of(pairs, "pair", "pairs")
+    missing = f"no grade for {sum(failures.values()):,} of {asked} ({listed})"
+    return [Finding(f"{path}: {missing}; counted as unjudged", about=str(path))]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput
-from labeler.trec.names import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, key_of
+from labeler.trec.values import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, key_of
 
 __all__ = [
     "DOCUMENT_ID",

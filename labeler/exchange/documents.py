@@ -9,9 +9,8 @@ from typing import Any
 
 from labeler.errors import BadInput
 from labeler.exchange.fields import action_of
-from labeler.exchange.json_files import described, json_value
 from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, head_of, shape_of
-from labeler.exchange.tables import Row
+from labeler.exchange.tables import Row, described, json_value
 from labeler.files.jsonl import read_rows
 
 _HIT = "_source"
@@ -34,7 +33,7 @@ def document_rows(path: Path, bad: Callable[[BadInput], None]) -> DocumentRows |
     head = head_of(path)
     shape = shape_of(path, head)
     if shape == PARQUET:
-        from labeler.exchange.parquet import rows_of_parquet
+        from labeler.exchange.tables import rows_of_parquet
 
         return DocumentRows("Parquet", rows_of_parquet(path).rows)
     if shape == JSON_LINES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from labeler.exchange.judged import RatedFile, Rating
+from labeler.exchange.ratings import RatedFile, Rating
 
 _RATINGS = ("judgmentRatings", "judgementRatings")
 _QUERY_SET = "querySetQueries"

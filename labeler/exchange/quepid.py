@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from labeler.errors import BadInput
-from labeler.exchange.judged import RatedFile, Rating
+from labeler.exchange.ratings import RatedFile, Rating
 
 
 def book_judgements(value: Any) -> RatedFile | None:

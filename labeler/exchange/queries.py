@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import html
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,23 +14,224 @@ from typing import Any
 from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.exchange import columns as usual
+from labeler.exchange.columns import has_column, in_words
 from labeler.exchange.fields import Picked, has_field, unbulked, value_at
-from labeler.exchange.json_files import described, json_value
 from labeler.exchange.opensearch import unwrapped, workbench_judgements, workbench_queries
 from labeler.exchange.quepid import book_judgements, rated_ranking
-from labeler.exchange.query_lines import Lines, lines_or_table
-from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
-from labeler.exchange.tables import Row, rows_of_array, rows_of_json_lines
-from labeler.exchange.taken import tell
-from labeler.exchange.topics import topics
+from labeler.exchange.ratings import NUMBER
+from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of, tell
+from labeler.exchange.tables import (
+    DELIMITERS,
+    Row,
+    Rows,
+    described,
+    first_cells,
+    first_line,
+    json_value,
+    rows_of_array,
+    rows_of_json_lines,
+    rows_of_text,
+)
 from labeler.files.boundary import reading
-from labeler.files.encoding import decoded
+from labeler.files.csv import read_cells, table_lines
 from labeler.files.jsonl import identifier, text_of
-from labeler.files.read import read_bytes, rereadable
+from labeler.files.read import decoded, numbered_lines, read_bytes, rereadable
+from labeler.trec.values import key_of
 
-_IDS = (*usual.QUERY_ID, "id")
-_TEXTS = (*usual.QUERY_TEXT, "question", "text", "title", "body", "prompt", "utterance")
-_PLAIN_IDS = tuple(key for key in _IDS if key != "topic")
+# Queries in lines of text: a table of ids and texts, or a query a line.
+
+_LOOKED_AT = 50
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A query a line, or an id and a query, and what the file was taken for."""
+
+    form: str
+    rows: Iterable[Row]
+
+
+def lines_or_table(
+    path: Path, head: bytes, names: tuple[Sequence[str], Sequence[str]], query_field: str
+) -> Lines | Rows:
+    """A table where the first row names columns, or the lines look like one; else plain lines.
+
+    `names` are the usual names of ids and of texts. Raises `BadInput` where the lines look like a
+    table of other columns.
+    """
+    ids, texts = names
+    line = first_line(head)
+    for delimiter, cells in first_cells(line).items():
+        header = query_field in map(str.strip, cells) or (
+            has_column(cells, texts) and (has_column(cells, ids) or _are_short(cells, delimiter))
+        )
+        if delimiter != " " and header:
+            return rows_of_text(path, delimiter)
+    if key_of(line) in texts and len(line.split()) <= 2 and head.count(b"\n") > 1:
+        return Rows("one column", (line.strip(),), _one_column(path))
+    parting = _delimiter(path, head)
+    if parting is None:
+        _refuse_columns(path, head)
+        return Lines("lines, a query each", _lines(path))
+    cells = first_cells(line).get(parting, [line])
+    if _holds_ids(path, head, parting):
+        return Lines(f"{DELIMITERS[parting]} (ids and texts, no header)", _pairs(path, parting))
+    problem = f"a table with the first row {in_words(cells)}; which column holds the query's text?"
+    raise BadInput(f"{path}: {problem}", parameter="query_field")
+
+
+def _refuse_columns(path: Path, head: bytes) -> None:
+    """`BadInput` of lines that are all of qrels or of a run in TREC's columns."""
+    text = head.decode("utf-8", "replace")
+    rows = [line.split() for line in text.split("\n")[:_LOOKED_AT] if line.strip()]
+    for width, numbers, what in ((4, (3,), "these are qrels"), (6, (3, 4), "this is a run")):
+        same = bool(rows) and all(len(row) == width for row in rows)
+        if same and all(NUMBER.fullmatch(row[number]) for row in rows for number in numbers):
+            raise BadInput.at(path, 1, f"{what} in TREC's columns; expected queries")
+
+
+def _are_short(cells: Sequence[str], delimiter: str) -> bool:
+    """Whether these may all be names of columns: a word or three each, two columns or more."""
+    return delimiter != " " and len(cells) > 1 and all(0 < len(c.split()) <= 3 for c in cells)
+
+
+def _one_column(path: Path) -> Iterator[Row]:
+    for position, (number, line) in enumerate(_written(path)):
+        if position == 0:
+            name = line.strip()
+        else:
+            cells = next(csv.reader([line]), [line]) if line.lstrip().startswith('"') else [line]
+            yield number, {name: cells[0]}
+
+
+def _written(path: Path) -> Iterator[tuple[int, str]]:
+    return ((number, line) for number, line in numbered_lines(path) if line.strip())
+
+
+def _delimiter(path: Path, head: bytes) -> str | None:
+    """What separates the cells of a table; `None` of lines that are none.
+
+    All of the first lines have as many cells. Commas with a space behind them stand in sentences,
+    unless ids stand before them.
+    """
+    for delimiter in DELIMITERS:
+        rows = _first_rows(path, head, delimiter)
+        widths = {len(cells) for cells in rows}
+        if len(widths) != 1 or widths == {1}:
+            if delimiter == "\t" and widths - {1}:
+                number = next(n for n, cells in enumerate(rows, start=1) if len(cells) != 2)
+                width = len(rows[number - 1])
+                raise BadInput.at(path, number, f"expected 2 columns (id, text), found {width}")
+            continue
+        is_prose = any(cell.startswith(" ") for cells in rows for cell in cells[1:])
+        if delimiter == "\t" or _are_ids(rows) or (len(rows) > 1 and not is_prose):
+            return delimiter
+    return None
+
+
+def _first_rows(path: Path, head: bytes, delimiter: str) -> list[list[str]]:
+    text = head.decode("utf-8", "replace")
+    lines = [line.rstrip("\r") for line in text.split("\n") if line.strip()][:_LOOKED_AT]
+    try:
+        return [cells for _, cells in read_cells(path, lines, delimiter)]
+    except BadInput:
+        return []
+
+
+def _are_ids(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first cells are ids: no white space, digits in each, none twice."""
+    first = [cells[0].strip() for cells in rows]
+    plain = all(len(id_.split()) == 1 and any(map(str.isdigit, id_)) for id_ in first)
+    return plain and len(set(first)) == len(first)
+
+
+def _holds_ids(path: Path, head: bytes, delimiter: str) -> bool:
+    rows = _first_rows(path, head, delimiter)
+    two = all(len(cells) == 2 for cells in rows)
+    return two and (delimiter == "\t" or _are_ids(rows))
+
+
+def _pairs(path: Path, delimiter: str) -> Iterator[Row]:
+    for number, cells in read_cells(path, table_lines(path), delimiter):
+        if len(cells) != 2:
+            problem = f"expected 2 columns (id, text), found {len(cells)}"
+            raise BadInput.at(path, number, problem)
+        yield number, {"_id": cells[0].strip(), "text": cells[1]}
+
+
+def _lines(path: Path) -> Iterator[Row]:
+    for number, line in _written(path):
+        if "\t" in line.strip():
+            raise BadInput.at(path, number, "a tab in a line, and not in all others")
+        yield number, {"text": line}
+
+
+# TREC topics, with tags that are closed or not, and as XML.
+
+_TOPIC_TAG = re.compile(r"<(/?)([A-Za-z_][\w-]{0,40})((?:\s[^<>]*)?)/?>")
+_NUMBER = re.compile(r"""\b(?:number|num|id|qid)\s*=\s*["']([^"']*)["']""")
+_TOPIC = ("top", "topic")
+_IDS = ("num", "number", "id", "qid")
+_TEXTS = ("title", "query", "question", "text")
+_MORE = {
+    "desc": "description",
+    "description": "description",
+    "question": "description",
+    "narr": "narrative",
+    "narrative": "narrative",
+}
+_LABELLED = re.compile(r"(?:Number|Topic|Description|Narrative|Domain)\s*:", re.IGNORECASE)
+
+
+def topics(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The topics of a file, as rows with `_id`, `text`, `description` and `narrative`."""
+    fields: dict[str, str] = {}
+    line, end, open_tag, at = 1, 0, "", 0
+    inside = False
+    for tag in _TOPIC_TAG.finditer(text):
+        if inside and open_tag:
+            fields[open_tag] = fields.get(open_tag, "") + text[end : tag.start()]
+        end, open_tag = tag.end(), ""
+        name, closes = tag[2].casefold(), tag[1] == "/"
+        if name not in _TOPIC:
+            open_tag = "" if closes else name
+            continue
+        if inside and any(value.strip() for value in fields.values()):
+            yield line, _row(path, line, fields)
+        fields, inside = {}, not closes
+        if inside:
+            line += text.count("\n", at, tag.start())
+            at, open_tag = tag.start(), "text"
+            if number := _NUMBER.search(tag[3]):
+                fields["num"] = number[1]
+    if inside and any(value.strip() for value in fields.values()):
+        raise BadInput.at(path, line, "a topic that is not closed with </top> or </topic>")
+
+
+def _row(path: Path, line: int, fields: dict[str, str]) -> dict[str, Any]:
+    plain = {name: _plain(value) for name, value in fields.items()}
+    ids = [plain[name] for name in _IDS if plain.get(name)]
+    texts = [name for name in _TEXTS if plain.get(name)]
+    if not ids or not texts:
+        missing = "a number (<num>)" if not ids else "a title or query (<title>, <query>)"
+        raise BadInput.at(path, line, f"a topic without {missing}")
+    row = {"_id": ids[0], "text": plain[texts[0]]}
+    for name, meaning in _MORE.items():
+        if plain.get(name) and name != texts[0]:
+            row.setdefault(meaning, plain[name])
+    return row
+
+
+def _plain(value: str) -> str:
+    """A field's text without the word that old topics begin it with."""
+    text = " ".join(html.unescape(value).split())
+    label = _LABELLED.match(text)
+    return text[label.end() :].strip() if label else text
+
+
+_LINE_IDS = (*usual.QUERY_ID, "id")
+_LINE_TEXTS = (*usual.QUERY_TEXT, "question", "text", "title", "body", "prompt", "utterance")
+_PLAIN_IDS = tuple(key for key in _LINE_IDS if key != "topic")
 _PLAIN_TEXTS = (*usual.QUERY_TEXT, "question", "text")
 """Names that mean nothing else: two columns with such names leave open which is meant."""
 
@@ -97,7 +301,7 @@ def _rows(path: Path, query_field: str) -> QueryRows:
     head = head_of(path)
     shape = shape_of(path, head)
     if shape == PARQUET:
-        from labeler.exchange.parquet import rows_of_parquet
+        from labeler.exchange.tables import rows_of_parquet
 
         rows = rows_of_parquet(path)
         return QueryRows("Parquet", rows.columns, rows.rows, _is_of_pairs(rows.columns))
@@ -108,7 +312,7 @@ def _rows(path: Path, query_field: str) -> QueryRows:
     if shape == XML:
         text = decoded(path, read_bytes(path, _LARGEST))
         return QueryRows("TREC topics", (), topics(path, text))
-    lines = lines_or_table(path, head, (_IDS, _TEXTS), query_field)
+    lines = lines_or_table(path, head, (_LINE_IDS, _LINE_TEXTS), query_field)
     if isinstance(lines, Lines):
         return QueryRows(lines.form, (), lines.rows)
     return QueryRows(lines.form, lines.columns, lines.rows, _is_of_pairs(lines.columns))
@@ -122,10 +326,10 @@ def _of_objects(form: str, rows: Iterator[Row]) -> QueryRows:
     held = list(rows)
     first = held[0][1] if held else {}
     columns: Sequence[str] = tuple(first)
-    if not usual.has_column(first, _TEXTS):
+    if not usual.has_column(first, _LINE_TEXTS):
         columns = tuple(dict.fromkeys(name for _, row in held for name in row))
-    elif not usual.has_column(first, _IDS):
-        ids = (name for _, row in held for name in row if usual.has_column([name], _IDS))
+    elif not usual.has_column(first, _LINE_IDS):
+        ids = (name for _, row in held for name in row if usual.has_column([name], _LINE_IDS))
         columns = (*columns, *dict.fromkeys(ids))
     return QueryRows(form, columns, held, _is_of_pairs(columns))
 
@@ -141,7 +345,7 @@ def _of_json(path: Path, value: Any) -> QueryRows:
             return QueryRows(judged.kind, (), rated, repeats=True)
     if isinstance(value, dict) and isinstance(value.get("hits"), dict):
         value = unwrapped(value)
-    if isinstance(value, dict) and not usual.has_column(value, _TEXTS):
+    if isinstance(value, dict) and not usual.has_column(value, _LINE_TEXTS):
         lists = [inner for inner in value.values() if isinstance(inner, list | dict) and inner]
         if "queries" in value or (len(lists) == 1 and isinstance(lists[0], list)):
             value = value.get("queries", lists[0] if lists else value)
@@ -153,8 +357,8 @@ def _of_value(path: Path, value: Any) -> QueryRows:
         return _of_texts("a JSON array of texts", value)
     if isinstance(value, list) and value:
         return _of_objects("a JSON array", iter(rows_of_array(path, value).rows))
-    if isinstance(value, dict) and value and not usual.has_column(value, _TEXTS):
-        if usual.has_column(value, _IDS):
+    if isinstance(value, dict) and value and not usual.has_column(value, _LINE_TEXTS):
+        if usual.has_column(value, _LINE_IDS):
             return _of_objects("a JSON object", iter([(1, value)]))
         if all(isinstance(text, str) for text in value.values()):
             pairs = enumerate(value.items(), start=1)
@@ -176,7 +380,7 @@ def _picked(path: Path, read: QueryRows, query_field: str, id_field: str) -> Pic
     """Which columns hold the id and the text; `BadInput` says what was seen where none does."""
     names = read.columns or ("_id", "text")
     text = query_field if read.columns else "text"
-    text = text or usual.column_of(names, _TEXTS) or ""
+    text = text or usual.column_of(names, _LINE_TEXTS) or ""
     if not text or (text == query_field and not has_field(names, query_field)):
         have = f"{read.form} with the columns {usual.in_words(names)}"
         say = "which holds the query's text?" if not query_field else f"none is {query_field!r}"
@@ -184,7 +388,7 @@ def _picked(path: Path, read: QueryRows, query_field: str, id_field: str) -> Pic
     rest = [name for name in names if name != text]
     if id_field and has_field(rest, id_field):
         return Picked(id_field, text)
-    return Picked(usual.column_of(rest, _IDS) or "", text)
+    return Picked(usual.column_of(rest, _LINE_IDS) or "", text)
 
 
 def _parts(picked: Picked, *, query_field: str, id_field: str) -> list[usual.RowPart]:
@@ -228,7 +432,7 @@ def _has_id(row: Mapping[str, Any], picked: Picked) -> bool:
 def _query(path: Path, number: int, row: dict[str, Any], picked: Picked, fallback: str) -> Query:
     text_key, id_key = picked.text, picked.id
     if text_key not in row and value_at(row, text_key) is None:
-        text_key = usual.column_of(row, _TEXTS) or text_key
+        text_key = usual.column_of(row, _LINE_TEXTS) or text_key
     cells = {**row, text_key: value_at(row, text_key), id_key: value_at(row, id_key)}
     text = " ".join(text_of(path, number, cells, text_key, None).split())
     if not text:

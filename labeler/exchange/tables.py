@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from labeler.errors import BadInput
-from labeler.exchange.columns import RowPart, checked
-from labeler.files.atomic import replacing
+from labeler.errors import BadInput, Misconfigured, TooLarge
+from labeler.exchange.columns import RowPart, checked, is_of_a_pair, names_a_pair
+from labeler.exchange.shapes import JSON_LINES, PARQUET, TEXT, XML
+from labeler.files.atomic import replacing, replacing_bytes
+from labeler.files.boundary import problem_of, reading
 from labeler.files.csv import read_cells, table_lines
-from labeler.files.jsonl import read_rows
+from labeler.files.jsonl import read_rows, strict_decoder
+from labeler.files.read import TIMES, decoded, file_of, file_problems, most_unpacked, read_bytes
+from labeler.messages import missing_extra
 from labeler.trec.write import RankedPart
 
 Row = tuple[int, dict[str, Any]]
@@ -165,3 +172,224 @@ def write_csv_run(path: Path, parts: Iterable[RankedPart], _tag: str) -> int:
                 writer.writerows((query_id, doc, rank, score) for rank, (doc, score) in ranked)
             count += len(part.query)
     return count
+
+
+# A whole JSON file as one value, read strictly.
+
+LARGEST = 1 << 29
+"""The most bytes of a file of one JSON value: 512 MB, of which Python makes some gigabytes."""
+
+_DECODER = strict_decoder("the key {key!r} stands there twice in one object")
+
+
+def json_value(path: Path) -> Any:
+    """The value of a file; `BadInput` where it is none, or names a key twice."""
+    text = decoded(path, read_bytes(path, LARGEST))
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise BadInput.at(path, error.lineno, f"not JSON: {error.msg}") from error
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{path}: not JSON: {problem_of(error)}") from error
+
+
+def described(value: Any) -> str:
+    """What a JSON value is, for a message: `an object with the keys 'a', 'b'`."""
+    if isinstance(value, dict):
+        keys = ", ".join(f"{key!r:.40}" for key in list(value)[:6])
+        return f"an object with the keys {keys}{', …' if len(value) > 6 else ''}"
+    if isinstance(value, list):
+        return f"an array of {described(value[0])}" if value else "an empty array"
+    return f"{value!r:.40}"
+
+
+# Tables in parquet; runs are written with ir_measures' columns: `query_id`, `doc_id`, `score`.
+
+NEEDS = missing_extra("parquet", "parquet files need")
+_COLUMNS = ["query_id", "doc_id", "score"]
+_TYPES = ("string", "string", "double")
+_ROWS, _NESTED_ROWS = 1 << 16, 1 << 8
+"""Rows of a batch; fewer where values are lists or structs, whose texts are not shared."""
+
+
+def rows_of_parquet(path: Path) -> Rows:
+    """The rows of a parquet file, numbered from 1, of which a batch is held."""
+    _, parquet = _pyarrow()
+    with file_problems(path), _problems(path), parquet.ParquetFile(file_of(path)) as file:
+        names = tuple(file.schema_arrow.names)
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise BadInput(f"{path}: two columns are called {twice}")
+
+    def selected(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        return _cells(path, columns)
+
+    rows = ((number, dict(zip(names, cells, strict=True))) for number, cells in _cells(path, names))
+    return Rows("Parquet", names, rows, selected)
+
+
+def _cells(path: Path, names: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    number = 0
+    for batch in batches_of_parquet(path, names):
+        columns = [batch.column(name) for name in names]
+        for cells in zip(*map(_values, columns), strict=True):
+            number += 1
+            yield number, cells
+
+
+def parquet_columns(path: Path) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The names of a file's columns, and which of them hold lists or structs."""
+    arrow, parquet = _pyarrow()
+    with file_problems(path), _problems(path), parquet.ParquetFile(file_of(path)) as file:
+        fields = list(file.schema_arrow)
+    nested = frozenset(field.name for field in fields if arrow.types.is_nested(field.type))
+    return tuple(field.name for field in fields), nested
+
+
+def batches_of_parquet(
+    path: Path, names: Sequence[str], *, is_shared: bool = True
+) -> Iterator[Any]:
+    """Some columns of a file of Parquet in pyarrow's batches, of which one is held.
+
+    Where texts are shared, a batch holds each text of its group of rows once, however many there
+    are; else those of its own rows.
+    """
+    arrow, parquet = _pyarrow()
+    opened = _opened if is_shared else lambda path: parquet.ParquetFile(file_of(path))
+    with file_problems(path), _problems(path), opened(path) as file:
+        size = 0
+        _check_size(path, sum(group.total_byte_size for group in _groups(file)))
+        is_nested = any(map(arrow.types.is_nested, file.schema_arrow.types))
+        for batch in file.iter_batches(_NESTED_ROWS if is_nested else _ROWS, columns=list(names)):
+            size += sum(_size(batch.column(name)) for name in names)
+            _check_size(path, size)
+            yield batch
+
+
+def _opened(path: Path) -> Any:
+    """A parquet file, each text of which is held once however many rows have it."""
+    arrow, parquet = _pyarrow()
+    kinds = (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary())
+    texts = [field.name for field in parquet.read_schema(file_of(path)) if field.type in kinds]
+    return parquet.ParquetFile(file_of(path), read_dictionary=texts)
+
+
+def _groups(file: Any) -> Iterator[Any]:
+    """What a parquet file says of each of its groups of rows."""
+    return map(file.metadata.row_group, range(file.num_row_groups))
+
+
+def _check_size(path: Path, size: int) -> None:
+    """Raise `TooLarge` where so many bytes of rows are far more than texts shrink to."""
+    if size > most_unpacked(file_of(path).stat().st_size):
+        problem = f"its rows hold more than {TIMES} times the file's size"
+        raise TooLarge(f"{path}: {problem}; write them as JSON Lines if they should")
+
+
+def _values(column: Any) -> list[Any]:
+    """The values of a column; rows that share one share its memory."""
+    if not hasattr(column, "dictionary"):
+        values: list[Any] = column.to_pylist()
+        return values
+    shared = column.dictionary.to_pylist()
+    return [None if index is None else shared[index] for index in column.indices.to_pylist()]
+
+
+def _size(column: Any) -> int:
+    """The bytes of a column's values, were none of them shared."""
+    if not hasattr(column, "dictionary"):
+        return int(column.nbytes)
+    import pyarrow.compute
+
+    lengths = pyarrow.compute.binary_length(column.dictionary)
+    total = pyarrow.compute.sum(lengths.cast("int64").take(column.indices))
+    return int(total.as_py() or 0)
+
+
+@contextmanager
+def _problems(path: Path) -> Iterator[None]:
+    """`BadInput` of what pyarrow raises."""
+    arrow, _ = _pyarrow()
+    try:
+        with reading(path):
+            yield
+    except arrow.ArrowException as error:
+        raise BadInput(f"{path}: not parquet: {problem_of(error)}") from error
+
+
+def write_parquet_run(path: Path, parts: Iterable[RankedPart], _tag: str) -> int:
+    """Write a run's queries, documents and scores, a row each; how many there are."""
+    count = 0
+    with parquet_writer(path, dict(zip(_COLUMNS, _TYPES, strict=True))) as write:
+        for part in parts:
+            count += len(part.query)
+            names = [part.names[query].decode() for query in part.query.tolist()]
+            write([names, [doc_id.decode() for doc_id in part.documents], part.score])
+    return count
+
+
+@contextmanager
+def parquet_writer(
+    path: Path, types: Mapping[str, str]
+) -> Iterator[Callable[[Sequence[Any]], None]]:
+    """A function that writes some rows, column by column, of a file with columns of these types."""
+    arrow, parquet = _pyarrow()
+    schema = arrow.schema({name: arrow.type_for_alias(kind) for name, kind in types.items()})
+    with replacing_bytes(path) as out, parquet.ParquetWriter(out, schema) as writer:
+        yield lambda columns: writer.write_table(arrow.table(list(columns), schema=schema))
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    """The optional package and its parquet module."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise Misconfigured(NEEDS) from error
+    return pyarrow, pyarrow.parquet
+
+
+# Tables of queries and documents in pairs, whatever holds them.
+
+_FIRST_KEY = re.compile(rb'\s*\{\s*"([^"\\]{1,40})"')
+
+
+def rows_of_pairs(path: Path, shape: str, head: bytes, example: str) -> Rows | None:
+    """The rows of a table; `None` of TREC's columns, and of JSON that is no table.
+
+    `example` are the names of columns that a message proposes.
+    """
+    if shape == XML:
+        raise BadInput(f"{path}: XML or HTML; expected TREC's columns, a table or JSON")
+    if shape == PARQUET:
+        return rows_of_parquet(path)
+    if shape == JSON_LINES:
+        return rows_of_json_lines(path)
+    if shape == TEXT:
+        return _of_text(path, first_line(head), example)
+    first = _FIRST_KEY.match(head)
+    if first is not None and not is_of_a_pair(first[1].decode("utf-8", "replace")):
+        return None
+    return json_rows(path, json_value(path))
+
+
+def _of_text(path: Path, line: str, example: str) -> Rows | None:
+    for delimiter, cells in first_cells(line).items():
+        if names_a_pair(cells):
+            return rows_of_text(path, delimiter)
+    if len(line.split()) < 3 and ("," in line or ";" in line):
+        problem = f"a table whose first row names no columns of a query and a document: {line:.60}"
+        raise BadInput.at(path, 1, f"{problem}; write such a row above it, as {example}")
+    return None
+
+
+def json_rows(path: Path, value: Any) -> Rows | None:
+    """The rows of a data frame by column, of an array of objects, or of one object of a pair."""
+    frame = frame_rows(value)
+    if frame is not None and names_a_pair(list(value)):
+        return rows_of_array(path, frame)
+    if isinstance(value, dict) and names_a_pair(list(value)):
+        return rows_of_array(path, [value])
+    if value == []:
+        raise BadInput(f"{path}: an empty array; expected a query and a document in each row")
+    return rows_of_array(path, value) if isinstance(value, list) else None

@@ -14,9 +14,9 @@ from operator import itemgetter
 from pathlib import Path
 
 from labeler.errors import Misuse
-from labeler.exchange.beir import HEADER
-from labeler.exchange.parquet import parquet_writer
+from labeler.exchange.export.beir import HEADER
 from labeler.exchange.runs import UNSUPPORTED
+from labeler.exchange.tables import parquet_writer
 from labeler.files.atomic import replacing
 from labeler.trec.write import GradedPart, write_graded
 

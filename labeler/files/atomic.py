@@ -3,22 +3,212 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import os
 import re
+import shutil
 import stat
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TextIO, cast
 
 from labeler.errors import FileProblem
-from labeler.files.read import file_problems
-from labeler.files.special import is_special, write_through
-from labeler.files.temporary import scratch_file
-from labeler.files.written import about_to_replace, is_forced
+from labeler.files.cache import sha256_of
+from labeler.files.read import STANDARD, file_problems, scratch_file
+
+# Outputs that are no regular files: pipes, terminals and open descriptors are written through.
+
+_MOST_LINKS = 40
+_NO_OUTPUT = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a block device",
+}
+
+
+def is_special(path: Path) -> bool:
+    """Whether writing to a path goes through it, to a pipe, a device or a descriptor.
+
+    Raises `FileProblem` where nothing can be written: a directory, a socket or a block device.
+    """
+    if path == STANDARD or own_descriptor(path) is not None:
+        return True
+    try:
+        kind = stat.S_IFMT(path.stat().st_mode)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise FileProblem(f"{path}: {error.strerror or error}") from error
+    if kind in _NO_OUTPUT:
+        expected = "results go to a file, a pipe or a terminal"
+        raise FileProblem(f"{path}: {_NO_OUTPUT[kind]}; {expected}")
+    return kind != stat.S_IFREG
+
+
+def own_descriptor(path: Path) -> int | None:
+    """The number of the open file that a path such as `/dev/stdout` or `/dev/fd/63` names.
+
+    None for other paths. What a shell has opened is written where the shell has it: opening its
+    name anew would cut off what a redirected file already holds, and fails for sockets.
+    """
+    folders = {f"/proc/{os.getpid()}/fd", "/dev/fd"}
+    name = os.path.abspath(path)
+    for _ in range(_MOST_LINKS):
+        folder, last = os.path.realpath(os.path.dirname(name)), os.path.basename(name)
+        if folder in folders and last.isdecimal():
+            return int(last)
+        if not os.path.islink(name):
+            return None
+        name = os.path.join(folder, os.readlink(name))
+    return None
+
+
+def write_through(path: Path, source: IO[bytes]) -> None:
+    """Copy a stream to what a path names, which is neither replaced nor cut.
+
+    A reader that goes away early raises `BrokenPipeError`, as standard output does.
+    """
+    with _opened(path) as sink:
+        try:
+            shutil.copyfileobj(source, sink)
+            sink.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise FileProblem(f"{path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    if path == STANDARD:
+        yield sys.stdout.buffer
+        return
+    descriptor = own_descriptor(path)
+    with file_problems(path):
+        if descriptor is None:
+            copy = os.open(path, os.O_WRONLY | getattr(os, "O_NOCTTY", 0))
+        else:
+            _flush_standard()
+            copy = os.dup(descriptor)
+        sink = os.fdopen(copy, "wb", buffering=0)
+    with sink:
+        yield sink
+
+
+def _flush_standard() -> None:
+    """Write out what was printed so far, so that it stands before what follows."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # it is where the descriptor was closed
+            stream.flush()
+
+
+# What was written to paths that a user named, kept as hashes, so that no other file is replaced.
+#
+# One small file a path, in the user's folder for state, holds the SHA-256 of what was written there
+# last and before that. It is renewed before the output is renamed to its path: after a kill at any
+# moment, what stands at the path is among the two.
+
+KEPT_SECONDS = 2 * 365 * 86400.0
+"""Records of paths to which nothing was written for so long are removed."""
+
+_HASHES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """The path that a user named, without links, and whether anything there may be replaced."""
+
+    path: str
+    force: bool
+
+
+_NAMED: ContextVar[_Named | None] = ContextVar("named", default=None)
+
+
+@contextmanager
+def recording(path: Path, *, force: bool = False) -> Iterator[None]:
+    """Keep a record of what the block writes to a path."""
+    token = _NAMED.set(_Named(os.path.realpath(path), force))
+    try:
+        yield
+    finally:
+        _NAMED.reset(token)
+
+
+def is_forced(target: Path) -> bool:
+    """Whether a file may be replaced even where it is read-only."""
+    named = _NAMED.get()
+    return named is not None and named.force and named.path == str(target)
+
+
+def about_to_replace(target: Path, content: Path) -> None:
+    """Record that `content` will be renamed to `target`, where the user named that path.
+
+    Where no record can be kept, there is none, and what stands there will not be replaced again
+    unless that is forced.
+    """
+    named = _NAMED.get()
+    if named is not None and named.path == str(target):
+        with suppress(OSError):
+            _renew(target, sha256_of(content))
+
+
+def is_as_written(path: Path) -> bool:
+    """Whether a file holds what was written to its path before, under that path's record."""
+    with suppress(OSError):
+        hashes = _hashes(_record_of(Path(os.path.realpath(path))))
+        return bool(hashes) and sha256_of(path) in hashes
+    return False
+
+
+def _renew(target: Path, sha256: str) -> None:
+    record = _record_of(target)
+    hashes = list(dict.fromkeys((sha256, *_hashes(record))))[:_HASHES]
+    if not record.exists():
+        record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _remove_old(record.parent)
+    beside = record.with_name(f"{record.name}.{os.getpid()}")
+    beside.write_text("".join(f"{line}\n" for line in hashes), encoding="ascii")
+    beside.replace(record)
+
+
+def _hashes(record: Path) -> list[str]:
+    try:
+        return record.read_text(encoding="ascii").split()
+    except (FileNotFoundError, UnicodeDecodeError):
+        return []
+
+
+def _record_of(target: Path) -> Path:
+    """The record of a path, in one of 256 folders; its name does not tell the path."""
+    name = hashlib.sha256(os.fsencode(target)).hexdigest()
+    return state_folder() / "outputs" / name[:2] / name[2:34]
+
+
+def state_folder() -> Path:
+    """The user's folder for state; `OSError` where there is none."""
+    from platformdirs import user_state_path
+
+    folder = user_state_path("labeler", appauthor=False)
+    if not folder.is_absolute():  # without a home, "~" would be a folder of the current one
+        raise FileNotFoundError(f"{folder}: no home")
+    return folder
+
+
+def _remove_old(folder: Path) -> None:
+    oldest = time.time() - KEPT_SECONDS
+    for record in folder.iterdir():
+        with suppress(OSError):
+            if record.stat().st_mtime < oldest:
+                record.unlink()
+
 
 ABANDONED_SECONDS = 3600.0
 """A partial file that was not written to for so long was left by a killed process."""

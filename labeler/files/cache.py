@@ -12,8 +12,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 from labeler.errors import Stopped
-from labeler.files.home import expanded
-from labeler.files.shared import is_own_file, is_private, lock_file, make_private, new_file
+from labeler.files.paths import expanded, is_own_file, is_private, lock_file, make_private, new_file
 
 _POLL_SECONDS = 0.1
 _LOCKED_BY_OTHERS = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}

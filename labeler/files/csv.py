@@ -13,8 +13,13 @@ from itertools import chain
 from pathlib import Path
 
 from labeler.errors import BadInput, TooLarge, refuse
-from labeler.files.encoding import refuse_other_encodings
-from labeler.files.read import LONGEST_LINE, decoded_line, in_megabytes, numbered_bytes
+from labeler.files.read import (
+    LONGEST_LINE,
+    decoded_line,
+    in_megabytes,
+    numbered_bytes,
+    refuse_other_encodings,
+)
 
 _DELIMITERS = ",;\t|"
 _NO_NAME = re.compile(r"-?\d+(\.\d+)?|\w+://.*")

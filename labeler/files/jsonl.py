@@ -11,8 +11,7 @@ from typing import Any
 from labeler.errors import BadInput, refuse
 from labeler.files.atomic import replacing
 from labeler.files.boundary import problem_of
-from labeler.files.encoding import refuse_other_encodings
-from labeler.files.read import numbered_bytes, text_of_line
+from labeler.files.read import numbered_bytes, refuse_other_encodings, text_of_line
 
 
 def read_rows(

@@ -7,9 +7,11 @@ as it is read, and one that unpacks to far more than texts do is refused.
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 import stat
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,12 +23,72 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from labeler.errors import BadInput, FileProblem, TooLarge
-from labeler.files.encoding import refuse_other_encodings
 from labeler.files.paths import worded
-from labeler.files.temporary import for_other_processes, scratch_file
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
+# Decode text, or say in one line why that is impossible and what would help.
+
+_OTHER_UNICODE = {
+    b"\xff\xfe\x00\x00": "UTF-32",
+    b"\x00\x00\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+
+
+def decoded(path: Path, raw: bytes) -> str:
+    """Decode a file's bytes, without a byte-order mark; `BadInput` where they are not UTF-8."""
+    refuse_other_encodings(path, raw)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        byte = f"byte 0x{raw[error.start]:02x}"
+        hint = f"where it is Latin-1, {_convert('latin1', path)}"
+        raise BadInput.at(path, line, f"not UTF-8 ({byte}); {hint}") from error
+    if not text.strip():
+        raise BadInput(f"{path}: empty")
+    return text
+
+
+def refuse_other_encodings(path: Path, raw: bytes) -> None:
+    """`BadInput` where a file's first bytes are another encoding's, or no text's at all."""
+    for mark, encoding in _OTHER_UNICODE.items():
+        if raw.startswith(mark):
+            raise BadInput(f"{path}: {encoding}, not UTF-8; {_convert(encoding, path)}")
+    if b"\0" in raw:
+        raise BadInput(f"{path}: not a text file (it holds NUL bytes)")
+
+
+def _convert(encoding: str, path: Path) -> str:
+    return f"this converts it: iconv -f {encoding} -t utf-8 '{path.name}' > 'utf8-{path.name}'"
+
+
+# Temporary files.
+
+
+@contextmanager
+def scratch_file() -> Iterator[Path]:
+    """Give a path for a file, which is gone at the end, on Linux however the process ends.
+
+    There the file has no name in any folder: the path leads to it through the open descriptor.
+    """
+    if os.path.isdir("/proc/self/fd"):
+        with tempfile.TemporaryFile(prefix="labeler-") as file:
+            yield Path(f"/proc/self/fd/{file.fileno()}")
+        return
+    with tempfile.TemporaryDirectory(prefix="labeler-") as folder:
+        yield Path(folder) / "scratch"
+
+
+def for_other_processes(path: Path) -> Path:
+    """The path by which another process of the same user opens a scratch file of this one."""
+    own = "/proc/self/"
+    text = os.fspath(path)
+    return Path(f"/proc/{os.getpid()}/{text[len(own) :]}") if text.startswith(own) else path
+
 
 LONGEST_LINE = 1 << 26
 """The most bytes of a line, 64 MB: whole documents are lines of JSON Lines.

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from labeler.data import Document, Outcome, Pair, Query
 from labeler.errors import BadInput
-from labeler.judging.reply.parse import parse_grade
+from labeler.judging.reply import parse_grade
 from labeler.model import Model, Reply, Request
 from labeler.prompt import Prompt, schema_of
 from labeler.text.languages import NAMES
-from labeler.text.marks import mark_of
-from labeler.text.visible import bounded, visible
+from labeler.text.visible import bounded, mark_of, visible
 
 if TYPE_CHECKING:
     from labeler.models.session import Session

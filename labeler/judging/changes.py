@@ -2,20 +2,208 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from textwrap import wrap
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from labeler.arrays import Floats
+from labeler.collection.card import Parent
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.parent import Parent
 from labeler.collection.queries import read_queries
-from labeler.collection.routed import routed_pairs
-from labeler.collection.whose import is_of_people
-from labeler.data import Failure, Judged, Pair
-from labeler.judging.transitions import State, Transitions, judged, transitions
+from labeler.collection.whose import is_of_people, routed_pairs
+from labeler.data import JUDGED, Failure, Judged, Pair
+from labeler.report.printable import flat
+from labeler.report.table import Cell, Column, Row, Table
 from labeler.trec.qrels import read_qrels
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# From one set of judgements to another of the same pairs: what became of each grade.
+
+ABSENT = "absent"
+
+
+class State(NamedTuple):
+    """What a set says of a pair: a grade, a failure's status, or `absent` where it says nothing."""
+
+    grade: int | None
+    status: str
+
+    def __str__(self) -> str:
+        return str(self.grade) if self.grade is not None else self.status
+
+
+class Move(NamedTuple):
+    """A pair whose state changed, with its query's text and what each assessor gave as a reason.
+
+    Of a failure, the reason is its detail. What is not known is empty.
+    """
+
+    pair: Pair
+    before: State
+    after: State
+    query: str = ""
+    reason_before: str = ""
+    reason_after: str = ""
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether one side has neither a grade nor a failure of it."""
+        return ABSENT in (self.before.status, self.after.status)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Transitions:
+    """`table[i, j]` pairs went from `states[i]` to `states[j]`; `moved` lists the changed."""
+
+    states: tuple[State, ...]
+    table: Floats
+    moved: tuple[Move, ...]
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs either side has."""
+        return int(self.table.sum())
+
+    @property
+    def on_one_side(self) -> int:
+        """How many pairs the other side has nothing of."""
+        return sum(move.is_one_sided for move in self.moved)
+
+    def as_json(self) -> dict[str, object]:
+        """The matrix, the names of its rows and columns, and every pair that moved."""
+        return {
+            "pairs": self.pairs,
+            "states": [str(state) for state in self.states],
+            "table": [[int(count) for count in row] for row in self.table],
+            "moved": [
+                {
+                    **move.pair._asdict(),
+                    "before": str(move.before),
+                    "after": str(move.after),
+                    "query": move.query,
+                    "reason_before": move.reason_before,
+                    "reason_after": move.reason_after,
+                }
+                for move in self.moved
+            ],
+        }
+
+    def matrix_table(self, before: str = "before", after: str = "after") -> Table:
+        """How many pairs went from each state, in rows, to each other, in columns."""
+        states = [Column(str(state), format=",.0f") for state in self.states]
+        columns = [
+            Column("before", f"{before} \\ {after}", align="left"),
+            *states,
+            Column("all", format=",.0f"),
+        ]
+        rows: list[Row] = [
+            [str(state), *map(int, counts), int(counts.sum())]
+            for state, counts in zip(self.states, self.table, strict=True)
+        ]
+        return Table("transitions", columns, rows)
+
+    def moved_table(self, before: str = "before", after: str = "after") -> Table:
+        """The pairs that moved, what a failure took or gave a grade first, then the farthest."""
+        columns = [
+            Column("query_id", "query", align="left"),
+            Column("doc_id", "document", align="left", widest=None),
+            Column("before", before),
+            Column("after", after),
+        ]
+        rows: list[list[Cell]] = [
+            [*move.pair, str(move.before), str(move.after)] for move in self.moved
+        ]
+        texts = {
+            "query": ("query text", [move.query for move in self.moved]),
+            "reason_before": (f"reason of {before}", [move.reason_before for move in self.moved]),
+            "reason_after": (f"reason of {after}", [move.reason_after for move in self.moved]),
+        }
+        for name, (title, values) in texts.items():
+            if any(values):
+                columns.append(Column(name, title, align="left", widest=None))
+                for row, value in zip(rows, values, strict=True):
+                    row.append(value)
+        return Table("moved", columns, rows)
+
+    def listing(
+        self,
+        before: str = "before",
+        after: str = "after",
+        limit: int = 20,
+        width: int | None = None,
+    ) -> str:
+        """The first pairs that moved, to be read: the grades, the query, and both reasons.
+
+        Lines are broken at `width`, where there is one.
+        """
+        lines = []
+        for move in self.moved[:limit]:
+            lines.append(
+                _broken(f"{' '.join(move.pair)}  {move.before} -> {move.after}", "", width)
+            )
+            texts = {"query": move.query, before: move.reason_before, after: move.reason_after}
+            for name, text in texts.items():
+                lines += [_broken(f"{name}: {text}", "    ", width)] if text else []
+        return "\n".join(lines)
+
+    def frame(self) -> DataFrame:
+        """The pairs that moved as a pandas DataFrame."""
+        return self.moved_table().frame()
+
+    def _repr_html_(self) -> str:
+        return self.matrix_table()._repr_html_()
+
+    def __repr__(self) -> str:
+        return f"Transitions({len(self.moved)} of {self.pairs} moved)"
+
+
+def transitions(before: Mapping[Pair, State], after: Mapping[Pair, State]) -> Transitions:
+    """What became of every pair that either side has; grades first, then statuses."""
+    absent = State(None, ABSENT)
+    pairs = before.keys() | after.keys()
+    changes = Counter((before.get(pair, absent), after.get(pair, absent)) for pair in pairs)
+    states = sorted({state for change in changes for state in change}, key=_order)
+    index_of = {state: index for index, state in enumerate(states)}
+    table = np.zeros((len(states), len(states)))
+    for (state, next_state), count in changes.items():
+        table[index_of[state], index_of[next_state]] = count
+    moves = (Move(pair, before.get(pair, absent), after.get(pair, absent)) for pair in pairs)
+    moved = sorted((move for move in moves if move.before != move.after), key=_by_distance)
+    return Transitions(tuple(states), table, tuple(moved))
+
+
+def judged(grade: int) -> State:
+    """The state of a pair with a grade."""
+    return State(grade, JUDGED)
+
+
+def _broken(text: str, indent: str, width: int | None) -> str:
+    """One line of a listing, broken at a width, with what follows indented further."""
+    line = indent + flat(text)
+    if width is None or len(line) <= width:
+        return line
+    return "\n".join(wrap(line, width, subsequent_indent=f"{indent}  ", break_on_hyphens=False))
+
+
+def _order(state: State) -> tuple[bool, int, bool, str]:
+    return state.grade is None, state.grade or 0, state.status == ABSENT, state.status
+
+
+def _by_distance(move: Move) -> tuple[int, Pair]:
+    """What a failure took or gave a grade first, then the farthest; one-sided ones last."""
+    if move.is_one_sided:
+        return 1, move.pair
+    if move.before.grade is None or move.after.grade is None:
+        return -1_000_000, move.pair
+    return -abs(move.before.grade - move.after.grade), move.pair
 
 
 def changes_of(old: JudgedSet, new: JudgedSet, queries: Mapping[str, str]) -> Transitions:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labeler import __version__
-from labeler.collection.card import card_section, read_card, update_card_entry
-from labeler.collection.claims import MadeFile, claimed
+from labeler.collection.card import Parent, card_section, read_card, update_card_entry
+from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.judgements import (
     JudgementLines,
     JudgementRow,
@@ -23,23 +24,144 @@ from labeler.collection.judgements import (
     replacing_set,
 )
 from labeler.collection.layout import Collection, check_name, safe_name
-from labeler.collection.lock import Note, locked_in_loop
-from labeler.collection.on_demand import corpus_on_demand
-from labeler.collection.parent import Parent
+from labeler.collection.lock import MadeFile, Note, claimed, locked_in_loop
 from labeler.collection.pool import PoolPairs, pool_pairs
 from labeler.collection.queries import read_queries
 from labeler.collection.readme import write_readme
 from labeler.collection.stale import rules_of, shown_by, stale_pairs
 from labeler.collection.whose import check_model_name
-from labeler.data import Judged, Judgement, Pair
+from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Pair
 from labeler.errors import BudgetReached, Misuse, about
-from labeler.files.numbers import count
+from labeler.files.boundary import count
 from labeler.judging.assessor import Assessor, Texts
+from labeler.judging.attempts import ReadAtMost
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.suspicions import suspicions
-from labeler.judging.tally import Tally
 from labeler.messages import count_of
-from labeler.models.policies.stop import StopSignal
+from labeler.models.policies.budget import Spending, WithCost
+from labeler.models.policies.call import StopSignal
+from labeler.report.table import Column, Row, Table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from labeler.judging.methods.position import PositionEffect
+
+# The counts of a set of judgements: what has a grade, what failed and how, and what it took.
+
+EXAMPLES = 3
+
+
+Projected = Sequence[float]
+"""About how much it is, and an interval of 95 %; empty where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """What some pairs of a run say of all `total` of them.
+
+    `without_grade` is the share of failed pairs, `thoughts` of those that the model thought about.
+    Tokens are those of a pair; `dollars` and `hours` those of all pairs, empty where no price is
+    known, or nothing was asked anew.
+    """
+
+    pairs: int
+    failed: int
+    total: int
+    without_grade: Projected
+    thoughts: float
+    tokens_in: float
+    tokens_out: float
+    dollars: Projected
+    hours: Projected
+
+    def sentences(self) -> list[str]:
+        """What the pilot showed, and what all pairs would take."""
+        failed = "{:.0%} [{:.0%}, {:.0%}] without a grade".format(*self.without_grade)
+        took = f"{self.tokens_in:,.0f} tokens in and {self.tokens_out:,.0f} out a pair"
+        thoughts = f"{self.thoughts:.0%} after thoughts"
+        cost, hours = "${:,.4g} [{:,.4g}, {:,.4g}]", "{:.2g} [{:.2g}, {:.2g}] hours"
+        takes = [cost.format(*self.dollars)] if self.dollars else []
+        takes += [hours.format(*self.hours)] if self.hours else []
+        return [
+            f"pilot of {self.pairs} pairs: {failed}, {thoughts}, {took}",
+            f"all {self.total:,} pairs: about {', '.join(takes) or 'nothing'}",
+        ]
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of the set `name`; `judged` and all `failures` add up to the pairs that are done.
+
+    `examples` holds the first pairs of each kind of failure; `models` the names that the server
+    gave in this run, `served` those of all replies; `listed` counts pairs whose documents stood in
+    lists; `suspicions` counts pairs by what looks suspicious about their documents, of which
+    `suspicious` have any, and `suspicious_pairs` are the first; `stopped` is what ended it before
+    all pairs were done. `by_passages` counts pairs whose document was too long to be shown whole;
+    `pilot` is what the first pairs said of all, where they were looked at. `sent` holds what was
+    sent with requests, each once; `read_at_most` is what the server read of the longest.
+    """
+
+    name: str = ""
+    pairs: int = 0
+    judged: int = 0
+    failures: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FAILURES, 0))
+    examples: dict[str, list[tuple[Pair, str]]] = field(
+        default_factory=lambda: {status: [] for status in FAILURES}
+    )
+    models: dict[str, None] = field(default_factory=dict)
+    served: set[str] = field(default_factory=set)
+    sent: list[Mapping[str, Any]] = field(default_factory=list)
+    read_at_most: ReadAtMost = field(default_factory=ReadAtMost)
+    remembered: int = 0
+    shared: int = 0
+    listed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    suspicious: int = 0
+    suspicions: Counter[str] = field(default_factory=Counter)
+    suspicious_pairs: list[Pair] = field(default_factory=list)
+    stopped: BudgetReached | None = None
+    by_passages: int = 0
+    pilot: Pilot | None = None
+
+    def add(self, judged: Judged) -> None:
+        """Count one pair."""
+        self.pairs += 1
+        if isinstance(judged.outcome, Failure):
+            outcome = judged.outcome
+            self.failures[outcome.status] += 1
+            if len(self.examples[outcome.status]) < EXAMPLES:
+                self.examples[outcome.status].append((outcome.pair, outcome.detail))
+        else:
+            self.judged += 1
+            self.by_passages += bool(judged.outcome.passages)
+        self.suspicious += bool(judged.suspicions)
+        if judged.suspicions and len(self.suspicious_pairs) < EXAMPLES:
+            self.suspicious_pairs.append(judged.outcome.pair)
+        self.suspicions.update(judged.suspicions)
+        self.remembered += judged.remembered
+        self.shared += judged.shared
+        self.listed += judged.listed is not None
+        self.served.add(judged.model)
+        if judged.sent and judged.sent not in self.sent:
+            self.sent.append(dict(sorted(judged.sent.items())))
+        if judged.model and not judged.remembered:
+            self.models[judged.model] = None
+        self.prompt_tokens += judged.prompt_tokens
+        self.completion_tokens += judged.completion_tokens
+        self.cached_tokens += judged.cached_tokens
+
+    @property
+    def failed(self) -> int:
+        """How many pairs have no grade."""
+        return self.pairs - self.judged
+
+    @property
+    def failures_by_status(self) -> dict[str, int]:
+        """How many pairs failed in each way that occurred."""
+        return {status: count for status, count in self.failures.items() if count}
 
 
 def default_name(prompt: str, model: str) -> str:
@@ -287,3 +409,136 @@ def judged_pairs(collection: Collection, name: str, texts: Texts) -> list[Pair]:
         path = collection.existing_judgements(check_name(name))
     pairs = (row.judged.outcome.pair for row in read_judgements(path))
     return [pair for pair in pairs if texts.has(pair)]
+
+
+# What judging gave: the counts of a set of judgements, its files, and the cost of the run.
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class JudgeResult(WithCost):
+    """A set of judgements as a run left it, and what the run took.
+
+    `total` counts the pairs that were to be judged: those that have a grade, those that failed,
+    and those that a budget left out. `spent.calls` and `cost` are those of this run alone, the
+    tokens of the tally those of all replies behind the judgements. `caveat` says how far an
+    embedded assessor is to be trusted.
+    """
+
+    job: Job
+    tally: Tally
+    spent: Spending
+    is_priced: bool = False
+    caveat: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the set of judgements."""
+        return self.job.name
+
+    @property
+    def total(self) -> int:
+        """How many pairs were to be judged."""
+        return self.job.total
+
+    @property
+    def judged(self) -> int:
+        """How many pairs have a grade."""
+        return self.tally.judged
+
+    @property
+    def failed(self) -> int:
+        """How many pairs were asked about and have no grade."""
+        return self.tally.failed
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """How many pairs failed in each way that occurred."""
+        return self.tally.failures_by_status
+
+    @property
+    def suspicious(self) -> int:
+        """How many pairs have a document that looks as if it was written for the assessor."""
+        return self.tally.suspicious
+
+    @property
+    def examples(self) -> dict[str, list[tuple[Pair, str]]]:
+        """The first pairs that failed in each way that occurred, each with its detail."""
+        return {status: self.tally.examples[status] for status in self.failures}
+
+    @property
+    def cached_tokens(self) -> int:
+        """Tokens of this run's requests that the server says it had ready from earlier ones."""
+        return self.tally.cached_tokens
+
+    @property
+    def stopped(self) -> BudgetReached | None:
+        """What ended the run before all pairs were done."""
+        return self.tally.stopped
+
+    @property
+    def judgements(self) -> Path:
+        """The file of the judgements, failures among them."""
+        return self.job.collection.judgements(self.name)
+
+    @property
+    def qrels(self) -> Path:
+        """The file of the grades."""
+        return self.job.collection.qrels(self.name)
+
+    def position(self, seed: int = 0) -> PositionEffect | None:
+        """What a document's position in its list does to its grade; None where none was listed."""
+        if not self.tally.listed:
+            return None
+        from labeler.judging.methods.position import position_effect
+
+        return position_effect(self.judgements, seed)
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts, the files and the cost by name."""
+        position = self.position()
+        return {
+            **({"position": position.as_json()} if position else {}),
+            "name": self.name,
+            "pairs": self.total,
+            "judged": self.judged,
+            "failed": self.failed,
+            "failures": self.failures,
+            "suspicious": self.suspicious,
+            "calls": self.spent.calls,
+            "cached_tokens": self.cached_tokens,
+            "cost": self.cost,
+            "cost_at_most": self.cost_at_most,
+            "stopped": str(self.stopped) if self.stopped else None,
+            "pilot": asdict(self.tally.pilot) if self.tally.pilot else None,
+            "judgements": str(self.judgements),
+            "qrels": str(self.qrels),
+        }
+
+    def table(self) -> Table:
+        """How many pairs have a grade, failed in each way, or were not asked about."""
+        left = self.total - self.tally.pairs
+        counts = {JUDGED: self.judged, **self.failures, **({"not asked": left} if left else {})}
+        columns = [Column("status", align="left"), Column("pairs", format=",d")]
+        rows: list[Row] = [list(row) for row in counts.items()]
+        return Table("judging", columns, rows, title=self.name)
+
+    def frame(self) -> DataFrame:
+        """The judgements as a pandas DataFrame: a row a pair, with its grade or why it has none."""
+        import pandas as pd
+
+        outcomes = [row.judged.outcome for row in read_judgements(self.judgements)]
+        rows = [
+            (*o.pair, None, o.status, o.detail)
+            if isinstance(o, Failure)
+            else (*o.pair, o.grade, JUDGED, o.reason)
+            for o in outcomes
+        ]
+        columns = ["query_id", "doc_id", "grade", "status", "reason"]
+        return pd.DataFrame(rows, columns=pd.Index(columns)).astype({"grade": "Int64"})
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    def __repr__(self) -> str:
+        failures = "".join(f", {status}={count}" for status, count in self.failures.items())
+        return f"JudgeResult({self.name!r}, judged={self.judged} of {self.total}{failures})"

@@ -2,22 +2,425 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import gc
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from random import Random
+from typing import Any, NamedTuple
 
+from labeler.collection.batches import held_back
+from labeler.collection.judgements import JudgementLines, repeat_file
 from labeler.collection.layout import Collection, open_collection
-from labeler.data import Pair
-from labeler.errors import Misuse
-from labeler.judging.assessor import Texts
-from labeler.judging.job import pool_of
-from labeler.judging.plan import JudgingPlan
-from labeler.judging.result import JudgeResult
-from labeler.judging.session import JudgeOptions, judge_set, plan_set
-from labeler.models.control import Control
-from labeler.models.limits import Limits, Proof
-from labeler.models.loop import run_to_end
-from labeler.models.settings import AnyModel
+from labeler.collection.lock import locked_in_loop
+from labeler.data import Failure, Judged, Pair
+from labeler.errors import BudgetReached, Misuse, TooManyFailed
+from labeler.files.atomic import replacing
+from labeler.files.boundary import count
+from labeler.judging.assessor import Assessor, Texts
+from labeler.judging.attempts import CUTS, TRIES
+from labeler.judging.in_flight import PairOptions, judge_pairs, looks
+from labeler.judging.job import (
+    Job,
+    JudgeResult,
+    Pairs,
+    Pilot,
+    Tally,
+    check_free,
+    check_keeps,
+    default_name,
+    do_job,
+    job_of,
+    origin,
+    pool_of,
+    texts_of,
+)
+from labeler.judging.methods.examples import as_shown, company_of_whole
+from labeler.judging.methods.inquiries import Inquiries, check_reads, unanswered
+from labeler.judging.part import DerivedPairs
+from labeler.model import Request
+from labeler.models.call_plan import CallPlan, CallTimes, duration_of, plan_calls
+from labeler.models.control import Control, Underway, run_to_end
+from labeler.models.policies.call import Deferral
+from labeler.models.policies.stack import Guard
+from labeler.models.session import Session, SessionOptions, open_session, select_model
+from labeler.models.settings import AnyModel, AssessorSettings, Limits, Proof
+from labeler.models.tokens import Tokens
+from labeler.prompt import checked_prompt
+
+# What judging would take, before any pair is asked about.
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingPlan:
+    """How many pairs there are, how many of them need no call, and what the others would take."""
+
+    pairs: int
+    remembered: int
+    calls: CallPlan
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name."""
+        return {"pairs": self.pairs, "remembered": self.remembered, **self.calls.as_json()}
+
+
+def plan_job(
+    job: Job, assessor: Assessor, session: Session, *, retry_failed: bool = False, times: int = 1
+) -> JudgingPlan:
+    """What judging the pairs would take, as others took before that the same assessor judged.
+
+    Of several `times`, each counts as so many pairs more. At most it takes the calls for documents,
+    too, to which the reply to their list gives no grade.
+    """
+    pair = next(iter(job.pairs), None)
+    example = Inquiries(job.pairs, job.texts, assessor).example(pair) if pair else None
+    counted = _Counted()
+    requests = chain.from_iterable(
+        counted.each(_unanswered(job, replace(assessor, repeat=time), retry_failed and not time))
+        for time in range(times)
+    )
+    if assessor.prompt.front.batch == 1:
+        calls = plan_calls(requests, session, example, tries=TRIES)
+    else:
+        likely = list(requests)
+        further = (
+            _further(job, replace(assessor, repeat=time), retry_failed and not time)
+            for time in range(times)
+        )
+        every = chain(likely, chain.from_iterable(further))
+        calls = plan_calls(every, session, example, likely=len(likely), tries=TRIES)
+    if earlier := learned_of(session, assessor):
+        pairs, *tokens = earlier
+        took = Tokens(*tokens).times(counted.pairs / pairs)
+        calls = replace(calls, about=took, learned=pairs)
+    total = job.total + (times - 1) * len(job.pairs)
+    return JudgingPlan(total, total - counted.pairs, calls)
+
+
+def learn_from(tally: Tally, session: Session, assessor: Assessor) -> None:
+    """Keep what the pairs of a run took, so that a plan of other pairs tells what they will."""
+    took = (tally.pairs, tally.prompt_tokens, tally.completion_tokens)
+    if all(took):
+        session.learn(_fact_of(assessor), json.dumps(took))
+
+
+def learned_of(session: Session, assessor: Assessor) -> list[int]:
+    """How many pairs were judged before, and the tokens in and out that they took; else nothing."""
+    with suppress(ValueError, TypeError, RecursionError):
+        took = [count(part) or 0 for part in json.loads(session.fact(_fact_of(assessor)) or "[]")]
+        return took if len(took) == 3 and all(took) else []  # not what another version wrote
+    return []
+
+
+def _fact_of(assessor: Assessor) -> str:
+    return f"tokens of pairs with {assessor.prompt.id} by {assessor.model.id}"
+
+
+def _unanswered(
+    job: Job, assessor: Assessor, retry_failed: bool, *, worst: bool = False
+) -> Iterator[Sequence[Request]]:
+    """The requests for each pair that stored replies do not settle."""
+    inquiries = Inquiries(job.pairs, job.texts, assessor)
+    return unanswered(inquiries, retry_failed=retry_failed, worst=worst)
+
+
+@dataclass(slots=True)
+class _Counted:
+    """Counts the pairs whose requests are handed on."""
+
+    pairs: int = 0
+
+    def each(self, requests_by_pair: Iterable[Sequence[Request]]) -> Iterator[Request]:
+        """The requests of all pairs, one after the other."""
+        for requests in requests_by_pair:
+            self.pairs += 1
+            yield from requests
+
+
+def _further(job: Job, assessor: Assessor, retry_failed: bool) -> Iterator[Request]:
+    """The requests for documents alone, if no list was answered with the grades of any of them."""
+    likely = _unanswered(job, assessor, retry_failed)
+    worst = _unanswered(job, assessor, retry_failed, worst=True)
+    for first, all_of_them in zip(likely, worst, strict=True):
+        yield from all_of_them[len(first) :]
+
+
+# The pilot of a run: a few of its pairs, judged and looked at before the others are paid for.
+
+PAIRS = 30
+FEWEST = 100
+"""A run of fewer pairs has no pilot."""
+
+
+def pilot_pairs(job: Job) -> list[Pair]:
+    """The pairs of a job's pilot: drawn by chance, then spread over the lengths of documents."""
+    places = set(Random(PAIRS).sample(range(len(job.pairs)), 3 * PAIRS))
+    drawn = [pair for at, pair in enumerate(job.pairs) if at in places]
+    return sorted(drawn, key=lambda pair: len(job.texts.of(pair)[1].text))[1::3]
+
+
+async def piloted(
+    job: Job, assessor: Assessor, options: PairOptions, guard: Guard
+) -> tuple[PairOptions, Pilot | None]:
+    """Judge a few pairs of a job: how the others are asked about, and what the few say of them.
+
+    What was answered before is not asked again.
+    """
+    judged, began, ended = list[Judged](), time.monotonic(), None
+    few, pilot = replace(options, only=pilot_pairs(job), proof=None), None
+    try:
+        async for each in judge_pairs(job.pairs, job.texts, assessor, few):
+            judged.append(each)
+    except BudgetReached as reached:
+        ended = reached
+    else:
+        pilot = _measured(judged, len(job.pairs), time.monotonic() - began, guard)
+        failed = [each.outcome for each in judged if isinstance(each.outcome, Failure)]
+        if options.proof and len(failed) > options.proof.max_failed * len(judged):
+            problem = f"stopped after a pilot: {len(failed)} of {len(judged)} pairs have no grade"
+            ended = TooManyFailed(f"{problem}: {looks(failed)}", parameter="max_failed")
+            ended.again = {"no_pilot": True}
+    # the questions of a query may be counted in the row of another pair
+    settled = [] if assessor.prompt.front.questions else judged
+    by_pair = {each.outcome.pair: each for each in settled}
+    return replace(options, pilot=by_pair, ended=ended), pilot
+
+
+def _measured(judged: Sequence[Judged], total: int, seconds: float, guard: Guard) -> Pilot:
+    """What the pairs of a pilot say of all."""
+    import numpy as np  # which smaller runs need not load
+
+    from labeler.stats.means import mean_interval
+    from labeler.stats.shares import share_interval
+
+    price, limits, pairs = guard.budget.price, guard.limiter.limits, len(judged)
+    failed = np.array([isinstance(each.outcome, Failure) for each in judged])
+    tokens = np.array([(each.prompt_tokens, each.completion_tokens) for each in judged], float)
+    inside, outside = map(float, tokens.mean(axis=0))
+    taken = tokens @ ((price.tokens_in, price.tokens_out) if price else (1, 1))
+    ends = mean_interval(taken, "t") or (0.0, 0.0)
+    spread = np.array([taken.mean(), *ends]) / max(taken.mean(), 1e-9)
+    took, hours = (taken.mean() * total / 1e6 if price else 0.0), 0.0
+    if calls := sum(each.attempts for each in judged if not each.remembered):
+        usual = duration_of(calls, calls * (inside + outside), limits).seconds
+        every = (calls * total // pairs, total * (inside + outside), limits)
+        hours = duration_of(*every, CallTimes(seconds / usual)).seconds / 3600
+    takes = [(spread * about).tolist() if about else [] for about in (took, hours)]
+    share = (float(failed.mean()), *share_interval(failed))
+    thoughts = sum(each.thought for each in judged) / pairs
+    return Pilot(pairs, int(failed.sum()), total, share, thoughts, inside, outside, *takes)
+
+
+# A judging session: choose the model, open the store, guard the model, judge, write.
+
+PairsOf = Callable[[Collection, Texts], Pairs | DerivedPairs]
+"""Which pairs of a collection to judge; the texts are those that they should be among."""
+
+
+DEFAULT_PROMPT = "four-grades"
+IN_HAND = 4
+"""Pairs in hand for each call that may be under way: some wait for their reply to be confirmed."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """Who judges, under which name, and within which limits.
+
+    `prompt` is a shipped prompt's name or the path of a file; empty, it is the declared one,
+    else the default. `model` is the name of a server's model, or `local`, `similarity`,
+    `gguf:PATH`, or a `Model`, or what is declared of an assessor; None takes LABELER_MODEL, or
+    where there is no key and no server, an embedded model. `name` is that of the new
+    judgements; None is the declared assessor's, else PROMPT-MODEL. `concurrency` bounds the
+    calls under way at once. With `retry_failed`, pairs are asked about again where a reply was
+    no grade. With `redact`, the store keeps hashes of requests and not their texts. Of
+    `held_out` queries no grade is shown as an example. `deferral` says what is not asked live,
+    beside what waits in a batch. `proof` is what pairs have to show for the run to go on. Each
+    pair is asked about `votes` times, and its grade is what most say.
+    """
+
+    prompt: str = ""
+    model: AnyModel | None = None
+    base_url: str | None = None
+    name: str | None = None
+    concurrency: int | None = None
+    retry_failed: bool = False
+    redact: bool = False
+    limits: Limits = field(default_factory=Limits)
+    held_out: frozenset[str] = frozenset()
+    deferral: Deferral = field(default_factory=Deferral)
+    proof: Proof = field(default_factory=Proof)
+    votes: int = 1
+
+    @property
+    def declared(self) -> AssessorSettings:
+        """What is declared of the assessor, where anything is."""
+        return self.model if isinstance(self.model, AssessorSettings) else AssessorSettings()
+
+    @property
+    def grading_prompt(self) -> str:
+        """The prompt that is asked with: the one named, the one declared, or the default."""
+        return self.prompt or self.declared.prompt or DEFAULT_PROMPT
+
+    @property
+    def session(self) -> SessionOptions:
+        """Which model to ask, and how."""
+        options = SessionOptions(self.model, self.base_url, self.limits, self.concurrency)
+        return replace(options, redacted=self.redact, patient=False, deferral=self.deferral)
+
+
+class Prepared(NamedTuple):
+    """A job, who does it, and the session in which that assessor can be asked."""
+
+    job: Job
+    assessor: Assessor
+    session: Session
+
+
+async def judge_set(
+    collection: Collection,
+    pairs_of: PairsOf,
+    options: JudgeOptions,
+    control: Control,
+    times: int = 1,
+) -> JudgeResult:
+    """Judge pairs of a collection, and write their judgements and qrels.
+
+    Of several `times`, the first gives the judgements; what the others give is kept beside them.
+    """
+    async with prepare(collection, pairs_of, options, control, options.session) as prepared:
+        job, assessor, session = prepared
+        guard, earlier = session.guard, replace(control.spent)
+        selection = session.selection
+        deferral, proof = selection.options.deferral, options.proof
+        is_free = selection.choice.name == "similarity"
+        if is_free or deferral.waiting or not deferral.is_live or len(job.pairs) < FEWEST:
+            proof = Proof(1, no_pilot=True)
+        asking = PairOptions(retry_failed=options.retry_failed, proof=proof)
+        tally = await watched(job, assessor, guard, control, asking)
+        if tally.read_at_most.is_cut and assessor.context is None and not tally.stopped:
+            context = tally.read_at_most.tokens
+            control.note(
+                f"{CUTS} at {context:,} tokens: documents that may be longer are judged by passages"
+            )
+            by_passages = replace(asking, proof=Proof(1, no_pilot=True))
+            again = replace(assessor, context=context)
+            tally = await watched(job, again, guard, control, by_passages)
+        learn_from(tally, session, assessor)
+        if times > 1 and not tally.stopped:
+            tally.stopped = await ask_again(job, assessor, guard, control, times)
+        is_priced = selection.price is not None
+        return JudgeResult(job, tally, control.spent.since(earlier), is_priced, selection.caveat)
+
+
+async def ask_again(
+    job: Job, assessor: Assessor, guard: Guard, control: Control, times: int
+) -> BudgetReached | None:
+    """Ask about the pairs of a job more times, each a request of its own, and keep what they give.
+
+    A time that the budget cuts short is written once it is whole: its replies are kept until then.
+    Returns what ended it before that.
+    """
+    underway = Underway((times - 1) * len(job.pairs), guard, asks=assessor.model.is_server)
+    with control.judging(underway) as on_judged:
+        options = PairOptions(IN_HAND * guard.limiter.limits.at_once, False, on_judged, guard.stop)
+        for time in range(1, times):
+            again = replace(assessor, repeat=time)
+            rows, path = (
+                JudgementLines(origin(assessor)),
+                repeat_file(job.collection, job.name, time),
+            )
+            try:
+                judging = judge_pairs(job.pairs, job.texts, again, options)
+                lines = [rows.line(judged) async for judged in judging]
+            except BudgetReached as reached:
+                return reached
+            async with locked_in_loop(job.collection, guard.stop, control.note):
+                with replacing(path) as out:
+                    out.writelines(f"{line}\n" for line in lines)
+    return None
+
+
+async def plan_set(
+    collection: Collection,
+    pairs_of: PairsOf,
+    options: JudgeOptions,
+    control: Control,
+    times: int = 1,
+) -> JudgingPlan:
+    """What judging pairs of a collection would take; asks nothing and writes nothing."""
+    rehearsal = replace(options.session, rehearsal=True)
+    async with prepare(collection, pairs_of, options, control, rehearsal) as prepared:
+        return plan_job(*prepared, retry_failed=options.retry_failed, times=times)
+
+
+@asynccontextmanager
+async def prepare(
+    collection: Collection,
+    pairs_of: PairsOf,
+    options: JudgeOptions,
+    control: Control,
+    session_options: SessionOptions,
+) -> AsyncIterator[Prepared]:
+    """A job, who does it, and the session, open as long as the block runs."""
+    session_options = held_back(collection, session_options)
+    prompt = checked_prompt(options.grading_prompt, note=control.note)
+    prompt = prompt.read_by(options.declared.reader)
+    selection = await select_model("judge", session_options, control)
+    check_reads(prompt, selection.choice.name)
+    texts = texts_of(collection)
+    own_name = "" if options.prompt else options.declared.name
+    name = options.name or own_name or default_name(prompt.name, selection.name)
+    pairs, parent = pairs_of(collection, texts), None
+    if isinstance(pairs, DerivedPairs):
+        pairs, parent = pairs
+        if parent.only:
+            check_keeps(collection, name, pairs)
+    job = job_of(collection, name, pairs, texts, parent)
+    if collection.judgements(name).exists() and not collection.store.exists():
+        lost = f"{name} is judged already, but {collection.store} is not there"
+        control.note(f"{lost}: no reply is remembered, and all pairs are asked about anew")
+    documents = texts.documents.values()
+    with _left_uncollected():
+        async with open_session(selection, documents, collection.store, control) as session:
+            assessor = Assessor.asked_in(session, prompt)
+            assessor = replace(assessor, votes=options.votes, context=options.declared.context)
+            assessor = as_shown(assessor, collection, name, texts, options.held_out)
+            company = company_of_whole(collection, parent, prompt, texts)
+            assessor = replace(assessor, company=company)
+            check_free(collection, name, assessor)
+            yield Prepared(job, assessor, session)
+
+
+@contextmanager
+def _left_uncollected() -> Iterator[None]:
+    """Keep the garbage collector from looking through texts and pairs, which stay to the end."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+async def watched(
+    job: Job, assessor: Assessor, guard: Guard, control: Control, asking: PairOptions | None = None
+) -> Tally:
+    """Judge the pairs of a job, after its pilot, and let the caller of the session watch."""
+    underway = Underway(len(job.pairs), guard, asks=assessor.model.is_server)
+    with control.judging(underway) as on_judged:
+        at_once, pilot = IN_HAND * guard.limiter.limits.at_once, None
+        asking = replace(asking or PairOptions(), at_once=at_once, stop=guard.stop)
+        if asking.proof and not asking.proof.no_pilot:
+            asking, pilot = await piloted(job, assessor, asking, guard)
+        for sentence in pilot.sentences() if pilot and pilot.hours else ():
+            control.note(sentence)
+        tally = await do_job(job, assessor, replace(asking, on_judged=on_judged), control.note)
+        tally.pilot = pilot
+        return tally
+
 
 MOST_TIMES = 10
 """A pair is asked about so often at most."""

@@ -8,15 +8,14 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from labeler.collection.ids import files_of_ids, parse_ids
+from labeler.collection.card import DISAGREEMENTS, FAILURES, QUERIES, SAMPLE, Parent
 from labeler.collection.layout import Collection, check_name
-from labeler.collection.parent import DISAGREEMENTS, FAILURES, QUERIES, SAMPLE, Parent
+from labeler.collection.queries import files_of_ids, parse_ids
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
-from labeler.files.numbers import count
+from labeler.files.boundary import count
 from labeler.judging.assessor import Texts
-from labeler.judging.changes import human_beside, read_set
-from labeler.judging.transitions import State
+from labeler.judging.changes import State, human_beside, read_set
 from labeler.messages import count_of
 
 FORMS = "disagreements, disagreements:SET,…, failures, sample:N, queries:FILE"

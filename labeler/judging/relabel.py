@@ -9,38 +9,34 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from labeler.collection.card import Parent, parent_of
 from labeler.collection.judgements import Origin, origin_of
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.parent import Parent, parent_of
 from labeler.errors import LabelerError, Misuse
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.changes import (
     JudgedSet,
+    Transitions,
     changes_of,
     read_set,
     sets_alike,
     texts_of_queries,
 )
-from labeler.judging.job import Job, check_free, judged_pairs, texts_of
-from labeler.judging.methods.shown import as_shown, shown_company
+from labeler.judging.job import Job, JudgeResult, check_free, judged_pairs, texts_of
+from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set, plan_set, watched
+from labeler.judging.methods.examples import as_shown, shown_company
 from labeler.judging.part import DerivedPairs, PartOfSet, derived_pairs
-from labeler.judging.plan import JudgingPlan
-from labeler.judging.result import JudgeResult
-from labeler.judging.session import JudgeOptions, PairsOf, judge_set, plan_set, watched
-from labeler.judging.transitions import Transitions
 from labeler.model import Model
 from labeler.models.choose import choose, ready
-from labeler.models.control import Control
-from labeler.models.limits import Limits, Proof
+from labeler.models.control import Control, run_to_end
 from labeler.models.local.caveats import embedded_name
-from labeler.models.loop import run_to_end
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, only_remembered
-from labeler.models.server.dialects import wire_format
-from labeler.models.settings import AnyModel, Api, AssessorSettings
+from labeler.models.server.client import wire_format
+from labeler.models.settings import AnyModel, Api, AssessorSettings, Limits, Proof
 from labeler.prompt import Prompt, find_prompt, prompt_files
 from labeler.store import open_store
-from labeler.store.secret import secret_of
+from labeler.store.keys import secret_of
 from labeler.wire.addresses import HIDDEN
 from labeler.wire.gate import admit
 

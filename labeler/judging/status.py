@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from labeler.collection.card import Parent, parent_of
 from labeler.collection.controls import verdicts_of
 from labeler.collection.dropped import dropped_pairs
 from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.parent import Parent, parent_of
 from labeler.collection.pool import pool_pairs
 from labeler.collection.stale import stale_by_set
 from labeler.errors import LabelerError
-from labeler.judging.job import cached_before
-from labeler.judging.tally import Tally
-from labeler.models.declared import declared_assessors, project_file
+from labeler.judging.job import Tally, cached_before
+from labeler.models.choose import declared_assessors, project_file
 from labeler.models.local.caveats import embedded_name
 from labeler.prompt import find_prompt, prompt_files
 from labeler.report.table import Column, Row, Table

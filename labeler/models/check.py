@@ -8,15 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from labeler.models.call_plan import CallTimes, Duration, duration_of
 from labeler.models.choose import SERVER_CONCURRENCY, Choice, ready
-from labeler.models.duration import CallTimes, Duration, duration_of
-from labeler.models.policies.adapt import Abilities
 from labeler.models.policies.call import asked_through
-from labeler.models.policies.confirm import Confirming
-from labeler.models.policies.first_contact import FirstContact
-from labeler.models.policies.probe import probe
+from labeler.models.policies.learn import Abilities, probe
 from labeler.models.policies.rate import RateLimits
-from labeler.models.policies.retry import Patience, Retrying
+from labeler.models.policies.stack import Confirming, FirstContact, Patience, Retrying
 from labeler.models.prices import Price
 from labeler.models.server.client import Calls
 

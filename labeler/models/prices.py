@@ -20,8 +20,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from labeler.errors import BadInput
-from labeler.files.boundary import problem_of
-from labeler.files.numbers import finite
+from labeler.files.boundary import finite, problem_of
 from labeler.files.read import file_problems
 from labeler.wire.addresses import OPENAI
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from labeler.data import Document
 from labeler.errors import Misconfigured, Misuse
-from labeler.files.network import network_file_system
-from labeler.files.numbers import count
+from labeler.files.boundary import count
+from labeler.files.paths import network_file_system
 from labeler.model import Model, Reply, Request
 from labeler.models.choose import (
     SERVER_CONCURRENCY,
@@ -25,19 +25,24 @@ from labeler.models.choose import (
     rehearsed,
 )
 from labeler.models.control import Control
-from labeler.models.limits import Limits
 from labeler.models.policies.budget import Budget
-from labeler.models.policies.defer import Deferral
+from labeler.models.policies.call import Deferral
 from labeler.models.policies.rate import RateLimiter, RateLimits
-from labeler.models.policies.retry import Patience
-from labeler.models.policies.stack import Guard, guarded, knows, most_thoughts, remembered_size
+from labeler.models.policies.stack import (
+    Guard,
+    Patience,
+    guarded,
+    knows,
+    most_thoughts,
+    remembered_size,
+)
 from labeler.models.prices import Price, batch_price
 from labeler.models.server.client import Calls
-from labeler.models.settings import AnyModel, AssessorSettings
+from labeler.models.settings import AnyModel, AssessorSettings, Limits
 from labeler.store import Store, StorePlace, Waiting, open_store
 from labeler.store.base import WriteBatch
+from labeler.store.keys import kept_secret, secret_of
 from labeler.store.postgres.address import DatabaseAddress
-from labeler.store.secret import kept_secret, secret_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,17 +16,41 @@ from labeler.messages import count_of
 from labeler.models.control import Control
 from labeler.models.encoders import Encoding
 from labeler.monitoring.density.density import density
-from labeler.monitoring.density.from_log import searches_of
-from labeler.monitoring.density.options import DensityOptions
-from labeler.monitoring.log.log import EventLog, open_log
-from labeler.monitoring.log.options import LogOptions
-from labeler.monitoring.log.reading import LogReading
+from labeler.monitoring.density.searches import DensityOptions, Search
+from labeler.monitoring.log.log import EventLog, LogReading, open_log
+from labeler.monitoring.log.values import LogOptions, zone_of
+from labeler.monitoring.online.behavior import OnlineOptions
 from labeler.monitoring.online.online import online
-from labeler.monitoring.online.options import OnlineOptions
-from labeler.monitoring.watched import Watched
-from labeler.monitoring.weeks import Weeks
+from labeler.monitoring.watched import Watched, Weeks
 from labeler.report.finding import Finding
 from labeler.report.page import Block, FindingList, PageSection, TableBlock
+
+# The searches of a log of events, with their days.
+
+
+def searches_of(log: EventLog) -> Iterator[Search]:
+    """The searches of a log that have a time; what they count once in is a user's day.
+
+    Days are those of the log's time zone.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from labeler.monitoring.log.log import open_log
+    >>> path = Path(tempfile.mkdtemp()) / "log.csv"
+    >>> _ = path.write_text("time,session,query\\n2024-05-01 10:00,s1,usb hub\\n")
+    >>> with open_log(path) as log:
+    ...     print([(str(search.day), search.text) for search in searches_of(log)])
+    [('2024-05-01', 'usb hub')]
+    """
+    zone = zone_of(log.options.time_zone)
+    for number, part in enumerate(log.searches()):
+        texts = part.texts
+        columns = (part.text, part.time, part.client, part.times)
+        for text, time, client, times in zip(*(c.tolist() for c in columns), strict=True):
+            if math.isfinite(time):
+                day = datetime.fromtimestamp(time, zone).date()
+                user = f"{number}/{client}" if client >= 0 else ""
+                yield Search(day, texts[text], user, max(1, round(times)))
 
 
 @dataclass(frozen=True)

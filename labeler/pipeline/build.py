@@ -3,27 +3,274 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+from labeler.collection.corpus import corpus_lines
 from labeler.collection.layout import Collection
-from labeler.corpus.file_rules import FileRules
+from labeler.corpus.blocks import FileRules
+from labeler.corpus.documents import Ingested
+from labeler.corpus.ingest import ingest
 from labeler.corpus.read import LARGEST_FILE
 from labeler.exchange.fields import FieldNames
-from labeler.judging.session import JudgeOptions
-from labeler.models.control import Control
-from labeler.models.encoder_options import EncoderOptions
-from labeler.models.limits import Limits, Proof
-from labeler.models.loop import run_to_end
-from labeler.models.settings import AnyModel
-from labeler.pipeline.options import BuildOptions
-from labeler.pipeline.rehearsal import rehearsal
-from labeler.pipeline.result import BuildPlan, BuildResult
-from labeler.pipeline.steps import Build
+from labeler.judging.job import JudgeResult
+from labeler.judging.judge import JudgeOptions, JudgingPlan, ajudge, aplan_judging
+from labeler.models.call_plan import CallPlan
+from labeler.models.control import Control, run_to_end
+from labeler.models.encoder_options import EMBEDDED_ENCODER, EncoderOptions
+from labeler.models.encoders import Encoding
+from labeler.models.encoding import EncodingPlan
+from labeler.models.policies.call import StopSignal
+from labeler.models.settings import AnyModel, Limits, Proof
+from labeler.pools.pool import PoolResult, plan_pool, pool, texts_to_encode
 from labeler.queries.asking import Asking
 from labeler.queries.filter import FilterRules
+from labeler.queries.generate import (
+    GenerateOptions,
+    GenerateResult,
+    GenerationPlan,
+    agenerate,
+    aplan_generation,
+)
+from labeler.queries.keep import write_heading_queries
 from labeler.queries.set_aside import PassageRules
+from labeler.runs.retrieve import BUILT_IN
+
+# What a collection is built from, and how.
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """What to build a collection from, and how.
+
+    `inputs` are folders, files and patterns. `queries` are written, unless `queries_file` holds
+    some. The first `depth` documents of each run are pooled. `seed` decides which passages are
+    asked about. `judging` says who writes the queries and judges, and within which limits, which
+    hold for both together. Larger documents than `max_file_size` bytes are left out. `files` say
+    which files are read, and how they are cut. `follow_links` and `force` are as `ingest` has them;
+    with `force` any of the collection's files are replaced, whoever wrote them. `fields` are the
+    names of fields that `ingest` takes; `asking`, `passages`, `filters` and `encoder` are as
+    `GenerateOptions` says. The encoder also searches for the pool.
+    """
+
+    inputs: str | Path | Sequence[str | Path]
+    queries: int = 50
+    queries_file: Path | None = None
+    depth: int = 10
+    seed: int = 0
+    judging: JudgeOptions = field(default_factory=JudgeOptions)
+    max_file_size: int = LARGEST_FILE
+    follow_links: bool = False
+    files: FileRules = field(default_factory=FileRules)
+    force: bool = False
+    fields: FieldNames = field(default_factory=FieldNames)
+    asking: Asking = field(default_factory=Asking)
+    passages: PassageRules = field(default_factory=PassageRules)
+    filters: FilterRules = field(default_factory=FilterRules)
+    encoder: EncoderOptions = field(default_factory=EncoderOptions)
+
+    @property
+    def encoding(self) -> Encoding:
+        """How documents and queries are encoded."""
+        return Encoding(self.encoder, self.judging.limits)
+
+    @property
+    def generation(self) -> GenerateOptions:
+        """Who writes the queries: the model that judges, unless that one cannot write."""
+        judging = self.judging
+        writing_model = None if judging.model == "similarity" else judging.model
+        return GenerateOptions(
+            self.queries,
+            model=writing_model,
+            base_url=judging.base_url,
+            seed=self.seed,
+            redact=judging.redact,
+            limits=judging.limits,
+            force=self.force,
+            concurrency=judging.concurrency,
+            retry_failed=judging.retry_failed,
+            passages=self.passages,
+            filters=self.filters,
+            asking=self.asking,
+            encoder=self.encoder,
+        )
+
+
+# What a build gave, and what it would take.
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """What each step of a build gave; `generated` is None where the queries were given."""
+
+    collection: Collection
+    documents: int
+    generated: GenerateResult | None
+    pooled: PoolResult
+    judging: JudgeResult
+
+    def as_json(self) -> dict[str, Any]:
+        """The results of the steps by name."""
+        return {
+            "collection": str(self.collection.folder),
+            "documents": self.documents,
+            "generated": self.generated.as_json() if self.generated else None,
+            "pooled": self.pooled.as_json(),
+            "judging": self.judging.as_json(),
+        }
+
+    def _repr_html_(self) -> str:
+        return self.judging._repr_html_()
+
+    def __repr__(self) -> str:
+        return f"BuildResult({str(self.collection.folder)!r}, {self.judging!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildPlan:
+    """What each step of a build would take; `generation` is None where the queries are given.
+
+    `encoding` is None where no server is asked for vectors.
+    """
+
+    documents: int
+    generation: GenerationPlan | None
+    pairs: int
+    judging: JudgingPlan
+    encoding: EncodingPlan | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The plans of the steps by name."""
+        return {
+            "documents": self.documents,
+            "generation": self.generation.as_json() if self.generation else None,
+            "pairs": self.pairs,
+            "encoding": self.encoding.as_json() if self.encoding else None,
+            "judging": self.judging.as_json(),
+        }
+
+
+# The steps of a build, one method each.
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """The four steps, to be taken in this order; each goes on from what is there already.
+
+    `generate` is left out where the queries are given.
+    """
+
+    collection: Collection
+    options: BuildOptions
+    control: Control = field(default_factory=Control)
+
+    @property
+    def writes_queries(self) -> bool:
+        """Whether a model writes the queries."""
+        return self.options.queries_file is None
+
+    def ingest(self) -> Ingested:
+        """Cut the documents into passages."""
+        options = self.options
+        files = options.inputs, self.collection, options.queries_file
+        rules: dict[str, Any] = {**asdict(options.files), **asdict(options.fields)}
+        return ingest(
+            *files,
+            options.max_file_size,
+            self.control,
+            follow_links=options.follow_links,
+            force=options.force,
+            **rules,
+        )
+
+    async def generate(self, stop: StopSignal) -> GenerateResult:
+        """Write the queries; where there are none in the end, nothing can be pooled."""
+        control = self.control.with_stop(stop)
+        result = await agenerate(self.collection, self.options.generation, control)
+        if not result.total:
+            result.check()
+        return result
+
+    async def encode(self, stop: StopSignal) -> None:
+        """Ask for the vectors of all texts, where another encoder than the embedded one does."""
+        if not self.options.encoder.is_embedded:
+            texts, control = texts_to_encode(self.collection), self.control.with_stop(stop)
+            await self.options.encoding.aready(self.collection.vectors, texts, control)
+
+    def pool(self) -> PoolResult:
+        """Retrieve, and pool what the runs find."""
+        return pool(
+            self.collection,
+            depth=self.options.depth,
+            control=self.control,
+            force=self.options.force,
+            encoding=self.options.encoding,
+        )
+
+    async def judge(self, stop: StopSignal) -> JudgeResult:
+        """Judge the pool."""
+        control = self.control.with_stop(stop)
+        return await ajudge(self.collection, self.options.judging, control)
+
+
+# A build in a folder that is thrown away, which says what the steps would take.
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """The steps of a build in a folder that is thrown away; no model is asked.
+
+    Where queries would be written, headings stand in for them, so that there is a pool to count.
+    """
+
+    build: Build
+    encoding: Encoding
+
+    async def generate(self, stop: StopSignal) -> GenerationPlan:
+        """What writing the queries would take; headings take their place."""
+        collection, options = self.build.collection, self.build.options
+        control = self.build.control.with_stop(stop)
+        plan = await aplan_generation(collection, options.generation, control)
+        write_heading_queries(collection, options.queries, options.seed)
+        return plan
+
+    def encode(self) -> EncodingPlan | None:
+        """What a server would be asked for vectors; the rehearsal itself does without."""
+        return plan_pool(self.build.collection, self.encoding)
+
+    async def judge(self, stop: StopSignal) -> JudgingPlan:
+        """What judging would take; the first step has found out what the server accepts."""
+        options, control = self.build.options, self.build.control.with_stop(stop)
+        plan = await aplan_judging(self.build.collection, options.judging, control)
+        if not self.build.writes_queries:
+            return plan
+        calls = self._at_most(plan.calls)
+        if options.generation.model == options.judging.model:
+            calls = replace(calls, needs_probe=False)
+        return replace(plan, calls=calls)
+
+    def _at_most(self, calls: CallPlan) -> CallPlan:
+        """The calls with those of the largest pool that written queries may have."""
+        options = self.build.options
+        documents = sum(1 for _ in corpus_lines(self.build.collection.corpus))
+        pairs = options.queries * min(options.depth * len(BUILT_IN), documents)
+        if pairs <= calls.requests:
+            return calls
+        share = pairs / max(1, calls.requests)
+        return replace(calls, requests=pairs, at_most=calls.at_most.times(share))
+
+
+@contextmanager
+def rehearsal(options: BuildOptions, control: Control | None = None) -> Iterator[Rehearsal]:
+    """A rehearsal of a build, as long as the block runs."""
+    with TemporaryDirectory(prefix="labeler-") as folder:
+        embedded = replace(options, encoder=EncoderOptions(EMBEDDED_ENCODER))
+        build = Build(Collection(Path(folder)), embedded, control or Control())
+        yield Rehearsal(build, options.encoding)
 
 
 def build(  # noqa: PLR0913  the keywords of a public function are its settings

@@ -17,18 +17,17 @@ from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries, write_queries
 from labeler.corpus.blocks import lengths_of
 from labeler.corpus.documents import Reading, read_documents
-from labeler.corpus.ingest import ingest
+from labeler.corpus.ingest import ingest, inputs_of, settings_of
 from labeler.corpus.rechunk import check_unedited
-from labeler.corpus.settings import inputs_of, settings_of
 from labeler.data import Document, Query
 from labeler.errors import BadInput, Misuse
 from labeler.models.control import Control
-from labeler.queries.strata import heading_queries
+from labeler.queries.passages import heading_queries
 from labeler.report.table import Column, Interval, Row, Table
 from labeler.runs.retrieve import retrieve
 from labeler.stats.means import bounded_interval
-from labeler.text.sentences import count_words
-from labeler.trec.order import ranking
+from labeler.text.languages import count_words
+from labeler.trec.runs import ranking
 
 DEPTH = 10
 READ = 1_000

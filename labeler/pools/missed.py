@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Floats
+from labeler.collection.card import keep_standing
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import read_pool
-from labeler.collection.routed import drawn_by_chance, routed_pairs
-from labeler.collection.standing import keep_standing
+from labeler.collection.whose import drawn_by_chance, routed_pairs
 from labeler.data import Pooled, Qrels
 from labeler.errors import Misuse
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.table import Column, Table
-from labeler.stats.levels import LEVEL
-from labeler.stats.student import chi_square_quantile
+from labeler.stats.student import LEVEL, chi_square_quantile
 from labeler.trec.qrels import read_qrels
 
 _TAIL = (1 - LEVEL) / 2
@@ -102,7 +101,7 @@ def missed(collection: Collection | Path | str, qrels: str, rel: int = 1) -> Mis
     while pool, runs and qrels stay as they are.
 
     >>> from labeler.judging.judge import judge
-    >>> from labeler.pools.beyond import PoolSize
+    >>> from labeler.pools.pool import PoolSize
     >>> from labeler.pools.pool import pool
     >>> from labeler.testing import fake_model, small_collection
     >>> collection = small_collection()

@@ -7,12 +7,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from labeler.collection.card import card_section, read_card
-from labeler.collection.choose import collection_runs, runs_by_name
+from labeler.collection.card import card_section, keep_standing, read_card
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import read_pool
-from labeler.collection.routed import drawn_by_chance, routed_pairs
-from labeler.collection.standing import keep_standing
+from labeler.collection.user_files import collection_runs, runs_by_name
+from labeler.collection.whose import drawn_by_chance, routed_pairs
 from labeler.data import Pair, Pooled, Qrels, Run
 from labeler.errors import Misuse
 from labeler.exchange.runs import read_run
@@ -20,8 +19,8 @@ from labeler.metrics import evaluate
 from labeler.metrics.registry import parse_all
 from labeler.report.finding import Finding
 from labeler.report.table import Cell, Column, Table
-from labeler.trec.order import ranking
 from labeler.trec.qrels import read_qrels
+from labeler.trec.runs import ranking
 
 DEPTH = 10
 

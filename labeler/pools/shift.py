@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Floats
+from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.history import states
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.on_demand import corpus_on_demand
 from labeler.corpus.matching import Match, match_passages
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
@@ -27,9 +27,8 @@ from labeler.metrics.scores import evaluate
 from labeler.report.finding import Finding
 from labeler.report.table import Column, Interval, Row, Table
 from labeler.stats.means import mean_interval
-from labeler.trec.order import ranking
 from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.runs import ranking, read_run
 
 MEASURE = "nDCG@10"
 

@@ -1,10 +1,20 @@
 """Prompts: files with a front matter and two sections, known by the hash of their content."""
 
 from labeler.prompt.front import OPTIONAL, PLACEHOLDERS, FrontMatter
-from labeler.prompt.read import read_prompt
-from labeler.prompt.schema import PREFERENCE_SCHEMA, grade_schema, numbered_schema, schema_of
-from labeler.prompt.shipped import checked_prompt, find_prompt, prompt_files, prompt_folder
-from labeler.prompt.template import Prompt
+from labeler.prompt.read import (
+    checked_prompt,
+    find_prompt,
+    prompt_files,
+    prompt_folder,
+    read_prompt,
+)
+from labeler.prompt.template import (
+    PREFERENCE_SCHEMA,
+    Prompt,
+    grade_schema,
+    numbered_schema,
+    schema_of,
+)
 
 __all__ = [
     "OPTIONAL",

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
-from labeler.errors import TooLarge
+from labeler.errors import Misuse, TooLarge
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems
 from labeler.model import Message
-from labeler.prompt.front import FrontMatter
-from labeler.prompt.front_rules import read_front
-from labeler.prompt.part_rules import part_placeholder_problems
-from labeler.prompt.problem import PromptProblem, refuse_errors
-from labeler.prompt.reply_rules import reply_problems
-from labeler.prompt.source import Source, cut_source
+from labeler.prompt.front import TO_DO, FrontMatter
+from labeler.prompt.front_rules import part_placeholder_problems, read_front
+from labeler.prompt.source import PromptProblem, Source, cut_source, refuse_errors
 from labeler.prompt.template import Prompt
-from labeler.prompt.template_rules import placeholder_problems, section_problems
+from labeler.prompt.template_rules import placeholder_problems, reply_problems, section_problems
 
 LARGEST = 1 << 18
 """Bytes; a larger file is no prompt, which stands in every request."""
@@ -82,3 +83,109 @@ def _prompt_of(
         return None
     turns = tuple(Message(section.role, section.content) for section in source.sections)
     return Prompt(path.stem, text, front, turns)
+
+
+# The prompts that come with the package, and any prompt by its name or its file.
+
+
+def prompt_folder() -> Path:
+    """Where the shipped prompts lie: inside an installed package, or at the top of a checkout."""
+    package = Path(__file__).parent.parent
+    inside = package / "prompts"
+    return inside if inside.is_dir() else package.parent / "prompts"
+
+
+def prompt_files() -> dict[str, Path]:
+    """The shipped prompts by name."""
+    return {path.stem: path for path in sorted(prompt_folder().glob("*.md"))}
+
+
+def prompt_path(name: str) -> Path:
+    """The file of a shipped prompt, or the path of a file as it is; `Misuse` for neither."""
+    shipped = prompt_files()
+    if name in shipped:
+        return shipped[name]
+    if Path(name).is_file():
+        return Path(name)
+    close = get_close_matches(name, shipped, 1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    problem = f"no prompt {name!r}; {hint}known: {', '.join(shipped)}, or the path of a file"
+    raise Misuse(problem, parameter="prompt")
+
+
+def find_prompt(name: str, kind: str | None = "grade") -> Prompt:
+    """A shipped prompt by its name, or any prompt by its file's path; `Misuse` for another kind.
+
+    >>> find_prompt("four-grades").grades
+    (0, 1, 2, 3)
+    """
+    prompt = read_prompt(prompt_path(name))
+    if kind and prompt.front.kind != kind:
+        is_one_to = f"is one to {TO_DO[prompt.front.kind]} with, not to {TO_DO[kind]}"
+        raise Misuse(f"the prompt {name!r} {is_one_to}", parameter="prompt")
+    return prompt
+
+
+def checked_prompt(
+    name: str, kind: str = "grade", note: Callable[[str], None] = lambda _line: None
+) -> Prompt:
+    """A prompt whose text, scale and replies agree: what stands before any call with it.
+
+    `BadInput` says the first error with its line; `note` is given a line for each warning.
+    """
+    prompt, path = find_prompt(name, kind), prompt_path(name)
+    problems = read_draft(path).all_problems
+    refuse_errors(path, problems)
+    for problem in problems:
+        note(f"warning: {problem.at(path)}")
+    return prompt
+
+
+# `prompts new`: a prompt under another name, to be edited.
+
+LONGEST_NAME = 100
+_NAME = re.compile(r"\w[\w.-]*")
+
+
+def copy_of(prompt: Prompt, name: str) -> str:
+    """The text of a prompt's file for a copy called `name`.
+
+    The front matter says what it was copied from, and no longer which models the original was shown
+    with, since nobody has shown the copy with any.
+    """
+    if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
+        problem = f"{name!r} is no name of a prompt; write letters, digits, dots, _ and -, as mine"
+        raise Misuse(problem, parameter="name")
+    if name in prompt_files():
+        problem = f"a shipped prompt is called {name!r}; give another name, as my-{name}"
+        raise Misuse(problem, parameter="name")
+    source = cut_source(prompt.text)
+    assert isinstance(source, Source), "a prompt was read from parts"
+    front = _without(source.front, "shown_with", "fidelity", "measured", "based_on")
+    line = f'based_on = "{prompt.id}"\n'
+    start = prompt.text.index(source.front)
+    rest = prompt.text[start + len(source.front) :]
+    return prompt.text[:start] + _with(front, line) + rest
+
+
+def _with(front: str, line: str) -> str:
+    """The front matter with a line more: after that of the description, else at its beginning."""
+    described = re.compile(r"^description[ \t]*=.*\n", re.MULTILINE).search(front)
+    at = described.end() if described else 0
+    longer = front[:at] + line + front[at:]
+    return longer if _reads(longer) else line + front
+
+
+def _without(front: str, *keys: str) -> str:
+    """The front matter without the lines of some keys, where these are one line each."""
+    for key in keys:
+        shorter = re.sub(rf"^{key}[ \t]*=.*\n", "", front, count=1, flags=re.MULTILINE)
+        front = shorter if _reads(shorter) else front
+    return front
+
+
+def _reads(front: str) -> bool:
+    try:
+        return bool(tomllib.loads(front))
+    except tomllib.TOMLDecodeError:
+        return False

@@ -7,20 +7,17 @@ from dataclasses import asdict, replace
 from itertools import count
 from pathlib import Path
 
-from labeler.collection.card import update_card
+from labeler.collection.card import making, update_card
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
-from labeler.collection.provenance import making
 from labeler.collection.queries import read_queries, write_queries
 from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.files.jsonl import write_rows
-from labeler.queries.considered import considered
 from labeler.queries.kinds import UNANSWERABLE
-from labeler.queries.strata import heading_queries
-from labeler.queries.writing.candidates import Generated
-from labeler.queries.writing.writer import Writer
+from labeler.queries.passages import considered, heading_queries
+from labeler.queries.writer import Generated, Writer
 
 
 def generated_before(collection: Collection, writer: Writer) -> list[Query]:

@@ -12,8 +12,7 @@ from labeler.data import Document
 from labeler.errors import BadInput
 from labeler.exchange.queries import read_query_list
 from labeler.files.boundary import reading
-from labeler.files.encoding import decoded
-from labeler.files.read import read_bytes
+from labeler.files.read import decoded, read_bytes
 from labeler.queries.filter import words
 from labeler.queries.kinds import kind_of
 

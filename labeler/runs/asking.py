@@ -3,16 +3,116 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
+import math
+import random
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from pathlib import Path
+from typing import IO, Any, NamedTuple, Protocol
 
+from labeler.collection.layout import Collection
+from labeler.collection.lock import is_acquired, lock_file
 from labeler.errors import BadInput, CallFailed, LabelerError, Misuse, ProviderError, Retryable
-from labeler.messages import Advance
-from labeler.runs.engines.answers import Hit, Search
-from labeler.runs.journal import Journal, key_of
-from labeler.runs.retrying import Sleep, retrying
+from labeler.files.boundary import reading
+from labeler.files.jsonl import read_rows
+from labeler.files.paths import file_to_append
+from labeler.files.read import file_problems
+from labeler.messages import Advance, Progress, count_of
+from labeler.models.control import run_to_end
+from labeler.runs.engines.answers import Hit, Search, Sleep, retrying
+from labeler.runs.engines.databases.engine import VectorEngine
+
+# What a search system answered so far, kept beside the runs until the run is whole.
+#
+# One row a query, appended and flushed when its answer has come, so that after a kill the same
+# command asks for the others alone. Rows hold the system's own ids, under a hash of the query's
+# text and of how the system was asked: a changed query, depth or address meets no old answer.
+
+
+def journal_path(collection: Collection, name: str) -> Path:
+    """The file that keeps the answers for a run that is not whole yet."""
+    return collection.folder / "runs" / f".{name}.part"
+
+
+def key_of(identity: str, depth: int, text: str) -> str:
+    """What an answer is kept under."""
+    parts = json.dumps([identity, depth, text]).encode()
+    return hashlib.sha256(parts).hexdigest()[:32]
+
+
+class Journal:
+    """The answers that were kept, and a file to which more are appended."""
+
+    def __init__(self, answers: dict[str, list[Hit]], file: IO[bytes]) -> None:
+        self.answers = answers
+        self._file = file
+
+    def add(self, key: str, hits: Sequence[Hit]) -> None:
+        """Keep an answer; it is on its way to the disk when this returns."""
+        self.answers[key] = list(hits)
+        row = json.dumps({"key": key, "hits": hits}, ensure_ascii=True)
+        self._file.write(f"{row}\n".encode())
+        self._file.flush()
+
+
+@contextmanager
+def opened_journal(collection: Collection, name: str) -> Iterator[Journal]:
+    """The journal of a run; `Misuse` where another process retrieves that run now."""
+    path = journal_path(collection, name)
+    with file_problems(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = lock_file(path.with_suffix(".lock"))
+        if not is_acquired(lock):
+            raise Misuse(f"another process is retrieving the run {name!r} of this collection")
+        try:
+            answers = read_journal(path) if path.exists() else {}
+            with file_to_append(path) as file:
+                if file.tell() and not _ends_with_a_line(path):
+                    file.write(b"\n")
+                yield Journal(answers, file)
+        finally:
+            lock.release()
+            path.with_suffix(".lock").unlink(missing_ok=True)
+
+
+def _ends_with_a_line(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, 2)
+        return file.read(1) == b"\n"
+
+
+def read_journal(path: Path) -> dict[str, list[Hit]]:
+    """The answers in a journal; a row that a kill cut off, or that is none, is left out.
+
+    What is left out is asked for again.
+    """
+    answers: dict[str, list[Hit]] = {}
+    with reading(path) as position:
+        for _, row in position.follow(read_rows(path, _leave_out)):
+            hits = _hits(row.get("hits"))
+            if isinstance(row.get("key"), str) and hits is not None:
+                answers[row["key"]] = hits
+    return answers
+
+
+def _leave_out(_error: BadInput) -> None:
+    return None
+
+
+def _hits(rows: Any) -> list[Hit] | None:
+    if not isinstance(rows, list) or not all(isinstance(r, list) and len(r) == 2 for r in rows):
+        return None
+    if not all(isinstance(name, str) and name and _is_score(score) for name, score in rows):
+        return None
+    return [Hit(name, None if score is None else float(score)) for name, score in rows]
+
+
+def _is_score(value: Any) -> bool:
+    return value is None or (type(value) in (int, float) and math.isfinite(value))
+
 
 HOPELESS = 10
 """So many queries failing in a row end the work: the system is down, not slow."""
@@ -169,3 +269,109 @@ class _Work:
         self.asked.failures[query_id] = str(error)
         self.in_a_row += 1
         self.report()
+
+
+# What an approximate index misses: a sample of queries, searched for exactly, too.
+
+QUERIES = 20
+"""Queries that are searched for exactly, too, unless somebody says otherwise."""
+
+LOW = 0.95
+_SAME_SCORE = 1e-5
+"""Far more than 32-bit sums of unit vectors differ, and far less than two documents do."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRecall:
+    """Which share of the nearest documents an index gave, by query of a sample.
+
+    `depth` is how many it was asked for. A document that is as near as the last one counts.
+    """
+
+    depth: int
+    by_query: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def mean(self) -> float:
+        """The mean share."""
+        return sum(self.by_query.values()) / len(self.by_query)
+
+    @property
+    def is_low(self) -> bool:
+        """Whether so much is missing that scores of the run, and a pool of it, mislead."""
+        return self.mean < LOW
+
+    def as_json(self) -> dict[str, Any]:
+        """The mean, the lowest share, and of how many queries."""
+        return {
+            "mean": self.mean,
+            "lowest": min(self.by_query.values()),
+            "queries": len(self.by_query),
+            "depth": self.depth,
+        }
+
+    def __str__(self) -> str:
+        lowest = min(self.by_query.values())
+        queries = count_of(len(self.by_query), "query", "queries")
+        return (
+            f"the index gave {self.mean:.1%} of the {self.depth:,} nearest documents, as an exact "
+            f"search of {queries} shows (the lowest share: {lowest:.1%})"
+        )
+
+
+class RecallSample(NamedTuple):
+    """How many queries are searched for exactly, which ones by the seed, and how they are asked."""
+
+    queries: int = QUERIES
+    seed: int = 0
+    asking: AskingLimits = AskingLimits()
+
+
+def measured_recall(
+    engine: VectorEngine,
+    texts: Mapping[str, str],
+    depth: int,
+    sample: RecallSample,
+    progress: Progress,
+) -> IndexRecall | None:
+    """Search for a sample of queries with and without the index; None where no query was answered.
+
+    An exact search looks at every vector. One that fails, as it takes too long, is left out.
+    """
+    names = sorted(texts)
+    drawn = random.Random(sample.seed).sample(names, min(sample.queries, len(names)))
+    shares: dict[str, float] = {}
+
+    async def compare() -> None:
+        asking = sample.asking
+        async with (
+            engine.open(asking.seconds) as indexed,
+            engine.exactly().open(asking.seconds) as exact,
+        ):
+            pair = [retried_search(search, asking.tries) for search in (indexed, exact)]
+            with progress("measuring what the index misses") as advance:
+                for number, query_id in enumerate(drawn, 1):
+                    try:
+                        given, nearest = [await ask(texts[query_id], depth) for ask in pair]
+                    except CallFailed:
+                        continue
+                    if nearest:
+                        shares[query_id] = share_of(nearest, given)
+                    advance(number, len(drawn))
+
+    run_to_end(lambda _stop: compare())
+    return IndexRecall(depth, shares) if shares else None
+
+
+def share_of(nearest: Sequence[Hit], given: Sequence[Hit]) -> float:
+    """The share of the nearest documents that was given, counting what is as near as the last.
+
+    >>> share_of([Hit("a", 0.9), Hit("b", 0.5)], [Hit("a", 0.9), Hit("c", 0.5)])
+    1.0
+    """
+    ids = {hit.id for hit in nearest}
+    scores = [hit.score for hit in nearest if hit.score is not None]
+    falls = len(scores) > 1 and scores[0] > scores[-1]
+    last = min(scores) - _SAME_SCORE if falls else float("inf")
+    as_near = sum(hit.id in ids or (hit.score or float("-inf")) >= last for hit in given)
+    return min(1.0, as_near / len(nearest))

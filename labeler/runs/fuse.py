@@ -2,23 +2,194 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from labeler.collection.choose import run_name
-from labeler.collection.outputs import Output
+from labeler.arrays import Floats, Integers
+from labeler.collection.user_files import Output, run_name
+from labeler.data import Run
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import indexed_run, write_run_as
-from labeler.messages import count_of
-from labeler.runs.fusion import Fusion, Lists
+from labeler.messages import Advance, count_of, counted
 from labeler.trec.blocks import Batch, batches, files_per_query, ranks_in_groups
-from labeler.trec.index import Index
-from labeler.trec.spread import nothing_shared
-from labeler.trec.ties import in_order
+from labeler.trec.index import Index, nothing_shared
+from labeler.trec.runs import in_order, ranking
 from labeler.trec.write import RankedPart
+
+# Rank fusion: the scores of several runs as one.
+
+
+def rrf(
+    runs: Sequence[Run],
+    k: float = 60,
+    depth: int = 1000,
+    advance: Advance = lambda _done, _total: None,
+) -> Run:
+    """Reciprocal rank fusion: a document's score is the sum of 1/(k + rank) over the runs.
+
+    Ranks count from 1; at most `depth` documents of a query are kept. Runs that lack a query add
+    nothing to it; `advance` counts queries. After Cormack, Clarke and Buettcher (SIGIR 2009).
+    """
+    queries = dict.fromkeys(query_id for run in runs for query_id in run)
+    return {
+        query_id: _rrf_of([run[query_id] for run in runs if query_id in run], k, depth)
+        for query_id in counted(queries, len(queries), advance, every=10)
+    }
+
+
+def _rrf_of(rankings: Sequence[Mapping[str, float]], k: float, depth: int) -> dict[str, float]:
+    sums: defaultdict[str, float] = defaultdict(float)
+    for scores in rankings:
+        for rank, doc_id in enumerate(ranking(scores), start=1):
+            sums[doc_id] += 1 / (k + rank)
+    return {doc_id: sums[doc_id] for doc_id in ranking(sums)[:depth]}
+
+
+@dataclass(frozen=True)
+class Lists:
+    """What some runs retrieve, a line for each document: run by run, query by query.
+
+    `group` numbers the lists from 0, ascending (none is empty); `rank` counts from 1 in each;
+    `query` and `pair` number the queries and the pairs of query and document.
+    """
+
+    run: Integers
+    query: Integers
+    group: Integers
+    rank: Integers
+    score: Floats
+    pair: Integers
+
+    @property
+    def starts(self) -> Integers:
+        """The first line of each list."""
+        return np.flatnonzero(np.append(True, self.group[1:] != self.group[:-1]))
+
+    @property
+    def sizes(self) -> Integers:
+        """The length of the list of each line."""
+        return np.bincount(self.group)[self.group]
+
+    @property
+    def query_of_pair(self) -> Integers:
+        """The query of each pair."""
+        queries = np.zeros(int(self.pair.max()) + 1, dtype=np.int64)
+        queries[self.pair] = self.query
+        return queries
+
+    @property
+    def candidates(self) -> Integers:
+        """How many documents all runs together retrieve for the query of each line."""
+        return np.bincount(self.query_of_pair)[self.query]
+
+    @property
+    def lowest(self) -> Floats:
+        """The lowest score of each line's list."""
+        lowest: Floats = np.minimum.reduceat(self.score, self.starts)[self.group]
+        return lowest
+
+    @property
+    def highest(self) -> Floats:
+        """The highest score of each line's list."""
+        highest: Floats = np.maximum.reduceat(self.score, self.starts)[self.group]
+        return highest
+
+    def total(self, values: Floats) -> Floats:
+        """The sum over each line's list."""
+        return added(self.group, values)[self.group]
+
+
+def added(number: Integers, values: Floats) -> Floats:
+    """The sums of the values of equal numbers, added one by one in their order."""
+    return np.asarray(np.bincount(number, weights=values), dtype=np.float64)
+
+
+def _divided(value: Floats, by: Floats) -> Floats:
+    """`value / by`, and 0 where `by` is 0, as among equal scores."""
+    quotient: Floats = np.divide(value, by, out=np.zeros_like(value), where=by > 0)
+    return quotient
+
+
+def _zscore(lists: Lists) -> Floats:
+    away = lists.score - lists.total(lists.score) / lists.sizes
+    return _divided(away, np.sqrt(lists.total(away**2) / lists.sizes))
+
+
+NORMS: dict[str, Callable[[Lists], Floats]] = {
+    "min-max": lambda lists: _divided(lists.score - lists.lowest, lists.highest - lists.lowest),
+    "max": lambda lists: _divided(lists.score, lists.highest),
+    "sum": lambda lists: _divided(
+        lists.score - lists.lowest, lists.total(lists.score) - lists.lowest * lists.sizes
+    ),
+    "zscore": _zscore,
+    "zmuv": _zscore,
+    "rank": lambda lists: 1 - (lists.rank - 1) / lists.sizes,
+    "borda": lambda lists: 1 - (lists.rank - 1) / lists.candidates,
+    "none": lambda lists: lists.score,
+}
+"""Scores on a scale that runs share, by ranx's names; `zscore` is another for `zmuv`.
+
+After `borda` a document that a list lacks has a score too, the mean of the places below it.
+"""
+
+METHODS = ("rrf", "combsum", "combmnz", "wsum")
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """How to fuse: `k` is RRF's, `norm` and `weights` are for the methods that add scores.
+
+    `rrf` adds 1 / (k + rank); `combsum` adds scores, `combmnz` also multiplies by how many runs
+    found the document (Fox and Shaw, TREC-2, 1994); `wsum` adds them weighted.
+    """
+
+    method: str = "rrf"
+    k: float = 60
+    norm: str = "min-max"
+    weights: tuple[float, ...] = ()
+    depth: int = 1000
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            problem = f"no method {self.method!r}; known: {', '.join(METHODS)}"
+            raise Misuse(problem, parameter="method")
+        if self.norm not in NORMS:
+            problem = f"no norm {self.norm!r}; known: {', '.join(NORMS)}"
+            raise Misuse(problem, parameter="norm")
+        if self.depth < 1:
+            raise Misuse("depth counts from 1", parameter="depth")
+        if not (self.k >= 0 and math.isfinite(self.k)):
+            raise Misuse("k is a finite number from 0", parameter="k")
+        if not all(map(math.isfinite, self.weights)):
+            raise Misuse("weights are finite numbers", parameter="weights")
+        if self.weights and self.method != "wsum":
+            problem = f"weights are for the method wsum, not {self.method}"
+            raise Misuse(problem, parameter="weights")
+
+    def scores(self, lists: Lists) -> Floats:
+        """The fused score of each pair, added in the order of the runs."""
+        if self.method == "rrf":
+            return added(lists.pair, 1 / (self.k + lists.rank))
+        scaled, times = NORMS[self.norm](lists), np.bincount(lists.pair)
+        factor = np.ones(len(scaled))
+        if self.method == "wsum":
+            factor = np.array(self.weights)[lists.run]
+        base = np.zeros(len(times))
+        if self.norm == "borda":
+            # what a list gives each document that it lacks, added for all, less those it has
+            absent = 0.5 - (lists.sizes - 1) / (2 * lists.candidates)
+            scaled = scaled - absent
+            listed = lists.query[lists.starts]  # the query of each list
+            base = added(listed, (factor * absent)[lists.starts])[lists.query_of_pair]
+            times = np.bincount(listed)[lists.query_of_pair]
+        sums = added(lists.pair, factor * scaled) + base
+        return sums * times if self.method == "combmnz" else sums
 
 
 def weights_of(text: str, paths: Sequence[Path]) -> tuple[float, ...]:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from labeler.arrays import Floats, Integers
 from labeler.collection.corpus import corpus_lines
-from labeler.collection.outputs import Output
-from labeler.collection.search.dense import BATCH
+from labeler.collection.search import BATCH
+from labeler.collection.user_files import Output
 from labeler.data import Document
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import indexed_run, write_run_as

@@ -4,32 +4,259 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from pydantic import BaseModel, ConfigDict
+
+from labeler.collection.card import check_made, making, read_card, update_card_entry
 from labeler.collection.corpus import documents_of
 from labeler.collection.layout import Collection, open_collection, safe_name
-from labeler.collection.provenance import check_made
+from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries
-from labeler.errors import BadInput, Misuse, ProviderError, Stopped
+from labeler.collection.user_files import run_name
+from labeler.collection.whose import models_behind
+from labeler.data import Document, Run
+from labeler.errors import BadInput, CallFailed, Misuse, ProviderError, Retryable, Stopped
 from labeler.exchange.runs import read_run
+from labeler.files.boundary import count
 from labeler.messages import count_of, no_query_in_common
+from labeler.model import Model, Request
 from labeler.models.call_plan import CallPlan, plan_calls
-from labeler.models.control import Control
-from labeler.models.cross_encoder import CrossEncoder, Score, load_cross_encoder, remembering
-from labeler.models.limits import Limits
-from labeler.models.loop import run_to_end
+from labeler.models.control import Control, run_to_end
+from labeler.models.encoders import CrossEncoder, Score, load_cross_encoder, remembering
+from labeler.models.policies.budget import Spending
+from labeler.models.server.answers import parsed, status_of_ending
 from labeler.models.session import Session, SessionOptions, open_session, select_model
-from labeler.models.settings import AnyModel
+from labeler.models.settings import AnyModel, Limits
 from labeler.prompt import Prompt, find_prompt
-from labeler.runs.listwise import TRIES, ListwiseRanker, Windows, window_requests
-from labeler.runs.reranked import Ordering, RerankResult, RerankSource, write_reranked
-from labeler.runs.retrieve_run import check_run_name
+from labeler.runs.retrieve_run import SECTION, check_run_name
 from labeler.store.vectors import VectorFile
+from labeler.text.languages import first_words
 from labeler.text.terms import text_to_search
-from labeler.trec.order import ranking
+from labeler.trec.runs import ranking, read_tag
+from labeler.trec.write import write_run
+
+# A re-ranked run: what it was made of, its file, and its entry in the card.
+
+
+@dataclass(frozen=True, slots=True)
+class RerankResult:
+    """The new run, and how many windows an LLM ordered; `untouched` ones kept their order.
+
+    `spent` is what this took; `is_priced` says whether the price of a call is known.
+    """
+
+    run: Path
+    queries: int
+    documents: int
+    windows: int = 0
+    untouched: int = 0
+    spent: Spending = field(default_factory=Spending)
+    is_priced: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts, the file, and what the calls took."""
+        return {
+            "run": str(self.run),
+            "queries": self.queries,
+            "documents": self.documents,
+            "windows": self.windows,
+            "untouched": self.untouched,
+            "calls": self.spent.calls,
+            "tokens": self.spent.tokens,
+            "cost": self.spent.dollars(is_priced=self.is_priced)[0],
+        }
+
+
+class RerankSource(NamedTuple):
+    """A run to re-rank: its file, its rankings, the queries' texts, and the first documents."""
+
+    path: Path
+    run: Run
+    queries: Mapping[str, str]
+    tops: Mapping[str, list[Document]]
+
+
+class Ordering(NamedTuple):
+    """The model that ordered a run, for its tag, and what the card tells of it."""
+
+    model: str
+    entry: Mapping[str, Any]
+
+
+def write_reranked(
+    collection: Collection,
+    name: str,
+    made: tuple[RerankSource, Mapping[str, Sequence[str]], Ordering],
+    force: bool,
+    control: Control,
+) -> RerankResult:
+    """Write a run whose first documents have another order; the card says who ordered them."""
+    source, ranked, by = made
+    run = {
+        query_id: _with_rest(ranked[query_id], scores) for query_id, scores in source.run.items()
+    }
+    tag = f"{read_tag(source.path) or run_name(source.path)}-rerank-{safe_name(by.model)}"
+    with locked(collection, control.note):
+        with making(collection, [collection.run(name)], force=force):
+            write_run(collection.run(name), run, tag)
+        models = [*models_behind(read_card(collection), run_name(source.path)), by.model]
+        entry = {"engine": "rerank", "of": run_name(source.path), "tag": tag, "models": models}
+        update_card_entry(collection, SECTION, name, {**entry, **by.entry})
+    counts = (len(run), sum(map(len, run.values())))
+    windows = (by.entry.get("windows", 0), by.entry.get("untouched", 0))
+    return RerankResult(collection.run(name), *counts, *windows)
+
+
+def _with_rest(first: Sequence[str], scores: Mapping[str, float]) -> dict[str, float]:
+    """All documents of a query: those in their new order, then the others as they were."""
+    moved = set(first)
+    rest = [doc_id for doc_id in ranking(dict(scores)) if doc_id not in moved]
+    return {doc_id: 1 / rank for rank, doc_id in enumerate([*first, *rest], start=1)}
+
+
+# Re-ranking by an LLM that is shown several passages at once: a window slides from the last to the
+# first of a ranking, so that what is good climbs. After Sun et al. (EMNLP 2023), RankGPT.
+
+TRIES = 2
+"""Calls for a window: a reply that is no order of its passages is asked for once more."""
+
+_SCHEMA = {
+    "type": "object",
+    "properties": {"order": {"type": "array", "items": {"type": "integer"}}},
+    "required": ["order"],
+    "additionalProperties": False,
+}
+
+
+class _Order(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+    order: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """How much of a ranking a model orders: `depth` documents, `size` at once, moved by `step`.
+
+    Of each document it is shown the first `words`.
+    """
+
+    depth: int = 50
+    size: int = 20
+    step: int = 10
+    words: int = 150
+
+    def __post_init__(self) -> None:
+        for name, least in (("depth", 2), ("size", 2), ("step", 1), ("words", 1)):
+            if (count(getattr(self, name)) or 0) < least:
+                parameter = "window" if name == "size" else name
+                raise Misuse(f"expected {least} or more", parameter=parameter)
+        if self.step > self.size:
+            problem = f"a window of {self.size} that moves by {self.step} leaves documents out"
+            raise Misuse(problem, parameter="step")
+
+    def starts(self, documents: int) -> list[int]:
+        """Where the windows over so many documents begin, the last of the ranking first."""
+        if documents < 2:
+            return []
+        starts = [max(0, documents - self.size)]
+        while starts[-1]:
+            starts.append(max(0, starts[-1] - self.step))
+        return starts
+
+
+def window_request(
+    prompt: Prompt, query: str, documents: Sequence[Document], words: int
+) -> Request:
+    """The request for the order of some documents."""
+    passages = "\n\n".join(
+        f"[{number}] {_shown(document, words)}" for number, document in enumerate(documents, 1)
+    )
+    values = {"query": query, "passages": passages, "count": str(len(documents))}
+    front = prompt.front
+    parameters: dict[str, Any] = {"temperature": front.temperature, "max_tokens": front.max_tokens}
+    if front.stop:
+        parameters["stop"] = list(front.stop)
+    return Request(prompt.render(values), parameters, _SCHEMA)
+
+
+def window_requests(
+    prompt: Prompt, query: str, documents: Sequence[Document], windows: Windows
+) -> Iterator[Request]:
+    """The requests for a ranking, if no reply changed its order."""
+    for start in windows.starts(len(documents)):
+        window = documents[start : start + windows.size]
+        yield window_request(prompt, query, window, windows.words)
+
+
+def _shown(document: Document, words: int) -> str:
+    text = f"{document.title}: {document.text}" if document.title else document.text
+    return first_words(text, words)
+
+
+@dataclass(slots=True)
+class ListwiseRanker:
+    """Orders documents by what a model says; counts its windows and those it left as they were.
+
+    `example` is the last reply that was no order; `advance` is called after each window. With
+    `retry_failed`, replies of earlier runs that were none do not count, and more are asked for.
+    """
+
+    prompt: Prompt
+    model: Model
+    windows: Windows
+    retry_failed: bool = False
+    asked: int = 0
+    untouched: int = 0
+    example: str = ""
+    advance: Callable[[], None] = lambda: None
+
+    async def ranked(self, query: str, documents: Sequence[Document]) -> list[Document]:
+        """The documents in the model's order; a window without a usable reply keeps its own."""
+        ranking = list(documents)
+        for start in self.windows.starts(len(ranking)):
+            window = ranking[start : start + self.windows.size]
+            order = await self._order(query, window)
+            self.asked += 1
+            self.untouched += order is None
+            self.advance()
+            if order is not None:
+                ranking[start : start + len(window)] = [window[number - 1] for number in order]
+        return ranking
+
+    async def _order(self, query: str, window: Sequence[Document]) -> list[int] | None:
+        """The numbers of a window's documents in the model's order; None where it gives none."""
+        request = window_request(self.prompt, query, window, self.windows.words)
+        left = TRIES
+        while left > 0:
+            try:
+                reply = await self.model.ask(request)
+            except Retryable:  # the server is gone: nothing is known of the window
+                raise
+            except CallFailed as error:
+                self.example = str(error)
+                return None
+            answer = parsed(reply, _Order)
+            if answer and sorted(answer.order) == list(range(1, len(window) + 1)):
+                return answer.order
+            self.example = reply.refusal or reply.text
+            left -= not (self.retry_failed and reply.remembered)
+            request = _again(request, reply.finish_reason)
+        return None
+
+
+def _again(request: Request, ending: str) -> Request:
+    """The same asked once more, with twice the tokens where the reply was cut short."""
+    parameters = dict(request.parameters)
+    if status_of_ending(ending) == "truncated":
+        parameters["max_tokens"] *= 2
+    return replace(request, parameters=parameters, attempt=request.attempt + 1)
+
 
 _SHOWN = 80
 _LONGEST = 100

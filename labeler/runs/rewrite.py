@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from labeler.collection.outputs import Output
+from labeler.collection.user_files import Output
 from labeler.errors import Misuse
 from labeler.exchange.runs import FORMATS, indexed_run, write_run_as
 from labeler.trec.blocks import Batch, batches

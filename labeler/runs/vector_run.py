@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 from labeler.collection.card import card_section, read_card, update_card_entry
@@ -11,26 +12,100 @@ from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries
-from labeler.data import Run
+from labeler.data import Document, Run
 from labeler.errors import BadInput, Misconfigured, Misuse, ProviderError
 from labeler.messages import count_of
-from labeler.models.control import Control
+from labeler.models.control import Control, run_to_end
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.encoding import EncodingPlan
-from labeler.models.loop import run_to_end
-from labeler.runs.asking import AnswerKeeping, AskingLimits, ask_all
-from labeler.runs.engines.databases.address import VectorAddress, vector_address
-from labeler.runs.engines.databases.base import SearchSettings, StoredVectors
-from labeler.runs.engines.databases.engine import VectorEngine
-from labeler.runs.engines.databases.opening import opened_vectors, warning_of
+from labeler.runs.asking import (
+    QUERIES,
+    AnswerKeeping,
+    AskingLimits,
+    IndexRecall,
+    RecallSample,
+    ask_all,
+    journal_path,
+    measured_recall,
+    opened_journal,
+)
+from labeler.runs.engines.databases.base import (
+    SearchSettings,
+    StoredVectors,
+    VectorAddress,
+    vector_address,
+)
+from labeler.runs.engines.databases.engine import VectorEngine, opened_vectors, warning_of
 from labeler.runs.engines.databases.qdrant import check_qdrant_search
-from labeler.runs.journal import journal_path, opened_journal
-from labeler.runs.matching import OWN_ID, DocumentIds, run_of
-from labeler.runs.query_vectors import query_encoder
-from labeler.runs.recall import QUERIES, IndexRecall, RecallSample, measured_recall
+from labeler.runs.engines.templates import QueryEncoder
+from labeler.runs.matching import OWN_ID, DocumentIds, id_in, run_of
 from labeler.runs.retrieve_run import SECTION, RetrieveOptions, RetrieveResult, retrieve_run
-from labeler.runs.self_search import note_of_own_texts
-from labeler.text.vectors import DENSE_EXTRA
+from labeler.store.vectors import Vectors
+from labeler.text.terms import text_to_search
+from labeler.text.vectors import DENSE_EXTRA, can_encode
+
+# Whether vectors of others are those of an encoder: documents searched for by their own texts.
+
+DOCUMENTS = 5
+NEAREST = 10
+
+
+def note_of_own_texts(
+    collection: Collection, engine: VectorEngine, encoding: Encoding, match_id: str, watch: Control
+) -> None:
+    """Say how many of some documents are among the nearest to the vector of their own text.
+
+    With another encoder of as many dimensions, hardly any is: such a run would be noise.
+    """
+    with_text = (d for d in distinct_documents(collection.corpus) if d.text.strip())
+    documents = [*islice(with_text, DOCUMENTS)]
+    texts = [*map(text_to_search, documents)]
+    if not texts:
+        return
+    quiet = replace(watch, note=lambda _line: None)
+    encoder = encoding.ready(collection.vectors, EncoderTexts(documents=texts), quiet)
+    vectors = encoder.documents(texts)
+    near = run_to_end(lambda _stop: _near_itself(engine, documents, vectors, match_id))
+    doubt = "" if 2 * near >= len(texts) else "; they may be of another encoder, or of other texts"
+    watch.note(f"{near} of {len(texts)} documents are among the {NEAREST} nearest vectors{doubt}")
+
+
+async def _near_itself(
+    engine: VectorEngine, documents: Sequence[Document], vectors: Vectors, match_id: str
+) -> int:
+    near, settings = 0, replace(engine.settings, filter="")
+    async with opened_vectors(engine.address) as database:
+        for document, vector in zip(documents, vectors.tolist(), strict=True):
+            hits = await database.search(vector, NEAREST, settings) if any(vector) else []
+            near += id_in(document, match_id) in {hit.id for hit in hits}
+    return near
+
+
+# The vectors of queries, for search systems that are asked with vectors.
+
+
+def query_encoder(
+    collection: Collection | Path | str, encoding: Encoding, control: Control | None = None
+) -> QueryEncoder | None:
+    """What gives a query's vector; None where the encoder is the embedded one, and is not there.
+
+    A server is asked for the vectors of all queries of the collection before it is used.
+    """
+    opened = open_collection(collection)
+    encoding.options.check()
+    texts: list[str] = []
+    if not encoding.options.is_embedded:
+        texts = [query.text for query in read_queries(opened.queries).values()]
+    elif not can_encode():
+        return None
+    encoder = encoding.ready(opened.vectors, EncoderTexts(queries=texts), control)
+
+    def encode(text: str) -> Sequence[float]:
+        vector: list[float] = encoder.queries([text])[0].tolist()
+        return vector
+
+    return QueryEncoder(encoder.query_identity, encode, encoder.id)
+
 
 DENSE = "dense"
 

@@ -7,13 +7,27 @@ two sets of qrels; `x` is the one to trust where a function tells them apart. Ev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labeler.arrays import Floats, Integers
+from labeler.arrays import Flags, Floats, Integers
+from labeler.stats.intervals import (
+    Compute,
+    Interval,
+    Replicates,
+    between,
+    jackknife,
+    jackknife_error,
+    reach,
+    stretched,
+)
+from labeler.stats.resampling import BLOCK, Sample
+from labeler.stats.shares import wilson
+from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_quantile
 
 
 def tau_b(x: ArrayLike, y: ArrayLike) -> Any:
@@ -125,3 +139,257 @@ def _counts_above(x: ArrayLike, y: ArrayLike) -> tuple[Integers, Integers, Integ
     higher = signs_y < 0
     above, both = higher.sum(axis=-1), (higher & (signs_x < 0)).sum(axis=-1)
     return above, both, (signs_y == 0).sum(axis=-1)
+
+
+# How alike two rankings of systems are, with intervals over queries.
+
+DRAWS = 2000
+"""A correlation compares every two systems of a draw, which costs more than a sum."""
+
+
+BIAS_OF_DRAWS = 1 / (math.sqrt(2) - 1)
+"""How many times as far as the draws' mean lies below a value it lies below the truth itself."""
+MOST_OF_ALL = 0.6
+"""An interval that spans this share of all that a statistic could be says nothing."""
+HALVES = 200
+"""How often queries are parted into halves."""
+FEWEST_TO_HALVE = 4
+
+
+class RankStatistic(NamedTuple):
+    """A function of `(..., systems)` scores by two qrels, its range, whether less is more alike."""
+
+    compute: Callable[[Floats, Floats], Any]
+    least: float = -1.0
+    most: float = 1.0
+    less_is_alike: bool = False
+
+
+RANK_STATISTICS = {
+    "tau_b": RankStatistic(tau_b),
+    "tau_ap": RankStatistic(tau_ap),
+    "tau_ap_b": RankStatistic(tau_ap_b),
+    "rbo": RankStatistic(rbo, 0.0),
+    "max_drop": RankStatistic(max_drop, 0.0, math.inf, less_is_alike=True),
+}
+
+
+class Correlation(NamedTuple):
+    """A rank statistic's value and its interval of 95 %; `None` where undefined.
+
+    `open` says that the interval would span nearly all that the statistic could be: it would say
+    nothing, and is not given.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    open: bool = False
+
+
+def correlations(first: Floats, second: Floats, seed: int = 0) -> dict[str, Correlation]:
+    """Every rank statistic of the systems' mean scores by two qrels, `(systems, queries)` each.
+
+    Higher scores are better.
+    """
+    x, y = first.mean(axis=1), second.mean(axis=1)
+    # (queries, 2 systems), so that the same draws serve both qrels
+    sample = Sample(np.concatenate([first, second]).T, DRAWS, seed)
+    return {
+        name: _correlation(statistic, float(statistic.compute(x, y)), sample)
+        for name, statistic in RANK_STATISTICS.items()
+    }
+
+
+def _correlation(statistic: RankStatistic, value: float, sample: Sample) -> Correlation:
+    if not math.isfinite(value):
+        return Correlation(None, None, None)
+    of = Replicates(sample, of_sums(statistic), freedom=sample.queries - 1.0)
+    ends = rank_interval(statistic, of)
+    if ends is None:
+        return Correlation(value, None, None)
+    least, most = possible_values(statistic, sample.sums.shape[1] // 2)
+    if ends[1] - ends[0] >= MOST_OF_ALL * (most - least):
+        return Correlation(value, None, None, open=True)
+    return Correlation(value, *ends)
+
+
+def possible_values(statistic: RankStatistic, systems: int) -> tuple[float, float]:
+    """What the statistic is of equal orders and of reversed ones, the lower of the two first."""
+    order = np.arange(systems, dtype=np.float64)
+    same, turned = (float(statistic.compute(order, other)) for other in (order, order[::-1]))
+    return min(same, turned), max(same, turned)
+
+
+def rank_interval(statistic: RankStatistic, of: Replicates) -> Interval:
+    """The interval over queries of one rank statistic; `None` for fewer than two queries.
+
+    Noise of queries makes two leaderboards less alike than those of all queries would be, and
+    resampling adds as much noise again. Of n queries a statistic falls short of its truth by about
+    `c / sqrt(n)`, and in draws, whose noise is that of half as many queries, by `sqrt(2)` times as
+    much: so the truth lies above the value by `1 / (sqrt(2) - 1)` times as much as the draws' mean
+    lies below it. On the alike side the interval is moved by that, and reaches as far as the
+    draws' standard deviation, their percentile or the jackknife do, whichever is farthest; on the
+    other side the value may only be too low, so that the deviation is enough.
+    scripts/simulate_leaderboards.py has how often that covers.
+    """
+    ends = stretched(of)
+    if ends is None:
+        return None
+    sign = -1.0 if statistic.less_is_alike else 1.0
+    defined = of.drawn[np.isfinite(of.drawn)]
+    n = of.sample.queries
+    deviation = reach(n, n - 1.0) * float(defined.std())
+    short = max(sign * (of.value - float(defined.mean())), 0.0) * BIAS_OF_DRAWS
+    # how far beyond the value the ends on the alike side lie
+    farthest = max(sign * (end - of.value) for end in (*ends, *(jackknife(of) or ends)))
+    alike = of.value + sign * (max(farthest, deviation) + short)
+    unlike = of.value - sign * deviation
+    low, high = min(alike, unlike), max(alike, unlike)
+    if statistic.most == math.inf:  # places, which are whole
+        low, high = float(math.floor(low)), float(math.ceil(high))
+    return max(low, statistic.least), min(high, statistic.most)
+
+
+def noise_ceiling(scores: Floats, seed: int = 0) -> float | None:
+    """The tau-b that two sets of as many queries, graded by the same people, would have.
+
+    From `(systems, queries)` scores by people alone: queries are parted into halves at random, and
+    each half orders the systems. tau-b of two halves is turned into the correlation of normal
+    scores that has it, `sin(pi / 2 tau)` after Greiner (1909), stepped up from half to all queries
+    by Spearman (1910) and Brown (1910), and turned back. `None` for fewer than four queries.
+    """
+    queries = scores.shape[1]
+    if queries < FEWEST_TO_HALVE or len(scores) < 2:
+        return None
+    order = np.random.default_rng(seed).random((HALVES, queries)).argsort(axis=1)
+    first = (order < queries // 2).astype(np.float64)
+    second = (order >= queries - queries // 2).astype(np.float64)
+    # (halves, queries) @ (queries, systems): sums, which order as means do
+    taus = tau_b(first @ scores.T, second @ scores.T)
+    defined = taus[np.isfinite(taus)]
+    if not len(defined):
+        return None
+    half = math.sin(math.pi / 2 * float(defined.mean()))
+    if half <= 0:
+        return 0.0
+    return 2 / math.pi * math.asin(min(2 * half / (1 + half), 1.0))
+
+
+def of_sums(statistic: RankStatistic) -> Compute:
+    """The statistic of `(..., 2 systems)` sums, by the first qrels and then by the second.
+
+    Sums rank systems as their means do.
+    """
+
+    def compute(sums: Floats) -> Floats:
+        systems = sums.shape[-1] // 2
+        rows = sums.reshape(-1, 2 * systems)
+        # every two systems are compared in every row, so that rows are taken a block at a time
+        size = max(1, BLOCK // (4 * systems**2))
+        blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
+        values = [statistic.compute(block[:, :systems], block[:, systems:]) for block in blocks]
+        return np.concatenate(values).astype(np.float64).reshape(sums.shape[:-1])
+
+    return compute
+
+
+# Whether two values of a query go together over queries: with intervals of 95 % over queries.
+
+MOST_QUERIES = 2000
+"""Every two queries are compared in every draw: of more queries there is no interval."""
+FEWEST_APART = 5
+"""Where fewer queries differ from the most common value, no interval holds what it should."""
+FEWEST_QUERIES = 20
+"""Of fewer, intervals of tau covered .73 of the time in scripts/simulate_raters.py."""
+
+
+class Association(NamedTuple):
+    """How far two values of a query go together, with its interval; `None` where undefined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+UNDEFINED = Association(None, None, None)
+
+
+def tau_over_queries(x: Floats, y: Floats, seed: int = 0) -> Association:
+    """Kendall's tau-b of `(queries,)` values; `None` where one of the two ties all queries.
+
+    A query that a draw holds twice ties with itself in both, which tau-b leaves out.
+    """
+    signs_x, signs_y = _signs_of_values(x), _signs_of_values(y)
+    agreeing = signs_x * signs_y
+
+    def tau(counts: Floats) -> Floats:
+        untied = _pairs(counts, np.abs(signs_x)) * _pairs(counts, np.abs(signs_y))
+        return _ratio(_pairs(counts, agreeing), np.sqrt(untied))
+
+    return _with_interval(tau, min(_apart(x), _apart(y)), len(x), seed)
+
+
+def _with_interval(tau: Compute, apart: int, queries: int, seed: int) -> Association:
+    value = float(tau(np.ones(queries))) if queries else math.nan
+    if not math.isfinite(value):
+        return UNDEFINED
+    if apart < FEWEST_APART or not FEWEST_QUERIES <= queries <= MOST_QUERIES:
+        return Association(value, None, None)
+    # what is added up over queries is how often each is drawn
+    sample = Sample(np.eye(queries), seed=seed)
+    low, high = between("cluster-bootstrap", sample, tau, bounded=True)
+    if low is None or high is None:
+        return Association(value, None, None)
+    return Association(value, max(low, -1.0), min(high, 1.0))
+
+
+def _apart(values: Floats) -> int:
+    """How many queries have another value than the most common one."""
+    _, counts = np.unique(values, return_counts=True)
+    return len(values) - int(counts.max(initial=0))
+
+
+def concordance(first: Flags, y: Floats) -> Association:
+    """The chance that of a query in the mask and one outside, the first has the higher `y`.
+
+    Ties count half. That is the area under the curve. The interval is Wilson's, of as many queries
+    as the jackknife's variance is worth: never of fewer than the harmonic mean of both sides, nor
+    of more than if the two were alike (Mann and Whitney 1947, Annals of Mathematical Statistics
+    18).
+    """
+    inside, outside = y[first], y[~first]
+    m, n = len(inside), len(outside)
+    if not m or not n:
+        return UNDEFINED
+    # (m, n): whether each of the mask lies above each of the others
+    above = (1 + np.sign(inside[:, None] - outside[None, :])) / 2
+    value = float(above.mean())
+    if min(m, n) < FEWEST_APART:
+        return Association(value, None, None)
+    variance = _placements(above.mean(axis=1)) + _placements(above.mean(axis=0))
+    most, least = 3 * m * n / (m + n + 1), 2 * m * n / (m + n)
+    worth = min(max(value * (1 - value) / variance, least), most) if variance > 0 else least
+    stretch = t_quantile((1 + LEVEL) / 2, m + n - 2) / NORMAL_QUANTILE
+    low, high = wilson(np.array([value]), worth / stretch**2)
+    return Association(value, float(low[0]), float(high[0]))
+
+
+def _placements(shares: Floats) -> float:
+    """What one side's queries add to the variance: the jackknife's of their mean placements."""
+    total = float(shares.sum())
+    return jackknife_error((total - shares) / (len(shares) - 1)) ** 2
+
+
+def _signs_of_values(values: Floats) -> Floats:
+    """For every ordered pair, 1 where the first is higher, -1 where lower, 0 where tied."""
+    return np.asarray(np.sign(values[:, None] - values[None, :]), dtype=np.float64)
+
+
+def _pairs(counts: Floats, cells: Floats) -> Floats:
+    """The sum of `(n, n)` cells over all ordered pairs of `(..., n)` counted queries."""
+    return np.asarray(((counts @ cells) * counts).sum(axis=-1), dtype=np.float64)
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    return np.asarray(np.where(below > 0, above / np.where(below > 0, below, 1.0), np.nan))

@@ -3,16 +3,93 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from labeler.arrays import Floats
-from labeler.stats.designs import Design
-from labeler.stats.levels import LEVEL
-from labeler.stats.student import t_quantile
-from labeler.stats.unseen import tail_shift, unseen_others
+from labeler.arrays import Floats, Integers
+from labeler.stats.means import tail_shift, unseen_others
+from labeler.stats.resampling import in_blocks
+from labeler.stats.student import LEVEL, t_quantile
+
+# How the queries that people judged were drawn, and what each of them stands for.
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """How people's queries were drawn: what share of all each stands for, and how much is open.
+
+    `share` sums to 1. `left_open` is one less the chance of being drawn: what a query's like leave
+    open of the variance where the target is finite. Queries of one `stratum` are compared with
+    each other alone.
+    """
+
+    judged: Integers
+    share: Floats
+    left_open: Floats
+    stratum: Integers
+
+    @property
+    def count(self) -> int:
+        """How many queries were drawn."""
+        return len(self.judged)
+
+    @cached_property
+    def strata(self) -> int:
+        """How many strata there are."""
+        return len(np.unique(self.stratum))
+
+    @cached_property
+    def effective(self) -> float:
+        """How many queries of equal shares tell as much: Kish (1965), Survey Sampling."""
+        return float(1 / (self.share**2).sum())
+
+    @cached_property
+    def open_share(self) -> float:
+        """How much of the variance is open, of all queries together."""
+        return float((self.share**2 * self.left_open).sum() * self.effective)
+
+    @cached_property
+    def own_leverage(self) -> Floats:
+        """How far each query pulls its stratum's mean towards itself."""
+        whole = np.bincount(self.stratum, weights=self.share)[self.stratum]
+        return np.asarray(self.share / whole, dtype=np.float64)
+
+    def mean(self, rows: Floats) -> Floats:
+        """The mean of each row of `(rows, labelled)` values over all queries."""
+        return np.asarray(rows @ self.share, dtype=np.float64)
+
+    def centered(self, rows: Floats) -> Floats:
+        """The values less the mean of their row in their stratum."""
+        apart = np.array(rows, dtype=np.float64)
+        for stratum in np.unique(self.stratum):
+            inside = self.stratum == stratum
+            share = self.share[inside] / self.share[inside].sum()
+            apart[:, inside] -= (apart[:, inside] @ share)[:, None]
+        return apart
+
+
+def at_random(judged: Integers, total: int) -> Design:
+    """The design of a simple random sample: every query was as likely to be drawn as any other."""
+    n = len(judged)
+    left_open = np.full(n, 1 - n / total)
+    return Design(judged, np.full(n, 1 / n), left_open, np.zeros(n, dtype=np.int64))
+
+
+def by_chance(judged: Integers, chance: Floats) -> Design:
+    """The design of queries that were drawn with these chances: each counts for one over its own.
+
+    Hajek's mean (Sarndal, Swensson and Wretman 1992, Model Assisted Survey Sampling, chapter 5).
+    """
+    weight = 1 / chance
+    return Design(judged, weight / weight.sum(), 1 - chance, np.zeros(len(judged), dtype=np.int64))
+
+
+def with_replacement(judged: Integers) -> Design:
+    """The design of queries that leave open all of the variance, however many there are."""
+    return replace(at_random(judged, len(judged)), left_open=np.ones(len(judged)))
+
 
 Bounds = tuple[float, float] | None
 """Between which values lie; `None` where there is no highest one."""
@@ -128,3 +205,60 @@ def freedom_of(residual: Floats, fitted: int) -> float:
 def t_of(freedom: float) -> float:
     """How many standard errors an interval of 95 % reaches either way."""
     return t_quantile((1 + LEVEL) / 2, freedom)
+
+
+# Whether the queries that people judged are like the others, by what is known of all of them.
+
+SHUFFLES = 10_000
+"""How many other choices of as many queries are drawn."""
+_MOST_CELLS = 4_000_000
+"""Of very many queries fewer choices are drawn: this many cells at the most, and 1,000 choices."""
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """The means of each feature over the labelled queries and over the others, and their p.
+
+    `p` is of the largest difference of all features, in standard deviations; `furthest` says of
+    which feature that is.
+    """
+
+    labelled: Floats
+    others: Floats
+    p: float
+    furthest: int
+
+
+def balance(
+    features: Floats, labelled: Integers, seed: int = 0, shuffles: int = SHUFFLES
+) -> Balance | None:
+    """Hold the labelled queries' mean features against those of as many queries at random.
+
+    `features` are `(features, queries)`, `labelled` positions among the queries. A permutation
+    test of the largest standardized difference, so that a random sample is suspected in at most 5 %
+    of cases, however many features there are; `None` where nothing varies or no query is left.
+    """
+    queries, n = features.shape[1], len(labelled)
+    varying = features.std(axis=1) > 1e-12
+    if not varying.any() or not 0 < n < queries:
+        return None
+    spread = np.where(varying, features.std(axis=1), 1.0)
+    standard = (features - features.mean(axis=1, keepdims=True)) / spread[:, None]
+    observed = np.abs(standard[:, labelled].mean(axis=1)) * varying
+    furthest = int(observed.argmax())
+    rounds = min(shuffles, max(1000, _MOST_CELLS // queries))
+    beaten = 0
+    for order in in_blocks(_keys, queries, rounds, seed):
+        # (rounds, n): as many queries at random as are labelled
+        drawn = np.argpartition(order, n - 1, axis=1)[:, :n]
+        largest = np.abs(standard[:, drawn].mean(axis=2)).max(axis=0)
+        beaten += int((largest >= observed[furthest] - 1e-12).sum())
+    p = (1 + beaten) / (1 + rounds)
+    rest = np.setdiff1d(np.arange(queries), labelled)
+    means = features[:, labelled].mean(axis=1), features[:, rest].mean(axis=1)
+    return Balance(*means, p, furthest)
+
+
+def _keys(rng: np.random.Generator, rounds: int, queries: int) -> Floats:
+    """Random numbers, of which each round's smallest choose the queries."""
+    return rng.random((rounds, queries))

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.stats.levels import LEVEL, SIGNIFICANT
 from labeler.stats.resampling import BLOCK
-from labeler.stats.student import t_below, t_quantile
+from labeler.stats.student import LEVEL, SIGNIFICANT, t_below, t_quantile
 
 SHUFFLES = 10_000
 FEWEST_SHUFFLES = 1000

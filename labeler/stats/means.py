@@ -3,15 +3,235 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Floats
+from labeler.arrays import Flags, Floats
+from labeler.metrics.scores import Weighting
 from labeler.stats.intervals import Interval, Replicates, cluster_bootstrap, jackknife
-from labeler.stats.levels import SIGNIFICANT
-from labeler.stats.randomization import smallest_p, wins_ties_losses
+from labeler.stats.randomization import TIED, sign_test, smallest_p, wins_ties_losses
 from labeler.stats.resampling import Sample
-from labeler.stats.unseen import at_the_bounds, unseen_differences
+from labeler.stats.shares import largest_share, share_interval, wilson
+from labeler.stats.student import LEVEL, SIGNIFICANT, t_quantile
+
+# What a few queries do not show of all: other values than most have, and a long tail.
+#
+# Student's interval takes values for normal, and resampling gives the values of the sample alone.
+# Scores pile up at 1 or 0 (RR and Success of good systems) and their differences at 0, so that few
+# queries may all be alike though not all queries are; and scores near a bound have their tail on
+# the other side (P of good systems).
+#
+# Four guards have one idea: the sample allows for a smaller share of queries that are alike than
+# it has, by a binomial interval of that share, and the other queries lie as far off as those seen,
+# and at the worst farther. They differ in what is alike, and in what is known of the rest:
+#
+# - `at_the_bounds`: scores of 1, or of 0; the others have the mean of those seen.
+# - `unseen_differences`: ties of two systems; one more query differs by the most there is.
+# - `unseen_losses`: queries that lie no lower than the middle one, of a bound on one side.
+# - `unseen_others`: of many rows at once, queries with the most common value, whatever that is.
+
+_DECIMALS = 9
+"""To so many decimals values are alike, whatever order they were computed in."""
+MOST_SKEWED = 3.0
+"""A sample more skewed than this is no better guide."""
+
+
+def at_the_bounds(values: Floats) -> tuple[float, float]:
+    """What a mean could be if queries of value 0, or 1, had another share than in the sample.
+
+    A sample of ones alone says nothing of how many queries are not: resampling it gives no
+    interval, and Student's t none either. The shares are Wilson's; the other queries have their
+    mean, or the other bound where there are none.
+    """
+    defined = values[~np.isnan(values)]
+    below, above = defined[defined < 1], defined[defined > 0]
+    # the fewest queries of 1, and the fewest of 0, that the sample allows for
+    share_of_ones, _ = share_interval(defined == 1)
+    share_of_zeros, _ = share_interval(defined == 0)
+    mean_below_one = float(below.mean()) if len(below) else 0.0
+    mean_above_zero = float(above.mean()) if len(above) else 1.0
+    return share_of_ones + (1 - share_of_ones) * mean_below_one, (
+        1 - share_of_zeros
+    ) * mean_above_zero
+
+
+def unseen_differences(differences: Floats) -> float:
+    """How far a mean of differences could move if fewer queries tied than in the sample.
+
+    A sample of ties alone says nothing of how many queries differ, and a sample of few differences
+    little of how large they are. The share is Wilson's; the other queries differ as much as those
+    of the sample and one that differs by 1, the most there is.
+    """
+    differing = np.abs(differences) > TIED
+    _, most = share_interval(differing.astype(np.float64))
+    size = (float(np.abs(differences[differing]).sum()) + 1) / (int(differing.sum()) + 1)
+    return (most - float(differing.mean())) * size
+
+
+def unseen_losses(differences: Floats, largest: float, level: float = SIGNIFICANT) -> float:
+    """What a mean loses if as many queries lie below the middle one as the sample allows for.
+
+    The share is Clopper and Pearson's (1934, Biometrika 26); the further queries lie as far below
+    as those of the sample and one that loses the most a query may.
+    """
+    middle = float(np.median(differences))
+    below = differences < middle - TIED
+    count, n = int(below.sum()), len(differences)
+    far = float((middle - differences[below]).sum()) + max(largest + middle, 0.0)
+    return (largest_share(count, n, level) - count / n) * far / (count + 1)
+
+
+def unseen_others(residual: Floats, human: Floats, queries: float, open_share: float) -> Floats:
+    """How far each row's mean may lie from its estimate, as fewer queries may be of the pile.
+
+    The pile of a row of `(rows, labelled)` values are the queries with its most common value.
+    Wilson's lower end says how few of all queries may be of the residuals' pile, where `open_share`
+    of the variance of so many `queries` is left open. The others may lie as far from it as the
+    residuals outside of it do, or as people's scores outside of their own pile; 0 where no two
+    residuals are alike.
+    """
+    pile = _pile(residual)
+    share = pile.mean(axis=1)
+    fewer = share - wilson(share, queries, open_share)[0]
+    away = _distance(residual, pile)
+    if residual is not human:
+        away = np.maximum(away, _distance(human, _pile(human)))
+    return np.asarray(np.where(pile.sum(axis=1) > 1, fewer * away, 0.0), dtype=np.float64)
+
+
+def _distance(values: Floats, pile: Flags) -> Floats:
+    """How far the values outside of each row's pile lie from it, in the mean; 1 without any."""
+    inside, n = pile.sum(axis=1), values.shape[1]
+    middle = (values * pile).sum(axis=1) / inside
+    away = (np.abs(values - middle[:, None]) * ~pile).sum(axis=1) / np.maximum(n - inside, 1)
+    return np.asarray(np.where(inside < n, away, 1.0), dtype=np.float64)
+
+
+def _pile(values: Floats) -> Flags:
+    """Which queries have the most common value of their row."""
+    rows, n = values.shape
+    rounded = np.round(values, _DECIMALS)
+    ordered = np.sort(rounded, axis=1)
+    # (rows, n): the how-manieth different value of its row each is
+    rank = np.cumsum(np.diff(ordered, axis=1, prepend=ordered[:, :1]) != 0, axis=1)
+    counts = np.bincount((rank + n * np.arange(rows)[:, None]).ravel(), minlength=rows * n)
+    most = counts.reshape(rows, n).argmax(axis=1)
+    common = ordered[np.arange(rows), (rank == most[:, None]).argmax(axis=1)]
+    return np.asarray(rounded == common[:, None], dtype=np.bool_)
+
+
+def tail_shift(spread: Floats, t: float) -> float:
+    """How many standard deviations, over the number of queries, an end moves towards the tail.
+
+    The term of Hall (1992), JRSS B 54(1), for the skewness of a mean, of all rows of `spread`
+    together: ten queries of one system tell too little of it. Negative where the tail is low.
+    """
+    apart = spread - spread.mean(axis=1, keepdims=True)
+    variance = float((apart**2).mean())
+    if variance < 1e-18:
+        return 0.0
+    n = spread.shape[1]
+    # the skewness of a sample is smaller than that of what it is drawn from
+    skewness = float((apart**3).mean()) / variance**1.5 * math.sqrt(n * (n - 1.0)) / max(n - 2, 1)
+    bounded: float = min(max(skewness, -MOST_SKEWED), MOST_SKEWED)
+    return bounded * (2 * t * t + 1) / 6
+
+
+# Weighted means over queries, with their intervals of 95 %.
+
+
+def weighted_mean(values: Floats, weights: Floats) -> float:
+    """The weighted mean of `(queries,)` values, `nan` ones left out; `nan` where none is left."""
+    defined = ~np.isnan(values)
+    held, total = values[defined], float(weights[defined].sum())
+    if not total > 0:
+        return math.nan
+    mean = float((held * weights[defined]).sum()) / total
+    return min(max(mean, float(held.min())), float(held.max()))
+
+
+def weighted_interval(values: Floats, weighting: Weighting) -> Interval:
+    """The interval of a weighted mean over all queries like these; `None` for fewer than two.
+
+    The jackknife's, with t of one degree of freedom less than queries of equal weight would say as
+    much; of equal weights it is Student's.
+    """
+    defined = ~np.isnan(values)
+    if defined.sum() < 2:
+        return None
+    values, of_defined = values[defined], weighting.choose(defined)
+    shares = of_defined.weights / of_defined.weights.sum()
+    mean = float((shares * values).sum())
+    # how far the mean moves without each query
+    moves = shares * (values - mean) / (1 - shares)
+    error = math.sqrt(float((moves**2).sum()) * _unbiased(shares))
+    reach = t_quantile((1 + LEVEL) / 2, max(of_defined.effective - 1, 1.0)) * error
+    return mean - reach, mean + reach
+
+
+def _unbiased(shares: Floats) -> float:
+    """By what the jackknife's sum of squares is multiplied to estimate the mean's variance.
+
+    Of values of equal variance v the mean has the variance v times the sum of squared shares, and a
+    move's square is expected to be v times what stands below. Of n equal shares it is 1 - 1/n.
+    """
+    squares = float((shares**2).sum())
+    return squares / float((shares**2 * (1 - 2 * shares + squares) / (1 - shares) ** 2).sum())
+
+
+def weighted_bounded(
+    values: Floats, weighting: Weighting, bounds: tuple[float, float], *, paired: bool = False
+) -> Interval:
+    """The same of values between two bounds, and never beyond them.
+
+    Values that pile up at a bound, or paired differences that pile up at 0, say little of queries
+    that do not: the interval reaches as far as Wilson's of that pile, for as many queries of equal
+    weight as say as much.
+    """
+    ends = weighted_interval(values, weighting)
+    if ends is None:
+        return None
+    defined = ~np.isnan(values)
+    of_defined = weighting if defined.all() else weighting.choose(defined)
+    (low, high), (least, most), held = ends, bounds, values[defined]
+    scaled = (held - least) / (most - least)
+    if paired:
+        reach = _beyond_ties(held / most, of_defined) * most
+        mean = weighted_mean(held, of_defined.weights)
+        low, high = min(low, mean - reach), max(high, mean + reach)
+    else:
+        below, above = _at_bounds(scaled, of_defined)
+        low = min(low, below * (most - least) + least)
+        high = max(high, above * (most - least) + least)
+    return max(low, least), min(high, most)
+
+
+def _share(share: float, queries: float) -> tuple[float, float]:
+    """Wilson's interval of one share."""
+    low, high = wilson(np.array([share]), queries)
+    return float(low[0]), float(high[0])
+
+
+def _at_bounds(values: Floats, weighting: Weighting) -> tuple[float, float]:
+    """What a weighted mean of values in 0 to 1 could be, were the piles at 0 and at 1 smaller."""
+    n, weights = weighting.effective, weighting.weights
+    ones, _ = _share(weighted_mean((values == 1).astype(np.float64), weights), n)
+    zeros, _ = _share(weighted_mean((values == 0).astype(np.float64), weights), n)
+    below, above = values < 1, values > 0
+    mean_below = weighted_mean(values[below], weights[below]) if below.any() else 0.0
+    mean_above = weighted_mean(values[above], weights[above]) if above.any() else 1.0
+    return ones + (1 - ones) * mean_below, (1 - zeros) * mean_above
+
+
+def _beyond_ties(differences: Floats, weighting: Weighting) -> float:
+    """How far a weighted mean of differences could move if fewer queries tied."""
+    differing = np.abs(differences) > 0
+    share = weighted_mean(differing.astype(np.float64), weighting.weights)
+    _, most = _share(share, weighting.effective)
+    size = (float(np.abs(differences[differing]).sum()) + 1) / (int(differing.sum()) + 1)
+    return (most - share) * size
+
 
 METHODS = {"bootstrap": cluster_bootstrap, "t": jackknife}
 """By name: the method of all intervals, and Student's, which the jackknife of a mean is."""
@@ -77,3 +297,48 @@ def paired_interval(values: Floats, method: str, seed: int, most: float) -> Inte
     if not smallest_p(sum(wins_ties_losses(defined)[::2])) < SIGNIFICANT:
         low, high = min(low, 0.0), max(high, 0.0)
     return max(low, -most), min(high, most)
+
+
+# Which of two systems people prefer, query by query.
+
+
+class Preferences(NamedTuple):
+    """Wins, ties and losses over queries, the win rate with its interval, and the sign test.
+
+    The win rate counts a tie as half a win, so that .5 says that neither is preferred. The sign
+    test leaves ties out; its p is two-sided and exact. `low` and `high` are `None` for fewer than
+    two queries.
+    """
+
+    wins: int
+    ties: int
+    losses: int
+    win_rate: float
+    low: float | None
+    high: float | None
+    p: float
+
+    @property
+    def queries(self) -> int:
+        """How many queries."""
+        return self.wins + self.ties + self.losses
+
+
+def preferences(values: Floats, weighting: Weighting | None = None, seed: int = 0) -> Preferences:
+    """Of `(queries,)` means over raters of 1 for the first system, 0 for a tie, -1 for the second.
+
+    A query is a win where its mean is above 0. Raters of one query are a cluster: the interval
+    and the test are over queries, each of which counts once however many raters it has. With a
+    `weighting` it counts by its weight in the win rate, and once in the test.
+    """
+    wins, ties, losses = wins_ties_losses(values)
+    p = sign_test(wins, losses)
+    if not len(values):
+        return Preferences(0, 0, 0, np.nan, None, None, p)
+    if weighting is None:
+        mean, ends = float(values.mean()), paired_interval(values, "bootstrap", seed, 1.0)
+    else:
+        mean = weighted_mean(values, weighting.weights)
+        ends = weighted_bounded(values, weighting, (-1.0, 1.0), paired=True)
+    low, high = (None, None) if ends is None else ((1 + end) / 2 for end in ends)
+    return Preferences(wins, ties, losses, (1 + mean) / 2, low, high, p)

@@ -7,18 +7,137 @@ Hanjalic (SIGIR 2019), who find that the t test keeps its level on IR data.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.stats.intervals import degrees
-from labeler.stats.levels import SIGNIFICANT
-from labeler.stats.normal import normal_below
-from labeler.stats.search import fewest
-from labeler.stats.student import chi_square_quantile, t_quantile
-from labeler.stats.studentized import chi_weights, range_quantile
+from labeler.stats.means import unseen_losses
+from labeler.stats.randomization import TIED
+from labeler.stats.shares import largest_share
+from labeler.stats.student import SIGNIFICANT, chi_square_quantile, t_quantile
+
+# The smallest number for which something holds, as it does for all larger ones.
+
+
+def fewest(holds: Callable[[int], bool], at_most: int) -> int | None:
+    """The smallest whole number, 2 or more, for which it holds; None beyond `at_most`.
+
+    >>> fewest(lambda n: n * n >= 50, 1000)
+    8
+    """
+    low, high = 1, 2
+    while not holds(high):
+        low, high = high, high * 2
+        if high > at_most:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+# The normal distribution function of many values at once, without scipy.
+
+_STEP = 1 / 256
+_FARTHEST = 9.0
+
+
+def normal_below(z: Floats) -> Floats:
+    """The probability that a normal value lies below each `z`, to 1e-12.
+
+    By three terms of Taylor's series from the nearest of the points at which it was computed.
+    """
+    points, below, density = _table()
+    z = np.clip(z, -_FARTHEST, _FARTHEST)
+    nearest = np.rint((z + _FARTHEST) / _STEP).astype(np.int64)
+    point = points[nearest]
+    away = z - point
+    series = away * (1 - away * (point / 2 - away * (point**2 - 1) / 6))
+    values: Floats = below[nearest] + density[nearest] * series
+    return values
+
+
+@lru_cache(maxsize=1)
+def _table() -> tuple[Floats, Floats, Floats]:
+    """Points, the probability below each, and the density there."""
+    points = np.arange(-_FARTHEST, _FARTHEST + _STEP, _STEP)
+    below = np.array([0.5 * math.erfc(-point / math.sqrt(2)) for point in points.tolist()])
+    return points, below, np.exp(-(points**2) / 2) / math.sqrt(2 * math.pi)
+
+
+# The studentized range without scipy: what the largest difference of alike systems may be.
+
+_QUANTILE_STEP = 0.02
+_WIDEST = 40.0
+_TAIL = 8.5
+_POINTS = 1001
+
+
+@lru_cache(maxsize=256)
+def range_quantile(probability: float, systems: int, freedom: int) -> float:
+    """Below it the range of so many alike means lies with this probability, in standard errors.
+
+    The standard error has so many degrees of freedom: Tukey's studentized range.
+    """
+    low, high = 0.0, 2.0
+    while range_below(high, systems, freedom) < probability:
+        low, high = high, high * 2
+    while high - low > 1e-7 * high:
+        middle = (low + high) / 2
+        below = range_below(middle, systems, freedom) < probability
+        low, high = (middle, high) if below else (low, middle)
+    return (low + high) / 2
+
+
+def range_below(width: float, systems: int, freedom: int) -> float:
+    """The probability that the studentized range lies below `width`: averaged over chi."""
+    s, weights = chi_weights(freedom)
+    table = _normal_ranges(systems)
+    return float(np.interp(width * s, np.arange(len(table)) * _QUANTILE_STEP, table) @ weights)
+
+
+@lru_cache(maxsize=8)
+def _normal_ranges(systems: int) -> Floats:
+    """The probability that the range of so many normal values lies below each step.
+
+    k times the integral of phi(z) (Phi(z) - Phi(z - w))^(k - 1), where z is the largest value.
+    """
+    steps, tail = round(_WIDEST / _QUANTILE_STEP), round(_TAIL / _QUANTILE_STEP)
+    z = np.arange(-tail - steps, tail + 1, dtype=np.float64) * _QUANTILE_STEP
+    below = normal_below(z)
+    density = np.exp(-(z[steps:] ** 2) / 2) / math.sqrt(2 * math.pi)
+
+    def integral(w: int) -> float:
+        others = below[steps:] - below[steps - w : -w or None]
+        return systems * _QUANTILE_STEP * float((density * others ** (systems - 1)).sum())
+
+    below_each: Floats = np.minimum([integral(w) for w in range(steps + 1)], 1.0)
+    return below_each
+
+
+@lru_cache(maxsize=64)
+def chi_weights(freedom: int) -> tuple[Floats, Floats]:
+    """Values of chi over the root of its degrees of freedom, and their weights by Simpson's rule.
+
+    Within 12 standard deviations of 1.
+    """
+    spread = 12 / math.sqrt(2 * freedom)
+    s = np.linspace(max(1e-9, 1 - spread), 1 + spread, _POINTS)
+    # the logarithm of its density: 2 (f/2)^(f/2) / Gamma(f/2) * s^(f-1) * exp(-f s^2 / 2)
+    half = freedom / 2
+    log_density = math.log(2) + half * math.log(half) - math.lgamma(half)
+    density = np.exp(log_density + (freedom - 1) * np.log(s) - half * s**2)
+    weights = np.where(np.arange(_POINTS) % 2, 4.0, 2.0)
+    weights[[0, -1]] = 1.0
+    weighted: Floats = density * weights * (s[1] - s[0]) / 3
+    return s, weighted
+
 
 POWER = 0.8
 """The power, four times of five, that studies plan for as a rule."""
@@ -154,3 +273,79 @@ def variance_factors(values: Floats, share: float) -> tuple[float, float]:
 def pooled(deviations: list[float]) -> float:
     """The root of the mean variance."""
     return math.sqrt(sum(deviation**2 for deviation in deviations) / len(deviations))
+
+
+# How much a mean of paired differences may have lost or gained: tests against a margin.
+#
+# Two one-sided tests at 5 % (Schuirmann 1987, J. of Pharmacokinetics and Biopharmaceutics 15(6)): a
+# loss of the margin is excluded where the lower bound of the mean lies above it, a gain where the
+# upper one lies below. Absence of a proven difference is not proof of its absence, so that what few
+# or varying queries leave open is not excluded.
+
+
+def lower_bound(differences: Floats, largest: float, level: float = SIGNIFICANT) -> float:
+    """The least that the mean of `(queries,)` differences may be; it is lower in 5 % of samples.
+
+    Student's bound, with the degrees of freedom that heavy tails leave (`degrees`), lowered where
+    losses are rare and large (Johnson 1978, JASA 73), and never above what losses that the sample
+    has not seen could take. `largest` is how much a query may lose, 0 where nothing is known of
+    that. `nan` for fewer than two queries.
+    """
+    n = len(differences)
+    if n < 2:
+        return math.nan
+    mean, variance = float(differences.mean()), float(differences.var(ddof=1))
+    quantile = t_quantile(1 - level, degrees(n))
+    bound = mean - quantile * math.sqrt(variance / n)
+    third = float(((differences - mean) ** 3).mean())
+    if variance > 0 and third < 0:
+        bound += third * (1 + 2 * quantile**2) / (6 * variance * n)
+    return min(bound, mean - unseen_losses(differences, largest, level))
+
+
+def upper_bound(differences: Floats, largest: float, level: float = SIGNIFICANT) -> float:
+    """The most that the mean may be; `largest` is how much a query may gain."""
+    return -lower_bound(-differences, largest, level)
+
+
+class Spread(NamedTuple):
+    """How the differences of two systems vary, were the systems equal.
+
+    `deviation` is their standard deviation over queries, `losing` the share of queries that lose,
+    `loss` how much one loses on average, and `largest` how much it may lose.
+    """
+
+    deviation: float
+    losing: float
+    loss: float
+    largest: float
+
+
+def spread_of(differences: Floats, largest: float) -> Spread:
+    """The spread of `(queries,)` differences; of equal systems half of those that differ lose."""
+    sizes = np.abs(differences)
+    differing = sizes > TIED
+    loss = float(sizes[differing].mean()) if differing.any() else 0.0
+    deviation = float(differences.std(ddof=1)) if len(differences) > 1 else math.nan
+    return Spread(deviation, float(differing.mean()) / 2, loss, largest)
+
+
+def chance_to_show(
+    queries: int, spread: Spread, margin: float, level: float = SIGNIFICANT
+) -> float:
+    """The chance that a system which is truly equal is shown to lose less than the margin."""
+    if queries < 2:
+        return 0.0
+    count = round(spread.losing * queries)
+    size = (count * spread.loss + spread.largest) / (count + 1)
+    unseen = (largest_share(count, queries, level) - count / queries) * size
+    if not spread.deviation > 0:
+        return float(unseen < margin)
+    errors = math.sqrt(queries) / spread.deviation
+    by_t = exceeds(t_quantile(1 - level, degrees(queries)), queries - 1, margin * errors)
+    return min(by_t, 0.5 * math.erfc((unseen - margin) * errors / math.sqrt(2)))
+
+
+def queries_to_show(spread: Spread, margin: float, power: float = POWER) -> int | None:
+    """The fewest queries with which an equal system passes so often; `None` beyond ten million."""
+    return fewest(lambda queries: chance_to_show(queries, spread, margin) >= power, MOST_QUERIES)

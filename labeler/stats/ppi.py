@@ -18,9 +18,17 @@ from typing import NamedTuple
 import numpy as np
 
 from labeler.arrays import Floats, Integers
-from labeler.stats.designs import Design, at_random
-from labeler.stats.estimates import UNIT, Bounds, Mean, MeanEstimate, freedom_of, t_of
-from labeler.stats.simultaneous import DRAWS, adjusted_for_all_pairs
+from labeler.stats.estimates import (
+    UNIT,
+    Bounds,
+    Design,
+    Mean,
+    MeanEstimate,
+    at_random,
+    freedom_of,
+    t_of,
+)
+from labeler.stats.pairwise import DRAWS, adjusted_for_all_pairs
 from labeler.stats.student import two_sided
 
 FEWEST = 3

@@ -7,11 +7,25 @@ happens at one moment is one `WriteBatch`, which a store writes in one transacti
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import socket
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
+from labeler.errors import BadInput
+from labeler.files.boundary import amount, count
+from labeler.messages import moment
 from labeler.model import Reply
+from labeler.report.table import Column, Table
 
 LEASE_SECONDS = 60.0
 """How long a lease lasts unrenewed, where its process cannot be looked up."""
@@ -135,3 +149,165 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Release the leases and close the store."""
+
+
+# A reply as columns, the same in every store, so that its checksum is the same in all of them.
+
+REPLY = (
+    "key, model, served, text, finish_reason, refusal, prompt_tokens, completion_tokens, at, cost,"
+    " sent, top_tokens"
+)
+"""The columns of a reply that its checksum covers, in the order in which it does."""
+
+
+def values_of(keyed_reply: KeyedReply) -> tuple[Any, ...]:
+    """A reply's columns, in the order of `REPLY`, as SQLite gives them back.
+
+    It would read NaN as NULL, -0.0 as 0.0 and true as 1: checksums are of what is read.
+    """
+    reply = keyed_reply.reply
+    tops = json.dumps(reply.top_tokens, default=dict) if reply.top_tokens else None
+    return (
+        keyed_reply.key,
+        keyed_reply.model_id,
+        reply.model,
+        reply.text,
+        reply.finish_reason,
+        reply.refusal,
+        count(reply.prompt_tokens) or 0,
+        count(reply.completion_tokens) or 0,
+        time.time(),
+        amount(reply.cost),
+        _SENT.encode(reply.sent) if reply.sent else None,
+        tops,
+    )
+
+
+def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
+    """The reply in a row of `REPLY`."""
+    _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, sent, tops = row
+    columns = (text, ending, refusal, served, tokens_in, tokens_out)
+    tokens = json.loads(tops) if tops else ()
+    price = amount(cost)
+    was_sent = _sent_in(sent) if sent else {}
+    return Reply(
+        *columns, top_tokens=tokens, cost=price, remembered=True, shared=shared, sent=was_sent
+    )
+
+
+_SENT = json.JSONEncoder(sort_keys=True, default=dict)
+
+
+@lru_cache(maxsize=64)
+def _sent_in(text: str) -> Mapping[str, Any]:
+    """What was sent, which is the same in nearly all replies of a run."""
+    return MappingProxyType(json.loads(text))
+
+
+# Who holds a lease: a process, told from all others of this and of other machines.
+
+
+class LeaseHolder(NamedTuple):
+    """A process: the machine (its boot, its process namespace), its number, when it began."""
+
+    machine: str
+    process: int
+    started: str
+
+
+def this_process() -> LeaseHolder:
+    """The process that runs this."""
+    boot = _read("/proc/sys/kernel/random/boot_id")
+    namespace = ""
+    with suppress(OSError):
+        namespace = str(Path("/proc/self/ns/pid").readlink())
+    machine = f"{socket.gethostname()} {boot} {namespace}"
+    return LeaseHolder(machine, os.getpid(), started_at(os.getpid()))
+
+
+def started_at(process: int) -> str:
+    """When a process began, in the kernel's ticks; empty where that cannot be known."""
+    return (_read(f"/proc/{process}/stat").rpartition(")")[2].split() or [""] * 20)[19]
+
+
+def _read(path: str) -> str:
+    with suppress(OSError):
+        return Path(path).read_text(encoding="utf-8").strip()
+    return ""
+
+
+def has_ended(holder: LeaseHolder) -> bool:
+    """Whether a process of this machine has ended; false where that cannot be looked up."""
+    try:
+        os.kill(holder.process, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return holder.started != started_at(holder.process)
+
+
+# What is said of the replies that a store keeps, whatever keeps it.
+
+ROWS_AT_ONCE = 500
+FORGOTTEN_AT_ONCE = 10_000
+"""How many replies one transaction forgets, so that processes that judge meanwhile wait little."""
+
+
+class Verified(NamedTuple):
+    """How many replies there are, and what is not as it was written."""
+
+    replies: int
+    problems: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The count, and the problems as they are said."""
+        return self._asdict()
+
+
+class ModelCount(NamedTuple):
+    """What is kept of one model; the cost is None where no price was known."""
+
+    model: str
+    replies: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+    first: float
+    last: float
+
+
+_COLUMNS = (
+    Column("model", align="left"),
+    Column("replies", format=",d"),
+    Column("tokens in", format=",d"),
+    Column("tokens out", format=",d"),
+    Column("cost", format="$", undefined="unknown"),
+    Column("last", align="left"),
+)
+
+
+def statistics_table(counts: Sequence[ModelCount], note: str = "") -> Table:
+    """What is kept as a table, with the time of each model's last reply."""
+    rows = [
+        (
+            count.model,
+            count.replies,
+            count.tokens_in,
+            count.tokens_out,
+            count.cost,
+            moment(count.last)[:16],
+        )
+        for count in counts
+    ]
+    return Table("store", _COLUMNS, rows, note=note)
+
+
+def timestamp_of(day: str) -> float:
+    """When a day (`2026-01-31`) begins, by the clock of this machine."""
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", day):
+        raise BadInput(f"{day!r} is not a day; expected one as 2026-01-31")
+    try:
+        return datetime.fromisoformat(day).astimezone().timestamp()
+    except ValueError as error:
+        raise BadInput(f"{day!r} is not a day: {error}") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labeler.store.kept import ModelCount, Verified
+from labeler.store.base import ModelCount, Verified
 from labeler.store.postgres import maintain as in_database
 from labeler.store.postgres.store import PostgresStore
 from labeler.store.sqlite import maintain as in_file

@@ -32,8 +32,7 @@ def open_store(
         with open_file(where, redacted=redacted, reading=reading, waiting=waiting) as store:
             yield store
         return
-    from labeler.store.postgres.copying import send_unsent
-    from labeler.store.postgres.store import PostgresStore
+    from labeler.store.postgres.store import PostgresStore, send_unsent
 
     shared = PostgresStore(where, redacted, waiting=waiting)
     try:
@@ -49,13 +48,12 @@ def copy_store(source: Path, target: Store) -> int:
 
     Its facts come along, where the other has none of their names.
     """
-    from labeler.store.sqlite.copying import copy_file as copy_to_file
     from labeler.store.sqlite.store import SqliteStore
+    from labeler.store.sqlite.store import copy_file as copy_to_file
 
     if isinstance(target, SqliteStore):
         return copy_to_file(source, target)
-    from labeler.store.postgres.copying import copy_file
-    from labeler.store.postgres.store import PostgresStore
+    from labeler.store.postgres.store import PostgresStore, copy_file
 
     assert isinstance(target, PostgresStore), "a store is a file or a database"
     return copy_file(source, target)

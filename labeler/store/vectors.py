@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.errors import BadInput
+from labeler.files.boundary import count
 from labeler.files.cache import exclusive, exclusive_in_loop
-from labeler.files.numbers import count
 from labeler.files.read import check_regular, file_problems
 
 Vectors = NDArray[np.float32]

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from labeler.model import Model, Reply, Request
+
 Fault = Literal["", "hang", "drip", "cut", "refuse"]
 
 HANG_SECONDS = 3600.0
@@ -242,3 +244,19 @@ async def _drip(body: bytes, writer: asyncio.StreamWriter) -> None:
         writer.write(bytes([byte]))
         await writer.drain()
         await asyncio.sleep(DRIP_SECONDS)
+
+
+# A model for tests, which answers by a function.
+
+
+def fake_model(answer: Callable[[Request], str | Reply] | str, identity: str = "fake") -> Model:
+    """A model that answers with a text, or with what a function of the request gives.
+
+    The function may raise `CallFailed` or any other error of `labeler.errors`.
+    """
+
+    async def ask(request: Request) -> Reply:
+        reply = answer if isinstance(answer, str) else answer(request)
+        return reply if isinstance(reply, Reply) else Reply(reply, model=identity)
+
+    return Model(identity, ask)

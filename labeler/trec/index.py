@@ -8,11 +8,13 @@ text and some fifty bytes for each stretch of lines of one query.
 from __future__ import annotations
 
 import tempfile
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +22,20 @@ from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.read import byte_blocks, file_of, file_problems, numbered_bytes, rereadable
-from labeler.trec.columns import Fields, Irregular, Small, Words, fields, keys, split, widened
-from labeler.trec.numbers import floats, integers
+from labeler.messages import no_query_in_common
+from labeler.trec.columns import (
+    Fields,
+    Irregular,
+    Small,
+    Stretches,
+    Words,
+    fields,
+    floats,
+    integers,
+    keys,
+    split,
+    widened,
+)
 from labeler.trec.rows import (
     LONGEST_ID,
     QRELS_COLUMNS,
@@ -32,6 +46,59 @@ from labeler.trec.rows import (
     second_time,
     texts,
 )
+
+# Pieces of bytes laid aside in a temporary file, to be read again part by part.
+
+PARTS = 256
+"""So many parts a file is dealt out to."""
+
+
+class Dealt:
+    """The pieces of `PARTS` parts, in one file, each part's in the order in which they came."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._end = file, 0
+        self._places = [array("q") for _ in range(PARTS)]  # starts and sizes in turn
+        self.sizes = [0] * PARTS
+
+    def add(self, part: int, piece: bytes) -> None:
+        """One more piece of a part."""
+        self._file.write(piece)
+        self._places[part].extend((self._end, len(piece)))
+        self._end += len(piece)
+        self.sizes[part] += len(piece)
+
+    def neighbours(self, size: int) -> Iterator[list[int]]:
+        """The parts that hold something, as many together as have about `size` bytes."""
+        parts, total = list[int](), 0
+        for part in filter(self.sizes.__getitem__, range(PARTS)):
+            parts.append(part)
+            total += self.sizes[part]
+            if total >= size:
+                yield parts
+                parts, total = [], 0
+        if parts:
+            yield parts
+
+    def pieces(self, parts: Sequence[int]) -> Iterator[bytes]:
+        """The pieces of some parts."""
+        for part in parts:
+            places = self._places[part]
+            for start, size in zip(places[::2], places[1::2], strict=True):
+                self._file.seek(start)
+                yield self._file.read(size)
+
+
+@contextmanager
+def dealing() -> Iterator[Dealt]:
+    """Parts without a piece yet; their file is gone at the end.
+
+    Where it cannot be written, as the disk is full, the error names the folder.
+    """
+    folder = Path(tempfile.gettempdir())
+    with file_problems(folder), tempfile.TemporaryFile(prefix="labeler-") as file:
+        yield Dealt(file)
+
 
 BLOCK = 1 << 21
 
@@ -241,3 +308,66 @@ def refuse_repeated(index: Index, query: bytes, document: bytes) -> BadInput:
         if seen == 2:
             return second_time(index.path, number, query.decode(), document.decode())
     return BadInput(f"{index.path}: changed while it was read")
+
+
+# Whole qrels and runs as dicts, many lines at a time; the slow readers judge unusual files.
+
+
+def numbers_by_query(path: Path, kind: Kind) -> dict[str, dict[str, Any]]:
+    """The number of each document of each query, in the file's order.
+
+    Raises `Irregular` or `BadInput` where a line is not plain, or names a pair a second time.
+    """
+    table: dict[str, dict[str, Any]] = {}
+    for part in fields(path, kind.columns, BLOCK):
+        if int((part.ends - part.starts)[:, [0, 2]].max()) > LONGEST_ID:
+            raise Irregular
+        values, documents, stretches = (
+            kind.values(part).tolist(),
+            _documents(part),
+            Stretches.of(part),
+        )
+        edges = pairwise(stretches.edges.tolist())
+        for query, (first, end) in zip(stretches.names, edges, strict=True):
+            own = table.setdefault(query.decode(), {})
+            count = len(own) + end - first
+            own.update(zip(documents[first:end], values[first:end], strict=True))
+            if len(own) < count:
+                raise Irregular
+    return table
+
+
+def _documents(part: Fields) -> list[str]:
+    """The document of each line."""
+    text = part.text.tobytes()
+    ends = zip(part.starts[:, 2].tolist(), part.ends[:, 2].tolist(), strict=True)
+    return [text[start:end].decode() for start, end in ends]
+
+
+# How counts per query spread, and how a table names files.
+
+_GUESSED = 10_000
+
+
+SPREAD = ("least", "median", "most")
+
+
+SPREAD_HEADER = ("fewest per query", "median", "most")
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Paths as a table shows them: without their folders, where that tells them apart."""
+    names = [Path(path).name for path in paths]
+    return names if len(set(names)) == len(names) else list(paths)
+
+
+def spread(ordered: Integers) -> dict[str, int]:
+    """The least, the median and the largest of some sorted counts."""
+    indices = (0, len(ordered) // 2, -1)
+    return {name: int(ordered[index]) for name, index in zip(SPREAD, indices, strict=True)}
+
+
+def nothing_shared(first: Index, second: Index) -> str:
+    """That two files have no query in common, some ids of each, and a guess why."""
+    ids = [[name.decode() for name in index.names()[:_GUESSED]] for index in (first, second)]
+    return no_query_in_common(first.path, ids[0], second.path, ids[1])

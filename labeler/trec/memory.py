@@ -13,10 +13,18 @@ from typing import Any, TypeVar
 
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
-from labeler.trec.names import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, key_of
 from labeler.trec.qrels import gathered, read_qrels
 from labeler.trec.runs import read_run
-from labeler.trec.values import grade_of, ids_of, score_of
+from labeler.trec.values import (
+    DOCUMENT_ID,
+    GRADE,
+    QUERY_ID,
+    SCORE,
+    grade_of,
+    ids_of,
+    key_of,
+    score_of,
+)
 
 Source = str | os.PathLike[str] | Mapping[str, Mapping[str, Any]] | Iterable[Any]
 """A path, `{query: {document: value}}`, a DataFrame of pandas or polars, or rows."""

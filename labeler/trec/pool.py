@@ -23,16 +23,16 @@ from labeler.trec.columns import (
     Words,
     fields,
     hashed,
+    integers,
     joined,
     keys,
     keys_of,
     mixed,
 )
-from labeler.trec.first_problem import refuse_bad_line
 from labeler.trec.index import QRELS
-from labeler.trec.numbers import integers
 from labeler.trec.qrels import read_qrels, same_grade
 from labeler.trec.rows import QRELS_COLUMNS
+from labeler.trec.runs import refuse_bad_line
 
 BLOCK = 1 << 22
 

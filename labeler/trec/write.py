@@ -26,8 +26,8 @@ from labeler.files.atomic import replacing_bytes
 from labeler.files.read import byte_blocks
 from labeler.messages import Advance, counted
 from labeler.trec.columns import split
-from labeler.trec.order import ranking
 from labeler.trec.rows import LARGEST_GRADE, QRELS_COLUMNS, RUN_COLUMNS, shown
+from labeler.trec.runs import ranking
 
 Item = TypeVar("Item")
 

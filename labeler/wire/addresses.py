@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from ipaddress import IPv4Address
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from labeler.errors import Misconfigured
 
@@ -86,3 +88,118 @@ def _parts(address: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts if host and parts.scheme in {"http", "https"} else None
+
+
+# Places that can be asked: how two addresses compare, and the providers known from the start.
+
+PROVIDERS: Mapping[str, tuple[str, ...]] = {
+    "api.openai.com": ("OPENAI_API_KEY",),
+    "api.anthropic.com": ("ANTHROPIC_API_KEY",),
+    "generativelanguage.googleapis.com": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "openrouter.ai": ("OPENROUTER_API_KEY",),
+    "api.groq.com": ("GROQ_API_KEY",),
+    "api.mistral.ai": ("MISTRAL_API_KEY",),
+    "api.deepseek.com": ("DEEPSEEK_API_KEY",),
+    "api.together.xyz": ("TOGETHER_API_KEY",),
+    "api.fireworks.ai": ("FIREWORKS_API_KEY",),
+    "api.x.ai": ("XAI_API_KEY",),
+}
+"""Hosts of large providers, and the variables that each documents for its key, the first first."""
+
+AZURE, AZURE_KEY = ".openai.azure.com", "AZURE_OPENAI_API_KEY"
+"""Below it each customer has a host: a key goes there, but a file does not name such a host."""
+
+OLLAMA = "http://127.0.0.1:11434"
+PORTS = {"http": 80, "https": 443, "postgresql": 5432}
+
+VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "OPENAI_BASE_URL": ("OPENAI_API_KEY",),
+    "LABELER_EMBEDDINGS_URL": ("LABELER_EMBEDDINGS_KEY", "OPENAI_API_KEY"),
+    "AZURE_OPENAI_ENDPOINT": (AZURE_KEY,),
+    "OLLAMA_HOST": (),
+    "LABELER_STORE": (),
+}
+"""The variables that name a place, and those that hold the key of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An address in parts that compare; `localhost` and its two numbers are one host."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    query: str
+
+    @classmethod
+    def of(cls, address: str) -> Place:
+        """The place of an address; `Misconfigured` where it is none."""
+        parts = urlsplit(address)
+        scheme = "postgresql" if parts.scheme == "postgres" else parts.scheme
+        if scheme != "postgresql":
+            parts = urlsplit(server_address(address))
+        elif parts.password or not parts.hostname:
+            raise Misconfigured("expected an address as postgresql://user@host/database")
+        try:
+            port = parts.port or PORTS[scheme]
+        except ValueError:
+            raise Misconfigured("an address whose port is none") from None
+        return cls(scheme, host_of(parts), port, parts.path.rstrip("/"), parts.query)
+
+    def covers(self, other: Place) -> bool:
+        """Whether whoever named this place named the other, which is the same or lies below."""
+        if (self.scheme, self.host, self.port) != (other.scheme, other.host, other.port):
+            return False
+        steps = unquote(other.path).split("/")
+        is_below = other.path == self.path or other.path.startswith(f"{self.path}/")
+        return (
+            is_below and ".." not in steps and (not self.query or other.query in ("", self.query))
+        )
+
+    @property
+    def is_provider(self) -> bool:
+        """Whether it is a large provider's own, over an encrypted connection."""
+        return self._is_usual and self.host in PROVIDERS
+
+    @property
+    def variables(self) -> tuple[str, ...] | None:
+        """The variables of its key, where it is known whose place it is."""
+        if self._is_usual and self.host.endswith(AZURE):
+            return (AZURE_KEY,)
+        if self._is_usual and self.host in PROVIDERS:
+            return PROVIDERS[self.host]
+        return () if Place.of(OLLAMA).covers(self) else None
+
+    @property
+    def _is_usual(self) -> bool:
+        return (self.scheme, self.port) == ("https", 443)
+
+    def check_variable(self, variable: str) -> None:
+        """`Misconfigured` where a variable holds the key of one provider, and this is another."""
+        owners = [*PROVIDERS.items(), (AZURE[1:], (AZURE_KEY,))]
+        owner = next((host for host, names in owners if variable in names), None)
+        own = self.variables
+        if owner and own and variable not in own:
+            problem = f"{variable} is the key of {owner}, and goes to no other provider"
+            raise Misconfigured(f"{self.host}: {problem}; its own is in {own[0]}")
+
+
+def ollama_address(environment: Mapping[str, str] = os.environ) -> str:
+    """Where Ollama listens: at its usual port, or where OLLAMA_HOST says."""
+    host = environment.get("OLLAMA_HOST", "")
+    if not host:
+        return OLLAMA
+    return host.rstrip("/") if "://" in host else f"http://{host}"
+
+
+def named_in_environment() -> dict[str, Place]:
+    """The places that the environment names, by their variables; what is no address names none."""
+    places = {}
+    for variable in VARIABLES:
+        value = os.environ.get(variable, "").strip()
+        with suppress(Misconfigured):
+            if value:
+                is_host = variable == "OLLAMA_HOST"
+                places[variable] = Place.of(ollama_address() if is_host else value)
+    return places

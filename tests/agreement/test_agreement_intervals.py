@@ -6,11 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labeler.agreement.compare import StatisticOptions, compare_qrels
+from labeler.agreement.compare import (
+    COVERED_BY_FEW,
+    COVERED_BY_MORE,
+    StatisticOptions,
+    compare_qrels,
+)
 from labeler.agreement.differences import differences
 from labeler.agreement.statistics import find_statistic
-from labeler.agreement.statistics.contingency import query_tables, restricted
-from labeler.agreement.warnings import COVERED_BY_FEW, COVERED_BY_MORE
+from labeler.agreement.statistics.registry import query_tables, restricted
 from labeler.arrays import Floats
 from labeler.data import Qrels
 from labeler.stats.intervals import METHODS

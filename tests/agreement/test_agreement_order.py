@@ -11,16 +11,20 @@ from scipy import stats
 from labeler.agreement.align import Rules
 from labeler.agreement.calibration import calibration
 from labeler.agreement.compare import StatisticOptions, compare_qrels
-from labeler.agreement.details import by_class
 from labeler.agreement.differences import differences
-from labeler.agreement.several.ceiling import ceiling
-from labeler.agreement.several.joint import JOINT, grade_matrix, icc_of_many, query_coincidences
+from labeler.agreement.report import by_class
+from labeler.agreement.several.joint import (
+    JOINT,
+    ceiling,
+    grade_matrix,
+    icc_of_many,
+    query_coincidences,
+)
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.data import Pair, Qrels, Run
 from labeler.evaluation.boards.board import leaderboard_of_dicts
-from labeler.evaluation.boards.families import families, kinship
-from labeler.evaluation.boards.judge_bias import kin_of
+from labeler.evaluation.boards.judge_bias import families, kin_of, kinship
 from labeler.metrics import evaluate, parse
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_run

@@ -7,9 +7,8 @@ import pytest
 
 from labeler.agreement.agree import AgreeOptions, agree
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.parts import joint_parts, report_parts
-from labeler.agreement.sentences import summary
-from labeler.agreement.tables import confusion_table, statistics_table
+from labeler.agreement.overview import summary
+from labeler.agreement.shown import confusion_table, joint_parts, report_parts, statistics_table
 from labeler.report.render import render, rendered_all
 from labeler.report.table import Table
 

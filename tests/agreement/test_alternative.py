@@ -10,7 +10,7 @@ import labeler
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.several.alternative import alternative_test
 from labeler.agreement.several.joint import GradeMatrix, grade_matrix
-from labeler.agreement.several.tables import alternative_table
+from labeler.agreement.shown import alternative_table
 from labeler.data import Qrels
 from labeler.errors import Misuse
 from labeler.report.render import render

@@ -9,11 +9,12 @@ import pytest
 from made import make_collection
 
 import labeler
-from labeler.agreement.baseline.beside import fitted_grades, fitted_similarity
-from labeler.agreement.baseline.cut_points import (
+from labeler.agreement.baseline import (
     GradedScores,
     cross_validated,
     fitted_cuts,
+    fitted_grades,
+    fitted_similarity,
     graded_by,
 )
 from labeler.agreement.statistics import find_statistic

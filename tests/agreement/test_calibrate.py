@@ -7,17 +7,22 @@ import numpy as np
 import pytest
 
 import labeler
-from labeler.agreement.calibrate.recalibration import METHODS, FitMethod, grade_probabilities
-from labeler.agreement.calibrate.result import CalibrateResult, write_probabilities
-from labeler.agreement.calibrate.saved import read_calibration, write_calibration
 from labeler.agreement.shares import shares_of
 from labeler.agreement.sources import source_of_file
 from labeler.cli import execute
 from labeler.collection.judgements import JudgementLines, Origin
-from labeler.collection.outputs import Output
+from labeler.collection.user_files import Output
 from labeler.data import Judged, Judgement, Pair, Qrels
 from labeler.errors import BadInput
-from labeler.stats.ordinal import cumulative_logistic, isotonic
+from labeler.lab.calibrate.calibrate import CalibrateResult, write_probabilities
+from labeler.lab.calibrate.recalibration import (
+    METHODS,
+    FitMethod,
+    grade_probabilities,
+    read_calibration,
+    write_calibration,
+)
+from labeler.stats.regression import cumulative_logistic, isotonic
 from labeler.trec.write import write_qrels
 
 CHANCES = {0: (0.8, 0.15, 0.05), 1: (0.3, 0.4, 0.3), 2: (0.1, 0.2, 0.7)}

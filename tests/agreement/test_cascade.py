@@ -9,18 +9,6 @@ import numpy as np
 import pytest
 
 import labeler
-from labeler.agreement.cascade.cascade import CascadeOptions, cascade
-from labeler.agreement.cascade.result import CascadeResult
-from labeler.agreement.cascade.thresholds import (
-    FAILED,
-    CascadePairs,
-    Doubts,
-    agreement_of,
-    candidates,
-    check,
-    sent_held_out,
-    threshold_for,
-)
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
@@ -31,9 +19,20 @@ from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Failure, Pair, Pooled, Qrels, Query
 from labeler.errors import BudgetReached, Misuse
-from labeler.judging.session import JudgeOptions
+from labeler.judging.judge import JudgeOptions
+from labeler.lab.cascade.cascade import CascadeOptions, CascadeResult, cascade
+from labeler.lab.cascade.thresholds import (
+    FAILED,
+    CascadePairs,
+    Doubts,
+    agreement_of,
+    candidates,
+    check,
+    sent_held_out,
+    threshold_for,
+)
 from labeler.model import Reply, Request
-from labeler.models.limits import Limits
+from labeler.models.settings import Limits
 from labeler.testing import fake_model
 from labeler.trec.write import write_qrels
 

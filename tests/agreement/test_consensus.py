@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from labeler.agreement.agree import AgreeOptions, agree
-from labeler.agreement.assessor_report import AssessorReport
 from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.report import AssessorReport
 from labeler.cli import execute
 from labeler.data import Qrels
 

@@ -10,9 +10,8 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 import labeler
-from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.compare import StatisticOptions, share_of
 from labeler.agreement.diff.diff import DiffOptions
-from labeler.agreement.ratios import share_of
 from labeler.cli import execute
 from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.testing import fake_model, small_collection

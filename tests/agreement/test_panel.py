@@ -9,8 +9,6 @@ from made import make_collection
 
 import labeler
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.panel.independence import effective_number, independence
-from labeler.agreement.panel.panel import PanelReportOptions
 from labeler.cli import execute
 from labeler.collection.card import read_card, update_card
 from labeler.collection.judgements import read_judgements
@@ -18,8 +16,10 @@ from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
-from labeler.judging.panel.members import PanelOptions
-from labeler.judging.panel.votes import Votes
+from labeler.lab.panel.beside_people import effective_number, independence
+from labeler.lab.panel.members import PanelOptions
+from labeler.lab.panel.panel import PanelReportOptions
+from labeler.lab.panel.rules import Votes
 from labeler.testing import fake_model
 from labeler.trec.write import write_qrels
 

@@ -13,16 +13,16 @@ from sklearn.metrics import cohen_kappa_score
 
 import labeler
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.diff.shares import QueryMoves, spread_of
+from labeler.agreement.diff.moves import QueryMoves, spread_of
 from labeler.agreement.retest import retest, retest_of
 from labeler.cli import execute
+from labeler.collection.judgements import read_repeats
 from labeler.collection.layout import Collection
-from labeler.collection.repeats import read_repeats
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
 from labeler.model import Model, Reply, Request
-from labeler.stats.concentration import concentration
-from labeler.stats.retest import changed
+from labeler.stats.drift import changed
+from labeler.stats.shares import concentration
 from labeler.testing import fake_model
 from labeler.trec.write import write_qrels
 

@@ -9,15 +9,7 @@ import numpy as np
 import pytest
 
 import labeler
-from labeler.agreement.estimate import StatisticOptions
-from labeler.agreement.route.criteria import ranks
-from labeler.agreement.route.forecast import (
-    NeedsOfPart,
-    SampledByPeople,
-    forecast,
-    routed_shares,
-)
-from labeler.agreement.route.result import RouteResult
+from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.shares import GradeShares, entropy, spread
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
@@ -26,9 +18,17 @@ from labeler.collection.lock import locked
 from labeler.collection.people import read_people, read_sample, sample_path
 from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries
-from labeler.collection.routed import routed_pairs
+from labeler.collection.whose import routed_pairs
 from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput, Misuse
+from labeler.lab.route.criteria import ranks
+from labeler.lab.route.route import (
+    NeedsOfPart,
+    RouteResult,
+    SampledByPeople,
+    forecast,
+    routed_shares,
+)
 from labeler.trec.write import write_qrels, write_run
 
 QUERIES, DOCS = 20, 15

@@ -12,14 +12,14 @@ import pytest
 from labeler.agreement.agree import AgreeOptions, agree
 from labeler.agreement.align import Aligned, AssessorLabels, Rules, align_tally
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.statistics.contingency import query_tables
+from labeler.agreement.statistics.registry import query_tables
 from labeler.agreement.tally import GradeTally, merge_tallies, tally_of
 from labeler.agreement.tally_files import tally_files, tell_what_is_held
 from labeler.agreement.tally_parts import agree_tally, read_tally, tally_between, write_tally
 from labeler.data import Qrels
 from labeler.errors import BadInput, LabelerError, Misuse
 from labeler.exchange.qrels import read_qrels
-from labeler.exchange.taken import told_what_files_are
+from labeler.exchange.shapes import told_what_files_are
 from labeler.trec.labels import read_labels
 
 Row = tuple[str, str, str]

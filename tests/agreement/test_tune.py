@@ -9,11 +9,7 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from labeler.agreement.baseline.beside import fitted_similarity
-from labeler.agreement.tune.asking import TuneOptions
-from labeler.agreement.tune.rounds import better_half, queries_by_round, split_queries
-from labeler.agreement.tune.sentences import sentences_of
-from labeler.agreement.tune.tune import aplan_tuning, tune
+from labeler.agreement.baseline import fitted_similarity
 from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
@@ -21,10 +17,11 @@ from labeler.collection.people import HumanAnswer, people_path, write_people
 from labeler.data import Pair, Query
 from labeler.errors import BadInput, Misuse
 from labeler.judging.judge import judge
+from labeler.lab.tune.standing import better_half, queries_by_round, split_queries
+from labeler.lab.tune.tune import TuneOptions, aplan_tuning, sentences_of, tune
 from labeler.model import Model, Reply, Request
-from labeler.models.control import Control
-from labeler.models.limits import Limits
-from labeler.models.loop import run_to_end
+from labeler.models.control import Control, run_to_end
+from labeler.models.settings import Limits
 from labeler.testing import FakeServer, fake_model, small_collection
 from labeler.text.vectors import can_encode
 from labeler.trec.qrels import read_qrels

@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from labeler.annotate.first_results import QueryDraw
-from labeler.annotate.look import LookChoice, look_sessions
-from labeler.annotate.session import RatingSession
-from labeler.annotate.task import RaterAnswer
+from labeler.annotate.look import LookChoice, QueryDraw, look_sessions
+from labeler.annotate.session import RaterAnswer, RatingSession
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked

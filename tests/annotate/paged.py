@@ -8,8 +8,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from labeler.annotate.app import RaterPage
-from labeler.annotate.guard import PageGuard
+from labeler.annotate.app import PageGuard, RaterPage
 from labeler.annotate.session import RatingSession
 
 HOST = "http://127.0.0.1:8765"

@@ -14,8 +14,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from labeler.annotate.journal import RatingJournal, read_journal
 from labeler.annotate.passages import marked_line, shown, shown_line
 from labeler.annotate.serve import ServeOptions, served
-from labeler.annotate.session import RatingSession
-from labeler.annotate.task import RatingItem, RatingTask
+from labeler.annotate.session import RatingItem, RatingSession, RatingTask
 
 SCALE = {0: "irrelevant", 1: "related", 2: "highly relevant", 3: "perfectly relevant"}
 MEANINGS = "The document holds an answer, but an unclear one, or one hidden among other matter."

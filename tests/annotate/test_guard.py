@@ -12,8 +12,7 @@ from paged import HOST, TOKEN, Page
 from starlette.testclient import TestClient
 
 from labeler.annotate.annotate import AnnotateOptions, rating_sessions
-from labeler.annotate.app import LARGEST_BODY, RaterPage
-from labeler.annotate.guard import HEADERS, PageGuard
+from labeler.annotate.app import HEADERS, LARGEST_BODY, PageGuard, RaterPage
 from labeler.annotate.journal import read_journal
 from labeler.annotate.session import RatingSession
 from labeler.collection.corpus import write_corpus

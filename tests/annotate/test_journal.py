@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from labeler.annotate.answers import AnswersGiven
-from labeler.annotate.journal import RatingJournal, read_journal
+from labeler.annotate.journal import AnswersGiven, RatingJournal, read_journal
 from labeler.collection.annotations import JournalRow
 from labeler.errors import BadInput, FileProblem
 

@@ -10,7 +10,7 @@ from paged import Page
 from labeler.annotate.annotate import AnnotateOptions, rating_sessions
 from labeler.annotate.export import export_answers
 from labeler.annotate.journal import RatingJournal, read_journal
-from labeler.annotate.task import RaterAnswer
+from labeler.annotate.session import RaterAnswer
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection, is_own_file
 from labeler.collection.lock import locked

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from labeler.annotate.first_results import QueryDraw, drawn_queries
 from labeler.annotate.lgtm_report import LgtmOptions, lgtm_report
-from labeler.annotate.look import LookChoice, look_sessions
-from labeler.annotate.side_by_side import left_run
+from labeler.annotate.look import LookChoice, QueryDraw, drawn_queries, left_run, look_sessions
+from labeler.annotate.session import RaterAnswer
 from labeler.annotate.side_by_side_report import SideBySideOptions, side_by_side_report
-from labeler.annotate.task import RaterAnswer
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput, Misuse
 from labeler.report.render import rendered_all

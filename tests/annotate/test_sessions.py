@@ -15,7 +15,7 @@ from labeler.annotate.samples import SampleChoice
 from labeler.collection.annotations import Purpose
 from labeler.collection.layout import Collection
 from labeler.collection.people import read_people, read_sample, sample_path
-from labeler.collection.routed import routed_pairs
+from labeler.collection.whose import routed_pairs
 from labeler.data import Pair, Query
 from labeler.errors import BadInput, Misuse
 from labeler.people.sample import route_sheet

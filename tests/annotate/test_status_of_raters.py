@@ -11,13 +11,9 @@ import pytest
 
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.several.joint import grade_matrix, joint_agreement
-from labeler.annotate.journal import RatingJournal
-from labeler.annotate.raters.agreement import gold_accuracy
-from labeler.annotate.raters.drift import PACE, drifts_of
-from labeler.annotate.raters.journals import answers_in
-from labeler.annotate.raters.patterns import least_seconds, patterns_of
-from labeler.annotate.raters.seconds import pace_of
-from labeler.annotate.raters.status import status_of_raters
+from labeler.annotate.journal import RatingJournal, answers_in
+from labeler.annotate.raters.agreement import PACE, drifts_of, gold_accuracy, pace_of
+from labeler.annotate.raters.status import least_seconds, patterns_of, status_of_raters
 from labeler.collection.annotations import JournalRow, journal_path
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked

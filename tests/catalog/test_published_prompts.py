@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from labeler import judge
-from labeler.catalog.prompts import fetch_prompts, prompt_recipes
+from labeler.catalog.fetch import fetch_prompts, prompt_recipes
 from labeler.cli import execute
 from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.prompt.check import check_prompt

@@ -8,7 +8,7 @@ import pytest
 from labeler.cli import agree, execute, fuse, qrels, run
 from labeler.exchange.runs import FORMATS
 from labeler.qrels.edit import CONFLICTS
-from labeler.runs.fusion import METHODS, NORMS
+from labeler.runs.fuse import METHODS, NORMS
 from labeler.stats import intervals
 
 

@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from labeler.cli.output import show, warn
-from labeler.collection.outputs import Output
+from labeler.collection.user_files import Output
 from labeler.report.finding import Finding, Setting
 from labeler.report.table import Column, Table
 

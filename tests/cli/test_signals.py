@@ -12,7 +12,7 @@ import pytest
 
 from labeler.cli.signals import Terminated, run_until_stopped
 from labeler.files.atomic import replacing
-from labeler.models.policies.stop import StopSignal
+from labeler.models.policies.call import StopSignal
 
 
 @pytest.mark.parametrize(

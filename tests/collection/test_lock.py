@@ -18,13 +18,12 @@ from forked import Forked
 from running import environment, finish
 
 from labeler.collection.card import read_card, update_card, update_card_entry
-from labeler.collection.claims import MadeFile, claimed
 from labeler.collection.layout import Collection
-from labeler.collection.lock import check_locked, locked, locked_in_loop
+from labeler.collection.lock import MadeFile, check_locked, claimed, locked, locked_in_loop
 from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries
 from labeler.errors import FileProblem, Misuse, Stopped
-from labeler.models.policies.stop import StopSignal
+from labeler.models.policies.call import StopSignal
 
 ADD_TO_CARD = """
 import sys
@@ -257,7 +256,7 @@ def made(folder: Path, prompt: str) -> MadeFile:
 CLAIM = """
 import sys
 from pathlib import Path
-from labeler.collection.claims import MadeFile, claimed
+from labeler.collection.lock import MadeFile, claimed
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 collection = Collection(Path(sys.argv[1]))

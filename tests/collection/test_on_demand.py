@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeler.collection.corpus import read_corpus
-from labeler.collection.on_demand import DocumentsOnDemand, corpus_on_demand
+from labeler.collection.corpus import DocumentsOnDemand, corpus_on_demand, read_corpus
 from labeler.errors import BadInput, FileProblem
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from labeler.collection.layout import collection_files, is_own_file
-from labeler.collection.outputs import Output
+from labeler.collection.user_files import Output
 from labeler.errors import FileProblem, Misuse
 from labeler.files.atomic import replacing
 
@@ -135,7 +135,7 @@ def test_what_is_written_by_force_to_one_file_forces_no_other(tmp_path: Path) ->
 WRITER = """
 import sys
 from pathlib import Path
-from labeler.collection.outputs import Output
+from labeler.collection.user_files import Output
 from labeler.files.atomic import replacing
 path, number = Path(sys.argv[1]), 0
 print("ready", flush=True)

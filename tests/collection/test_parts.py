@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labeler.collection.corpus import distinct_documents
-from labeler.collection.parts import CorpusParts
+from labeler.collection.corpus import CorpusParts, distinct_documents
 from labeler.errors import BadInput
 
 LINES = [

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from labeler.collection.choose import run_name
+from labeler.collection.user_files import run_name
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from reported import ATTACK, make
 import labeler
 from labeler.agreement.report import as_json as agreement_as_json
 from labeler.annotate.annotate import AnnotateOptions, rating_sessions
-from labeler.annotate.task import RaterAnswer
+from labeler.annotate.session import RaterAnswer
 from labeler.cli import execute
 from labeler.collection.batches import COLLECTED, BatchRecord, write_batch
 from labeler.collection.layout import Collection
@@ -29,8 +29,7 @@ from labeler.data import Pair, Pooled, Query
 from labeler.errors import Misuse
 from labeler.judging.status import status
 from labeler.testing import fake_model, small_collection
-from labeler.trec.order import ranking
-from labeler.trec.runs import read_run
+from labeler.trec.runs import ranking, read_run
 
 
 @pytest.fixture(scope="module")

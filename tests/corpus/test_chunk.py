@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.corpus.blocks import Block, Lengths
-from labeler.corpus.chunk import passages
-from labeler.corpus.readers.plaintext import read_plaintext
-from labeler.text.sentences import count_words
+from labeler.corpus.cut import passages
+from labeler.corpus.readers.outline import read_plaintext
+from labeler.text.languages import count_words
 from tests.work import peak
 
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=80)

@@ -11,13 +11,12 @@ from made_documents import EPUB_PARTS, HTML, epub, pdf, word_document, zipped
 
 from labeler.cli import execute
 from labeler.corpus.documents import Reading, read_documents
-from labeler.corpus.find import FileSelection
-from labeler.corpus.ignore import Patterns
+from labeler.corpus.find import FileSelection, Patterns
 from labeler.corpus.read import read_documents_of
 from labeler.data import Document
 from labeler.errors import BadInput
 from labeler.exchange.fields import FieldNames
-from labeler.exchange.taken import told_what_files_are
+from labeler.exchange.shapes import told_what_files_are
 
 PDFS = Path(__file__).parents[3] / "shared" / "data" / "pdf"
 

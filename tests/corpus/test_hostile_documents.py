@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from labeler.corpus.chunk import passages
+from labeler.corpus.cut import passages
 from labeler.corpus.read import read_documents_of
 from labeler.corpus.readers import markdown_tokens
 from labeler.corpus.readers.markdown import read_markdown, read_mdx
-from labeler.corpus.readers.plaintext import read_plaintext
+from labeler.corpus.readers.outline import read_plaintext
 from labeler.corpus.readers.rst import read_rst
 from labeler.errors import TooLarge
 from tests.work import peak

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from labeler.corpus.documents import Reading, read_documents
-from labeler.corpus.find import FileSelection, find_files
-from labeler.corpus.ignore import Patterns, rule_of
+from labeler.corpus.find import FileSelection, Patterns, find_files, rule_of
 from labeler.errors import BadInput, Misuse
 
 FILES = (

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.corpus.blocks import Block
-from labeler.corpus.chunk import passages
+from labeler.corpus.cut import passages
 from labeler.corpus.readers.markdown import read_markdown
 
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=80)

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeler.corpus.chunk import passages
-from labeler.corpus.readers.rst import read_rst
-from labeler.corpus.readers.rst_inline import plain
+from labeler.corpus.cut import passages
+from labeler.corpus.readers.rst import plain, read_rst
 
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=80)
 settings.load_profile("steady")

@@ -15,7 +15,7 @@ from docutils import nodes
 from docutils.core import publish_doctree
 from docutils.parsers.rst import Directive, directives, roles
 
-from labeler.corpus.readers.directives import CODE, UNSHOWN, WRAPPER, role_text
+from labeler.corpus.readers.outline import CODE, UNSHOWN, WRAPPER, role_text
 from labeler.corpus.readers.rst import read_rst
 
 SETTINGS = {

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from made_documents import HTML, epub, pdf, word_document
 
 from labeler.corpus.blocks import lengths_of
-from labeler.corpus.chunk import passages
+from labeler.corpus.cut import Spans, passages
 from labeler.corpus.documents import Reading, read_documents
 from labeler.corpus.read import read_documents_of
-from labeler.corpus.readers.plaintext import read_plaintext
-from labeler.corpus.spans import Spans
+from labeler.corpus.readers.outline import read_plaintext
 
 DOCS = Path(__file__).parents[3] / "shared" / "data" / "docs"
 

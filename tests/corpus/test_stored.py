@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from labeler.collection.corpus import read_corpus
-from labeler.corpus.documents import read_documents
+from labeler.corpus.documents import StoredDocuments, read_documents
 from labeler.corpus.ingest import ingest
-from labeler.corpus.stored import StoredDocuments
 from labeler.data import Document
 
 FIRST = Document("a.md:1", "The same.\n", "Title", {"source": "a.md", "headings": []})
@@ -116,7 +115,7 @@ def test_reading_rows_holds_no_texts(tmp_path: Path) -> None:
 
 FULL = """
 import resource, signal
-from labeler.corpus.stored import StoredDocuments
+from labeler.corpus.documents import StoredDocuments
 from labeler.data import Document
 from labeler.errors import FileProblem
 

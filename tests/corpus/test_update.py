@@ -14,12 +14,11 @@ from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.stale import stale_pairs
 from labeler.collection.validate import validate
 from labeler.corpus.blocks import lengths_of
-from labeler.corpus.carry import Carrying
 from labeler.corpus.documents import Reading, read_documents
 from labeler.corpus.ingest import ingest
 from labeler.corpus.matching import CARRIED, STATES, Match, match_passages
 from labeler.corpus.rechunk import rechunk
-from labeler.corpus.update import update
+from labeler.corpus.update import Carrying, update
 from labeler.data import Document, Pair, Pooled, Query
 from labeler.errors import BadInput, Misuse
 from labeler.judging.judge import judge

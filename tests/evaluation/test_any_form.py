@@ -15,9 +15,9 @@ import labeler
 from labeler.cli import execute
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, LabelerError, Misuse
-from labeler.evaluation.comparison.movers import mover_table
 from labeler.evaluation.evaluate import report_of
 from labeler.evaluation.options import EvaluationOptions, Grouping
+from labeler.evaluation.scores import mover_table
 from labeler.messages import Advance
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run

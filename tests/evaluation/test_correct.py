@@ -12,8 +12,7 @@ from statsmodels.regression.linear_model import OLS
 from labeler.cli import execute
 from labeler.data import Run
 from labeler.metrics import evaluate
-from labeler.stats.balance import balance
-from labeler.stats.designs import at_random, by_chance
+from labeler.stats.estimates import at_random, balance, by_chance
 from labeler.stats.ppi import LIKE_THESE, THESE, Joint, correct
 from labeler.stats.shares import share_interval
 from labeler.trec.qrels import read_qrels

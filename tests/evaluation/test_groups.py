@@ -10,7 +10,7 @@ import pytest
 from labeler.cli import execute as labeler
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import evaluate
-from labeler.evaluation.groups.gates import group_failures, read_gates
+from labeler.evaluation.gates import group_failures, read_gates
 from labeler.stats.student import t_quantile
 
 KINDS = {f"k{n}": "keyword" for n in range(20)} | {f"h{n}": "how-to" for n in range(20)}

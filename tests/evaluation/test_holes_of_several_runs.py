@@ -12,14 +12,12 @@ from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
 from labeler.evaluation.evaluate import evaluate
-from labeler.evaluation.holes.differences import EXACT
-from labeler.evaluation.holes.several import DifferenceBounds, SeveralRuns, depths_of
+from labeler.evaluation.holes.several import EXACT, DifferenceBounds, SeveralRuns, depths_of
 from labeler.evaluation.inputs import pool_from
 from labeler.metrics import evaluate as scored
 from labeler.metrics import parse_all
-from labeler.trec.holes import GatheredHoles, holes_of
 from labeler.trec.pool import read_pool
-from labeler.trec.rankings import rankings_of, read_rankings
+from labeler.trec.rankings import GatheredHoles, holes_of, rankings_of, read_rankings
 
 TOP = 2
 MEASURES = (

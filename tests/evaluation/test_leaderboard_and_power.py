@@ -16,16 +16,16 @@ from labeler.cli import execute as labeler
 from labeler.data import Run
 from labeler.errors import Misuse
 from labeler.evaluation.comparison.paired import ComparisonOptions, compare_scores
+from labeler.evaluation.evaluate import scores_of
 from labeler.evaluation.inputs import runs_from
 from labeler.evaluation.leaderboard import leaderboard
 from labeler.evaluation.power import power as power_of_runs
-from labeler.evaluation.system_scores import scores_of
 from labeler.metrics import evaluate
+from labeler.stats.correlation import RANK_STATISTICS, correlations
 from labeler.stats.intervals import quantiles
 from labeler.stats.means import mean_interval
 from labeler.stats.power import detectable, power, queries_needed
 from labeler.stats.randomization import holm, randomization_test
-from labeler.stats.rankings import RANK_STATISTICS, correlations
 from labeler.stats.student import t_below, t_quantile, two_sided
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run

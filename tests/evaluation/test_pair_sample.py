@@ -10,7 +10,7 @@ import labeler
 from labeler.cli import execute
 from labeler.data import Pair, Qrels, Run
 from labeler.metrics import evaluate
-from labeler.people.draw import draw
+from labeler.people.sample import draw
 from labeler.trec.write import write_qrels, write_run
 
 QUERIES = [f"q{n:02}" for n in range(30)]

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
-from labeler.evaluation.holes.bounds import BOUND_FUNCTIONS, bounds
-from labeler.evaluation.holes.scenarios import RISING, SEE_HOLES, scenarios
+from labeler.evaluation.holes.bounds import BOUND_FUNCTIONS, RISING, SEE_HOLES, bounds, scenarios
 from labeler.metrics import evaluate, parse_all, rankings
 from labeler.metrics.registry import MEASURES as KNOWN
 

@@ -18,12 +18,12 @@ from labeler.collection.corpus import write_corpus
 from labeler.collection.export import ExportOptions, export
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
-from labeler.collection.outputs import Output
 from labeler.collection.queries import write_queries
+from labeler.collection.user_files import Output
 from labeler.data import Document, Query
 from labeler.errors import BadInput, Misuse
+from labeler.exchange.export.content import FormatName
 from labeler.exchange.export.formats import EXPORTS
-from labeler.exchange.export.names import FormatName
 from labeler.testing import fake_model, small_collection
 from labeler.trec.write import write_qrels, write_run
 

@@ -15,7 +15,7 @@ from labeler.cli import execute
 from labeler.data import Qrels
 from labeler.errors import Misuse
 from labeler.exchange.written import QRELS_FORMATS
-from labeler.qrels.convert import convert_qrels
+from labeler.qrels.edit import convert_qrels
 from labeler.trec.write import write_qrels, write_run
 
 QRELS = {

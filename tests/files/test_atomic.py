@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from labeler.errors import FileProblem
-from labeler.files.atomic import replacing
-from labeler.files.special import own_descriptor
+from labeler.files.atomic import own_descriptor, replacing
 
 TEXT = "q1 0 d1 2\n"
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from labeler.errors import TooLarge
-from labeler.exchange.json_runs import read_json_run
-from labeler.exchange.parquet import rows_of_parquet
+from labeler.exchange.runs import read_json_run
+from labeler.exchange.tables import rows_of_parquet
 from labeler.files.csv import read_table, table_lines
 from labeler.files.jsonl import read_rows
 from labeler.files.read import (

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from labeler.files.network import network_file_system
+from labeler.files.paths import network_file_system
 
 
 def test_a_network_file_system_is_known_by_its_mount(tmp_path: Path) -> None:

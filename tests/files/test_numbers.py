@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeler.files.numbers import (
+from labeler.files.boundary import (
     LARGEST_AMOUNT,
     LARGEST_COUNT,
     amount,

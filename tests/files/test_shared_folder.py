@@ -15,8 +15,8 @@ from file_server import Files, serving
 from labeler.cli import execute
 from labeler.errors import FileProblem
 from labeler.files.cache import exclusive, is_verified
-from labeler.files.shared import is_private, make_private
-from labeler.models.local.file import ModelFile, fetch_model
+from labeler.files.paths import is_private, make_private
+from labeler.models.local.serve import ModelFile, fetch_model
 from labeler.wire.download import Remote, download
 
 BODY, OTHER = b"right" * 100, b"wrong" * 100

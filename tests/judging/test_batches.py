@@ -17,17 +17,14 @@ from labeler.collection.batches import read_batches, waiting_requests, write_bat
 from labeler.collection.layout import Collection
 from labeler.data import Query
 from labeler.errors import BadInput, Locked, Misuse, NotFound, ProviderError
-from labeler.judging.batch.collect import acollect, aread_answers
-from labeler.judging.batch.collected import CollectedBatches
-from labeler.judging.batch.look import Batches, abatches, acancel, aclear, aforget
-from labeler.judging.batch.submit import Submitted, asubmit, awrite_requests
-from labeler.judging.batch.wait import await_batches
-from labeler.judging.judge import judge
-from labeler.judging.session import JudgeOptions
-from labeler.models.batch.lines import FileBounds
+from labeler.judging.judge import JudgeOptions, judge
+from labeler.models.batch.answers import FileBounds
 from labeler.models.control import Control
-from labeler.models.limits import Limits
 from labeler.models.prices import Price, batch_price
+from labeler.models.settings import Limits
+from labeler.scale.batch.collect import CollectedBatches, acollect, aread_answers, await_batches
+from labeler.scale.batch.look import Batches, abatches, acancel, aclear, aforget
+from labeler.scale.batch.submit import Submitted, asubmit, awrite_requests
 from labeler.testing import small_collection
 from labeler.testing.fake_server import completion
 from tests.batch_server import BatchServer, Line, answered, with_error, with_status

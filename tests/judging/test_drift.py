@@ -16,12 +16,11 @@ from labeler.cli.reporting import check_steady
 from labeler.collection.controls import next_control
 from labeler.data import Failure, Judged, Judgement, Pair, Query
 from labeler.errors import BadInput, GateFailed, Misuse
-from labeler.judging.drift import adrift, drift
-from labeler.judging.drift_check import DriftCheck, Regraded
-from labeler.judging.judge import judge
-from labeler.judging.session import JudgeOptions
+from labeler.judging.judge import JudgeOptions, judge
 from labeler.judging.status import status
-from labeler.stats.retest import retest
+from labeler.lab.control import adrift, drift
+from labeler.lab.control_check import DriftCheck, Regraded
+from labeler.stats.drift import retest
 from labeler.testing import Call, FakeServer, fake_model, small_collection
 
 

@@ -14,7 +14,7 @@ from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries
 from labeler.data import Document, Failure, Judgement, Outcome, Pair
-from labeler.judging.reply.parse import parse_grade
+from labeler.judging.reply import parse_grade
 from labeler.model import Reply
 from labeler.models.server.answers import read_answer
 from labeler.testing import Answer, Call, FakeServer, completion

@@ -20,11 +20,11 @@ from labeler.collection.judgements import read_judgements
 from labeler.collection.lock import locked
 from labeler.data import Failure, Judgement, Pair
 from labeler.errors import CallFailed, Misconfigured, Retryable
-from labeler.judging.reply.parse import parse_grade
+from labeler.judging.reply import parse_grade
 from labeler.model import Message, Reply, Request
 from labeler.models.server.answers import read_answer
 from labeler.models.server.client import server_model
-from labeler.store.columns import REPLY
+from labeler.store.base import REPLY
 from labeler.store.keys import checksum
 from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.qrels import read_qrels

@@ -16,10 +16,9 @@ from labeler.data import Document, Judged, Pair, Query
 from labeler.errors import Stopped
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs
-from labeler.judging.judge import ajudge_sample
-from labeler.judging.session import JudgeOptions
+from labeler.judging.judge import JudgeOptions, ajudge_sample
 from labeler.model import Reply, Request
-from labeler.models.policies.stop import StopSignal
+from labeler.models.policies.call import StopSignal
 from labeler.prompt import find_prompt
 from labeler.testing import (
     Answer,

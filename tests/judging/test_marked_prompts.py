@@ -17,11 +17,10 @@ from labeler.judging.explain import explain
 from labeler.judging.judge import judge
 from labeler.judging.relabel import areparse
 from labeler.model import Request
-from labeler.models.control import Control
-from labeler.models.loop import run_to_end
+from labeler.models.control import Control, run_to_end
 from labeler.prompt import find_prompt, read_prompt
 from labeler.store import open_store
-from labeler.store.secret import kept_secret, secret_of
+from labeler.store.keys import kept_secret, secret_of
 from labeler.testing import fake_model, small_collection
 
 GRADING = ("four-grades", "basic", "by-topic")

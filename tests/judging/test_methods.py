@@ -18,19 +18,17 @@ from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
 from labeler.data import Failure, Judged, Judgement, Listed, Pair
 from labeler.errors import BadInput, Misuse
-from labeler.judging.drift import adrift
 from labeler.judging.explain import explain
-from labeler.judging.judge import ajudge, aplan_judging, judge
-from labeler.judging.methods.combine import PartGrade, combined
+from labeler.judging.judge import JudgeOptions, JudgingPlan, ajudge, aplan_judging, judge
 from labeler.judging.methods.comparisons import Circles
-from labeler.judging.methods.lists import lists_of
+from labeler.judging.methods.inquiries import lists_of
+from labeler.judging.methods.points import PartGrade, combined
 from labeler.judging.methods.position import position_effect_of
-from labeler.judging.plan import JudgingPlan
 from labeler.judging.relabel import areparse, relabel
-from labeler.judging.session import JudgeOptions
+from labeler.lab.control import adrift
 from labeler.model import Model, Reply, Request
-from labeler.models.limits import Limits
-from labeler.people.instructions import meanings_in
+from labeler.models.settings import Limits
+from labeler.people.sheet import meanings_in
 from labeler.prompt import find_prompt, prompt_files, read_prompt
 from labeler.testing import fake_model
 

@@ -21,7 +21,7 @@ from running import environment, finish, judge_words
 from labeler.collection.layout import Collection
 from labeler.errors import Misconfigured
 from labeler.judging.judge import judge
-from labeler.judging.partitions.ray_cluster import RayOptions, started_ray
+from labeler.scale.partitions.on_ray import RayOptions, started_ray
 from labeler.testing import Answer, Call, FakeServer, completion
 
 pytest.importorskip("ray", reason="an extra that `all` leaves out, as it is for clusters")

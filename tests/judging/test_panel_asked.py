@@ -10,12 +10,12 @@ from labeler.cli import execute
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
 from labeler.errors import Misuse
-from labeler.judging.panel.ask import members_named
-from labeler.judging.panel.members import PanelOptions
-from labeler.judging.session import JudgeOptions
+from labeler.judging.judge import JudgeOptions
+from labeler.lab.panel.ask import members_named
+from labeler.lab.panel.members import PanelOptions
 from labeler.model import Model
 from labeler.models.control import Control
-from labeler.models.limits import Limits
+from labeler.models.settings import Limits
 from labeler.testing import fake_model, small_collection
 
 

@@ -8,11 +8,17 @@ import pytest
 
 from labeler.data import Failure, Judgement, Pair
 from labeler.errors import BadInput, Misuse
-from labeler.judging.panel.assessor_bias import fit_bias
-from labeler.judging.panel.dawid_skene import PRIOR, fit_dawid_skene
-from labeler.judging.panel.members import Member, PanelOptions, panel_of
-from labeler.judging.panel.rules import PANEL_RULES, combine
-from labeler.judging.panel.votes import Votes, disagreement, votes_of
+from labeler.lab.panel.members import Member, PanelOptions, panel_of
+from labeler.lab.panel.rules import (
+    PANEL_RULES,
+    PRIOR,
+    Votes,
+    combine,
+    disagreement,
+    fit_bias,
+    fit_dawid_skene,
+    votes_of,
+)
 
 SCALE = (0, 1, 2, 3)
 

@@ -20,28 +20,39 @@ from labeler.collection.layout import Collection
 from labeler.data import Document, Judged, Pair, Query
 from labeler.errors import BadInput, BudgetReached, CallFailed, FileProblem, Incomplete, Misuse
 from labeler.judging.assessor import Texts, values_of
-from labeler.judging.judge import judge
-from labeler.judging.partitions.collect import CollectedPartitions, collect
-from labeler.judging.partitions.coordinator import (
+from labeler.judging.judge import JudgeOptions, judge
+from labeler.model import Model, Reply, Request
+from labeler.models.control import Control
+from labeler.models.policies.budget import Budget, Spending
+from labeler.models.settings import Limits
+from labeler.models.tokens import Tokens
+from labeler.scale.partitions.collect import CollectedPartitions, collect
+from labeler.scale.partitions.folder import (
+    PartitionedJob,
+    PartitionFolder,
+    PositionedPair,
+    read_judged,
+    read_pairs,
+    write_pairs,
+)
+from labeler.scale.partitions.on_ray import OpenedRay, RayOptions, RayRun, ending_ray
+from labeler.scale.partitions.ray_worker import (
     AllottedBudget,
     Coordinator,
     PairKind,
+    PairsShown,
     WorkerReport,
 )
-from labeler.judging.partitions.folder import PartitionedJob, PartitionFolder
-from labeler.judging.partitions.on_ray import RayRun
-from labeler.judging.partitions.ray_cluster import OpenedRay, RayOptions, ending_ray
-from labeler.judging.partitions.rows import PositionedPair, read_judged, read_pairs, write_pairs
-from labeler.judging.partitions.share import Amounts, Share, SharedBudget, share_of
-from labeler.judging.partitions.shown import PairsShown
-from labeler.judging.partitions.work import JudgedPartition, judge_partition, partition_worker
-from labeler.judging.partitions.write import awrite_partitions
-from labeler.judging.session import JudgeOptions
-from labeler.model import Model, Reply, Request
-from labeler.models.control import Control
-from labeler.models.limits import Limits
-from labeler.models.policies.budget import Budget, Spending
-from labeler.models.tokens import Tokens
+from labeler.scale.partitions.work import (
+    Amounts,
+    JudgedPartition,
+    Share,
+    SharedBudget,
+    judge_partition,
+    partition_worker,
+    share_of,
+)
+from labeler.scale.partitions.write import awrite_partitions
 from labeler.testing import fake_model
 from labeler.trec.qrels import read_qrels
 

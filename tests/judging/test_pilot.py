@@ -12,12 +12,9 @@ from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.errors import Misuse, TooManyFailed
 from labeler.judging.job import job_of, pool_of, texts_of
-from labeler.judging.judge import judge
-from labeler.judging.pilot import PAIRS, pilot_pairs
-from labeler.judging.session import JudgeOptions, judge_set
-from labeler.models.control import Control
-from labeler.models.limits import Proof
-from labeler.models.loop import run_to_end
+from labeler.judging.judge import PAIRS, JudgeOptions, judge, judge_set, pilot_pairs
+from labeler.models.control import Control, run_to_end
+from labeler.models.settings import Proof
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
 
 PROSE = "The passage is related, I should think."

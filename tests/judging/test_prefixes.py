@@ -14,7 +14,7 @@ from labeler.collection.lock import locked
 from labeler.collection.pool import PoolPairs, pool_pairs, read_pool, write_pool
 from labeler.data import Pair
 from labeler.judging.judge import judge
-from labeler.models.server.usage import cached_tokens
+from labeler.models.server.answers import cached_tokens
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
 
 

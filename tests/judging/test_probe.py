@@ -18,18 +18,25 @@ from labeler.collection.queries import write_queries
 from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput, BudgetReached, GateFailed, Misuse
 from labeler.judging.assessor import Texts
-from labeler.judging.judge import judge
-from labeler.judging.probe.attacks import ATTACKS, POSITIONS, inserted, read_attacks
-from labeler.judging.probe.cases import Case, attack_cases, change_cases, clean_cases, draw
-from labeler.judging.probe.certificate import Certificate, Evidence, Graded, certificate_of
-from labeler.judging.probe.probe import AGAIN, ProbeOptions, aplan_probe, check_gates, probe
-from labeler.judging.probe.transformations import TRANSFORMATIONS, Material
-from labeler.judging.probe.undefended import undefended
-from labeler.judging.session import JudgeOptions
+from labeler.judging.judge import JudgeOptions, judge
+from labeler.lab.probe.cases import (
+    ATTACKS,
+    POSITIONS,
+    TRANSFORMATIONS,
+    Case,
+    Material,
+    attack_cases,
+    change_cases,
+    clean_cases,
+    draw,
+    inserted,
+    read_attacks,
+)
+from labeler.lab.probe.certificate import Certificate, Evidence, Graded, certificate_of
+from labeler.lab.probe.probe import AGAIN, ProbeOptions, aplan_probe, check_gates, probe, undefended
 from labeler.model import Request
-from labeler.models.control import Control
-from labeler.models.limits import Limits
-from labeler.models.loop import run_to_end
+from labeler.models.control import Control, run_to_end
+from labeler.models.settings import Limits
 from labeler.prompt import find_prompt, prompt_files, read_prompt
 from labeler.testing import fake_model
 

@@ -18,10 +18,9 @@ from odd_replies import ODD_REPLIES
 
 from labeler.data import FAILURES, Failure, Judgement, Outcome, Pair
 from labeler.errors import Misuse
-from labeler.judging.reply.parse import parse_grade
+from labeler.judging.reply import parse_grade
 from labeler.model import Reply
-from labeler.prompt.reply.prose import refuses
-from labeler.prompt.reply.reader import ReplyReader, parse_reader
+from labeler.prompt.reply import ReplyReader, parse_reader, refuses
 
 PAIR = Pair("q1", "d1")
 SCALE = (0, 1, 2, 3)

@@ -10,8 +10,8 @@ import pytest
 from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.data import Pair
+from labeler.judging.changes import State, judged, transitions
 from labeler.judging.judge import judge
-from labeler.judging.transitions import State, judged, transitions
 from labeler.report.render import render
 from labeler.testing import fake_model, small_collection
 from labeler.trec.write import write_qrels

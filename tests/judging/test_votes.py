@@ -9,12 +9,11 @@ from made import make_collection, pair_in
 from labeler.cli import execute
 from labeler.collection.judgements import origin_of, read_judgements
 from labeler.data import Failure, Judgement, Outcome, Pair
-from labeler.judging.judge import judge
-from labeler.judging.methods.single import elected
+from labeler.judging.judge import JudgeOptions, judge
+from labeler.judging.methods.inquiries import elected
 from labeler.judging.relabel import arelabel, areparse
-from labeler.judging.session import JudgeOptions
 from labeler.model import Request
-from labeler.models.loop import run_to_end
+from labeler.models.control import run_to_end
 from labeler.testing import FakeServer, fake_model
 
 PAIR = Pair("q", "d")

@@ -17,7 +17,7 @@ from test_metrics_ranx import IN_RANX
 
 from labeler.data import Qrels, Run
 from labeler.metrics import MEASURES, evaluate, parse
-from labeler.trec.order import ranking
+from labeler.trec.runs import ranking
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
 TOP = 3

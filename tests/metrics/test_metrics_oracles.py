@@ -21,11 +21,10 @@ from hypothesis import strategies as st
 from labeler.data import Qrels, Run
 from labeler.errors import Misuse
 from labeler.evaluation.trec_eval.measures import Line
-from labeler.evaluation.trec_eval.names import lines
+from labeler.evaluation.trec_eval.program import lines
 from labeler.metrics import evaluate, rankings
-from labeler.trec.order import ranking
 from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.runs import ranking, read_run
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of other people's code at import

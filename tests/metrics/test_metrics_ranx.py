@@ -13,7 +13,7 @@ from test_metrics_oracles import BIG, SOME_QRELS, SOME_RUN
 
 from labeler.data import Qrels, Run
 from labeler.metrics import evaluate
-from labeler.trec.order import ranking
+from labeler.trec.runs import ranking
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=40)
 IN_RANX = {

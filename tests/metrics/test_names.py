@@ -12,8 +12,8 @@ from test_metrics_ranx import scored
 from labeler.data import Qrels, Run
 from labeler.errors import Misuse
 from labeler.metrics import MEASURES, evaluate, parse
-from labeler.metrics.names import REFUSED, SPELLINGS
-from labeler.trec.order import ranking
+from labeler.metrics.registry import REFUSED, SPELLINGS
+from labeler.trec.runs import ranking
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of other people's code at import

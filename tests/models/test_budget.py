@@ -13,8 +13,8 @@ from made import grade_in, make_collection, pair_calls, pair_of
 
 from labeler.cli import execute
 from labeler.errors import Misuse
-from labeler.models.limits import Limits
 from labeler.models.session import SessionOptions
+from labeler.models.settings import Limits
 from labeler.testing import Answer, Call, FakeServer, completion
 
 PRICES = 'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\nfake = { tokens_in = 1.0, tokens_out = 2.0 }\n'

@@ -12,12 +12,11 @@ import pytest
 
 from labeler.cli import execute
 from labeler.collection.layout import Collection
-from labeler.collection.made_by import made_by
+from labeler.collection.whose import made_by
 from labeler.errors import BadInput, Misconfigured
-from labeler.models.cross_encoder import CrossEncoder, load_cross_encoder, remembering
+from labeler.models.encoders import CrossEncoder, load_cross_encoder, remembering
 from labeler.store.vectors import VectorFile
-from labeler.trec.order import ranking
-from labeler.trec.runs import read_run
+from labeler.trec.runs import ranking, read_run
 from tests.made import make_collection
 from tests.models.test_encoder_files import WORDS, tokenizer_file
 
@@ -98,7 +97,7 @@ def test_a_run_is_re_ranked_by_its_scores(collection: Collection, tmp_path: Path
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from labeler.models.cross_encoder import CrossEncoder, remembering
+from labeler.models.encoders import CrossEncoder, remembering
 from labeler.store.vectors import VectorFile
 
 def score(query, texts):

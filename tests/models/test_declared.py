@@ -10,11 +10,10 @@ from labeler.cli import execute
 from labeler.collection.judgements import origin_of, read_judgements
 from labeler.data import Query
 from labeler.errors import Misconfigured, Misuse
-from labeler.judging.session import JudgeOptions
-from labeler.models.declared import KEYS, declared_assessors, find_assessor
-from labeler.models.limits import Limits
+from labeler.judging.judge import JudgeOptions
+from labeler.models.choose import KEYS, declared_assessors, find_assessor
 from labeler.models.session import SessionOptions
-from labeler.models.settings import AssessorSettings
+from labeler.models.settings import AssessorSettings, Limits
 from labeler.testing import Answer, Call, FakeServer, completion, small_collection
 
 WHOLE = """

@@ -2,9 +2,9 @@
 
 import pytest
 
+from labeler.models.call_plan import CallTimes, duration_of
 from labeler.models.check import TrialCall, time_of
-from labeler.models.duration import CallTimes, duration_of
-from labeler.models.policies.adapt import Abilities
+from labeler.models.policies.learn import Abilities
 from labeler.models.policies.rate import RateLimits
 
 QUICK = CallTimes(server=1.0, process=0.001)

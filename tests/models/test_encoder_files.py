@@ -8,9 +8,8 @@ import pytest
 
 from labeler.cli import execute
 from labeler.errors import Misconfigured, Misuse
-from labeler.models.encoder_files import id_of
 from labeler.models.encoder_options import EncoderOptions
-from labeler.models.encoders import EncoderTexts, Encoding
+from labeler.models.encoders import EncoderTexts, Encoding, id_of
 from labeler.testing import small_collection
 from labeler.text.vectors import Encoder
 

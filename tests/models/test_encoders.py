@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 
 from labeler.cli import execute
-from labeler.collection.made_by import made_by
+from labeler.collection.whose import made_by
 from labeler.errors import BadInput, BudgetReached, CallFailed, Misconfigured, Misuse
 from labeler.evaluation.boards.judge_bias import kin_of
 from labeler.models.control import Control
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.encoding import TEXTS_OF_A_CALL
-from labeler.models.limits import Limits
 from labeler.models.prices import price_of
+from labeler.models.settings import Limits
 from labeler.testing import Answer, Call, FakeServer, embeddings, small_collection
 from labeler.testing.fake_server import texts_in
 from labeler.trec.runs import read_run

@@ -12,8 +12,7 @@ from running import finish, start
 
 from labeler.errors import NoAnswer
 from labeler.model import Message, Reply, Request
-from labeler.models.server.client import Calls, called_model
-from labeler.models.server.first_answer import FirstWait
+from labeler.models.server.client import Calls, FirstWait, called_model
 from labeler.testing import Answer, FakeServer, completion
 from labeler.wire.gate import admit
 

@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from labeler.models.loop import run_to_end
-from labeler.models.policies.stop import StopSignal
+from labeler.models.control import run_to_end
+from labeler.models.policies.call import StopSignal
 
 
 async def three(_stop: StopSignal) -> int:

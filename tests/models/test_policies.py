@@ -16,10 +16,9 @@ from labeler.cli import execute
 from labeler.errors import BadInput, BudgetReached, CallFailed, Retryable, Stopped
 from labeler.model import Message, Model, Reply, Request
 from labeler.models.policies.budget import Budget, Budgeting
-from labeler.models.policies.call import asked_through
+from labeler.models.policies.call import Stopping, StopSignal, asked_through
 from labeler.models.policies.rate import Bucket, RateLimiter, RateLimits
-from labeler.models.policies.retry import Patience, Retrying
-from labeler.models.policies.stop import Stopping, StopSignal
+from labeler.models.policies.stack import Patience, Retrying
 from labeler.models.prices import Price, Tier, price_of
 from labeler.models.server.answers import read_answer
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model

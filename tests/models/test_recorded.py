@@ -10,10 +10,8 @@ import yaml
 
 from labeler.errors import CallFailed, LabelerError, NoCompletion, NotFound, Retryable
 from labeler.model import Message, Reply, Request
-from labeler.models.ending import status_of_ending
-from labeler.models.server.answers import read_answer
-from labeler.models.server.dialects import wire_format
-from labeler.models.server.refusals import read_refusal
+from labeler.models.server.answers import read_answer, read_refusal, status_of_ending
+from labeler.models.server.client import wire_format
 from labeler.models.settings import AssessorSettings
 
 

@@ -15,10 +15,10 @@ from labeler.cli import execute
 from labeler.collection.judgements import read_judgements
 from labeler.data import Judgement
 from labeler.errors import NoAnswer
-from labeler.models.server.request_ids import RequestIds
+from labeler.models.server.client import RequestIds
 from labeler.testing import Call, completion
 from labeler.testing.fake_server import _read_call
-from labeler.wire.connections import Keeping
+from labeler.wire.http import Keeping
 
 Send = Callable[[bytes], None]
 Straying = Callable[[int, bytes, Send], Awaitable[None]]

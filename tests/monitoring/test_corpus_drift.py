@@ -8,8 +8,7 @@ import pytest
 from labeler.corpus.ingest import ingest
 from labeler.errors import BadInput, Misuse
 from labeler.judging.judge import judge
-from labeler.monitoring.corpus.drift import corpus_drift
-from labeler.monitoring.corpus.result import CorpusDrift, CorpusWatch
+from labeler.monitoring.corpus import CorpusDrift, CorpusWatch, corpus_drift
 from labeler.pools.pool import pool
 from labeler.testing import fake_model
 

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from labeler.errors import BadInput, Misuse
-from labeler.monitoring.density.clusters import Typed, grouped
 from labeler.monitoring.density.comparison import QueryDistances, rows_of
-from labeler.monitoring.density.coverage import Threshold
-from labeler.monitoring.density.density import density
-from labeler.monitoring.density.evaluation_set import EvaluationSet
-from labeler.monitoring.density.options import DensityOptions
-from labeler.monitoring.density.proposal import distance_of_set, weighted
-from labeler.monitoring.density.result import QueryDensity
-from labeler.monitoring.density.searches import Search, by_week
+from labeler.monitoring.density.density import QueryDensity, density
+from labeler.monitoring.density.proposal import Typed, distance_of_set, grouped, weighted
+from labeler.monitoring.density.searches import (
+    DensityOptions,
+    EvaluationSet,
+    Search,
+    Threshold,
+    by_week,
+)
 from labeler.report.page import Page
 from labeler.stats.distances import distance_of
 from tests.monitoring.made_log import LOCKS, MONDAY, made_collection, made_log

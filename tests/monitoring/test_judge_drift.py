@@ -7,10 +7,9 @@ import pytest
 from made_controls import MADE_BY, add_control, judged, weekly
 
 from labeler.errors import BadInput
-from labeler.monitoring.judge.blocks import judge_blocks
-from labeler.monitoring.judge.drift import JudgeDrift, judge_drift
+from labeler.monitoring.judge import JudgeDrift, judge_blocks, judge_drift
 from labeler.report.page import Page
-from labeler.stats.failing import fails_more_p
+from labeler.stats.drift import fails_more_p
 
 
 def kinds(drift: JudgeDrift) -> list[str]:

@@ -15,12 +15,10 @@ import pytest
 
 from labeler.errors import BadInput, LabelerError, Misuse
 from labeler.exchange.fields import EventFields
+from labeler.monitoring.log.blocks import TextBlocks
 from labeler.monitoring.log.log import EventLog, open_log
-from labeler.monitoring.log.options import BotRules, LogOptions
 from labeler.monitoring.log.rows import Rows
-from labeler.monitoring.log.text_blocks import TextBlocks
-from labeler.monitoring.log.times import Clock
-from labeler.monitoring.log.values import RETURNED
+from labeler.monitoring.log.values import RETURNED, BotRules, Clock, LogOptions
 
 SRW = Path(__file__).parents[3] / "shared/data/foreign/opensearch-srw"
 SHOWN = "time,session,query,doc_id,rank,clicked\n"

@@ -15,12 +15,10 @@ from labeler.collection.monitoring import read_watch_runs
 from labeler.collection.validate import validate
 from labeler.errors import Misuse
 from labeler.exchange.fields import EventFields
-from labeler.monitoring.kinds import KINDS
-from labeler.monitoring.log.options import LogOptions
+from labeler.monitoring.log.values import LogOptions
 from labeler.monitoring.logs import LogWatch, log_files
-from labeler.monitoring.monitor import MonitorOptions, monitor
-from labeler.monitoring.result import Monitoring
-from labeler.monitoring.weeks import joined_weeks, with_gaps
+from labeler.monitoring.monitor import Monitoring, MonitorOptions, monitor
+from labeler.monitoring.watched import KINDS, joined_weeks, with_gaps
 from labeler.testing import small_collection
 from labeler.text.vectors import can_encode
 

@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 
 from labeler.monitoring.log.log import open_log
-from labeler.monitoring.log.made import part_of_clicks
-from labeler.monitoring.log.options import LogOptions
-from labeler.monitoring.online.behavior import BehaviorSums, median_delay
-from labeler.monitoring.online.online import online
-from labeler.monitoring.online.options import OnlineOptions
-from labeler.monitoring.online.result import OnlineMeasures
-from labeler.monitoring.online.variants import mismatch
+from labeler.monitoring.log.searches import part_of_clicks
+from labeler.monitoring.log.values import LogOptions
+from labeler.monitoring.online.behavior import BehaviorSums, OnlineOptions, median_delay, mismatch
+from labeler.monitoring.online.online import OnlineMeasures, online
 from labeler.report.page.document import Page
 from labeler.testing.click_log import ClickWorld, made_clicks
 

@@ -8,8 +8,7 @@ import pytest
 from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.collection.people import read_people
-from labeler.people.instructions import instructions, meanings_in
-from labeler.people.sheet import id_cell, id_in
+from labeler.people.sheet import id_cell, id_in, instructions, meanings_in
 from labeler.prompt import find_prompt
 from labeler.testing import small_collection
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import labeler
-from labeler.agreement.memory import sources_of
+from labeler.agreement.sources import sources_of
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
@@ -21,7 +21,7 @@ from labeler.collection.people import (
 )
 from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries
-from labeler.collection.routed import CHOSEN, routed_pairs
+from labeler.collection.whose import CHOSEN, routed_pairs
 from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput
 from labeler.judging.changes import human_beside

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from labeler.agreement.align import AssessorLabels, Rules, align
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.differences import differences
-from labeler.agreement.several.ceiling import ceiling
-from labeler.agreement.several.joint import grade_matrix, query_coincidences
+from labeler.agreement.several.joint import ceiling, grade_matrix, query_coincidences
 from labeler.agreement.statistics import alphas, find_statistic
-from labeler.agreement.statistics.contingency import query_tables
+from labeler.agreement.statistics.registry import query_tables
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
@@ -26,7 +25,7 @@ from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import Misuse
-from labeler.people.draw import draw, share_out
+from labeler.people.sample import draw, share_out
 from labeler.people.sheet import harmless
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_run

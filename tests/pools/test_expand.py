@@ -14,18 +14,17 @@ from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import merge_pools, read_pool, write_pool
-from labeler.collection.search.searched import Searched
+from labeler.collection.search import Searched
 from labeler.data import Document, Pair, Pooled
 from labeler.errors import BadInput, Misuse
 from labeler.messages import Advance
 from labeler.models.control import Control
-from labeler.pools.beyond import inclusions, systematic
+from labeler.pools.adding import Expanded
 from labeler.pools.expand import Expansion, NewRuns, expand
 from labeler.pools.missed import estimate_missed
-from labeler.pools.pool import pool
+from labeler.pools.pool import inclusions, pool, systematic
 from labeler.pools.reuse import brought_alone
-from labeler.pools.rounds import Expanded
-from labeler.runs.neighbors import neighbors
+from labeler.runs.retrieve import neighbors
 from tests.models.test_encoder_files import static_model
 
 CHAIN = ("ant bee", "bee cow", "cow dog", "dog elk", "elk fox", "fox gnu", "gnu hen", "hen ibis")

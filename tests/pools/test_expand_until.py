@@ -9,11 +9,11 @@ from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.collection.pool import read_pool
 from labeler.errors import Misuse
-from labeler.judging.session import JudgeOptions
+from labeler.judging.judge import JudgeOptions
 from labeler.model import Request
 from labeler.models.control import Control
-from labeler.models.limits import Limits
-from labeler.pools.expand_until import ExpandedJudging, Rounds, expand_until
+from labeler.models.settings import Limits
+from labeler.pools.expand import ExpandedJudging, Rounds, expand_until
 from labeler.pools.pool import pool
 from labeler.testing import fake_model
 from tests.models.test_encoder_files import static_model

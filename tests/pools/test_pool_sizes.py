@@ -14,10 +14,9 @@ from labeler.cli import execute
 from labeler.collection.pool import merge_pools, read_pool
 from labeler.data import Pair, Pooled, Run
 from labeler.errors import BadInput, Misuse
-from labeler.pools.beyond import PoolSize, beyond, equal_shares, inclusions, systematic
-from labeler.pools.budget import DepthReached, within_budget
+from labeler.pools.adding import DepthReached, within_budget
 from labeler.pools.missed import estimate_missed, missed, weighted_count_interval
-from labeler.pools.pool import pool
+from labeler.pools.pool import PoolSize, beyond, equal_shares, inclusions, pool, systematic
 from labeler.testing import small_collection
 
 

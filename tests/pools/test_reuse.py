@@ -8,8 +8,7 @@ import pytest
 from labeler.cli import execute
 from labeler.errors import Misuse
 from labeler.judging.judge import judge
-from labeler.pools.beyond import PoolSize
-from labeler.pools.pool import pool
+from labeler.pools.pool import PoolSize, pool
 from labeler.pools.reuse import reuse
 from labeler.testing import fake_model, small_collection
 

@@ -10,10 +10,9 @@ from labeler.judging.judge import judge
 from labeler.judging.relabel import relabel
 from labeler.prompt import find_prompt, prompt_files, read_prompt
 from labeler.prompt.check import check_prompt
-from labeler.prompt.compare import diff_prompts
-from labeler.prompt.copy import copy_of
+from labeler.prompt.compare import changed_lines, diff_prompts
 from labeler.prompt.listing import calls_in_words, shipped_prompts, tokens_of
-from labeler.prompt.word_diff import changed_lines
+from labeler.prompt.read import copy_of
 from labeler.testing import fake_model, small_collection
 
 

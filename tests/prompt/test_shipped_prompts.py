@@ -9,10 +9,9 @@ import pytest
 
 from labeler.data import Document, Query
 from labeler.judging.assessor import values_of
-from labeler.judging.judge import aplan_judging, judge
-from labeler.judging.preview import preview
-from labeler.judging.session import JudgeOptions
-from labeler.people.instructions import instructions
+from labeler.judging.explain import preview
+from labeler.judging.judge import JudgeOptions, aplan_judging, judge
+from labeler.people.sheet import instructions
 from labeler.prompt import find_prompt, prompt_files, read_prompt
 from labeler.prompt.listing import facts_of, shipped_prompts, tokens_of
 from labeler.testing import fake_model, small_collection

@@ -19,10 +19,9 @@ from labeler.errors import CallFailed, Misuse, ProviderError
 from labeler.model import Model, Reply, Request
 from labeler.prompt import find_prompt
 from labeler.queries.keep import generated_before, keep_generated
-from labeler.queries.strata import choose_passages, heading_queries
-from labeler.queries.writing.candidates import Generated
-from labeler.queries.writing.write import generate_queries
-from labeler.queries.writing.writer import Writer
+from labeler.queries.passages import choose_passages, heading_queries
+from labeler.queries.write import generate_queries
+from labeler.queries.writer import Generated, Writer
 from labeler.testing import Answer, FakeServer, completion
 
 DOCUMENTS = [

@@ -31,11 +31,14 @@ from labeler.queries.kinds import (
     parse_mix,
 )
 from labeler.queries.style import Style, read_personas
-from labeler.queries.writing.candidates import Generated
-from labeler.queries.writing.echoes import example_replies, example_terms, without_echoes
-from labeler.queries.writing.typos import with_typos
-from labeler.queries.writing.write import generate_queries
-from labeler.queries.writing.writer import Writer, generation_requests
+from labeler.queries.write import (
+    example_replies,
+    example_terms,
+    generate_queries,
+    with_typos,
+    without_echoes,
+)
+from labeler.queries.writer import Generated, Writer, generation_requests
 from labeler.testing import fake_model
 from labeler.text.languages import code_of, language_of
 from labeler.text.terms import terms

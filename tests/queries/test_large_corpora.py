@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from labeler.collection.corpus import distinct_documents, write_corpus
+from labeler.collection.corpus import corpus_on_demand, distinct_documents, write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
-from labeler.collection.on_demand import corpus_on_demand
-from labeler.collection.search.searched import searched_corpus
+from labeler.collection.search import searched_corpus
 from labeler.data import Document, Query
-from labeler.queries.considered import considered
-from labeler.queries.writing.search import CorpusSearch
+from labeler.queries.passages import considered
+from labeler.queries.writer import CorpusSearch
 
 
 def document(number: int) -> Document:

@@ -12,8 +12,7 @@ from labeler.collection.lock import locked
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Query
 from labeler.errors import BadInput
-from labeler.queries.figures import variety
-from labeler.queries.realism import realism
+from labeler.queries.realism import realism, variety
 
 LONG = [f"how does one configure the thing number {n} in a large system" for n in range(30)]
 REAL = [f"{brand} {thing}" for brand in ("acme", "foo", "bar") for thing in ("tv", "hub", "pc")]

@@ -10,8 +10,8 @@ from labeler.collection.layout import Collection
 from labeler.corpus.ingest import ingest
 from labeler.data import Document, Query
 from labeler.errors import Misuse
+from labeler.queries.passages import PassageChoice, choose_passages
 from labeler.queries.set_aside import PassageRules, file_of, reasons, set_aside
-from labeler.queries.strata import PassageChoice, choose_passages
 
 
 def passage(file: str, number: int, text: str = "", title: str = "T") -> Document:

@@ -11,9 +11,7 @@ from labeler.cli import execute
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.fields import LogFields
 from labeler.exchange.queries import read_query_list
-from labeler.queries.clicks import Clicks
-from labeler.queries.personal import personal
-from labeler.queries.traffic import TrafficOptions, from_log
+from labeler.queries.traffic import Clicks, TrafficOptions, from_log, personal
 
 HEADER = "query,count\n"
 

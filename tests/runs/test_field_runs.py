@@ -7,10 +7,9 @@ import pytest
 
 from labeler.cli import execute
 from labeler.errors import LabelerError
-from labeler.runs.field_run import FieldEngine, field_run, shape_of
+from labeler.runs.retrieve_run import FieldEngine, field_run, shape_of
 from labeler.testing import small_collection
-from labeler.trec.runs import read_run
-from labeler.trec.tags import read_tag
+from labeler.trec.runs import read_run, read_tag
 
 ROWS = [
     {"_id": "cats", "title": "Animals", "text": "cats sleep", "metadata": {"by": "fish"}},

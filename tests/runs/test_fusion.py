@@ -1,7 +1,7 @@
 """Fusion of runs."""
 
-from labeler.runs.fusion import rrf
-from labeler.trec.order import ranking
+from labeler.runs.fuse import rrf
+from labeler.trec.runs import ranking
 
 
 def test_ties_go_to_the_greater_document_id() -> None:

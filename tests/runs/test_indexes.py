@@ -14,17 +14,20 @@ import pytest
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
-from labeler.collection.search.best_rows import BestRows
-from labeler.collection.search.bm25 import bm25_run
-from labeler.collection.search.dense import dense_run
-from labeler.collection.search.nearest import Nearest
-from labeler.collection.search.searched import Searched, searched_corpus
+from labeler.collection.search import (
+    BestRows,
+    Nearest,
+    Searched,
+    bm25_run,
+    dense_run,
+    searched_corpus,
+)
 from labeler.data import Document, Query, Run
 from labeler.errors import BadInput
 from labeler.messages import no_progress
 from labeler.runs.retrieve import ENGINES as ENGINES_BY_NAME
 from labeler.text.vectors import embedded_encoder
-from labeler.trec.order import best
+from labeler.trec.runs import best
 
 QUERIES = [Query("q1", "cat on a mat"), Query("q2", "moon 3"), Query("q3", "zebra")]
 
@@ -112,7 +115,7 @@ from labeler.collection.layout import Collection
 from labeler.data import Query
 from labeler.messages import no_progress
 from labeler.runs.retrieve import ENGINES
-from labeler.collection.search.searched import searched_corpus
+from labeler.collection.search import searched_corpus
 
 folder, name, at = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 

@@ -24,14 +24,13 @@ from labeler.models.encoders import Encoding
 from labeler.runs.engines.http_search import HttpEngine
 from labeler.runs.engines.program import ProgramEngine
 from labeler.runs.engines.templates import QueryEncoder
-from labeler.runs.query_vectors import query_encoder
 from labeler.runs.retrieve import retrieve
 from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
+from labeler.runs.vector_run import query_encoder
 from labeler.testing import Answer, Call, FakeServer, small_collection
 from labeler.text.terms import text_to_search
 from labeler.text.vectors import embedded_encoder, encode
-from labeler.trec.order import ranking
-from labeler.trec.runs import read_run
+from labeler.trec.runs import ranking, read_run
 
 MORE = {
     "dogs": "A dog barks at strangers, and sleeps on the mat before the door.",

@@ -11,17 +11,15 @@ import pytest
 from labeler.cli import execute
 from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
-from labeler.collection.made_by import made_by
+from labeler.collection.whose import made_by
 from labeler.errors import BadInput, BudgetReached, CallFailed, Misuse, NoAnswer, ProviderError
 from labeler.evaluation.boards.judge_bias import kin_of
 from labeler.model import Reply, Request
 from labeler.models.control import Control
-from labeler.models.limits import Limits
-from labeler.runs.listwise import TRIES, Windows
-from labeler.runs.rerank import RerankOptions, rerank
+from labeler.models.settings import Limits
+from labeler.runs.rerank import TRIES, RerankOptions, Windows, rerank
 from labeler.testing import FakeServer, fake_model
-from labeler.trec.order import ranking
-from labeler.trec.runs import read_run
+from labeler.trec.runs import ranking, read_run
 from tests.made import make_collection
 
 DOCUMENTS = 12

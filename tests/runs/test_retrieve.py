@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeler.collection.search.bm25 import bm25_run
-from labeler.collection.search.dense import dense_run
-from labeler.collection.search.searched import Searched
+from labeler.collection.search import Searched, bm25_run, dense_run
 from labeler.data import Document, Query
 from labeler.messages import Advance
 from labeler.text.terms import K1, B, TermStatistics, terms
 from labeler.text.vectors import embedded_encoder, encode
-from labeler.trec.order import best, ranking
+from labeler.trec.runs import best, ranking
 
 DOCUMENTS = [
     Document("d1", "the cat sat on the mat", "Cats"),

@@ -13,17 +13,14 @@ from labeler.cli import execute
 from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
-from labeler.runs.asking import HOPELESS, AskingLimits
-from labeler.runs.engines.http_search import HttpEngine
-from labeler.runs.engines.presets import PRESETS
+from labeler.runs.asking import HOPELESS, AskingLimits, journal_path, read_journal
+from labeler.runs.engines.http_search import PRESETS, HttpEngine
 from labeler.runs.engines.program import ProgramEngine
 from labeler.runs.engines.templates import QueryEncoder
-from labeler.runs.journal import journal_path, read_journal
 from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
 from labeler.testing import FakeServer, small_collection
 from labeler.testing.fake_server import Answer, Call
-from labeler.trec.order import ranking
-from labeler.trec.runs import read_run
+from labeler.trec.runs import ranking, read_run
 
 ONCE = RetrieveOptions(asking=AskingLimits(concurrency=1, seconds=20, tries=1))
 Answering = Callable[[Call], Answer | str]

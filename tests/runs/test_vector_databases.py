@@ -24,19 +24,17 @@ from labeler.models.control import Control
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.encoders import Encoding
 from labeler.pools.pool import pool
+from labeler.runs.asking import share_of
 from labeler.runs.engines.answers import Hit
-from labeler.runs.engines.databases.address import vector_address
-from labeler.runs.engines.databases.base import SearchSettings
-from labeler.runs.engines.databases.opening import warning_of
-from labeler.runs.recall import share_of
+from labeler.runs.engines.databases.base import SearchSettings, vector_address
+from labeler.runs.engines.databases.engine import warning_of
 from labeler.runs.retrieve import retrieve
 from labeler.runs.retrieve_run import RetrieveOptions
 from labeler.runs.vector_run import VectorSearch, vector_run
 from labeler.testing import FakeServer, small_collection
 from labeler.text.terms import text_to_search
 from labeler.text.vectors import embedded_encoder
-from labeler.trec.order import ranking
-from labeler.trec.runs import read_run
+from labeler.trec.runs import ranking, read_run
 
 DOCUMENTS = {
     "dogs": "A dog barks at strangers, and sleeps on the mat before the door.",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labeler.stats.associations import concordance, tau_over_queries
-from labeler.stats.correlation import tau_b
+from labeler.stats.correlation import concordance, tau_b, tau_over_queries
 
 
 def test_it_is_tau_b_of_the_queries() -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from labeler.stats.chart import LEVEL, REACH, ChartPoint, GivenAgain, chart
+from labeler.stats.drift import LEVEL, REACH, ChartPoint, GivenAgain, chart
 
 
 def asked(usual: np.ndarray, noise: float, rng: np.random.Generator) -> np.ndarray:

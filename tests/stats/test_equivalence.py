@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from labeler.stats.equivalence import (
-    chance_to_show,
-    lower_bound,
-    queries_to_show,
-    spread_of,
-    upper_bound,
-)
+from labeler.stats.power import chance_to_show, lower_bound, queries_to_show, spread_of, upper_bound
 from labeler.stats.shares import largest_share
 from labeler.stats.student import binomial_below
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from labeler.arrays import Floats
-from labeler.stats.hsd import randomised_hsd
+from labeler.stats.pairwise import randomised_hsd
 from labeler.stats.randomization import randomization_test
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from labeler.metrics.weighting import Weighting
+from labeler.metrics.scores import Weighting
 from labeler.stats.groups import GroupMean, interaction_p, least_mean, may_be_least
-from labeler.stats.weighted import weighted_bounded, weighted_interval, weighted_mean
+from labeler.stats.means import weighted_bounded, weighted_interval, weighted_mean
 
 
 def test_the_least_mean_is_at_least_as_uncertain_as_each_groups_lower_end() -> None:

@@ -6,15 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.arrays import Floats
-from labeler.stats.correlation import tau_b
-from labeler.stats.pairwise import decisions, pairwise_p
-from labeler.stats.randomization import randomization_test
-from labeler.stats.rankings import (
+from labeler.stats.correlation import (
     RANK_STATISTICS,
     correlations,
     noise_ceiling,
     possible_values,
+    tau_b,
 )
+from labeler.stats.pairwise import decisions, pairwise_p
+from labeler.stats.randomization import randomization_test
 
 
 @pytest.mark.parametrize("queries", [4, 9, 13, 30])

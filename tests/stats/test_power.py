@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from labeler.stats.hsd import randomised_hsd
-from labeler.stats.normal import normal_below
-from labeler.stats.power import PlannedTest, detectable, power, queries_needed, variance_factors
+from labeler.stats.pairwise import randomised_hsd
+from labeler.stats.power import (
+    PlannedTest,
+    detectable,
+    normal_below,
+    power,
+    queries_needed,
+    range_quantile,
+    variance_factors,
+)
 from labeler.stats.student import chi_square_quantile
-from labeler.stats.studentized import range_quantile
 
 
 def test_the_normal_distribution_is_pythons() -> None:

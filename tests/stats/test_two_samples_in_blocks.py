@@ -8,11 +8,17 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from labeler.stats.blocked import block_quantile, block_share, separation, shares_moved
-from labeler.stats.blocks import fixed_shift, shift
+from labeler.stats.blocks import (
+    BlockSides,
+    block_quantile,
+    block_share,
+    fixed_shift,
+    separation,
+    shares_moved,
+    shift,
+)
 from labeler.stats.distances import block_sums, distance_of
-from labeler.stats.logistic import linear_scores, logistic
-from labeler.stats.sides import BlockSides
+from labeler.stats.regression import linear_scores, logistic
 
 
 def points_of(count: int, seed: int = 0) -> np.ndarray:

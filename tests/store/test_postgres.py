@@ -23,8 +23,7 @@ from labeler.models.control import Control
 from labeler.store import Store, StorePlace, Waiting, maintain, open_store
 from labeler.store.base import Failed, KeyedReply, WriteBatch
 from labeler.store.postgres.address import DatabaseAddress
-from labeler.store.postgres.copying import copy_file
-from labeler.store.postgres.store import PostgresStore
+from labeler.store.postgres.store import PostgresStore, copy_file
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model, small_collection
 from labeler.trec.qrels import read_qrels
 

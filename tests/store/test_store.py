@@ -23,14 +23,11 @@ from labeler.errors import BadInput, CallFailed, FileProblem, LabelerError, Stop
 from labeler.model import Message, Model, Reply, Request
 from labeler.models.policies.call import asked_through
 from labeler.models.policies.rate import RateLimiter, RateLimits
-from labeler.models.policies.remember import Remembering
-from labeler.models.policies.stack import Guard, guarded
+from labeler.models.policies.stack import Guard, Remembering, guarded
 from labeler.store import Store, Waiting, key_of, maintain, open_store
-from labeler.store.base import Failed, Granted, KeyedReply, Record, WriteBatch
-from labeler.store.kept import FORGOTTEN_AT_ONCE
-from labeler.store.sqlite.leases import Now
-from labeler.store.sqlite.schema import MERGE, VERSION
-from labeler.store.sqlite.store import SqliteStore
+from labeler.store.base import FORGOTTEN_AT_ONCE, Failed, Granted, KeyedReply, Record, WriteBatch
+from labeler.store.sqlite.open import MERGE, VERSION
+from labeler.store.sqlite.store import Now, SqliteStore
 from labeler.testing import fake_model
 
 ASKED = Request(

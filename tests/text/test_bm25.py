@@ -9,8 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from labeler.files.arrays import open_arrays, writing_arrays
-from labeler.text.bm25 import Bm25, Bm25Part, write_part
-from labeler.text.postings import PostingsBuilder
+from labeler.text.bm25 import Bm25, Bm25Part, PostingsBuilder, write_part
 from labeler.text.terms import K1, B, terms
 
 RNG = random.Random(7)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.models.similarity import CUTS, similarity_grade, similarity_score
-from labeler.text.sentences import count_words, first_words
+from labeler.text.languages import count_words, first_words
 from labeler.text.terms import K1, B, TermStatistics, matched_share, terms
 
 TEXTS = st.lists(st.text("abcde ", max_size=20).map(str.split), min_size=1, max_size=8)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from labeler.text.marks import MARK_DIGITS, mark_of
-from labeler.text.visible import bounded, hidden_characters, visible
+from labeler.text.visible import MARK_DIGITS, bounded, hidden_characters, mark_of, visible
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from labeler.errors import FileProblem
-from labeler.trec.dealt import dealing
+from labeler.trec.index import dealing
 
 
 def test_the_pieces_of_a_part_come_back_in_their_order() -> None:

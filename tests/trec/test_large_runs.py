@@ -13,12 +13,11 @@ import pytest
 from labeler.errors import BadInput
 from labeler.evaluation.inputs import rank
 from labeler.metrics import Rankings, rankings
-from labeler.trec.first_problem import refuse_first_problem
 from labeler.trec.index import RUN
 from labeler.trec.pool import Pool, pool_of, read_pool
 from labeler.trec.qrels import read_qrels_by_line
 from labeler.trec.rankings import read_rankings
-from labeler.trec.runs import read_run_by_line
+from labeler.trec.runs import read_run_by_line, refuse_first_problem
 
 BLOCKS = (1, 300, 1 << 20)
 

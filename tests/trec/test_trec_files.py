@@ -20,13 +20,11 @@ from labeler.cli import execute as labeler
 from labeler.data import Run
 from labeler.exchange.runs import FORMATS
 from labeler.qrels.edit import CONFLICTS
-from labeler.runs.fuse import fuse_files
-from labeler.runs.fusion import METHODS, NORMS, Fusion, rrf
+from labeler.runs.fuse import METHODS, NORMS, Fusion, fuse_files, rrf
 from labeler.runs.mmr import mmr
 from labeler.text.vectors import encode
-from labeler.trec.order import ranking
 from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.runs import ranking, read_run
 from labeler.trec.write import write_run
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=60)

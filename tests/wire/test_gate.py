@@ -14,17 +14,13 @@ from labeler.cli import execute
 from labeler.collection.batches import BatchRecord, write_batch
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput, LabelerError, Misconfigured
-from labeler.judging.judge import judge
-from labeler.judging.partitions.share import Share
-from labeler.judging.partitions.work import judge_partition
-from labeler.judging.partitions.write import write_partitions
+from labeler.judging.judge import JudgeOptions, judge
 from labeler.judging.relabel import asked_again
-from labeler.judging.session import JudgeOptions
+from labeler.scale.partitions.work import Share, judge_partition
+from labeler.scale.partitions.write import write_partitions
 from labeler.testing import FakeServer, fake_model
-from labeler.wire.addresses import identity
-from labeler.wire.gate import admit
-from labeler.wire.places import AZURE, AZURE_KEY, PROVIDERS
-from labeler.wire.trust import forget, trust, trusted
+from labeler.wire.addresses import AZURE, AZURE_KEY, PROVIDERS, identity
+from labeler.wire.gate import admit, forget, trust, trusted
 
 KEY, OTHER = "sk-canary-7d1f0a", "sk-other-99aa88"
 

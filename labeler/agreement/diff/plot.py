@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labeler.agreement.diff.report import Diff
+from labeler.agreement.diff.diff import Diff
 from labeler.agreement.differences import Difference
-from labeler.agreement.sentences import short
-from labeler.collection.outputs import Output
+from labeler.agreement.overview import short
+from labeler.collection.user_files import Output
 from labeler.evaluation.plot import draw_systems, write_picture
 from labeler.report.picture import (
     INK,

@@ -18,16 +18,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from labeler.agreement.compare import Estimate, StatisticOptions
-from labeler.agreement.estimate import defined
+from labeler.agreement.compare import Estimate, StatisticOptions, defined
 from labeler.agreement.several.joint import UNGRADED, GradeMatrix
 from labeler.arrays import Flags, Floats
 from labeler.errors import Misuse
 from labeler.stats.intervals import between, degrees, jackknife_error
-from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.randomization import benjamini_yekutieli
 from labeler.stats.resampling import Sample
-from labeler.stats.student import t_below
+from labeler.stats.student import SIGNIFICANT, t_below
 
 EPSILON = 0.1
 """How much less often than a person the assessor may have the advantage: the paper's strictest

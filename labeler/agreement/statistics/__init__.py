@@ -1,6 +1,6 @@
 """Every statistic of two assessors, registered: importing this module fills the registry."""
 
-from labeler.agreement.statistics import alphas, kappas, rank
+from labeler.agreement.statistics import alphas, pairwise
 from labeler.agreement.statistics.registry import (
     ALIASES,
     STATISTICS,
@@ -19,7 +19,6 @@ __all__ = [
     "alphas",
     "default_names",
     "find_statistic",
-    "kappas",
+    "pairwise",
     "parse_name",
-    "rank",
 ]

@@ -9,8 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from labeler.agreement.statistics.contingency import distances, inner, ratio, row_totals
-from labeler.agreement.statistics.registry import SINGLE_GRADE, statistic
+from labeler.agreement.statistics.registry import (
+    SINGLE_GRADE,
+    distances,
+    inner,
+    ratio,
+    row_totals,
+    statistic,
+)
 from labeler.arrays import Floats
 
 

@@ -2,35 +2,253 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.several.joint import GradeMatrix, Together, joint_agreement
-from labeler.annotate.raters.agreement import gold_accuracy, matrix_of, overlap_of
-from labeler.annotate.raters.drift import RaterDrift, drifts_of
-from labeler.annotate.raters.journals import RaterAnswers, answers_in, of_kind, read_journals
-from labeler.annotate.raters.patterns import patterns_of
-from labeler.annotate.raters.rater import RaterStatus
-from labeler.annotate.raters.seconds import pace_of
-from labeler.annotate.raters.steady import (
+from labeler.annotate.journal import RaterAnswers, answers_in, of_kind, read_journals
+from labeler.annotate.raters.agreement import (
+    GoldAccuracy,
+    Overlap,
+    RaterDrift,
+    RaterPace,
     SampleFacts,
+    drifts_of,
+    gold_accuracy,
+    matrix_of,
+    overlap_of,
+    pace_of,
     random_samples,
     steady_grades,
     words_of_documents,
 )
-from labeler.annotate.raters.tables import drift_table, rater_table, raters_as_json
 from labeler.collection.annotations import JournalRow
 from labeler.collection.layout import Collection, open_collection
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.notebook import notebook_html
-from labeler.report.table import Table
+from labeler.report.table import Column, Interval, Row, Table
+from labeler.stats.shares import clustered_interval
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+# One rater's work: counts, pace, agreement, gold pairs and drift.
+
+
+@dataclass(frozen=True)
+class RaterStatus:
+    """One rater's work.
+
+    `graded`, `cannot_judge` and `skipped` count pairs of random samples, of which `left` have no
+    answer; `fixed` routed pairs, which enter no statistic; `gold` pairs to train on. `revealed`
+    pairs were graded after the assessor's grade had been shown: they are not blind, and in no
+    statistic. `looks` counts answers about pages of results.
+    """
+
+    rater: str
+    graded: int
+    left: int
+    skipped: int
+    cannot_judge: int
+    fixed: int
+    revealed: int
+    gold: int
+    looks: int
+    pace: RaterPace
+    overlap: Overlap | None
+    accuracy: GoldAccuracy | None
+    drifts: tuple[RaterDrift, ...]
+
+
+# What is said of raters, as tables and as JSON.
+
+UNDEFINED = Interval(None, None, None)
+
+
+def rater_table(raters: Sequence[RaterStatus]) -> Table:
+    """A row for each rater; columns in which nobody has anything are left out."""
+    rows = [_row(rater) for rater in raters]
+    always = ("rater", "graded", "left")
+    used = [
+        number
+        for number, column in enumerate(COLUMNS)
+        if column.name in always or any(_is_something(row[number]) for row in rows)
+    ]
+    columns = [COLUMNS[number] for number in used]
+    return Table("raters", columns, [[row[number] for number in used] for row in rows])
+
+
+COLUMNS = (
+    Column("rater", align="left"),
+    Column("graded"),
+    Column("left"),
+    Column("skipped"),
+    Column("cannot judge"),
+    Column("revealed", "not blind"),
+    Column("fixed", "corrected"),
+    Column("looks", "pages of results"),
+    Column("seconds", "seconds a pair", format=".1f"),
+    Column("hours", format=".1f"),
+    Column("kappa", "kappa with others", format=".2f", ends=".2f"),
+    Column("alpha", "alpha with others", format=".2f", ends=".2f"),
+    Column("overlap"),
+    Column("gold accuracy", format=".2f", ends=".2f"),
+    Column("gold"),
+)
+
+
+def _row(of: RaterStatus) -> Row:
+    return [
+        of.rater,
+        of.graded,
+        of.left,
+        of.skipped,
+        of.cannot_judge,
+        of.revealed,
+        of.fixed,
+        of.looks,
+        of.pace.median,
+        of.pace.hours,
+        _figure(of.overlap, "kappa"),
+        _figure(of.overlap, "alpha-ordinal"),
+        of.overlap.pairs if of.overlap else 0,
+        of.accuracy.share if of.accuracy else UNDEFINED,
+        of.gold,
+    ]
+
+
+def _is_something(cell: Any) -> bool:
+    return cell.value is not None if isinstance(cell, Interval) else bool(cell)
+
+
+def _figure(overlap: Overlap | None, name: str) -> Interval:
+    if overlap is None:
+        return UNDEFINED
+    of = overlap.statistics[name]
+    return Interval(of.value, of.low, of.high)
+
+
+def drift_table(raters: Sequence[RaterStatus]) -> Table:
+    """A row for each rater and series: the change from the first to the last, and its p."""
+    columns = [
+        Column("rater", align="left"),
+        Column("over time", align="left"),
+        Column("change", format="+.2f"),
+        Column("pairs"),
+        Column("stretches"),
+        Column("p", "p (for several)", format=".3g"),
+    ]
+    rows: list[Row] = [
+        [rater.rater, each.series, each.change, each.pairs, each.blocks, each.p_holm]
+        for rater in raters
+        for each in rater.drifts
+    ]
+    note = "change from the first to the last pair: in grades, or as a share of the seconds a pair"
+    return Table("drift", columns, rows, note=note)
+
+
+def raters_as_json(raters: Sequence[RaterStatus]) -> list[dict[str, Any]]:
+    """A row for each rater, all figures by name."""
+    return [
+        {
+            "rater": of.rater,
+            "graded": of.graded,
+            "left": of.left,
+            "skipped": of.skipped,
+            "cannot_judge": of.cannot_judge,
+            "revealed": of.revealed,
+            "fixed": of.fixed,
+            "gold": of.gold,
+            "looks": of.looks,
+            "seconds_median": of.pace.median,
+            "hours": of.pace.hours,
+            "overlap": of.overlap.as_json() if of.overlap else None,
+            "gold_accuracy": of.accuracy.as_json() if of.accuracy else None,
+            "drift": [each.as_json() for each in of.drifts],
+        }
+        for of in raters
+    ]
+
+
+# What a reader of a rater's grades should know of how they were given, as plain findings.
+
+FEWEST_ALIKE = 20
+"""Of fewer grades it says little that all are alike."""
+WORDS_A_SECOND = 20.0
+"""Faster than people skim: reading for sense goes at 4 (Brysbaert 2019, J. of Memory and Language
+109)."""
+WORDS_TO_DECIDE = 60
+"""So many words may be enough to see that a text is beside the point."""
+LEAST_SECONDS = 1.0
+OFTEN = 0.1
+"""What is so fast in more than this share of answers is said, where chance does not explain it."""
+
+
+def patterns_of(
+    rater: str,
+    rows: Sequence[JournalRow],
+    words: Mapping[str, int],
+    others: Sequence[JournalRow] = (),
+) -> Iterator[Finding]:
+    """Findings about a rater's blind grades; `words` are those of each document, where known.
+
+    `others` are the grades of the other raters, to which one and the same grade is compared.
+    """
+    yield from _all_alike(rater, rows, others)
+    yield from _too_fast(rater, rows, words)
+
+
+def _all_alike(
+    rater: str, rows: Sequence[JournalRow], others: Sequence[JournalRow]
+) -> Iterator[Finding]:
+    grades = Counter(row.grade for row in rows if row.grade is not None)
+    count = sum(grades.values())
+    if count < FEWEST_ALIKE or len(grades) > 1:
+        return
+    (grade,) = grades
+    text = f"{rater} gave the grade {grade} to all {count_of(count, 'pair', 'pairs')}"
+    theirs = [row.grade for row in others if row.grade is not None]
+    if theirs:
+        share = sum(other == grade for other in theirs) / len(theirs)
+        text += f"; other raters gave it to {100 * share:.0f} % of theirs"
+    yield Finding(f"{text}: agreement with such grades says little", about=rater)
+
+
+def least_seconds(words: int | None) -> float:
+    """The time within which nobody has skimmed enough of a text to grade it.
+
+    >>> least_seconds(10), least_seconds(40), least_seconds(5000), least_seconds(None)
+    (1.0, 2.0, 3.0, 1.0)
+    """
+    to_read = min(words or 0, WORDS_TO_DECIDE)
+    return max(LEAST_SECONDS, to_read / WORDS_A_SECOND)
+
+
+def _too_fast(
+    rater: str, rows: Sequence[JournalRow], words: Mapping[str, int]
+) -> Iterator[Finding]:
+    timed = [row for row in rows if row.grade is not None and row.seconds is not None]
+    if len(timed) < FEWEST_ALIKE:
+        return
+    fast = np.array(
+        [(row.seconds or 0.0) < least_seconds(words.get(row.doc_id)) for row in timed], dtype=float
+    )
+    low, _ = clustered_interval(fast, [row.query_id for row in timed])
+    if low > OFTEN:
+        text = (
+            f"{rater} graded {int(fast.sum()):,} of {count_of(len(timed), 'pair', 'pairs')} faster"
+            f" than their texts can be skimmed ({LEAST_SECONDS:.0f} to "
+            f"{WORDS_TO_DECIDE / WORDS_A_SECOND:.0f} seconds, by length)"
+        )
+        yield Finding(text, about=rater)
+
 
 ALL_TOGETHER = "alpha-ordinal"
 
@@ -98,7 +316,7 @@ def status_of_raters(
     that were graded after the assessor's grade had been shown.
 
     >>> from labeler.annotate.annotate import AnnotateOptions, rating_sessions
-    >>> from labeler.annotate.task import RaterAnswer
+    >>> from labeler.annotate.session import RaterAnswer
     >>> from labeler.testing import small_collection
     >>> collection = small_collection()
     >>> (session,) = rating_sessions(collection, AnnotateOptions(("anna",)))

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from labeler.agreement.assessor_report import AssessorReport
-from labeler.agreement.overview import overview
-from labeler.agreement.parts import report_parts
-from labeler.agreement.sentences import grade_name, short, summary
-from labeler.agreement.tables import confusion_table, detail_tables
+from labeler.agreement.overview import grade_name, overview, short, summary
+from labeler.agreement.report import AssessorReport
+from labeler.agreement.shown import confusion_table, detail_tables, report_parts
 from labeler.collection_report.agreed import FarPair
 from labeler.collection_report.gathered import GatheredReport
 from labeler.collection_report.shown.queries import TEXT, QueryBlocks, cut_text

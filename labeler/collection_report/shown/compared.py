@@ -8,7 +8,7 @@ from labeler.collection_report.compared import ReportComparison
 from labeler.collection_report.private import reworded
 from labeler.collection_report.shown.findings import first_findings
 from labeler.collection_report.shown.queries import cut_text
-from labeler.judging.transitions import Move
+from labeler.judging.changes import Move
 from labeler.report.charts import Axis, Drawing, NamedValue, intervals
 from labeler.report.page import (
     Block,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from labeler.agreement.tables import statistics_table
+from labeler.agreement.shown import statistics_table
 from labeler.collection_report.gathered import WHERE_UNJUDGED, GatheredReport
 from labeler.collection_report.returned import ReportedQuery, documents_shown
 from labeler.collection_report.shown.agreement import (

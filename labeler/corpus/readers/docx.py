@@ -7,9 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labeler.corpus.readers.extracted import Extracted, extracted
-from labeler.corpus.readers.outline import Outline
-from labeler.corpus.readers.packed import opened, part_of, xml_of
+from labeler.corpus.readers.outline import Extracted, Outline, extracted, opened, part_of, xml_of
 from labeler.errors import Misconfigured
 from labeler.messages import missing_extra
 

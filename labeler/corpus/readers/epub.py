@@ -9,10 +9,8 @@ from pathlib import Path
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
-from labeler.corpus.readers.extracted import Extracted, extracted
 from labeler.corpus.readers.html import add_html, text_of_page
-from labeler.corpus.readers.outline import Outline
-from labeler.corpus.readers.packed import opened, part_of, xml_of
+from labeler.corpus.readers.outline import Extracted, Outline, extracted, opened, part_of, xml_of
 from labeler.errors import BadInput, TooLarge
 from labeler.files.read import in_megabytes
 

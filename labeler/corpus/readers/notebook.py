@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from labeler.corpus.readers.extracted import Extracted, extracted
 from labeler.corpus.readers.markdown import read_markdown
-from labeler.corpus.readers.outline import Outline
+from labeler.corpus.readers.outline import Extracted, Outline, extracted
 from labeler.errors import BadInput
 
 

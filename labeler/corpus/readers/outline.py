@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from io import BytesIO
+from itertools import chain
+from pathlib import Path
+from xml.etree import ElementTree
 
 from labeler.corpus.blocks import Block
+from labeler.errors import BadInput, TooLarge
+from labeler.files.read import in_megabytes
 
 Lines = list[tuple[int, str]]
 """Lines with their numbers in the file, which stay as they are when a nested part is read."""
@@ -118,3 +127,176 @@ class Outline:
             fence = "`" * max(3, longest + 1)
             text = f"{fence}{language}\n{body}\n{fence}"
             self.blocks.append(Block(text, self.path, lines[0][0], code=True))
+
+
+# The text of a file that is no text itself, with its blocks at the lines where they stand in it.
+#
+# Passages of such a file have their spans in this text, which the same reader gives again.
+
+PAGE = "\f"
+"""What stands between the pages of an extracted text."""
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """What a reader took out of a file: its title, the text, and the blocks that stand in it.
+
+    `paged` texts have a form feed between pages; `note` says what of the file could not be read.
+    """
+
+    title: str
+    text: str
+    blocks: list[Block]
+    paged: bool = False
+    note: str = ""
+
+
+def extracted(title: str, blocks: Iterable[Block]) -> Extracted:
+    """The text that blocks make one after another, headings on lines of their own."""
+    parts: list[str] = []
+    placed: list[Block] = []
+    line = 1
+    for block in blocks:
+        shown = block.text or (block.headings[-1] if block.headings else "")
+        gap = ("\n" if block.tight else "\n\n") if parts else ""
+        line += len(gap)
+        placed.append(replace(block, line=line))
+        parts += [gap, shown]
+        line += shown.count("\n")
+    return Extracted(title, "".join(parts), placed)
+
+
+# The parts of a document that is a ZIP archive of XML, none larger than a document may be.
+
+_MOST_PARTS = 20_000
+_TIMES = 4
+"""All parts together, pictures among them, may have so many times what a document may."""
+
+_ENTITY = re.compile(rb"<!\s*(?:ENTITY|ELEMENT|ATTLIST)", re.IGNORECASE)
+_OLE = b"\xd0\xcf\x11\xe0"
+
+
+@contextmanager
+def opened(path: Path, raw: bytes, most: int) -> Iterator[zipfile.ZipFile]:
+    """The archive, whose parts say that they are not too large; none unpacks to more than it says.
+
+    `BadInput` says where it is no archive, or encrypted.
+    """
+    if raw.startswith(_OLE):
+        raise BadInput(f"{path}: encrypted, or of an old format; save it anew without a password")
+    try:
+        archive = zipfile.ZipFile(BytesIO(raw))
+    except zipfile.BadZipFile as error:
+        raise BadInput(f"{path}: damaged, or no ZIP archive ({error})") from error
+    with archive:
+        parts = archive.infolist()
+        if len(parts) > _MOST_PARTS:
+            raise TooLarge(f"{path}: more than {_MOST_PARTS:,} parts")
+        texts = (part for part in parts if part.filename.endswith((".xml", ".rels")))
+        largest = max((part.file_size for part in texts), default=0)
+        if largest > most or sum(part.file_size for part in parts) > _TIMES * most:
+            raise TooLarge(f"{path}: unpacks to more than the {in_megabytes(most)} of a document")
+        if any(part.flag_bits & 1 for part in parts):
+            raise BadInput(f"{path}: encrypted; save it without a password first")
+        yield archive
+
+
+def part_of(archive: zipfile.ZipFile, name: str, path: Path, most: int) -> bytes:
+    """The bytes of one part; `BadInput` where there is none of this name."""
+    try:
+        part = archive.getinfo(name)
+    except KeyError as error:
+        raise BadInput(f"{path}: damaged: nothing is called {name!r:.80} in it") from error
+    if part.file_size > most:
+        raise TooLarge(f"{path}: {name!r:.80} has more than the {in_megabytes(most)} of a document")
+    return archive.read(part)
+
+
+def xml_of(path: Path, raw: bytes) -> ElementTree.Element:
+    """The root of an XML part, which may define no entities."""
+    if _ENTITY.search(raw):
+        raise BadInput(f"{path}: defines entities of XML, which no such document needs")
+    return ElementTree.fromstring(raw)
+
+
+# Names of the directives and roles of Sphinx and MyST, and what each of them shows.
+
+CODE = re.compile(
+    r"code|code-block|code-cell|sourcecode|literal|parsed-literal|prompt|ipython|doctest|testcode"
+    r"|testoutput|productionlist|math|mermaid"
+)
+"""Directives whose content is kept as it is."""
+
+UNSHOWN = re.compile(
+    r"contents|currentmodule|date|default-domain|default-role|highlight|include|index"
+    r"|literalinclude|meta|module|py:currentmodule|py:module|raw|replace|role|sectionauthor"
+    r"|tabularcolumns|testcleanup|testsetup|toctree|unicode|tableofcontents|bibliography"
+)
+"""Directives that show nothing of their own."""
+
+WRAPPER = re.compile(r"class|container|cssclass|div|ifconfig|only|rst-class|tabs|tab-set|grid")
+"""Directives whose content is shown, and whose argument is not."""
+
+_OBJECT = re.compile(
+    r"attribute|classmethod|data|decorator|envvar|exception|function|method|option"
+)
+
+_PLAIN_ROLES = re.compile(
+    r"doc|ref|term|any|abbr|guilabel|numref|emphasis|strong|title|download|sub|sup"
+)
+_NUMBERED_ROLES = {"pep": "PEP", "rfc": "RFC", "issue": "#", "pr": "#", "cve": "CVE-"}
+
+
+def describes_code(name: str) -> bool:
+    """Whether a directive describes something of a program, under whose name its content stands."""
+    return ":" in name or name.startswith("auto") or _OBJECT.fullmatch(name) is not None
+
+
+def role_text(role: str, text: str) -> str:
+    """What a role shows: a link's title, a name without its path where `~` asks for that."""
+    name = role.rpartition(":")[2]
+    title, _, target = text.rpartition("<")
+    titled = target.endswith(">") and ">" not in target[:-1]
+    shown = (title.rstrip() if titled else "") or text
+    if name in _NUMBERED_ROLES:
+        return f"{_NUMBERED_ROLES[name]} {shown}" if shown is text else shown
+    if _PLAIN_ROLES.fullmatch(name):
+        return shown.removeprefix("/")
+    if shown.startswith("~"):
+        shown = shown.rpartition(".")[2]
+    return quoted(shown.lstrip("!.~"))
+
+
+def quoted(text: str) -> str:
+    """A name or a piece of code between backticks."""
+    mark = "``" if "`" in text else "`"
+    return f"{mark}{text}{mark}"
+
+
+# Plain text: paragraphs between blank lines, as they are.
+
+_PART = 1 << 16
+
+
+def read_plaintext(text: str) -> tuple[str, list[Block]]:
+    """An empty title and the text's paragraphs."""
+    blocks: list[Block] = []
+    paragraph: list[str] = []
+    for number, ended in enumerate(chain(_lines(text), [""]), start=1):
+        line = ended.removesuffix("\r")
+        if line.strip():
+            paragraph.append(line.rstrip())
+        elif paragraph:
+            blocks.append(Block("\n".join(paragraph), (), number - len(paragraph)))
+            paragraph = []
+    return "", blocks
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a text, as `split` has them, of which a part is held at a time."""
+    start = 0
+    while start <= len(text):
+        end = text.find("\n", start + _PART)
+        end = len(text) if end < 0 else end
+        yield from text[start:end].split("\n")
+        start = end + 1

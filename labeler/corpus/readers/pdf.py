@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.blocks import Block
-from labeler.corpus.readers.extracted import PAGE, Extracted
+from labeler.corpus.readers.outline import PAGE, Extracted
 from labeler.errors import BadInput, Misconfigured, TooLarge
 from labeler.files.read import in_megabytes
 from labeler.messages import count_of, missing_extra

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from labeler.corpus.blocks import Block
-from labeler.corpus.readers.plaintext import read_plaintext
+from labeler.corpus.readers.outline import read_plaintext
 from labeler.errors import BadInput, refuse
 from labeler.exchange.documents import is_plumbing
 from labeler.exchange.fields import FieldNames, value_at

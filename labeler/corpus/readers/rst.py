@@ -7,28 +7,189 @@ is read as text, so that nothing is lost by it.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from labeler.corpus.blocks import Block
-from labeler.corpus.readers.directives import CODE, UNSHOWN, WRAPPER, describes_code
 from labeler.corpus.readers.outline import (
+    CODE,
     DEEPEST,
+    UNSHOWN,
+    WRAPPER,
     Lines,
     Outline,
     dedented,
+    describes_code,
     indentation,
     indented_block,
     inside_item,
     line_at,
     lines_of,
+    quoted,
+    role_text,
     trimmed,
 )
-from labeler.corpus.readers.rst_inline import one_line
-from labeler.corpus.readers.rst_rows import EXPLICIT, GRID_RULE, RULE, substituted, take_rows
+
+# reStructuredText within a paragraph: its words without roles, references and emphasis.
+
+_LITERAL = re.compile(r"(?<![`\w])``(?=\S)(.{1,2000}?)(?<=\S)``(?!`)", re.DOTALL)
+_ROLE = re.compile(r":([\w.+-]{1,60}(?::[\w.+-]{1,60})?):`([^`]{1,1000})`")
+_ROLE_AFTER = re.compile(r"(?<![`\w])`([^`]{1,1000})`:([\w.+-]{1,60}):(?!`)")
+_EMBEDDED = re.compile(r"(?<![`\w])`([^`<>]{0,1000}?)\s{0,100}<([^`<>]{1,1000})>`__?")
+_REFERENCE = re.compile(r"(?<![`\w])`([^`]{1,1000})`__?")
+_FOOTNOTE = re.compile(r"(\[(?:[1-9]\d*|[#*]|#?[A-Za-z][\w.-]*)\])_(?!\w)")
+_INTERPRETED = re.compile(r"(?<![`\w])`([^`]{1,1000})`(?![`\w])")
+_NAMED = re.compile(r"(?<![\w.:+-])([^\W_]{1,60}(?:[-._+:][^\W_]{1,60}){0,20})__?(?![\w`])")
+_STRONG = re.compile(r"(?<![\w*])\*\*(?=\S)(.{1,500}?)(?<=\S)\*\*(?!\w)", re.DOTALL)
+_EMPHASIS = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*]{1,500}?)(?<=\S)\*(?![\w*])")
+_ESCAPE = re.compile(r"\\(?:\s|(.))")
+_PROTECTED = re.compile(r"\0(\d+)\0")
+
+
+def plain(text: str) -> str:
+    """Return the words of a paragraph; literals and names of code stay between backticks."""
+    protected: list[str] = []
+
+    def protect(shown: str) -> str:
+        protected.append(shown)
+        return f"\0{len(protected) - 1}\0"
+
+    text = text.replace("\0", "\ufffd")  # as Markdown's readers do; the mark is ours here
+    text = _LITERAL.sub(lambda match: protect(quoted(match[1])), text)
+    text = _ROLE.sub(lambda match: protect(_role(match[1], match[2])), text)
+    text = _ROLE_AFTER.sub(lambda match: protect(_role(match[2], match[1])), text)
+    text = _ESCAPE.sub(lambda match: protect(match[1]) if match[1] else "", text)
+    text = _EMBEDDED.sub(lambda match: protect(match[1] or match[2]), text)
+    text = _REFERENCE.sub(lambda match: protect(match[1]), text)
+    text = _INTERPRETED.sub(lambda match: protect(quoted(match[1])), text)
+    text = _FOOTNOTE.sub(r"\1", text)
+    text = _NAMED.sub(r"\1", text)
+    text = _STRONG.sub(r"\1", text)
+    text = _EMPHASIS.sub(r"\1", text)
+    while _PROTECTED.search(text):
+        text = _PROTECTED.sub(lambda match: protected[int(match[1])], text)
+    return text
+
+
+def one_line(text: str) -> str:
+    """Return the words of a paragraph on one line; white space of other kinds than blanks stays."""
+    return _BLANKS.sub(" ", plain(text)).strip(" ")
+
+
+_BLANKS = re.compile(r"[ \t\r\n]+")
+
+
+def _role(name: str, text: str) -> str:
+    return role_text(name, _unescaped(text))
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(lambda match: match[1] or "", text)
+
+
+# reStructuredText's tables, line blocks and doctests, and the texts that stand for names.
+
+_LINE_BLOCK = re.compile(r"\| ?(.*)")
+GRID_RULE = re.compile(r"\+(?:[-=]+\+)+ *")
+_HEAD_RULE = re.compile(r"\|(?:=+\|)+ *")
+_SIMPLE_RULE = re.compile(r"=+(?: +=+)+ *")
+_INNER_RULE = re.compile(r"[-=]+(?: +[-=]+)* *")
+_RULES = (GRID_RULE, _HEAD_RULE, _INNER_RULE)
+_SUBSTITUTION = re.compile(r"\.\. +\|([^|\s](?:[^|]*[^|\s])?)\| +replace:: *(.*)")
+_AFTER_NAME = re.compile(r"\A__?(?!\w)")
+EXPLICIT = re.compile(r"(?:\.\.|__)(?: +.*)?")
+RULE = re.compile(r"([!-/:-@\[-`{-~])\1+ *")
+
+
+def substituted(lines: Lines) -> Lines:
+    """The lines with every `|name|` that the document defines as a text replaced by it."""
+    texts: dict[str, str] = {}
+    for position, (_, line) in enumerate(lines):
+        definition = _SUBSTITUTION.fullmatch(line)
+        if definition:
+            end = indented_block(lines, position + 1, 1)
+            more = (text.strip() for _, text in lines[position + 1 : end])
+            texts[definition[1]] = " ".join(filter(None, (definition[2].strip(), *more)))
+    if not texts:
+        return lines
+    room = sum(len(line) for _, line in lines)  # what the texts may add; a few may be very long
+    shown: Lines = []
+    for number, line in lines:
+        words = line if line.startswith("..") else _with_texts(line, texts, len(line) + room)
+        room -= max(0, len(words) - len(line))
+        shown.append((number, words))
+    return shown
+
+
+def _with_texts(line: str, texts: Mapping[str, str], most: int) -> str:
+    """A line with the texts for its `|name|`s, as long as it has at most so many characters."""
+    parts = line.split("|")
+    shown, size, position = [parts[0]], len(line), 1
+    while position < len(parts):
+        text = texts.get(parts[position]) if position + 1 < len(parts) else None
+        if text is None or size + len(text) > most:
+            shown += ["|", parts[position]]
+            position += 1
+        else:
+            shown += [text, _AFTER_NAME.sub("", parts[position + 1], count=1)]
+            size += len(text)
+            position += 2
+    return "".join(shown)
+
+
+def take_rows(lines: Lines, start: int, outline: Outline) -> int:
+    """A table, a line block or a doctest session."""
+    line = lines[start][1].rstrip()
+    if GRID_RULE.fullmatch(line) or _SIMPLE_RULE.fullmatch(line):
+        return _take_table(lines, start, outline)
+    if line.startswith(">>> "):
+        end = start
+        while line_at(lines, end):
+            end += 1
+        outline.code(lines[start:end], "python")
+        return end
+    if not _LINE_BLOCK.fullmatch(line):
+        return start
+    end = start
+    while end < len(lines) and (match := _LINE_BLOCK.fullmatch(lines[end][1])):
+        outline.prose(one_line(match[1]), lines[end][0], tight=end > start)
+        end += 1
+    return end
+
+
+def _take_table(lines: Lines, start: int, outline: Outline) -> int:
+    """A grid or a simple table, a block a line, so that a long one can be cut between them."""
+    grid = GRID_RULE.fullmatch(lines[start][1].rstrip()) is not None
+    end, rules, first = start, 0, True
+    while end < len(lines):
+        text = line_at(lines, end)
+        if grid and not text.startswith(("+", "|")):
+            break
+        if not text and (rules >= 3 or not _more_of_simple_table(lines, end)):
+            break
+        if not grid and _SIMPLE_RULE.fullmatch(text):
+            rules += 1
+        elif text and not any(rule.fullmatch(text) for rule in _RULES):
+            row = plain(text.strip("|") if grid else text)
+            outline.prose(re.sub(r" {2,}", "  ", row.strip()), lines[end][0], tight=not first)
+            first = False
+        end += 1
+    return end
+
+
+def _more_of_simple_table(lines: Lines, position: int) -> bool:
+    """Whether a blank line stands within a simple table: rows and a rule still follow."""
+    for _, text in lines[position + 1 : position + 200]:
+        if _SIMPLE_RULE.fullmatch(text):
+            return True
+        if EXPLICIT.fullmatch(text) or RULE.fullmatch(text):
+            return False
+    return False
+
 
 _UNDERLINE = re.compile(r"(?!(?:::|\.\.) *$)([!-/:-@\[-`{-~])\1* *")
 _DIRECTIVE = re.compile(r"\.\. +(?:\|[^|]+\| +)?([\w+.-]+(?::[\w+.-]+)*) ?:: *(.*)")
-_FOOTNOTE = re.compile(r"\.\. +\[([^\]]+)\] *(.*)")
+_FOOTNOTE_TARGET = re.compile(r"\.\. +\[([^\]]+)\] *(.*)")
 _OPTION = re.compile(r" *:([\w-]+(?: [\w-]+)*):(?: +(.*)| *$)")
 _FIELD = re.compile(r":((?:[^:\\`]|\\.)+):(?: +|$)(.*)")
 _FILE_OPTION = re.compile(r"orphan|nosearch|nocomments|tocdepth")
@@ -97,7 +258,7 @@ def _take_explicit(reader: _Reader, lines: Lines, start: int, outline: Outline, 
     end = indented_block(lines, start + 1, 1)
     if line.startswith((".. _", "__ ")):  # a target ends at a blank line, other than a comment
         return next((n for n in range(start + 1, end) if not line_at(lines, n)), end)
-    directive, footnote = _DIRECTIVE.fullmatch(line), _FOOTNOTE.fullmatch(line)
+    directive, footnote = _DIRECTIVE.fullmatch(line), _FOOTNOTE_TARGET.fullmatch(line)
     if directive and depth < DEEPEST:
         body = lines[start + 1 : end]
         _add_directive(reader, directive[1], (number, directive[2]), body, outline, depth)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from labeler.arrays import Floats
     from labeler.evaluation.boards.board import Leaderboard
-    from labeler.evaluation.boards.systems import System
+    from labeler.evaluation.boards.two_sided import System
 
 MOST_NAMED = 20
 """Of more systems only kin, and those farthest from the line, are named."""

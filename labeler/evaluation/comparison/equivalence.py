@@ -1,6 +1,6 @@
 """Whether runs are shown to lose no more than a margin against a baseline, or to gain or lose it.
 
-The procedure is that of two one-sided tests (`labeler.stats.equivalence`). What is not shown either
+The procedure is that of two one-sided tests (`labeler.stats.power`). What is not shown either
 way stays so: more queries may show it, and how many is said.
 """
 
@@ -14,18 +14,79 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Flags, Floats
-from labeler.errors import Misuse
-from labeler.evaluation.ranges import MEANS, UNBOUNDED
-from labeler.metrics import Measure, Scores
+from labeler.errors import Misuse, about
+from labeler.evaluation.comparison.paired import MEANS, UNBOUNDED
+from labeler.evaluation.options import DEFAULT_MEASURES
+from labeler.metrics import Measure, Scores, parse, parse_all
 from labeler.report.table import Cell, Column, Interval, Table
-from labeler.stats.equivalence import (
-    chance_to_show,
-    lower_bound,
-    queries_to_show,
-    spread_of,
-    upper_bound,
-)
+from labeler.stats.power import chance_to_show, lower_bound, queries_to_show, spread_of, upper_bound
 from labeler.stats.randomization import TIED
+
+# Margins: which loss against a baseline would matter, by measure, in the measure's own units.
+
+Margin = float | Mapping[str, float] | None
+DEFAULT_MARGIN = 0.05
+"""The smallest difference that users are said to notice: Spärck Jones (1974), J. of Doc. 30(4)."""
+
+
+def margins_by_measure(margin: Margin, measures: Sequence[str] = ()) -> dict[str, float]:
+    """One margin for all measures, or one for each that is named; without any, none.
+
+    Of the default measures the first alone is held.
+    """
+    if margin is None:
+        return {}
+    held = DEFAULT_MEASURES[:1] if tuple(measures) in ((), DEFAULT_MEASURES) else measures
+    with about("margin"):
+        if isinstance(margin, Mapping):
+            return {str(parse(name)): _checked(size) for name, size in margin.items()}
+        return {str(measure): _checked(margin) for measure in parse_all(held)}
+
+
+def margins_from(
+    texts: Sequence[str], measures: Sequence[str] = (), *, default: bool = False
+) -> dict[str, float]:
+    """Margins by measure from `0.05`, for all measures, or `nDCG@10:0.05`, for one.
+
+    Where there is no text, a gate's are the default, for measures between 0 and 1 alone.
+    """
+    named: dict[str, float] = {}
+    margins: dict[str, float] = {}
+    with about("margin"):
+        for text in texts:
+            name, size = _read(text)
+            named |= {name: size} if name else {}
+            margins |= {} if name else margins_by_measure(size, measures)
+    if default and not texts:
+        margins = margins_by_measure(DEFAULT_MARGIN, measures)
+        for name in margins:
+            _check_bounded(name)
+    return margins | named
+
+
+def _checked(size: float) -> float:
+    if not 0 < size < math.inf:
+        raise Misuse(f"a margin is a number above 0, not {size!r}")
+    return float(size)
+
+
+def _read(text: str) -> tuple[str, float]:
+    """The measure, "" for all, and the margin."""
+    name, _, number = text.rpartition(":")
+    try:
+        margin = float(number)
+    except ValueError:
+        margin = math.nan
+    if not 0 < margin < math.inf:
+        raise Misuse(f"cannot read the margin {text!r}; write it as 0.05 or nDCG@10:0.05")
+    return str(parse(name)) if name else "", margin
+
+
+def _check_bounded(name: str) -> None:
+    if parse(name).name in UNBOUNDED:
+        problem = f"{name} has no largest value, so that no margin suits it by default"
+        raise Misuse(f"{problem}; name one, as {name}:1", parameter="margin")
+
 
 NOT_SHOWN = "not shown either way"
 COLORS = {"worse by more than the margin": "red", "equal within the margin": "green"}

@@ -4,22 +4,81 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.evaluation.ranges import MEANS, UNBOUNDED, UNDEFINED, most_difference
-from labeler.evaluation.weighted import counted, parts_of_mean, weighted_difference
 from labeler.metrics.registry import Measure, parse
-from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, summed_up
-from labeler.stats.hsd import AllPairs, randomised_hsd
-from labeler.stats.levels import SIGNIFICANT
-from labeler.stats.means import bounded_interval, mean_interval, paired_interval
+from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, Weighting, summed_up
+from labeler.report.table import Cell, Column, Table
+from labeler.stats.means import (
+    bounded_interval,
+    mean_interval,
+    paired_interval,
+    weighted_bounded,
+    weighted_interval,
+    weighted_mean,
+)
+from labeler.stats.pairwise import AllPairs, randomised_hsd
 from labeler.stats.randomization import holm, randomization_test, smallest_p, wins_ties_losses
 from labeler.stats.shares import share_interval
-from labeler.stats.student import paired_t_test, smallest_paired_t
+from labeler.stats.student import SIGNIFICANT, paired_t_test, smallest_paired_t
+
+# Which measures are means over queries, and between which values they lie.
+
+MEANS = ("mean", "share")
+"""How measures that are means over queries are summed up."""
+UNBOUNDED = {"DCG": 0.0, "CG": 0.0, "MeanRank": 1.0}
+"""Measures whose values have no highest one, and their lowest; all others lie between 0 and 1."""
+UNDEFINED = (math.nan, math.nan)
+
+
+def most_difference(measure: Measure) -> float:
+    """The most by which two values of a measure can differ."""
+    return math.inf if measure.name in UNBOUNDED else 1.0
+
+
+# Scores of queries that do not count alike: weighted means, their intervals and differences.
+
+
+def weighted_summary(measure: Measure, values: Floats, weighting: Weighting) -> tuple[float, float]:
+    """The interval of a measure's weighted mean."""
+    summary = measure.definition.summary
+    if summary == "sum":
+        return UNDEFINED
+    if summary == "geometric":
+        logs = np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN))
+        low, high = weighted_interval(logs, weighting) or UNDEFINED
+        return math.exp(low), math.exp(high)
+    if measure.name in UNBOUNDED:
+        low, high = weighted_interval(values, weighting) or UNDEFINED
+        return max(low, UNBOUNDED[measure.name]), high
+    return weighted_bounded(values, weighting, (0.0, 1.0)) or UNDEFINED
+
+
+def weighted_difference(
+    measure: Measure, values: Floats, weighting: Weighting
+) -> tuple[float, float, float]:
+    """The weighted mean of paired differences, and its interval, `nan` for fewer than two."""
+    mean, most = weighted_mean(values, weighting.weights), most_difference(measure)
+    if math.isinf(most):
+        return mean, *(weighted_interval(values, weighting) or UNDEFINED)
+    return mean, *(weighted_bounded(values, weighting, (-most, most), paired=True) or UNDEFINED)
+
+
+def counted(scores: Scores, measure: Measure) -> Floats:
+    """The values, each times its weight where queries have some, so that tests weigh them, too."""
+    values = scores.of(measure)
+    return values if scores.weighting is None else values * parts_of_mean(scores.weighting)
+
+
+def parts_of_mean(weighting: Weighting) -> Floats:
+    """The weights, scaled to a mean of 1."""
+    parts: Floats = weighting.weights / weighting.weights.mean()
+    return parts
+
 
 Correction = Literal["holm", "hsd"]
 
@@ -243,3 +302,59 @@ def best(runs: Mapping[str, Scores], measure: Measure) -> str:
     by_name = {name: scores.summed_up(measure) for name, scores in runs.items()}
     sign = -1 if measure.definition.lower_is_better else 1
     return max(by_name, key=lambda name: (not math.isnan(by_name[name]), sign * by_name[name]))
+
+
+# How many pairs of runs each measure tells apart: its discriminative power.
+
+
+@dataclass(frozen=True)
+class Discrimination:
+    """How many pairs of runs a measure tells apart, allowing for all pairs (randomised HSD, 5 %).
+
+    `share` is the measure's discriminative power, and `least_difference` the smallest difference of
+    two means that it tells apart.
+    """
+
+    measure: str
+    pairs: int
+    told_apart: int
+    share: float
+    least_difference: float
+
+
+def discrimination(pairs: Mapping[str, AllPairs]) -> tuple[Discrimination, ...]:
+    """What each measure tells apart of three runs or more: Sakai (2006), SIGIR."""
+    return tuple(
+        Discrimination(
+            measure,
+            tests.pairs,
+            tests.told_apart(),
+            tests.discriminative_power(),
+            tests.least_difference(),
+        )
+        for measure, tests in pairs.items()
+        if len(tests.p) > 2
+    )
+
+
+def discrimination_table(discriminations: Sequence[Discrimination]) -> Table:
+    """A row for each measure, the most discriminative first."""
+    columns = [
+        Column("measure", align="left"),
+        *(Column(name) for name in ("pairs", "told apart")),
+        Column("share", format=".3f"),
+        Column("least difference"),
+    ]
+    ordered = sorted(discriminations, key=lambda d: -d.share)
+    title = "pairs of runs that each measure tells apart (randomised HSD over all pairs)"
+    return Table("discrimination", columns, list(map(list, map(_row, ordered))), title)
+
+
+def _row(d: Discrimination) -> Iterator[Cell]:
+    yield from (d.measure, d.pairs, d.told_apart, d.share, d.least_difference)
+
+
+def discrimination_as_json(discrimination: Discrimination) -> dict[str, Any]:
+    """The fields, under the name that the field gives the share."""
+    fields = asdict(discrimination)
+    return {"discriminative_power" if name == "share" else name: v for name, v in fields.items()}

@@ -3,24 +3,247 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labeler.arrays import Floats, Integers
-from labeler.evaluation.holes.bounds import holes_outside
-from labeler.evaluation.holes.candidates import UnjudgedOfAllRuns, joined
-from labeler.evaluation.holes.differences import EXACT, WORK, TwoRuns, most_difference, pair_of
-from labeler.evaluation.holes.scenarios import (
+from labeler.evaluation.holes.bounds import (
     DOCUMENTS,
     EndsByMeasure,
+    holes_outside,
+    level_of,
     scenarios_by_block,
 )
-from labeler.metrics import Measure, Rankings
+from labeler.metrics import Rankings
+from labeler.metrics.binary import relevant
+from labeler.metrics.graded import dcg_sums, gains
+from labeler.metrics.registry import Measure
 from labeler.report.table import Cell, Column, Ends, Table
-from labeler.trec.holes import MOST_NEAR, Holes, RunHoles, above
+from labeler.trec.columns import Words, mixed
+from labeler.trec.rankings import MOST, MOST_NEAR, Holes, RunHoles, above
+
+# The unjudged documents of several runs together: what any of them retrieved may be relevant.
+#
+# A document that another run retrieved exists, so that it is one more candidate: relevant, it
+# raises what could be found, and what is ideal, for the runs that lack it, too.
+
+
+class UnjudgedOfAllRuns:
+    """Counts, for each query of the qrels, the unjudged documents of all runs added so far.
+
+    Beyond `MOST` documents retrieved by several runs count once for each: bounds are then wider
+    than need be, and hold.
+    """
+
+    def __init__(self, queries: Sequence[str]) -> None:
+        self._number = {query: index for index, query in enumerate(queries)}
+        self._marks: Words | None = np.zeros(0, dtype=np.uint64)
+        self.total = np.zeros(len(queries), dtype=np.int64)
+
+    def add(self, of_run: RunHoles) -> None:
+        """The documents of one more run that stand outside the qrels."""
+        more, holes = of_run.outside, of_run.marked
+        if self._marks is None or holes is None or len(self._marks) + len(holes.query) > MOST:
+            self._marks = None
+            self.total += more
+            return
+        marks = np.sort(holes.mark + mixed(holes.query))
+        if len(self._marks):
+            at = np.searchsorted(self._marks, marks)
+            old = self._marks[np.minimum(at, len(self._marks) - 1)] == marks
+            new = np.ones(len(marks), dtype=np.bool_)
+            new[old] = False
+            marks = marks[new]
+            more = more - self._count(holes, marks)
+        # of two sorted stretches a stable sort makes one in one go
+        self._marks = np.sort(np.concatenate([self._marks, marks]), kind="stable")
+        self.total += more
+
+    def _count(self, holes: Holes, new: Words) -> Integers:
+        """How many of each query's documents are none of the new ones."""
+        own = holes.mark + mixed(holes.query)
+        at = np.minimum(np.searchsorted(new, own), max(len(new) - 1, 0))
+        old = new[at] != own if len(new) else np.ones(len(own), dtype=np.bool_)
+        counts: Integers = np.bincount(holes.query[old], minlength=len(self.total))
+        return counts
+
+    def others(self, queries: Sequence[str], own: Integers) -> Integers:
+        """How many documents of other runs each of some queries has that this run lacks.
+
+        `own` are how many documents of its own stand outside the qrels, by query of the qrels.
+        """
+        index = np.array([self._number[query] for query in queries], dtype=np.int64)
+        others: Integers = (self.total - own)[index]
+        return others
+
+
+def joined(ranked: Rankings, others: Integers) -> Rankings:
+    """The rankings with so many more documents a query in their pool, not judged."""
+    if not others.any():
+        return ranked
+    query = np.concatenate([ranked.pool_query, np.repeat(np.arange(ranked.n), others)])
+    grade = np.concatenate([ranked.pool_grade, np.full(int(others.sum()), -1)])
+    order = np.lexsort((-grade, query))
+    return replace(ranked, pool_query=query[order], pool_grade=grade[order])
+
+
+# The least and the most that the difference of two runs can be, whatever unjudged documents are.
+#
+# A document that both runs retrieved has one grade, and counts for both: the ends of a difference
+# lie nearer than the ends of the two scores would have it. For measures that add up gains, for
+# recall and for first ranks they are exact; else they are outer bounds, between which all
+# differences lie.
+
+EXACT = frozenset({"P", "Success", "RR", "DCG", "CG", "R"})
+"""The measures whose differences have exact ends here."""
+
+
+@dataclass(frozen=True)
+class TwoRuns:
+    """Two runs over the same queries, with the unjudged documents that either retrieved.
+
+    `query` and the two ranks are parallel, one entry for a document; a rank is infinite where the
+    run lacks it. `candidates` are all unjudged documents of each query, of whatever run.
+    """
+
+    runs: tuple[Rankings, Rankings]
+    query: Integers
+    first: Floats
+    second: Floats
+    candidates: Integers
+
+    def total(self, values: NDArray[Any]) -> Floats:
+        """The sum of the documents' values, by query."""
+        sums: Floats = np.bincount(self.query, values, minlength=self.runs[0].n).astype(np.float64)
+        return sums
+
+    @property
+    def reversed(self) -> TwoRuns:
+        """The same, the other way round."""
+        return TwoRuns(self.runs[::-1], self.query, self.second, self.first, self.candidates)
+
+
+def pair_of(
+    runs: tuple[Rankings, Rankings], holes: tuple[Holes, Holes], candidates: Integers
+) -> TwoRuns:
+    """The two runs with the documents that are unjudged in either."""
+    marks = [side.mark + mixed(side.query) for side in holes]
+    joint = np.concatenate(marks)
+    order = np.argsort(joint, kind="stable")
+    fresh = np.append(True, joint[order][1:] != joint[order][:-1])[: len(order)]
+    number = np.empty(len(joint), dtype=np.int64)
+    number[order] = np.cumsum(fresh) - 1
+    count = int(fresh.sum())
+    query = np.zeros(count, dtype=np.int64)
+    query[number] = np.concatenate([side.query for side in holes])
+    ranks = np.full((2, count), math.inf)
+    split = len(marks[0])
+    ranks[0][number[:split]] = holes[0].rank.astype(np.float64)
+    ranks[1][number[split:]] = holes[1].rank.astype(np.float64)
+    return TwoRuns(runs, query, ranks[0], ranks[1], candidates)
+
+
+def most_difference(measure: Measure, pair: TwoRuns, ends: tuple[Floats, Floats]) -> Floats:
+    """For each query the most by which the first run can exceed the second.
+
+    `ends` are the most of the first and the least of the second, each by itself.
+    """
+    outer: Floats = ends[0] - ends[1]
+    work = WORK.get(measure.name)
+    level = level_of(measure)
+    if work is None or measure.judged_only or not 0 < level <= pair.runs[0].max_grade:
+        return outer
+    return np.minimum(work(measure, pair), outer)
+
+
+def _weighed(measure: Measure, pair: TwoRuns) -> tuple[NDArray[Any], NDArray[Any]]:
+    """What each document adds to either run's sum, at its best."""
+    depth = math.inf if measure.cutoff is None else float(measure.cutoff)
+    kind = str(dict(measure.parameters).get("dcg", "log2"))
+    top = float(gains(np.array([pair.runs[0].max_grade]), kind)[0])
+
+    def worth(rank: Floats) -> NDArray[Any]:
+        inside = rank < depth
+        if measure.name == "P":
+            return inside / depth
+        if measure.name == "CG":
+            return inside * top
+        return np.where(inside, top / np.log2(np.where(inside, rank, 0.0) + 2), 0.0)
+
+    return worth(pair.first), worth(pair.second)
+
+
+def _of_sums(measure: Measure, pair: TwoRuns) -> Floats:
+    """Each document counts where it stands higher in the first run: a sum of separate choices."""
+    first, second = _weighed(measure, pair)
+    values = [measure.per_query(run) for run in pair.runs]
+    most: Floats = values[0] - values[1] + pair.total(np.maximum(first - second, 0.0))
+    return most
+
+
+def _of_recall(measure: Measure, pair: TwoRuns) -> Floats:
+    """Those that the first run alone has within the cutoff are relevant.
+
+    Each raises a difference of at most 1. Where the first run has fewer hits all the same, the
+    others that count for both or neither are relevant, too, and make the difference small.
+    """
+    depth = math.inf if measure.cutoff is None else float(measure.cutoff)
+    level = level_of(measure)
+    first, second = pair.first < depth, pair.second < depth
+    hits = [run.count(relevant(run, level, depth)) for run in pair.runs]
+    in_pool = pair.runs[0].in_pool(level)
+    above = hits[0] - hits[1] + pair.total((first & ~second) * 1.0)
+    here = in_pool + pair.total((first & ~second) * 1.0)
+    rest = pair.candidates - pair.total((first ^ second) * 1.0)
+    below = np.where(above > 0, here, here + rest)
+    most: Floats = np.divide(above, below, out=np.zeros(len(below)), where=below > 0)
+    return most
+
+
+def _of_first_ranks(measure: Measure, pair: TwoRuns) -> Floats:
+    """One relevant document is enough: any that the first run has, and where the second has it."""
+    depth = math.inf if measure.cutoff is None else float(measure.cutoff)
+    is_success = measure.name == "Success"
+
+    def worth(rank: Floats) -> NDArray[Any]:
+        inside = rank < depth
+        return inside * (1.0 if is_success else 1.0 / (np.where(inside, rank, 0.0) + 1))
+
+    values = [measure.per_query(run) for run in pair.runs]
+    most: Floats = values[0] - values[1]
+    first = np.maximum(worth(pair.first), values[0][pair.query])
+    second = np.maximum(worth(pair.second), values[1][pair.query])
+    np.maximum.at(most, pair.query, first - second)
+    return most
+
+
+def _of_ndcg(measure: Measure, pair: TwoRuns) -> Floats:
+    """The most of the difference of sums, over the least ideal, or the largest where it is below 0.
+
+    An outer bound: what makes the one extreme may not make the other.
+    """
+    kind = str(dict(measure.parameters).get("dcg", "log2"))
+    cutoff = None if measure.cutoff is None else int(measure.cutoff)
+    sums = [dcg_sums(run, cutoff, kind) for run in pair.runs]
+    ideal = sums[0][1]
+    first, second = _weighed(measure, pair)
+    above = sums[0][0] - sums[1][0] + pair.total(np.maximum(first - second, 0.0))
+    share = np.divide(above, ideal, out=np.ones(len(ideal)), where=ideal > 0)
+    most: Floats = np.where(above > 0, share, 0.0)
+    return most
+
+
+WORK: dict[str, Callable[[Measure, TwoRuns], Floats]] = {
+    **dict.fromkeys(("P", "DCG", "CG"), _of_sums),
+    "R": _of_recall,
+    **dict.fromkeys(("RR", "Success"), _of_first_ranks),
+    "nDCG": _of_ndcg,
+}
+
 
 MEANS = ("mean", "share")
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from labeler.exchange.taken import told_what_files_are
+from labeler.exchange.shapes import told_what_files_are
 
 
 class Shared(NamedTuple):

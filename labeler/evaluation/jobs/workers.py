@@ -26,9 +26,8 @@ from labeler.evaluation.jobs.answers import (
     WorkerCall,
     parts_of,
 )
-from labeler.exchange.taken import pass_on
-from labeler.files.read import file_problems
-from labeler.files.temporary import for_other_processes, scratch_file
+from labeler.exchange.shapes import pass_on
+from labeler.files.read import file_problems, for_other_processes, scratch_file
 from labeler.models.local.child import start
 
 if TYPE_CHECKING:

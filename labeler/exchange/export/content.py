@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from labeler.data import Document, Qrels, Query, Run
 from labeler.errors import BadInput
@@ -93,3 +93,22 @@ def refuse_equal_texts(content: Content, tool: str) -> None:
         if first != query_id:
             problem = f"the queries {first} and {query_id} have one text, {text[:60]!r}"
             raise BadInput(f"{problem}, by which {tool} knows them; export one of them")
+
+
+# The names of the formats of exports, for whoever offers a choice of them.
+
+FormatName = Literal[
+    "beir",
+    "mteb",
+    "trec",
+    "ranx",
+    "ir_datasets",
+    "hf",
+    "csv",
+    "quepid",
+    "opensearch",
+    "ragas",
+    "deepeval",
+    "promptfoo",
+]
+"""The names of `EXPORTS` in `exchange/export/formats.py`."""

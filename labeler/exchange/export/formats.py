@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from labeler.exchange.export.beir import BEIR
-from labeler.exchange.export.content import Export
-from labeler.exchange.export.names import FormatName
+from labeler.exchange.export.content import Export, FormatName
 from labeler.exchange.export.rag import DEEPEVAL, PROMPTFOO, RAGAS
 from labeler.exchange.export.search import OPENSEARCH
 from labeler.exchange.export.tables import CSV, HUGGING_FACE, MTEB, QUEPID

@@ -19,7 +19,7 @@ from labeler.exchange.export.content import (
     write_json,
     write_json_lines,
 )
-from labeler.trec.order import ranking
+from labeler.trec.runs import ranking
 
 
 class _Case(NamedTuple):

@@ -16,7 +16,7 @@ from labeler.exchange.export.content import (
     nothing_lost,
     refuse_equal_texts,
 )
-from labeler.exchange.parquet import parquet_writer
+from labeler.exchange.tables import parquet_writer
 from labeler.files.atomic import replacing
 
 Rows = Iterable[Sequence[object]]

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 from labeler.data import Failure, Judgement, Pair
 from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.methods.combine import first_failure
 from labeler.judging.methods.inquiry import JudgingPart, Rounds
-from labeler.judging.reply.preference import POINTS, parse_preference
+from labeler.judging.methods.points import first_failure
+from labeler.judging.reply import POINTS, parse_preference
 from labeler.prompt import PREFERENCE_SCHEMA
 
 

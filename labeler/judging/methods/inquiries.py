@@ -2,27 +2,217 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain, pairwise
+from math import ceil
+from random import Random
+from statistics import median_low, multimode
+from typing import NamedTuple
 
-from labeler.data import Failure, Judged, Judgement, Pair
+from labeler.data import Document, Failure, Judged, Judgement, Listed, Outcome, Pair, Query
 from labeler.errors import Misuse
-from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.attempts import in_chunks
-from labeler.judging.context import cut_of
+from labeler.judging.assessor import Assessor, Lists, Texts
+from labeler.judging.attempts import cut_of, fits, in_chunks, is_about_context
 from labeler.judging.methods.comparisons import Circles, company_of, comparison_rounds
 from labeler.judging.methods.inquiry import (
+    ALONE,
     Inquiry,
     JudgingPart,
     Rounds,
     calls_left,
     recall_inquiries,
 )
-from labeler.judging.methods.lists import DocumentList, list_rounds, lists_of
 from labeler.judging.methods.points import point_rounds
-from labeler.judging.methods.single import single_rounds, vote_rounds
+from labeler.judging.reply import NumberedGrade, parse_numbered
 from labeler.model import Request
-from labeler.prompt import Prompt
+from labeler.prompt import Prompt, numbered_schema
+
+# One document in one request, or in one a passage where it is too long; and votes of repeats.
+
+SHORTEST = 400
+"""Characters of a text that is not cut any more."""
+
+
+def single_rounds(
+    assessor: Assessor,
+    pair: Pair,
+    query: Query,
+    document: Document,
+    request: Request | None = None,
+) -> Rounds:
+    """The only round of a document that fits into one request; else the rounds of its halves.
+
+    They overlap. The grade is that of the best passage: there is none where another one failed,
+    unless it is the best grade that there is.
+    """
+    request, most = request or assessor.request(query, document), assessor.context
+    is_short = len(document.text) < SHORTEST
+    if is_short or most is None or fits(request, most):
+        read = partial(assessor.outcome_of, pair)
+        likely = Judgement(pair, assessor.prompt.grades[0])
+        [outcome] = yield [JudgingPart("", request, read, likely, pair)]
+        if is_short or not isinstance(outcome, Failure) or not is_about_context(outcome):
+            return {pair: outcome}
+    size, passages = len(document.text), list[Outcome | None]()
+    for half in (document.text[: size * 9 // 16], document.text[size * 7 // 16 :]):
+        outcomes = yield from single_rounds(assessor, pair, query, replace(document, text=half))
+        passages.append(outcomes[pair])
+    return {pair: _best_of(passages, assessor.prompt.grades[-1])}
+
+
+def _best_of(passages: Sequence[Outcome | None], best: int) -> Outcome | None:
+    """The outcome of the best passage, with the grades of all."""
+    judged = [passage for passage in passages if isinstance(passage, Judgement)]
+    top = max(judged, key=lambda passage: passage.grade, default=None)
+    if None in passages:
+        return None
+    if top is None or (len(judged) < len(passages) and top.grade < best):
+        return next(passage for passage in passages if isinstance(passage, Failure))
+    grades = [getattr(passage, "passages", ()) or grades_in([passage]) for passage in passages]
+    return replace(top, passages=tuple(chain.from_iterable(grades)))
+
+
+def vote_rounds(ways: Iterable[Rounds]) -> Rounds:
+    """The rounds of several votes on the same pairs."""
+    votes = list[dict[Pair, Outcome | None]]()
+    for way in ways:
+        votes.append(dict((yield from way)))
+    return {pair: elected([vote[pair] for vote in votes]) for pair in votes[0]}
+
+
+def elected(votes: Sequence[Outcome | None]) -> Outcome | None:
+    """The grade of most votes, or where several have as many, the lower median of all votes.
+
+    There is none where half of the votes or more failed, or one was not asked. That the most
+    frequent answer stands is after Wang et al. (2023), ICLR, "Self-consistency".
+    """
+    grades = [vote.grade for vote in votes if isinstance(vote, Judgement)]
+    if None in votes:
+        return None
+    if 2 * len(grades) <= len(votes):
+        return next(vote for vote in votes if isinstance(vote, Failure))
+    most = multimode(grades)
+    grade = most[0] if len(most) == 1 else median_low(grades)
+    vote = next(vote for vote in votes if isinstance(vote, Judgement) and vote.grade == grade)
+    return replace(vote, votes=grades_in(votes))
+
+
+def grades_in(outcomes: Iterable[Outcome | None]) -> tuple[int | None, ...]:
+    """The grade of each outcome, None of one that failed."""
+    return tuple(each.grade if isinstance(each, Judgement) else None for each in outcomes)
+
+
+# Several documents of a query in one request: the model is shown a list and grades each of it.
+#
+# The order is shuffled, so that where a document stands says nothing of it, and what the position
+# does to a grade can be measured. A document without a grade in the reply is asked about alone.
+
+
+def list_rounds(assessor: Assessor, texts: Texts, whole: DocumentList) -> Rounds:
+    """The rounds by which the documents of a list are judged: together, then alone what is left."""
+    pairs = whole.pairs
+    part = _list_part(assessor, texts, pairs, "list")
+    [answer] = yield [replace(part, pays=whole.pays)]
+    if answer is None:
+        return dict.fromkeys(pairs)
+    outcomes = dict(zip(pairs, _outcomes(pairs, answer), strict=True))
+    left = [pair for pair, outcome in outcomes.items() if _is_asked_alone(pairs, outcome)]
+    if left:
+        answers = yield [_list_part(assessor, texts, [pair], ALONE) for pair in left]
+        for pair, own in zip(left, answers, strict=True):
+            if own is not None:
+                [outcomes[pair]] = _outcomes([pair], own)
+    return outcomes
+
+
+def _is_asked_alone(pairs: Sequence[Pair], outcome: Outcome) -> bool:
+    """Whether a document that got no grade from a list is asked about alone.
+
+    Where the call failed, it is the server that has to be asked again, and with the list.
+    """
+    return len(pairs) > 1 and isinstance(outcome, Failure) and outcome.status != "call_failed"
+
+
+def _list_part(assessor: Assessor, texts: Texts, pairs: Sequence[Pair], name: str) -> JudgingPart:
+    """The request for the grades of some documents, in their order."""
+    prompt, count = assessor.prompt, len(pairs)
+    schema = numbered_schema(count, prompt.grades, reason=prompt.front.reason)
+    read = partial(parse_numbered, pairs[0], count=count, grades=prompt.grades)
+    likely = dict.fromkeys(range(1, count + 1), NumberedGrade(prompt.grades[0]))
+    query, documents = texts.of(pairs[0])[0], [texts.of(pair)[1] for pair in pairs]
+    request = assessor.list_request(query, documents, schema)
+    return JudgingPart(name, request, read, likely, pairs[0], is_final=count == 1)
+
+
+def _outcomes(
+    pairs: Sequence[Pair], answer: Mapping[int, NumberedGrade] | Failure
+) -> list[Outcome]:
+    """What a reply says of each of the documents that were shown."""
+    if isinstance(answer, Failure):
+        shared = f"in a list of {len(pairs)}: " if len(pairs) > 1 else ""
+        return [replace(answer, pair=pair, detail=f"{shared}{answer.detail}") for pair in pairs]
+    return [_outcome(pair, graded) for pair, graded in zip(pairs, answer.values(), strict=True)]
+
+
+def _outcome(pair: Pair, graded: NumberedGrade) -> Outcome:
+    if graded.grade is None:
+        return Failure(pair, graded.status, graded.detail)
+    return Judgement(pair, graded.grade, graded.reason)
+
+
+class DocumentList(NamedTuple):
+    """Pairs of a query whose documents are shown together, in their order.
+
+    What the list's request takes is counted in the row of the pair `pays`, the first to be judged.
+    """
+
+    pairs: tuple[Pair, ...]
+    pays: Pair
+
+    def listed(self) -> dict[Pair, Listed]:
+        """Where each document stands."""
+        documents = tuple(pair.doc_id for pair in self.pairs)
+        return {pair: Listed(documents, at) for at, pair in enumerate(self.pairs, start=1)}
+
+
+def lists_of(pairs: Iterable[Pair], most: int, earlier: Lists) -> dict[Pair, DocumentList]:
+    """The list in which each pair's document is shown.
+
+    Those that were in a list stay in it, so that a reply to it stands when the pool grows. The
+    others of a query are shuffled, by the query's id, and cut into lists of nearly equal length, of
+    `most` documents at most.
+    """
+    lists: dict[Pair, DocumentList] = {}
+    new: dict[str, list[str]] = {}
+    for pair in pairs:
+        if pair in earlier and pair not in lists:
+            lists |= dict.fromkeys(*_as_before(pair, earlier))
+        elif pair not in earlier:
+            new.setdefault(pair.query_id, []).append(pair.doc_id)
+    for query_id, doc_ids in new.items():
+        for shown in _cut(query_id, doc_ids, most):
+            whole = tuple(Pair(query_id, doc_id) for doc_id in shown)
+            first = Pair(query_id, next(filter(set(shown).__contains__, doc_ids)))
+            lists |= dict.fromkeys(whole, DocumentList(whole, first))
+    return lists
+
+
+def _as_before(pair: Pair, earlier: Lists) -> tuple[tuple[Pair, ...], DocumentList]:
+    """The pairs of an earlier list, and that list, of which one pair is to be judged first."""
+    whole = tuple(Pair(pair.query_id, doc_id) for doc_id in earlier[pair])
+    return whole, DocumentList(whole, pair)
+
+
+def _cut(query_id: str, doc_ids: Iterable[str], most: int) -> Iterator[Sequence[str]]:
+    """The documents of a query in an order by chance, in lists of nearly equal length."""
+    shuffled = sorted(doc_ids)
+    Random(f"lists\0{query_id}").shuffle(shuffled)
+    count = ceil(len(shuffled) / most)
+    for start, end in pairwise(len(shuffled) * at // count for at in range(count + 1)):
+        yield shuffled[start:end]
+
 
 Item = tuple[Pair, Judged | Inquiry]
 """A pair, and what became of it where stored replies say that; else how it is asked about."""

@@ -15,8 +15,7 @@ from functools import partial
 from typing import Any
 
 from labeler.data import Failure, Judged, Listed, Outcome, Pair
-from labeler.judging.attempts import Task, recall_all, sum_of
-from labeler.judging.context import cut_of, is_about_context
+from labeler.judging.attempts import Task, cut_of, is_about_context, recall_all, sum_of
 from labeler.model import Model, Reply, Request
 
 

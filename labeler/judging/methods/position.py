@@ -19,8 +19,8 @@ from labeler.data import Judged, Judgement
 from labeler.messages import count_of
 from labeler.report.table import Column, Interval, Row, Table, is_undefined
 from labeler.stats.intervals import Replicates, cluster_bootstrap
-from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.resampling import Sample
+from labeler.stats.student import SIGNIFICANT
 
 SHUFFLES = 2000
 MOST_CELLS = 20_000_000

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, NotFound, ProviderError
 from labeler.files.read import file_problems
 from labeler.model import whole
-from labeler.models.batch.lines import ENDPOINT
+from labeler.models.batch.answers import ENDPOINT
 from labeler.models.server.client import CONNECT_SECONDS, OF_OPENAI, is_openai
 from labeler.wire.addresses import masked
 from labeler.wire.gate import NO_KEY, Admitted

@@ -22,7 +22,7 @@ def caveat(embedded: str) -> str:
 
 def embedded_name(model_id: str) -> str | None:
     """The name of the shipped embedded model behind a model's identity, if it is one."""
-    from labeler.models.local.file import EMBEDDED
+    from labeler.models.local.serve import EMBEDDED
 
     if model_id.startswith("similarity "):
         return "similarity"

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from labeler.errors import BudgetReached, CallFailed, Misconfigured, Stopped
-from labeler.files.numbers import count
+from labeler.files.boundary import count
 from labeler.messages import count_of
 from labeler.model import Reply
 from labeler.models.policies.call import GivenUp, ModelCall, Policy, Waiting

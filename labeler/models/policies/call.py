@@ -8,13 +8,17 @@ cancelled. Each may be used and tested alone: `asked_through([RateLimiter(...)],
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
+from labeler.errors import CallFailed, Stopped, WaitsInBatch
 from labeler.model import Model, Reply, Request
 from labeler.models.tokens import Tokens
-from labeler.store.keys import Keyed
+from labeler.store import Store
+from labeler.store.keys import Canon, Keyed
 
 
 @dataclass(slots=True)
@@ -146,3 +150,129 @@ def _hook(policy: Policy, call: ModelCall, reply: Reply | None, error: Exception
 def asked_through(policies: Sequence[Policy], model: Model) -> Model:
     """A model whose calls go through policies."""
     return replace(model, ask=CallPath(model, policies).ask)
+
+
+# The stop signal: it lets a run end in good order, with every call under way finished.
+
+
+class StopSignal:
+    """Once set, no further call begins, and waits before and between calls end at once.
+
+    So do they at the time `until`, by the clock.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.until = float("inf")
+        self._clock = clock
+        self._event = asyncio.Event()
+        self._watchers: list[Callable[[], None]] = []
+
+    def is_set(self) -> bool:
+        """Whether it was set."""
+        return self._event.is_set()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing to wait for any more."""
+        return self.is_set() or self._clock() >= self.until
+
+    def set(self) -> None:
+        """Begin no further call."""
+        self._event.set()
+        for watcher in self._watchers:
+            watcher()
+
+    def when_set(self, watcher: Callable[[], None]) -> None:
+        """ModelCall a function once it is set; to be used for few."""
+        self._watchers.append(watcher)
+
+    async def wait(self) -> None:
+        """Wait until it is set."""
+        await self._event.wait()
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep until the time is over, or there is nothing to wait for any more."""
+        with suppress(TimeoutError):
+            left = max(0.0, self.until - self._clock())
+            await asyncio.wait_for(self._event.wait(), min(seconds, left))
+
+
+class Stopping(Policy):
+    """Raises `Stopped` instead of asking, once the signal is set."""
+
+    def __init__(self, stop: StopSignal) -> None:
+        self._stop = stop
+
+    def admit(self, call: ModelCall) -> Waiting:
+        """Let a call pass as long as the signal is not set."""
+        if self._stop.is_set():
+            raise Stopped("stopped before this was asked")
+        return None
+
+
+# Requests that are not asked live: they wait in a batch, or go into one.
+
+Fitted = Callable[[Request], Awaitable[Request]]
+
+NOT_ASKED = "not asked yet"
+
+
+class KeyedRequest(NamedTuple):
+    """A request as a server would get it, its canonical text, and the key of its reply."""
+
+    key: bytes
+    text: str
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Deferral:
+    """Which requests are not asked live.
+
+    `waiting` says of the keys of requests in which batch they wait, at any moment. Where `is_live`,
+    all others are asked; else they are handed to `take`, and without one they stay unasked. With
+    `assumes_abilities` no server is asked what it accepts: the requests go into a file. What is
+    asked `later` is asked live then, and so costs no less.
+    """
+
+    waiting: Mapping[bytes, str] = field(default_factory=dict)
+    is_live: bool = True
+    take: Callable[[KeyedRequest], None] | None = None
+    assumes_abilities: bool = False
+    later: bool = False
+
+    @property
+    def is_for_batch(self) -> bool:
+        """Whether calls cost what they do in a batch."""
+        return not self.is_live and not self.later
+
+
+class Deferring(Policy):
+    """Lets calls pass that are not deferred; of the rest it raises `WaitsInBatch`.
+
+    Where nothing is asked live, a call that failed for good in a batch fails as it did there.
+    `fitted` makes of a request what the server takes.
+    """
+
+    def __init__(self, canon: Canon, store: Store, deferral: Deferral, fitted: Fitted) -> None:
+        self._canon = canon
+        self._store = store
+        self._deferral = deferral
+        self._fitted = fitted
+
+    def admit(self, call: ModelCall) -> Waiting:
+        """Let a call pass that is asked live; its waiting is looked at once it has a lease."""
+        return None if self._deferral.is_live else self._defer(call)
+
+    async def _defer(self, call: ModelCall) -> None:
+        key, text, _ = self._canon.keyed(call.asked)
+        if batch := self._deferral.waiting.get(key):
+            raise WaitsInBatch(f"waits in {batch}")
+        fitted = await self._fitted(call.asked)
+        if self._deferral.take:
+            self._deferral.take(KeyedRequest(key, text, fitted))
+            raise WaitsInBatch("goes into a batch")
+        if failure := self._store.failure(key):
+            _, status, detail = failure
+            raise CallFailed(detail, status)
+        raise WaitsInBatch(NOT_ASKED)

@@ -3,28 +3,309 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
-from typing import Any
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar, Literal
 
-from labeler.errors import CallFailed, Misconfigured, NotFound, Retryable
-from labeler.model import Reply, Request
-from labeler.models.ending import is_cut
-from labeler.models.policies.adapt import (
-    LIMITS,
-    MOST_THINKING,
-    THINKING_TOKENS,
-    Abilities,
-    is_about_length,
-    named_in,
-    read_abilities,
-    without,
-    written_abilities,
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from labeler.errors import (
+    CallFailed,
+    Misconfigured,
+    NoAnswer,
+    NoCompletion,
+    NotFound,
+    ProviderError,
+    Retryable,
 )
+from labeler.model import NO_COMPLETION, Message, Model, Reply, Request
 from labeler.models.policies.call import ModelCall, Policy, Waiting
-from labeler.models.policies.probe import first_failed, may_be_refusal, refuses_all
+from labeler.models.server.answers import is_cut
 from labeler.models.settings import AssessorSettings
 from labeler.store.base import Store
+
+# What a server accepts of a model, as far as it is known, and what a refusal says of it. Pure.
+
+Shape = Literal["json_schema", "json_object", "text"]
+Limit = Literal["max_tokens", "max_completion_tokens"]
+
+LIMITS = ("max_tokens", "max_completion_tokens")
+THINKING_TOKENS = 8192
+"""What a reasoning model may use before its answer, beside what the prompt allows for that."""
+
+MOST_THINKING = 4 * THINKING_TOKENS
+TOP_TOKENS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What may be sent: the shape of replies, and which parameters.
+
+    `limit` is the parameter's name for the most tokens of a reply; `refused` are parameters that
+    the server does not take, `system` is false where it takes no system turn. `thoughts` are the
+    tokens that are allowed for what the model thinks before it answers, `most_thoughts` those that
+    fit beside a request, None where nothing says so.
+    """
+
+    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
+
+    shape: Shape = "json_schema"
+    limit: Limit = "max_tokens"
+    refused: tuple[str, ...] = ()
+    system: bool = True
+    thoughts: int = 0
+    most_thoughts: int | None = None
+
+    def fit(self, request: Request, thoughts: int | None = None) -> Request:
+        """The request with what the server would refuse left out or said in its way.
+
+        What filled the template is left out too: a server reads the messages alone. `thoughts` are
+        allowed in place of those that usually are.
+        """
+        graded = request.schema is not None
+        return self.filled(request, self.parameters(request.parameters, thoughts, graded=graded))
+
+    def filled(self, request: Request, parameters: Mapping[str, Any]) -> Request:
+        """The request with parameters that were fitted already."""
+        messages = request.messages if self.system else _folded(request.messages)
+        schema = request.schema if self.shape == "json_schema" else None
+        return Request(messages, parameters, schema, {}, request.repeat, request.attempt)
+
+    def parameters(
+        self, requested: Mapping[str, Any], thoughts: int | None = None, *, graded: bool
+    ) -> Mapping[str, Any]:
+        """The parameters of a request as they are sent."""
+        left_out = {*self.refused, "max_tokens"}
+        sent = {name: value for name, value in requested.items() if name not in left_out}
+        most = requested.get("max_tokens")
+        if most is not None:
+            sent[self.limit] = most + (self.allowance(requested) if thoughts is None else thoughts)
+        if graded and "logprobs" not in self.refused:
+            sent |= {"logprobs": True, "top_logprobs": TOP_TOKENS}
+        if graded and self.shape == "json_object":
+            sent["response_format"] = {"type": "json_object"}
+        return sent
+
+    def allowance(self, requested: Mapping[str, Any]) -> int:
+        """The tokens for thoughts: those that were seen to be needed, or are declared."""
+        thinking, effort = requested.get("thinking"), requested.get("reasoning_effort")
+        declared = THINKING_TOKENS if thinking is True or effort not in _NO_EFFORT else 0
+        if isinstance(thinking, int) and thinking is not True:
+            declared = thinking
+        return self.bounded(max(self.thoughts, declared))
+
+    def bounded(self, thoughts: int) -> int:
+        """So many tokens for thoughts, or as many as fit."""
+        return thoughts if self.most_thoughts is None else min(thoughts, self.most_thoughts)
+
+
+_NO_EFFORT = (None, "", "none")
+
+
+def _folded(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The turns with what the system says at the head of what the user does."""
+    system = "\n\n".join(turn.content for turn in messages if turn.role == "system")
+    first, *others = (turn for turn in messages if turn.role != "system")
+    return (
+        Message(first.role, f"{system}\n\n{first.content}" if system else first.content),
+        *others,
+    )
+
+
+def written_abilities(abilities: Abilities) -> str:
+    """Abilities as `read_abilities` takes them."""
+    return json.dumps(asdict(abilities))
+
+
+def read_abilities(text: str | None) -> Abilities | None:
+    """The abilities in a text that was stored; None where another version wrote it, or nobody did,
+    so that they are found out anew.
+    """
+    try:
+        return _ABILITIES.validate_json(text or "")
+    except ValidationError:
+        return None
+
+
+_ABILITIES = TypeAdapter(Abilities)
+
+
+def named_in(message: str, sent: Request) -> str:
+    """The parameter of a request that a server's refusal names, or `system`; empty for none.
+
+    >>> turns, asked = (Message("user", "?"),), {"temperature": 0.0, "stop": ["."]}
+    >>> named_in("Unsupported value: 'temperature' does not support 0", Request(turns, asked))
+    'temperature'
+    """
+    text = message.lower()
+    if sent.messages[0].role == "system" and _NO_SYSTEM.search(text):
+        return "system"
+    names = [*sent.parameters, "response_format"] if sent.schema is not None else sent.parameters
+    for name in (*names, *(sent.parameters.get("body") or ())):
+        words = "|".join(_SPELLED.get(name, (re.escape(name),)))
+        if words and re.search(rf"(?<![a-z0-9_])({words})(?![a-z0-9_])", text):
+            return str(name)
+    return ""
+
+
+_NO_SYSTEM = re.compile(
+    r"system.{0,12} role|role.{0,20}system|system (prompt|message|turn|instruction)s? .{0,20}not |"
+    r"developer instruction is not|roles must alternate"
+)
+_SPELLED: Mapping[str, tuple[str, ...]] = {
+    "logprobs": ("logprobs", "top_logprobs", "log probabilities"),
+    "response_format": (
+        "response_format",
+        "json_schema",
+        "json_object",
+        "json schema",
+        "structured[ _]outputs?",
+        "grammar",
+        r"output_config\.format",
+        "output[ _]format",
+        r"text\.format",
+    ),
+    "stop": ("stop", "stop[ _]sequences?"),
+    "reasoning_effort": ("reasoning_effort", r"reasoning\.effort", "effort"),
+    "body": (),
+    "thinking": ("thinking", "enable_thinking", "think", "budget_tokens"),
+}
+
+_ABOUT_LENGTH = re.compile(
+    r"context|too (long|large|many|big)|maximum|exceed|at most|less than|greater than|larger than"
+)
+
+
+def is_about_length(message: str) -> bool:
+    """Whether a refusal may be about the length of a request with its reply."""
+    return bool(_ABOUT_LENGTH.search(message.lower()))
+
+
+def without(abilities: Abilities, name: str) -> Abilities | None:
+    """The abilities without a parameter that was refused; None where there is nothing less."""
+    if name == "system":
+        return replace(abilities, system=False) if abilities.system else None
+    if name == "response_format":
+        less = {"json_schema": "json_object", "json_object": "text"}.get(abilities.shape)
+        return replace(abilities, shape=less) if less else None  # type: ignore[arg-type]  # it is a shape
+    if name in LIMITS:
+        renamed = abilities.limit == "max_tokens"
+        return replace(abilities, limit="max_completion_tokens") if renamed else None
+    if name == "top_logprobs":
+        name = "logprobs"
+    if name in abilities.refused:
+        return None
+    return replace(abilities, refused=(*abilities.refused, name))
+
+
+# What a server accepts, found out by a small question of our own: where a first refusal names
+# nothing, or where nobody is asked live.
+
+PROBE = 'Reply with the JSON object {"grade": 1} and nothing else.'
+PROBE_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"grade": {"type": "integer", "enum": [0, 1, 2, 3]}},
+    "required": ["grade"],
+    "additionalProperties": False,
+}
+PROBE_TOKENS = 64
+PROBES = 3
+SHOWN = 300
+
+_PROBE = Request(
+    (Message("user", PROBE),),
+    {"temperature": 0.0, "max_tokens": PROBE_TOKENS, "stop": ["\n\n\n"]},
+    PROBE_SCHEMA,
+)
+_PLAIN = Abilities("text", refused=("temperature", "stop", "logprobs"))
+_BLINDLY = ("logprobs", "max_tokens", "temperature", "stop", "response_format")
+"""What is left out one after the other, where a refusal does not say what is wrong."""
+
+
+async def found_abilities(quick: Model, patient: Model) -> Abilities:
+    """What `probe` finds, or what ends the run."""
+    try:
+        return await probe(quick, patient)
+    except Retryable as error:
+        raise first_failed(error) from error
+    except CallFailed as error:
+        raise refuses_all(error) from error
+
+
+def first_failed(error: Retryable) -> ProviderError:
+    """That a server answers nothing."""
+    return ProviderError(f"the first call failed, and every retry of it: {error}")
+
+
+def refuses_all(error: Exception) -> Misconfigured:
+    """That a server takes no request at all."""
+    return Misconfigured(f"the server refuses a plain request: {error}")
+
+
+async def probe(model: Model, patient: Model | None = None) -> Abilities:
+    """Find out what a server accepts, beginning with everything.
+
+    Some servers answer what they do not know with a 404 or a 5xx: those count as a refusal where
+    the plainest request, asked of `patient`, works. Raises `Misconfigured` where not even that is
+    accepted.
+    """
+    abilities, is_sure = Abilities(), False
+    while True:
+        try:
+            reply = await _answered(model, abilities.fit(_PROBE))
+        except (CallFailed, NotFound) as error:
+            refused = isinstance(error, CallFailed) and error.refused
+            if not refused and not is_sure:
+                await _check_plain(patient or model, error)
+                is_sure = True  # and the same once more, as it may have passed
+                continue
+            less = _less(abilities, str(error), shape_first=not refused)
+            if less is None:
+                raise refuses_all(error) from error
+            abilities = less
+        else:
+            thinks = reply.thought or reply.text.lstrip().startswith("<think")
+            return replace(abilities, thoughts=THINKING_TOKENS if thinks else 0)
+
+
+async def _answered(model: Model, request: Request) -> Reply:
+    """The reply to a request, which is asked again where the answer held no completion."""
+    for _ in range(PROBES):
+        reply = await model.ask(request)
+        if reply.finish_reason != NO_COMPLETION:
+            return reply
+    shown = " ".join(reply.body[:SHOWN].decode("utf-8", "replace").split())
+    raise Misconfigured(f"expected a chat completion, {PROBES} times, the last time found: {shown}")
+
+
+async def _check_plain(patient: Model, error: CallFailed | NotFound) -> None:
+    """Raise an error that is not about what was asked for."""
+    if not may_be_refusal(error):
+        raise error
+    try:
+        await patient.ask(_PLAIN.fit(_PROBE))
+    except (CallFailed, NotFound):
+        raise error from None
+
+
+def may_be_refusal(error: Exception) -> bool:
+    """Whether a server may mean by its error that it does not know what was sent."""
+    if isinstance(error, NoAnswer | NoCompletion):
+        return False
+    if isinstance(error, Retryable):
+        return not error.busy
+    return isinstance(error, NotFound) or (isinstance(error, CallFailed) and error.refused)
+
+
+def _less(abilities: Abilities, message: str, *, shape_first: bool) -> Abilities | None:
+    """The abilities without what the server's message names, else without the next; or None."""
+    named = named_in(message, abilities.fit(_PROBE))
+    shape = ("response_format",) if shape_first else ()
+    tried = (without(abilities, name) for name in (named, *shape, *_BLINDLY) if name)
+    return next((less for less in tried if less is not None), None)
+
 
 MOST_FITS = 16
 """How often one request is asked again because something was learned from the answer."""

@@ -2,27 +2,217 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from labeler.errors import Retryable
 from labeler.model import Reply
-from labeler.models.policies.call import ModelCall, Policy, Waiting
-from labeler.models.policies.pace import (
-    CUT,
-    FELT,
-    GENTLE,
-    SLOWED,
-    START,
-    Answers,
-    Bucket,
-    Latency,
-    Pace,
-    Slots,
-)
-from labeler.models.policies.stop import StopSignal
+from labeler.models.policies.call import ModelCall, Policy, StopSignal, Waiting
 from labeler.models.tokens import Sizes, Tokens
+
+# What a rate limiter is made of: slots for calls, when they may begin, and what it learns from.
+
+START = 4
+"""Calls at once to begin with; doubled as long as the server keeps up."""
+
+CUT = 0.7
+RATE_CUT = 0.95
+FIRST_GROWTH, LAST_GROWTH = 0.4, 0.03
+"""By how much the rate grows in a second: halved at each refusal, as it comes close."""
+
+WINDOW = 1.0
+"""Seconds over which the rate of answers is measured."""
+
+CALM, ENOUGH = 5.0, 0.2
+"""Seconds without a refusal after which the next begins a new series of refusals, and how long a
+series lasts before its answers alone tell the server's rate.
+"""
+
+SLOWED, FELT = 2.5, 1.3
+"""By how much longer than at best calls take where more at once were too many, or begin to be."""
+
+DOUBLING, GENTLE = 1.0, 0.1
+"""By how much the calls at once grow with each answer, until the server says that it is too much:
+they double in a round of answers, or grow by a tenth.
+"""
+
+
+@dataclass(slots=True)
+class Bucket:
+    """A token bucket: `rate` a second, `size` at most; `take` says how long to wait."""
+
+    rate: float
+    size: float
+    level: float = 0.0
+    at: float | None = None
+
+    @classmethod
+    def a_minute(cls, amount: float | None, smallest: float = 0.0) -> Bucket | None:
+        """A bucket that gives so much a minute, evenly; None where there is no limit."""
+        return cls(amount / 60, max(smallest, amount / 60)) if amount else None
+
+    def take(self, amount: float, now: float) -> float:
+        """Seconds until `amount` is there; it is taken already."""
+        if self.at is None:
+            self.level, self.at = self.size, now
+        self.level = min(self.size, self.level + (now - self.at) * self.rate)
+        self.at = now
+        self.level -= min(amount, self.size)
+        return max(0.0, -self.level / self.rate)
+
+    def give_back(self, amount: float) -> None:
+        """Return what was taken and not used; a negative amount takes more."""
+        self.level = min(self.size, self.level + amount)
+
+
+@dataclass(slots=True)
+class Slots:
+    """How many calls may be under way, how many are, and who waits for one of them to end.
+
+    `step` is by how much the limit grows with each answer; at 0, by one a round of answers.
+    """
+
+    limit: float
+    taken: int = 0
+    step: float = DOUBLING
+    waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
+
+    def take_now(self) -> bool:
+        """Whether one more call may be under way, which it is from now on."""
+        if self.waiting or self.taken >= int(self.limit):
+            return False
+        self.taken += 1
+        return True
+
+    async def take(self) -> None:
+        """Wait until fewer calls are under way than may be."""
+        if self.take_now():
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.release()
+            elif turn in self.waiting:
+                self.waiting.remove(turn)
+            raise
+
+    def release(self) -> None:
+        """End a call, and let those begin that may."""
+        self.taken -= 1
+        while self.waiting and self.taken < int(self.limit):
+            turn = self.waiting.popleft()
+            if not turn.done():
+                self.taken += 1
+                turn.set_result(None)
+
+    def grow(self, most: int) -> None:
+        """Allow a little more after an answer, up to `most`."""
+        self.limit = min(float(most), self.limit + (self.step or 1.0 / max(1.0, self.limit)))
+
+
+@dataclass(slots=True)
+class Pace:
+    """When calls may begin: `rate` a second once the server refused some, not in a pause it asked.
+
+    `next` is when the next call may begin by the rate, `pause_until` when any call may; the rate
+    grows by `growth` a second since `grown_at`, and was cut last at `cut_at`.
+    """
+
+    requests: Bucket | None
+    tokens: Bucket | None
+    rate: float | None = None
+    next: float = 0.0
+    pause_until: float = 0.0
+    growth: float = FIRST_GROWTH
+    grown_at: float = 0.0
+    cut_at: float = -1.0
+
+    def start(self, tokens: int, now: float) -> float:
+        """When a call of about so many tokens may begin; its turn is taken."""
+        start = max(now, self.next)
+        if self.rate:
+            self.next = start + 1 / self.rate
+        waits = [self.requests.take(1, now)] if self.requests else []
+        waits += [self.tokens.take(tokens, now)] if self.tokens else []
+        return max([start, *(now + wait for wait in waits)])
+
+    def grow(self, now: float) -> None:
+        """Raise the rate after an answer."""
+        if self.rate is not None and now > self.grown_at:
+            self.rate *= 1 + self.growth * min(1.0, now - self.grown_at)
+            self.grown_at = now
+
+    def cut(self, now: float, taken_a_second: float) -> None:
+        """Lower the rate to a bit less than what the server took of late."""
+        rate = max(1.0, taken_a_second * RATE_CUT)
+        if self.rate is not None:
+            rate = min(self.rate, max(rate, self.rate * CUT))
+            self.growth = max(LAST_GROWTH, self.growth / 2)
+        self.rate = rate
+        self.cut_at = self.grown_at = now
+        self.next = max(self.next, now)
+
+
+@dataclass(slots=True)
+class Answers:
+    """Calls answered and refused in the last second, and when this series of refusals began."""
+
+    recent: deque[tuple[float, bool]] = field(default_factory=deque)
+    refused_at: float = float("-inf")
+    storm_at: float = 0.0
+
+    def add(self, now: float, *, well: bool) -> None:
+        """Count a call that ended."""
+        self.recent.append((now, well))
+        while self.recent[0][0] < now - WINDOW:
+            self.recent.popleft()
+        if not well:
+            if now - self.refused_at > CALM:
+                self.storm_at = now
+            self.refused_at = now
+
+    def measure(self, now: float) -> tuple[int, int, float]:
+        """How many calls were answered and how many refused in so many seconds up to now.
+
+        Calls answered before a series of refusals began used up what the server allowed at once,
+        and tell nothing of its rate; they count only until the series has lasted a while.
+        """
+        since = self.storm_at if now - self.storm_at >= ENOUGH else now - WINDOW
+        since = max(since, now - WINDOW)
+        taken = sum(1 for at, well in self.recent if well and at >= since)
+        refused = sum(1 for at, well in self.recent if not well and at >= since)
+        return taken, refused, now - since
+
+
+@dataclass(slots=True)
+class Latency:
+    """How long calls take, in windows of about as many as are under way."""
+
+    seconds: list[float] = field(default_factory=list)
+    best: float = float("inf")
+    last_rate: float = 0.0
+    began: float = 0.0
+
+    def add(self, seconds: float, now: float, at_once: float) -> tuple[float, bool] | None:
+        """Where a window is full: how many times longer than at best its calls took, and whether
+        more of them were answered in a second than in the window before.
+        """
+        self.seconds.append(seconds)
+        if len(self.seconds) < max(8, int(at_once)):
+            return None
+        mean = sum(self.seconds) / len(self.seconds)
+        rate = len(self.seconds) / max(1e-9, now - self.began)
+        result = (mean / max(1e-9, self.best), rate >= 1.05 * self.last_rate)
+        self.best = min(self.best * 1.002, mean)
+        self.seconds, self.began, self.last_rate = [], now, rate
+        return result
+
 
 Clock = Callable[[], float]
 

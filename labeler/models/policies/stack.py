@@ -2,36 +2,301 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from labeler.errors import CallFailed
-from labeler.files.numbers import count
+import tenacity
+
+from labeler.errors import (
+    CallFailed,
+    Misconfigured,
+    NoAnswer,
+    NoCompletion,
+    Retryable,
+    Stopped,
+    WaitsInBatch,
+)
+from labeler.files.boundary import count
 from labeler.model import Model, Reply, Request
-from labeler.models.policies.adapt import (
+from labeler.models.policies.budget import Budget, Budgeting
+from labeler.models.policies.call import (
+    Deferral,
+    Deferring,
+    GivenUp,
+    ModelCall,
+    Policy,
+    Stopping,
+    StopSignal,
+    Waiting,
+    asked_through,
+)
+from labeler.models.policies.call import Waiting as StillToDo
+from labeler.models.policies.learn import (
     MOST_THINKING,
     Abilities,
+    Adapting,
+    Fitting,
+    found_abilities,
     read_abilities,
     written_abilities,
 )
-from labeler.models.policies.budget import Budget, Budgeting
-from labeler.models.policies.call import Policy, asked_through
-from labeler.models.policies.confirm import Confirming
-from labeler.models.policies.defer import Deferral, Deferring
-from labeler.models.policies.first_contact import FirstContact
-from labeler.models.policies.learn import Adapting, Fitting
-from labeler.models.policies.probe import found_abilities
 from labeler.models.policies.rate import RateLimiter
-from labeler.models.policies.remember import Remembering, stored_replies
-from labeler.models.policies.retry import Patience, Retrying
-from labeler.models.policies.stop import Stopping, StopSignal
+from labeler.models.server.answers import IS_IT_COMPATIBLE, is_cut
+from labeler.models.server.client import STRAY
 from labeler.models.settings import AssessorSettings
 from labeler.models.tokens import NOTHING, Reported, Tokens
-from labeler.store import Store, Waiting
-from labeler.store.keys import Canon
+from labeler.store.base import Failed, KeyedReply, Store
+from labeler.store.base import Waiting as StoreWaiting
+from labeler.store.keys import Canon, Keyed
+from labeler.store.remember import BatchWriter, Claims
+
+# A reply counts once it is certain that it answers its request, and no other.
+
+
+class Confirming(Policy):
+    """Waits, outside the limit on calls under way, until a reply is bound to its request."""
+
+    def result(self, call: ModelCall, reply: Reply) -> Waiting:
+        """Wait, where it is not certain yet; `NoAnswer` where it turns out to be another's."""
+        return None if reply.is_bound is None else self._confirm(reply)
+
+    async def _confirm(self, reply: Reply) -> None:
+        if reply.is_bound is not None and not await reply.is_bound:
+            raise NoAnswer(STRAY)
+
+
+# Less patience with a server that never answered: its address may be wrong.
+
+STOP_SECONDS = 5.0
+"""How long a first call may go on, once there is a signal to stop."""
+
+
+class FirstContact(Policy):
+    """Until the server has answered once: ends the run where the answer is no chat completion,
+    gives up a long call where told to stop, and marks what stays unanswered as the first, which is
+    not worth many tries.
+    """
+
+    def __init__(self, stop: StopSignal | None = None, stop_seconds: float = STOP_SECONDS) -> None:
+        self._stop = stop
+        self._stop_seconds = stop_seconds
+        self._has_answered = False
+
+    def admit(self, call: ModelCall) -> Waiting:
+        """Watch a first call."""
+        if self._stop is not None and not self._has_answered:
+            call.is_watched = True
+            self._stop.when_set(partial(self._give_up, call))
+        return None
+
+    def _give_up(self, call: ModelCall) -> None:
+        if call.timeout is not None:
+            latest = asyncio.get_running_loop().time() + self._stop_seconds
+            call.timeout.reschedule(min(latest, call.timeout.when() or latest))
+
+    def result(self, call: ModelCall, reply: Reply) -> Waiting:
+        """Note that there is a server."""
+        call.is_watched, self._has_answered = False, True
+        return None
+
+    def error(self, call: ModelCall, error: Exception) -> Waiting:
+        """Say what an error means of a server that has not answered yet."""
+        call.is_watched = False
+        if isinstance(error, NoAnswer):
+            error.is_first = not self._has_answered
+        elif isinstance(error, NoCompletion) and not self._has_answered:
+            raise Misconfigured(f"{error}; {IS_IT_COMPATIBLE}") from error
+        elif isinstance(error, CallFailed):
+            self._has_answered = True
+        elif isinstance(error, GivenUp):
+            raise Stopped("stopped before the server had answered anything") from None
+        return None
+
+
+# The policy that answers from the store, and keeps replies before it hands them on.
+
+
+class Remembering(Policy):
+    """Answers from the store where it can; keeps every other reply before handing it on.
+
+    What another process is asking at this moment is waited for, until `waiting` says to stop; where
+    not `patient`, `AskedElsewhere` is raised instead, so that the caller can do something else
+    meanwhile. A long wait is noted. Whether a request waits in a batch is looked at once a lease is
+    given: who hands it over holds one until the batch is written down.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        store: Store,
+        *,
+        patient: bool = True,
+        waiting: StoreWaiting | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.canon = Canon(model.id, reads_inputs=not model.is_server)
+        self._model_id = model.id
+        self._store = store
+        self._patient = patient
+        self._waiting = waiting or StoreWaiting()
+        self._writer = BatchWriter(store)
+        self._claims = Claims(self._writer, store, self._waiting, clock)
+        self._looked_up: dict[int, tuple[Request, Keyed]] = {}
+
+    def recall(self, requests: Sequence[Request]) -> list[Reply | None]:
+        """The stored replies to requests."""
+        keyed = list(map(self.canon.keyed, requests))
+        self._looked_up = {id(r): (r, key) for r, key in zip(requests, keyed, strict=True)}
+        return stored_replies(self._store, keyed)
+
+    def admit(self, call: ModelCall) -> StillToDo:
+        """Answer a call from the store, or let it pass once it has a lease."""
+        request, keyed = self._looked_up.pop(id(call.asked), (None, None))
+        if keyed is None or request is not call.asked:
+            keyed = self.canon.keyed(call.asked)
+        call.keyed = keyed
+        return self._claim(call, keyed)
+
+    async def _claim(self, call: ModelCall, keyed: Keyed) -> None:
+        claimed = await self._writer.claim(keyed)
+        if claimed is False:
+            claimed = await self._claims.take(keyed, patient=self._patient)
+        self._claims.end(keyed.key)
+        if isinstance(claimed, Reply):
+            call.reply = claimed
+        elif isinstance(claimed, Failed):
+            raise CallFailed(claimed.detail, claimed.status)
+        elif batch := self._waiting.batches.get(keyed.key):
+            self._writer.release(keyed.key)
+            raise WaitsInBatch(f"waits in {batch}")
+
+    def result(self, call: ModelCall, reply: Reply) -> StillToDo:
+        """Keep a reply."""
+        return self._keep(call, reply, call.keyed) if call.keyed else None
+
+    async def _keep(self, call: ModelCall, reply: Reply, keyed: Keyed) -> None:
+        key = keyed.cut if is_cut(reply.finish_reason) else keyed.key
+        row = KeyedReply(key, self._model_id, keyed.text, reply, keyed.key)
+        earlier = await self._writer.keep(row)
+        self._writer.release(keyed.key)
+        if isinstance(earlier, Reply):
+            call.reply = earlier
+
+    def error(self, call: ModelCall, error: Exception) -> StillToDo:
+        """Keep how a call failed for good."""
+        if call.keyed is None:
+            return None
+        if isinstance(error, CallFailed):
+            return self._writer.fail(Failed(call.keyed.key, error.status, str(error)))
+        self._writer.release(call.keyed.key)
+        return None
+
+    def lost(self, call: ModelCall) -> None:
+        """Let the request be asked again."""
+        if call.keyed is not None:
+            self._writer.release(call.keyed.key)
+
+    async def finish(self) -> None:
+        """Write what still waits."""
+        await self._writer.finish()
+
+
+def stored_replies(store: Store, keyed: Iterable[Keyed]) -> list[Reply | None]:
+    """The stored replies to requests: whole ones, else those cut at the very limit."""
+    places = [(each.key, each.cut) for each in keyed]
+    replies = dict(store.replies([key for key, _ in places]))
+    if cut := [cut for key, cut in places if key not in replies]:
+        replies |= store.replies(cut)
+    return [replies.get(key) or replies.get(cut) for key, cut in places]
+
+
+# The one owner of retries.
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often and how long one request is tried; waits double from `first` to at most `longest`.
+
+    `seconds` bounds all tries of a request together: no try begins after them. `first_tries` and
+    `first_seconds` are for a server that has answered nothing yet, `error_tries` for a
+    first small question that it answers with a 5xx, without saying that it is busy: it may not know
+    what was sent. So a first request is not tried again, before such a question.
+    """
+
+    tries: int = 8
+    seconds: float = 900.0
+    first: float = 0.5
+    longest: float = 60.0
+    first_tries: int = 4
+    first_seconds: float = 5.0
+    error_tries: int = 2
+
+
+class Retrying(Policy):
+    """Asks again what failed in a way that may pass.
+
+    Waits are exponential with full jitter, and never shorter than the server asked for.
+    """
+
+    def __init__(
+        self,
+        patience: Patience | None = None,
+        sleep: Sleep = asyncio.sleep,
+        *,
+        is_first: bool = False,
+    ) -> None:
+        self._patience = how = patience or Patience()
+        self._sleep = sleep
+        self._is_first = is_first
+        self._jitter = tenacity.wait_random_exponential(multiplier=how.first, max=how.longest)
+        self._usual = tenacity.stop_any(
+            tenacity.stop_after_attempt(how.tries), tenacity.stop_before_delay(how.seconds)
+        )
+
+    def admit(self, call: ModelCall) -> Waiting:
+        """Note when the first try begins."""
+        call.tried_at, call.tries = time.monotonic(), None
+        return None
+
+    def error(self, call: ModelCall, error: Exception) -> Waiting:
+        """Wait, and have it asked again, where another try may mend it."""
+        if not isinstance(error, Retryable):
+            return None
+        if call.tries is None:
+            late = time.monotonic() - call.tried_at >= self._patience.first_seconds
+            if late and isinstance(error, NoAnswer) and error.is_first:
+                return None
+            call.tries = tenacity.RetryCallState(_NOBODY, None, (), {})
+        else:
+            call.tries.attempt_number += 1
+        tries = call.tries
+        tries.set_exception((type(error), error, None))
+        tries.upcoming_sleep = self._jitter(tries) + (error.wait or 0.0)
+        return None if self._stops(call, tries, error) else self._wait(call, tries.upcoming_sleep)
+
+    def _stops(self, call: ModelCall, tries: tenacity.RetryCallState, error: Retryable) -> bool:
+        how, seconds = self._patience, tries.seconds_since_start or 0.0
+        many = tries.attempt_number >= how.first_tries or seconds >= how.first_seconds
+        is_5xx = type(error) is Retryable and not error.busy
+        most = 1 if call.is_first else how.error_tries if self._is_first else how.tries
+        if is_5xx and tries.attempt_number >= most:
+            return True
+        return self._usual(tries) or (isinstance(error, NoAnswer) and error.is_first and many)
+
+    async def _wait(self, call: ModelCall, seconds: float) -> None:
+        await self._sleep(seconds)
+        call.again()
+
+
+_NOBODY = tenacity.AsyncRetrying()
+"""Whom tenacity's records of tries name as their owner; nothing is asked through it."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +327,7 @@ def guarded(  # noqa: PLR0913  what stands around a model is said where it is pu
     `deferral` holds back it raises `WaitsInBatch`.
     """
     deferral, stop = deferral or Deferral(), guard.stop
-    waiting = Waiting(guard.patience.seconds, stop.is_set, guard.note, deferral.waiting)
+    waiting = StoreWaiting(guard.patience.seconds, stop.is_set, guard.note, deferral.waiting)
     remembering = Remembering(model, store, patient=patient, waiting=waiting)
     adapting = _adapting(model, store, guard, deferral, declared) if model.is_server else None
     fitted = adapting.fitted if adapting else _as_it_is

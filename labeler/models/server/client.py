@@ -7,29 +7,270 @@ client takes longer than all else that a call needs.
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+import secrets
+import tomllib
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 from labeler import __version__
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.model import Bound, Model, Reply, Request, whole
-from labeler.models.server.answers import read_answer, read_models
-from labeler.models.server.dialects import WireFormat, wire_format
-from labeler.models.server.first_answer import FirstAnswer, FirstWait
-from labeler.models.server.refusals import read_refusal
-from labeler.models.server.request_ids import RequestIds
+from labeler.models.server.answers import read_answer, read_models, read_refusal
 from labeler.models.settings import AssessorSettings
+from labeler.models.tokens import about
 from labeler.wire import addresses
-from labeler.wire.addresses import masked, server_address
+from labeler.wire.addresses import Place, masked, server_address
 from labeler.wire.gate import NO_KEY, USUAL, Admitted, admit, named
 from labeler.wire.masking import hidden, without_key
-from labeler.wire.places import Place
 
 if TYPE_CHECKING:
     from labeler.wire.http import HttpAnswer, Wire
+
+# What is sent to a server, in its own words: where to, with which headers, and the body.
+#
+# The words stand in `servers.toml`. A request's parameters have the names of chat completions, and
+# `reasoning_effort`, `thinking` and `body`, which is merged into what is sent as it is.
+
+_WAYS = ("reasoning_effort", "on", "off", "budget")
+_LEAST_CONTEXT, _USUAL_REPLY = 8192, 1024
+"""Tokens that Ollama is told to make room for."""
+
+
+@dataclass(frozen=True, slots=True)
+class WireFormat:
+    """How a server is asked: `words` say what is sent for what is declared, below `address`."""
+
+    api: str
+    server: str
+    address: str
+    words: Mapping[str, Any]
+    more_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    context: int | None = None
+
+    @property
+    def identity(self) -> str:
+        """What answers depend on beside the address, the model and the request; often nothing."""
+        context = self.context if "context" in self.words else None
+        if self.api == "chat" and not self.more_headers:
+            return ""
+        text = json.dumps([sorted(self.more_headers.items()), context])
+        return f" {self.api}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+    def headers(self, key: str) -> dict[str, str]:
+        """The headers that carry the key, and those that were declared."""
+        return {**_filled(self.words["headers"], key), **self.more_headers}
+
+    def body(self, name: str, request: Request) -> dict[str, Any]:
+        """What is sent for a request to the model `name`."""
+        parameters = dict(request.parameters)
+        more, thinking = parameters.pop("body", {}), parameters.pop("thinking", None)
+        budget = thinking if type(thinking) is int else 0
+        way = "budget" if budget else "on" if thinking else "off"
+        declared = parameters if thinking is None else {way: thinking, **parameters}
+        turns = [{"role": role, "content": content} for role, content in request.messages]
+        if "system" in self.words:
+            declared["system"] = "\n\n".join(t["content"] for t in turns if t["role"] == "system")
+            turns = [turn for turn in turns if turn["role"] != "system"]
+        if "context" in self.words:
+            room = about(request).times(1.5).inside + (about(request).outside or _USUAL_REPLY)
+            declared["context"] = self.context or max(_LEAST_CONTEXT, 1 << room.bit_length())
+        if request.schema is not None:
+            declared["schema"] = dict(request.schema)
+        body = {"model": name, **_filled(self.words["turns"], turns)}
+        for what, value in declared.items():
+            if what in self.words or what in _WAYS:
+                body = merged(body, self._sent_for(what, value))
+            elif self.api == "chat":
+                body[what] = value
+        if budget >= body.get("max_tokens", budget + 1):  # which has to be more than the thoughts
+            body["max_tokens"] += budget
+        return merged(body, more)
+
+    def _sent_for(self, what: str, value: object) -> dict[str, Any]:
+        """What is sent for something that is declared; nothing for an empty text."""
+        if what not in self.words:
+            ways = ", ".join(way for way in _WAYS if way in self.words) or "nothing"
+            problem = f"{self.server}: thoughts are not set by {what} in {self.api}, but by: {ways}"
+            raise Misconfigured(f"{problem}; or give its own words in body", parameter="thinking")
+        return {} if value == "" else _filled(self.words[what], value)
+
+
+def wire_format(address: str, settings: AssessorSettings | None = None) -> WireFormat:
+    """How the server at an address is asked: as declared, else as its address says."""
+    settings = settings or AssessorSettings()
+    base, mark, query = address.partition("?")
+    host = urlsplit(base).netloc.lower()
+    server = next(s for s in _tables()["server"] if host.endswith(tuple(s["hosts"])))
+    is_compatible = server["name"] == "Ollama" and base.endswith("/v1")
+    api = settings.api or ("chat" if is_compatible else server.get("api", "chat"))
+    words = _tables()["api"][api]
+    words = {**words, **{n: server[n] for n in server if api == "chat" or n == "headers"}}
+    address = base.rstrip("/").removesuffix(words.get("ending", "?")) + mark + query
+    return WireFormat(api, server["name"], address, words, settings.headers, settings.context)
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    """What is known of wire formats and of servers."""
+    return tomllib.loads(Path(__file__).with_name("servers.toml").read_text(encoding="utf-8"))
+
+
+def _filled(template: Any, value: Any) -> Any:
+    """A template with the value in its place."""
+    if isinstance(template, dict):
+        return {name: _filled(part, value) for name, part in template.items()}
+    if isinstance(template, list):
+        return [_filled(part, value) for part in template]
+    if isinstance(template, str) and isinstance(value, str):
+        return template.replace("$", value)
+    return value if template == "$" else template
+
+
+def merged(body: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """A body with more in it; where both have an object under a name, these become one."""
+    both = {n for n, value in more.items() if isinstance(value, dict) and n in body}
+    return {**body, **more, **{n: merged(body[n], more[n]) for n in both}}
+
+
+# Whether a server that has answered nothing yet is slow or mute.
+#
+# A server that loads its model for minutes still answers other requests meanwhile; one that takes
+# connections and answers nothing at all will not answer the call either. So a first call that stays
+# without an answer is followed by a question that costs nothing: which models there are.
+
+T = TypeVar("T")
+
+IsThere = Callable[[], Awaitable[bool]]
+"""Whether a server answers another request, with whatever."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstWait:
+    """How long to wait for a first answer, in seconds; `note` is given what is waited for.
+
+    After `quiet` the wait is noted; after `mute` it ends, where nothing else is answered either.
+    None waits without a look.
+    """
+
+    note: Callable[[str], None] = lambda _message: None
+    quiet: float = 10.0
+    mute: float | None = None
+
+
+class FirstAnswer:
+    """The wait for a server's first answer; `longest` are the seconds that a call may take."""
+
+    def __init__(self, where: str, waiting: FirstWait, longest: float, is_there: IsThere) -> None:
+        self._where = where
+        self._waiting = waiting
+        self._longest = longest
+        self._is_there = is_there
+        self._came = waiting.mute is None
+        self._look: asyncio.Task[bool] | None = None
+
+    async def within(self, call: Coroutine[Any, Any, T]) -> T:
+        """What a call gives; `NoAnswer` once the server is known to be mute."""
+        if self._came:
+            return await call
+        if self._look is None:
+            self._look = asyncio.create_task(self._looked())
+        look, task = self._look, asyncio.create_task(call)
+        try:
+            await asyncio.wait({task, look}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done() and not look.cancelled() and not look.result():
+                raise NoAnswer(f"{self._where}: takes connections, and answers nothing")
+            result = await task
+        finally:
+            task.cancel()
+        self._came = True
+        self.end()
+        return result
+
+    def end(self) -> None:
+        """Look no longer."""
+        if self._look is not None:
+            self._look.cancel()
+            self._look = None
+
+    async def _looked(self) -> bool:
+        """Whether the server turns out to be there."""
+        quiet, most = self._waiting.quiet, min(self._waiting.mute or 0.0, self._longest)
+        now = asyncio.get_running_loop().time
+        began = now()
+        await asyncio.sleep(quiet)
+        self._note(f"no answer to the first call after {quiet:g} s; waiting up to {most:g} s")
+        while not await self._is_there():
+            if now() - began >= most:
+                self._look = None
+                return False
+            await asyncio.sleep(min(1.0, quiet))
+        longest = f"{self._longest:g} s"
+        self._note(f"it does answer another request, so waiting for the call up to {longest}")
+        return True
+
+    def _note(self, what: str) -> None:
+        self._waiting.note(f"{self._where}: {what}")
+
+
+# What an answer itself says about which request it belongs to: ids, where servers give them.
+#
+# Each call carries an id of ours as `X-Request-Id`; vLLM and others give it back, in a header or as
+# the completion's id. And most servers give each completion an id of its own, so that one that came
+# before is another request's answer. Some give all the same, or draw from a few: an id that comes
+# again on a connection on which nothing else was asked shows that, and ids then say nothing.
+
+REMEMBERED = 10_000
+"""Completions whose ids are remembered; a stray answer comes soon after the right one."""
+
+
+class RequestIds:
+    """The ids of requests to one server, and of the completions that came back."""
+
+    def __init__(self) -> None:
+        self._mark = f"labeler-{secrets.token_hex(6)}-"
+        self._numbers = count()
+        self._completions: OrderedDict[str, None] = OrderedDict()
+        self._tell_apart = True
+
+    def next(self) -> str:
+        """The id of a further request."""
+        return f"{self._mark}{next(self._numbers)}"
+
+    def check_echo(self, sent: str, headers: Mapping[str, str], completion: str) -> None:
+        """Raise `NoAnswer` where the answer names another request of ours."""
+        for echoed_id in (headers.get("x-request-id", ""), completion):
+            before, _, number = echoed_id.partition(self._mark)
+            if number and not f"{before}{self._mark}{number}".endswith(sent):
+                raise NoAnswer("the server sent the answer to another request")
+
+    def check_repeated(self, completion: str, *, is_bound: bool) -> None:
+        """Raise `NoAnswer` where a completion came before, as far as ids tell completions apart.
+
+        `is_bound` is true where nothing else was ever asked on the connection.
+        """
+        if not self._tell_apart:
+            return
+        is_new = bool(completion) and completion not in self._completions
+        if not is_new and is_bound:
+            self._tell_apart = False
+            self._completions.clear()
+        elif not is_new and self._completions:
+            raise NoAnswer("the server sent a completion again, or one without an id")
+        elif is_new:
+            self._completions[completion] = None
+            if len(self._completions) > REMEMBERED:
+                self._completions.popitem(last=False)
+
 
 CALL_SECONDS = 600.0
 CONNECT_SECONDS = 10.0

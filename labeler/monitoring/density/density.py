@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,30 +14,227 @@ from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.corpus import CorpusTexts
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
-from labeler.collection.search.searched import searched_corpus
+from labeler.collection.search import searched_corpus
 from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding
-from labeler.monitoring.density.changes import Changes, MovedFeatures
-from labeler.monitoring.density.clusters import Cluster, Typed, clusters
 from labeler.monitoring.density.comparison import (
     BlockRows,
+    Changes,
     DriftTest,
+    MovedFeatures,
     QueryDistances,
     WeekDrift,
     from_set,
     rows_of,
 )
-from labeler.monitoring.density.coverage import CorpusDistance, Threshold, corpus_distance
-from labeler.monitoring.density.evaluation_set import EvaluationSet, Vectors, answered_queries
-from labeler.monitoring.density.figures import DensityFigures, WeekDensity
-from labeler.monitoring.density.options import DensityOptions
-from labeler.monitoring.density.proposal import Proposal, propose
-from labeler.monitoring.density.result import QueryDensity
-from labeler.monitoring.density.searches import Search, SearchLog, Week, by_week
-from labeler.stats.blocked import BlockShare, block_quantile, block_share, shares_moved
+from labeler.monitoring.density.figures import (
+    DensityFigures,
+    WeekDensity,
+    alarms,
+    changes_table,
+    clusters_table,
+    every_table,
+    falls_table,
+    findings,
+    queries_table,
+    weeks_table,
+)
+from labeler.monitoring.density.proposal import Cluster, Proposal, Typed, clusters, propose
+from labeler.monitoring.density.searches import (
+    CorpusDistance,
+    DensityOptions,
+    EvaluationSet,
+    Search,
+    SearchLog,
+    Threshold,
+    Vectors,
+    Week,
+    answered_queries,
+    by_week,
+    corpus_distance,
+)
+from labeler.report.charts.control import Moment, control
+from labeler.report.charts.drawing import Axis
+from labeler.report.finding import Finding
+from labeler.report.page.blocks import Block, Chart, Disclosure, Paragraph, TableBlock
+from labeler.report.table import Ends, Table
+from labeler.stats.blocks import BlockShare, block_quantile, block_share, shares_moved
 from labeler.stats.distances import Distance, distance_of
+
+# Queries' density as blocks of a page: charts over weeks, tables, and what lies behind them.
+
+
+def page_blocks(of: DensityFigures) -> list[Block]:
+    """The charts and tables below the heading of the part."""
+    return [*_charts(of), *_tables(of)]
+
+
+def _charts(of: DensityFigures) -> Iterator[Block]:
+    if sum(week.is_told for week in of.weeks) < 2:
+        return
+    if of.threshold.value is not None:
+        uncovered = control(
+            "Searches that the corpus does not cover",
+            [_uncovered(week) for week in of.weeks],
+            Axis("share of searches not covered", ".1%", least=0.0, reference=0.05),
+            _from_to([(week.uncovered.value, week) for week in of.weeks if week.uncovered], ".1%"),
+        )
+        of_answered = "answered evaluation queries" if of.threshold.answered else "its queries"
+        yield Chart(
+            uncovered,
+            f"The line at 5 % is the share of {of_answered} that would count as not covered. "
+            "The band is the interval of each week.",
+        )
+    if any(week.drift is not None for week in of.weeks):
+        drift = control(
+            "Distance of each week's queries from the first weeks",
+            [_drift(week) for week in of.weeks],
+            Axis("energy distance" if of.options.distance == "energy" else "kernel distance"),
+            _alarms(of),
+        )
+        yield Chart(
+            drift,
+            "Above its dashed limit a week is an alarm; so is one whose words or forms changed. "
+            "The first weeks are each compared with the others of them, and are no alarm.",
+        )
+    own = control(
+        "Distance of the evaluation's queries from each week's",
+        [_own(week) for week in of.weeks],
+        Axis("distance to the evaluation set", least=0.0),
+        _from_to([(week.own.value, week) for week in of.weeks if week.own], ".3f"),
+    )
+    yield Chart(own, "The lower, the more the evaluation's queries are like the week's searches.")
+
+
+def _alarms(of: DensityFigures) -> str:
+    """How many weeks are alarms."""
+    tested = [week for week in of.weeks if week.drift is not None and not week.is_reference]
+    alarms = [week for week in tested if week.is_alarm]
+    last = f", the last in the week of {alarms[-1].monday.isoformat()}" if alarms else ""
+    return f"{len(alarms)} of {len(tested)} weeks are alarms{last}."
+
+
+def _from_to(values: Sequence[tuple[float, WeekDensity]], spec: str) -> str:
+    """The first and the last value, in words."""
+    (first, since), (last, until) = values[0], values[-1]
+    weeks = f"week of {since.monday.isoformat()}", f"week of {until.monday.isoformat()}"
+    return f"{first:{spec}} in the {weeks[0]}, {last:{spec}} in the {weeks[1]}."
+
+
+def _uncovered(week: WeekDensity) -> Moment:
+    if week.uncovered is None:
+        return Moment(week.monday.isoformat(), None, at=week.monday)
+    ends = Ends(week.uncovered.low, week.uncovered.high)
+    return Moment(week.monday.isoformat(), week.uncovered.value, ends, at=week.monday)
+
+
+def _drift(week: WeekDensity) -> Moment:
+    if week.drift is None:
+        return Moment(week.monday.isoformat(), None, at=week.monday)
+    shift = week.drift.shift
+    limits = Ends(None, None) if week.is_reference else Ends(0.0, shift.limit)
+    ends = Ends(shift.low, shift.high)
+    value = max(shift.value, 0.0)
+    return Moment(week.monday.isoformat(), value, ends, limits, at=week.monday)
+
+
+def _own(week: WeekDensity) -> Moment:
+    if week.own is None:
+        return Moment(week.monday.isoformat(), None, at=week.monday)
+    ends = Ends(week.own.low, week.own.high)
+    return Moment(week.monday.isoformat(), week.own.value, ends, at=week.monday)
+
+
+def _tables(of: DensityFigures) -> Iterator[Block]:
+    if of.changes is not None and of.changes.named:
+        yield TableBlock(changes_table(of.changes), "What changed in the last week")
+    if of.clusters:
+        yield TableBlock(clusters_table(of), "Recent queries that the corpus does not cover")
+    proposal = of.proposal
+    if proposal is not None and proposal.queries:
+        few = of.options.min_count
+        words = f"Queries that would make the set current ({len(proposal.queries)})"
+        inside: list[Block] = [
+            Paragraph(
+                f"Queries of {few} people or more that the set lacks, the most useful first. With "
+                "their weights all queries together are as near to recent searches as can be."
+            ),
+            TableBlock(queries_table(proposal)),
+        ]
+        if proposal.falls:
+            inside.append(TableBlock(falls_table(proposal), "How near they bring the set"))
+        yield Disclosure(words, inside)
+    yield Disclosure("All weeks", [TableBlock(weeks_table(of))])
+
+
+# What is said of queries' density: alarms, findings, tables, and blocks of a page.
+
+
+@dataclass(frozen=True)
+class QueryDensity:
+    """How well a corpus covers users' queries, and how near the evaluation's are to them."""
+
+    figures: DensityFigures
+
+    @property
+    def weeks(self) -> tuple[WeekDensity, ...]:
+        """The figures of each week."""
+        return self.figures.weeks
+
+    @property
+    def changes(self) -> Changes | None:
+        """What changed in the last week, where it is an alarm."""
+        return self.figures.changes
+
+    @property
+    def clusters(self) -> tuple[Cluster, ...]:
+        """Queries of the recent weeks that the corpus does not cover."""
+        return self.figures.clusters
+
+    @property
+    def proposal(self) -> Proposal | None:
+        """Queries that would make the evaluation current."""
+        return self.figures.proposal
+
+    def alarms(self) -> list[Finding]:
+        """What is wrong in the last week; empty where nothing is."""
+        return alarms(self.figures)
+
+    def findings(self) -> list[Finding]:
+        """What a reader should know, alarms first."""
+        return [*self.alarms(), *findings(self.figures)]
+
+    def table(self) -> Table:
+        """A row for each week."""
+        return weeks_table(self.figures)
+
+    def tables(self) -> list[Table]:
+        """The weeks, what changed, the clusters that are not covered, and the proposed queries."""
+        return every_table(self.figures)
+
+    def blocks(self) -> list[Block]:
+        """The charts and tables of a page."""
+        return page_blocks(self.figures)
+
+    def weekly(self) -> dict[str, dict[str, float | None]]:
+        """The figures of each week that are worth a line over time, by its Monday."""
+        return self.figures.weekly()
+
+    def as_json(self) -> dict[str, Any]:
+        """All figures by name, and what is said of them."""
+        return {
+            **self.figures.as_json(),
+            "alarms": [str(alarm) for alarm in self.alarms()],
+            "findings": [str(finding) for finding in self.findings()],
+        }
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    def __repr__(self) -> str:
+        return f"QueryDensity({len(self.weeks)} weeks, {len(self.alarms())} alarms)"
 
 
 def density(

@@ -3,20 +3,115 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection as Sized
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from labeler.arrays import Floats, Integers
+from labeler.arrays import Flags, Floats, Integers
+from labeler.collection.layout import Collection
+from labeler.collection.search import Searched, dense_run
+from labeler.data import Query
+from labeler.errors import Misuse
+from labeler.messages import Progress, no_progress
 from labeler.queries.filter import words
-from labeler.queries.personal import personal
-from labeler.queries.traffic import LONGEST, normalized
+from labeler.queries.traffic import LONGEST, normalized, personal
+from labeler.stats.distances import DistanceName
+from labeler.stats.student import SIGNIFICANT
+from labeler.text.terms import TermStatistics, terms, text_to_search
+from labeler.text.vectors import Encoder
+from labeler.trec.qrels import read_qrels
+
+# What may be set of the look at queries' density.
+
+WEEKS_OF_A_YEAR = 52
+
+WEEKLY_LEVEL = SIGNIFICANT / WEEKS_OF_A_YEAR
+"""Each week is tested at this level: a year without a change then has a false alarm with a chance
+of 5 % at most, however the weeks hang together (Bonferroni)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DensityOptions:
+    """How queries' density is measured.
+
+    A query's distance to the corpus is the mean of those to its first `passages` passages. Weeks
+    are compared with the first `reference_weeks` of the log; `recent_weeks` are what queries are
+    proposed from. Of a week with fewer than
+    `fewest` sessions nothing is said; a search without a session counts as one. Of
+    each week at most `searches` are looked at, whole sessions at random. A query is shown, counted
+    apart or proposed only where it was searched for `min_count` times, in so many sessions where
+    the log has some. `add` is how many queries are proposed.
+    """
+
+    passages: int = 3
+    reference_weeks: int = 8
+    recent_weeks: int = 4
+    fewest: int = 20
+    searches: int = 3000
+    min_count: int = 5
+    add: int = 40
+    distance: DistanceName = "energy"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("passages", "reference_weeks", "recent_weeks", "min_count"):
+            if getattr(self, name) < 1:
+                raise Misuse(f"{name} counts from 1", parameter=name)
+        if self.fewest < 10:
+            problem = "a week of fewer than 10 sessions says nothing; expected 10 or more"
+            raise Misuse(problem, parameter="fewest")
+        if self.searches < 100:
+            raise Misuse("expected 100 searches of a week or more", parameter="searches")
+        if self.add < 0:
+            raise Misuse("expected how many queries to propose, from 0", parameter="add")
+
+
+# The queries of a collection as a distribution, with which the traffic is compared.
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationSet:
+    """The evaluation's queries: their ids, texts folded, vectors, and weights that sum to 1."""
+
+    ids: tuple[str, ...]
+    folded: frozenset[str]
+    vectors: Vectors
+    weights: Floats
+
+    @classmethod
+    def of(cls, queries: Mapping[str, Query], encoder: Encoder) -> EvaluationSet:
+        """The queries of a collection, by their weights where all of them have one."""
+        texts = [query.text for query in queries.values()]
+        weights = [query.metadata.get("weight") for query in queries.values()]
+        raw = np.array([w if isinstance(w, int | float) and w > 0 else 0.0 for w in weights])
+        raw = raw if (raw > 0).all() else np.ones(len(texts))
+        folded = frozenset(normalized(text).casefold() for text in texts)
+        shares = np.asarray(raw / raw.sum(), dtype=np.float64)
+        return cls(tuple(queries), folded, encoder.queries(texts), shares)
+
+
+def answered_queries(collection: Collection, names: tuple[str, ...]) -> set[str]:
+    """The queries for which some set of grades has a relevant document: a grade of 1 or more."""
+    answered = set[str]()
+    for name in names:
+        qrels = read_qrels(Path(collection.existing_qrels(name)))
+        answered |= {
+            query for query, grades in qrels.items() if max(grades.values(), default=0) > 0
+        }
+    return answered
+
 
 _DAYS = 7
 _MONDAY = date(2024, 1, 1).toordinal()
@@ -223,3 +318,97 @@ def _sampled(
     sessions = np.where(alone, -1 - np.arange(len(repeats)), session[repeats])
     ones = np.ones(len(repeats))
     return Week(monday, query[repeats], day[repeats], sessions, ones, searches)
+
+
+# How near the corpus is to each query: by vectors, and by the words that it lacks.
+
+CALIBRATED = 0.95
+"""The share of answered evaluation queries that count as covered."""
+LACKING = 0.5
+"""From this share of its words on, by idf, that the corpus lacks, a query lacks words in it."""
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusDistance:
+    """How near the corpus is to each of some queries.
+
+    `distances` are 1 less the cosine, the mean over the first passages; `lacking` is the share of
+    each query's terms, weighted by idf, that stand nowhere in the corpus.
+    """
+
+    distances: Floats
+    lacking: Floats
+
+    def part(self, places: slice) -> CorpusDistance:
+        """The same of some of the queries."""
+        return CorpusDistance(self.distances[places], self.lacking[places])
+
+    @property
+    def lacks_words(self) -> Flags:
+        """Whether half of the query or more stands nowhere in the corpus."""
+        lacks: Flags = self.lacking >= LACKING
+        return lacks
+
+
+def corpus_distance(
+    searched: Searched,
+    texts: Sequence[str],
+    encoder: Encoder,
+    passages: int,
+    progress: Progress = no_progress,
+) -> CorpusDistance:
+    """The distances of queries to a corpus, of which a block at a time is in memory."""
+    queries = [Query(str(index), text) for index, text in enumerate(texts)]
+    run = dense_run(searched, queries, encoder, passages, progress)
+    means = [float(np.mean([*run[query.id].values()] or [0.0])) for query in queries]
+    return CorpusDistance(1.0 - np.array(means), _lacking(searched, texts, progress))
+
+
+def _lacking(searched: Searched, texts: Sequence[str], progress: Progress) -> Floats:
+    of_queries = [[*dict.fromkeys(terms(text))] for text in texts]
+    vocabulary = {term for asked in of_queries for term in asked}
+    statistics = _statistics(searched, vocabulary, progress)
+    weights = {term: statistics.idf(term) for term in vocabulary}
+    lacks = {term for term in vocabulary if term not in statistics.frequency}
+
+    def share(asked: Sequence[str]) -> float:
+        total = sum(weights[term] for term in asked)
+        return sum(weights[term] for term in asked if term in lacks) / total if total else math.nan
+
+    return np.array([share(asked) for asked in of_queries])
+
+
+def _statistics(searched: Searched, vocabulary: Sized[str], progress: Progress) -> TermStatistics:
+    """In how many documents each term of the queries stands; other terms are not counted."""
+    with progress("counting words") as advance:
+        documents = searched.counted(advance)
+        return TermStatistics.of(
+            [term for term in terms(text_to_search(document)) if term in vocabulary]
+            for document in documents
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """From which distance on a query is not covered, and of which queries that was learnt.
+
+    `value` is None where there are too few. A query like the `queries` answered ones is farther
+    with a chance of 5 % at most: it is the order statistic of conformal prediction (Vovk,
+    Gammerman and Shafer 2005, Algorithmic Learning in a Random World), not a mere percentile.
+    """
+
+    value: float | None
+    queries: int
+    answered: bool
+
+    @classmethod
+    def of(cls, distances: Floats, *, answered: bool) -> Threshold:
+        """The threshold that the evaluation's queries give; 19 of them are needed.
+
+        >>> Threshold.of(np.arange(99.0), answered=True).value
+        94.0
+        """
+        index = math.ceil(CALIBRATED * (len(distances) + 1))
+        if index > len(distances):
+            return cls(None, len(distances), answered)
+        return cls(float(np.sort(distances)[index - 1]), len(distances), answered)

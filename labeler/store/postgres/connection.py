@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,13 +15,104 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from labeler.errors import LabelerError, Misconfigured, StatementFailed
 from labeler.messages import missing_extra
 from labeler.store.base import Waiting
-from labeler.store.postgres.address import DatabaseAddress
-from labeler.store.postgres.schema import LOCK
-from labeler.store.postgres.tls import tls_context
+from labeler.store.postgres.address import TLS_MODES, DatabaseAddress
 from labeler.wire.gate import on_the_way
 
 if TYPE_CHECKING:
     from pg8000.native import Connection
+
+# The tables of a store in PostgreSQL, in a schema of their own, `labeler`.
+#
+# They are those of a store in a file (`labeler.store.sqlite.open`), and so are keys and
+# checksums. Texts are kept as their bytes in UTF-8, since PostgreSQL's own texts cannot hold all
+# that a model may answer; the view `labeler.readable` shows them as text. Leases are dated by the
+# server's clock.
+
+VERSION = 2
+
+TABLES = """
+CREATE SCHEMA IF NOT EXISTS labeler;
+CREATE TABLE IF NOT EXISTS labeler.version (version integer PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS labeler.replies (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    key bytea NOT NULL UNIQUE,
+    checksum bytea NOT NULL,
+    model bytea NOT NULL,
+    served bytea NOT NULL,
+    text bytea NOT NULL,
+    finish_reason bytea NOT NULL,
+    refusal bytea,
+    prompt_tokens bigint NOT NULL,
+    completion_tokens bigint NOT NULL,
+    at double precision NOT NULL,
+    cost double precision,
+    sent bytea,
+    top_tokens bytea
+);
+CREATE TABLE IF NOT EXISTS labeler.wires (
+    id bigint PRIMARY KEY,
+    checksum bytea NOT NULL,
+    request bytea,
+    body bytea NOT NULL
+);
+CREATE TABLE IF NOT EXISTS labeler.failures (
+    key bytea PRIMARY KEY,
+    at double precision NOT NULL,
+    status text NOT NULL,
+    detail bytea NOT NULL
+);
+CREATE TABLE IF NOT EXISTS labeler.facts (name text PRIMARY KEY, value text NOT NULL);
+CREATE TABLE IF NOT EXISTS labeler.owners (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    place text NOT NULL,
+    process integer NOT NULL,
+    started text NOT NULL,
+    until timestamptz NOT NULL
+);
+CREATE TABLE IF NOT EXISTS labeler.leases (
+    key bytea PRIMARY KEY,
+    owner bigint NOT NULL REFERENCES labeler.owners ON DELETE CASCADE
+);
+CREATE INDEX IF NOT EXISTS leases_by_owner ON labeler.leases (owner);
+CREATE OR REPLACE VIEW labeler.readable AS
+    SELECT id, encode(key, 'hex') AS key, convert_from(model, 'UTF8') AS model,
+        convert_from(served, 'UTF8') AS served, encode(text, 'escape') AS text,
+        prompt_tokens, completion_tokens, to_timestamp(at) AS at, cost
+    FROM labeler.replies;
+INSERT INTO labeler.version VALUES (2) ON CONFLICT DO NOTHING
+"""
+"""Statements, each made so that it may run again, and in two processes at once under the lock."""
+
+LOCK = 0x6C61626C  # "labl"
+"""The advisory lock that every transaction takes which writes: they run one after the other."""
+
+
+# How a connection to PostgreSQL is encrypted: `sslmode`, as PostgreSQL's own programs have it.
+
+
+def tls_context(address: DatabaseAddress) -> ssl.SSLContext | bool | None:
+    """How to encrypt: False is not at all, None if the server can, else what is checked.
+
+    `require` encrypts, and checks nothing where no certificates are named; `verify-ca` checks who
+    signed the server's certificate, `verify-full` also that it is for this host.
+    """
+    mode = address.tls or os.environ.get("PGSSLMODE") or "prefer"
+    if mode not in TLS_MODES:
+        raise Misconfigured(f"PGSSLMODE is one of {', '.join(TLS_MODES)}, not {mode!r}")
+    if mode == "disable":
+        return False
+    if mode in {"allow", "prefer"}:
+        return None
+    named = address.certificates or os.environ.get("PGSSLROOTCERT", "")
+    try:
+        context = ssl.create_default_context(cafile=None if named == "system" else named or None)
+    except OSError as error:
+        raise Misconfigured(f"{named}: no certificates can be read ({error})") from None
+    context.check_hostname = mode == "verify-full"
+    if mode == "require" and not named:
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
 
 CONNECT_SECONDS = 10.0
 STATEMENT_SECONDS = 600.0

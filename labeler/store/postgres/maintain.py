@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from labeler.errors import Misconfigured
-from labeler.store.columns import REPLY
-from labeler.store.kept import FORGOTTEN_AT_ONCE, ROWS_AT_ONCE, ModelCount, Verified, timestamp_of
+from labeler.store.base import (
+    FORGOTTEN_AT_ONCE,
+    REPLY,
+    ROWS_AT_ONCE,
+    ModelCount,
+    Verified,
+    timestamp_of,
+)
 from labeler.store.keys import checksum
-from labeler.store.postgres.rows import bytes_of, text_of, values_in
-from labeler.store.postgres.store import PostgresStore
+from labeler.store.postgres.store import PostgresStore, bytes_of, text_of, values_in
 
 if TYPE_CHECKING:
     from pg8000.native import Connection

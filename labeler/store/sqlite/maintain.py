@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from labeler.store.columns import REPLY
-from labeler.store.kept import FORGOTTEN_AT_ONCE, ROWS_AT_ONCE, ModelCount, Verified, timestamp_of
+from labeler.store.base import (
+    FORGOTTEN_AT_ONCE,
+    REPLY,
+    ROWS_AT_ONCE,
+    ModelCount,
+    Verified,
+    timestamp_of,
+)
 from labeler.store.keys import checksum
 from labeler.store.sqlite.store import SqliteStore
 

@@ -4,16 +4,48 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
 
 from labeler.runs.engines.answers import Hit, Search
-from labeler.runs.engines.databases.address import QdrantAddress, VectorAddress
-from labeler.runs.engines.databases.base import SearchSettings
-from labeler.runs.engines.databases.opening import opened_vectors
-from labeler.runs.engines.databases.qdrant import check_qdrant_search
+from labeler.runs.engines.databases.base import (
+    QdrantAddress,
+    SearchSettings,
+    VectorAddress,
+    VectorDatabase,
+)
+from labeler.runs.engines.databases.pgvector import opened_pgvector
+from labeler.runs.engines.databases.qdrant import KEY, check_qdrant_search, opened_qdrant
 from labeler.runs.engines.templates import QueryEncoder, check_encoder
+
+# A database of vectors, opened by its address, whichever it is.
+
+SECONDS = 60.0
+TRIES = 5
+
+
+def opened_vectors(
+    address: VectorAddress, seconds: float = SECONDS, tries: int = TRIES
+) -> AbstractAsyncContextManager[VectorDatabase]:
+    """The place of an address, as long as a block runs."""
+    if isinstance(address, QdrantAddress):
+        return opened_qdrant(address, seconds, tries)
+    return opened_pgvector(address, seconds, tries)
+
+
+def warning_of(address: VectorAddress) -> str:
+    """What a person should know before a key goes over a network as it is; empty without need."""
+    from labeler.wire.http import is_loopback
+
+    if not isinstance(address, QdrantAddress) or not os.environ.get(KEY):
+        return ""
+    parts = urlsplit(address.origin)
+    if parts.scheme == "https" or is_loopback(parts.hostname or ""):
+        return ""
+    return f"{address}: {KEY} goes over the network unencrypted; qdrant+https:// encrypts"
 
 
 @dataclass(frozen=True, slots=True)

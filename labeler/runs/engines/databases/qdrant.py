@@ -10,11 +10,9 @@ from typing import Any
 from urllib.parse import quote
 
 from labeler.errors import BadInput, Misconfigured, Misuse, NotFound
-from labeler.runs.engines.answers import LARGEST_OUTPUT, Hit, HitPaths, hits_in, parsed
-from labeler.runs.engines.databases.address import QdrantAddress
-from labeler.runs.engines.databases.base import SearchSettings, StoredVectors
+from labeler.runs.engines.answers import LARGEST_OUTPUT, Hit, HitPaths, hits_in, parsed, retrying
+from labeler.runs.engines.databases.base import QdrantAddress, SearchSettings, StoredVectors
 from labeler.runs.engines.http_search import check_status
-from labeler.runs.retrying import retrying
 
 KEY = "QDRANT_API_KEY"
 ID = "id"

@@ -1,0 +1,532 @@
+"""What a diff says in three sentences: how much moved, who is closer to people, which systems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from labeler.agreement.compare import UNDEFINED, Estimate, StatisticOptions, share_of
+from labeler.agreement.diff.sides import Sides, grades_in
+from labeler.agreement.differences import Difference
+from labeler.agreement.overview import hundred, plain, short, signed
+from labeler.agreement.report import AssessorReport
+from labeler.agreement.retest import (
+    Asked,
+    Retest,
+    asked_again,
+    kappa_of,
+    retest,
+    scale_of,
+    share_off_diagonal,
+)
+from labeler.agreement.shown import closer
+from labeler.arrays import Floats
+from labeler.data import Pair
+from labeler.judging.changes import Move, State
+from labeler.messages import count_of
+from labeler.report.finding import Finding
+from labeler.report.table import Column, Interval, Row, Table
+from labeler.stats.drift import RetestP, changed
+from labeler.stats.shares import concentration
+from labeler.stats.student import SIGNIFICANT
+
+if TYPE_CHECKING:
+    from labeler.evaluation.boards.board import Leaderboard
+
+# Which share of pairs moved up and down, with intervals, and in which queries moves are many.
+
+
+class QueryMoves(NamedTuple):
+    """How many pairs of a query both sets grade, and how many of them moved up and down.
+
+    `by_chance` of them would move, were as many moves dealt out at random over all pairs; `p` is
+    the chance that any query has so many more than that.
+    """
+
+    query_id: str
+    pairs: int
+    up: int
+    down: int
+    by_chance: float | None = None
+    p: float | None = None
+
+    @property
+    def moved(self) -> int:
+        """How many moved at all."""
+        return self.up + self.down
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether more moved than chance would put into any query."""
+        return self.p is not None and self.p < SIGNIFICANT
+
+
+class MovesByQuery(NamedTuple):
+    """The moves of each query, those first of which most moved beyond chance.
+
+    `p` is the chance that moves dealt out at random are as unevenly spread; None where none can be.
+    """
+
+    queries: tuple[QueryMoves, ...]
+    p: float | None
+
+
+def moves_by_query(before: Mapping[Pair, State], after: Mapping[Pair, State]) -> list[QueryMoves]:
+    """The moves of each query that has pairs which both sets grade, in the order of their ids."""
+    sums = _sums(before, after, {})
+    return [QueryMoves(query_id, *map(int, of_query)) for query_id, of_query in sums.items()]
+
+
+def _sums(
+    before: Mapping[Pair, State], after: Mapping[Pair, State], weights: Mapping[Pair, float]
+) -> dict[str, list[float]]:
+    """Of each query the weights of its pairs, of those that moved up, and of those moved down."""
+    sums: dict[str, list[float]] = {}
+    for pair in sorted(before.keys() & after.keys()):
+        old, new = before[pair].grade, after[pair].grade
+        if old is None or new is None:
+            continue
+        weight = weights.get(pair, 1.0)
+        of_query = sums.setdefault(pair.query_id, [0.0, 0.0, 0.0])
+        of_query[0] += weight
+        of_query[1] += weight * (new > old)
+        of_query[2] += weight * (new < old)
+    return sums
+
+
+def spread_of(moves: Sequence[QueryMoves], seed: int = 0) -> MovesByQuery:
+    """Where the moves concentrate, against moves that are dealt out at random over all pairs."""
+    pairs, moved = (
+        np.array([getattr(query, name) for query in moves], dtype=np.int64)
+        for name in ("pairs", "moved")
+    )
+    of_all = concentration(pairs, moved, seed)
+    if of_all is None:
+        by_count = sorted(moves, key=lambda query: (-query.moved, query.query_id))
+        return MovesByQuery(tuple(by_count), None)
+    held = [
+        query._replace(by_chance=float(expected), p=float(p))
+        for query, expected, p in zip(moves, of_all.expected, of_all.excess_p, strict=True)
+    ]
+    held.sort(key=lambda query: ((query.by_chance or 0.0) - query.moved, query.query_id))
+    return MovesByQuery(tuple(held), of_all.p)
+
+
+def shares_moved(
+    before: Mapping[Pair, State],
+    after: Mapping[Pair, State],
+    options: StatisticOptions,
+    weights: Mapping[Pair, float] | None = None,
+) -> tuple[Interval, Interval]:
+    """The shares of pairs graded by both that moved up, and down; weighted, where weights are."""
+    sums = _sums(before, after, weights or {})
+    if not sums:
+        return UNDEFINED, UNDEFINED
+    pairs, up, down = np.array(list(sums.values()), dtype=np.float64).T
+    return share_of(up, pairs, options), share_of(down, pairs, options)
+
+
+# How many pairs move where the same is asked twice, beside those that moved between two sets.
+
+MOST_TIMES = 5
+"""Of so many times a side the test takes the grades."""
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """What asking the same again gives, of `pairs` that both sets grade, and what moved of these.
+
+    `retests` are of either set, None where it was asked once. `by_chance` is the share of pairs
+    that would move between two sets by one assessor: the mean of the two retests. `p` is the
+    chance of so large a difference between the sets, were they by one assessor.
+
+    A grade by which pairs were picked is no like of those given afterwards: it is likelier to be
+    a stray one. Of such pairs `by_chance` is the share of which asking again gives another grade
+    than that one, and `p` leaves it out.
+    """
+
+    names: tuple[str, str]
+    retests: tuple[Retest | None, Retest | None]
+    pairs: int
+    moved: Interval
+    kappa: Interval
+    by_chance: Interval
+    p: RetestP
+
+    @property
+    def is_change_shown(self) -> bool:
+        """Whether more differs between the two sets than one assessor's own noise explains."""
+        return self.p.either < SIGNIFICANT
+
+    def table(self) -> Table:
+        """The share of pairs with another grade and kappa: of each set with itself, and of both."""
+        columns = [
+            Column("grades", align="left"),
+            Column("another grade", format=".3f", ends=".3f"),
+            Column("kappa", format=".3f", ends=".3f"),
+        ]
+        rows: list[Row] = [
+            [f"{name} asked twice", of.moved, of.kappa]
+            for name, of in zip(self.names, self.retests, strict=True)
+            if of is not None
+        ]
+        rows.append([" to ".join(self.names), self.moved, self.kappa])
+        title = f"what asking twice gives, of {self.pairs:,} pairs"
+        return Table("retest", columns, rows, title)
+
+    def as_json(self) -> dict[str, Any]:
+        """The retests of both sets, the share that moves by chance, and the p of a change."""
+        a, b = (None if of is None else of.as_json() for of in self.retests)
+        return {
+            "a": a,
+            "b": b,
+            "pairs": self.pairs,
+            "moved": self.moved._asdict(),
+            "kappa": self.kappa._asdict(),
+            "by_chance": self.by_chance._asdict(),
+            "p": self.p.either,
+            "p_shift": self.p.shift,
+            "p_apart": self.p.apart,
+            "changed": self.is_change_shown,
+        }
+
+
+def noise_of(sides: Sides, options: StatisticOptions) -> Noise | None:
+    """The noise of the pairs that both sets grade.
+
+    None where neither was asked twice, or of picked pairs the earlier one not three times.
+    """
+    if sides.collection is None:
+        return None
+    grades = _graded(sides)
+    both = [asked_again(sides.collection, name)[0] for name in sides.names]
+    of_each = [{pair: asked[pair] for pair in grades if pair in asked} for asked in both]
+    asked = [of for of in of_each if of]
+    if not asked:
+        return None
+    pairs = sorted(set(asked[0]).intersection(*asked[1:]) or asked[0])
+    retests = tuple(
+        retest(name, {pair: of[pair] for pair in pairs}, options=options)
+        if _has(of, pairs)
+        else None
+        for name, of in zip(sides.names, of_each, strict=True)
+    )
+    times = [_times(of, grades, pairs, side) for side, of in enumerate(of_each)]
+    picking = [name in sides.picking for name in sides.names]
+    if sum(side.shape[1] - is_picking for side, is_picking in zip(times, picking, strict=True)) < 3:
+        return None
+    if any(side.shape[1] == is_picking for side, is_picking in zip(times, picking, strict=True)):
+        return None
+    return _noise(sides.names, (retests[0], retests[1]), pairs, (times, picking), options)
+
+
+def _graded(sides: Sides) -> dict[Pair, tuple[int, int]]:
+    """Both sets' grades of each pair that both grade."""
+    before, after = sides.before.states, sides.after.states
+    return {
+        pair: (old.grade, new.grade)
+        for pair, old in before.items()
+        if old.grade is not None and (new := after.get(pair)) is not None and new.grade is not None
+    }
+
+
+def _has(asked: Asked, pairs: list[Pair]) -> bool:
+    return all(pair in asked for pair in pairs)
+
+
+def _times(
+    asked: Asked, grades: dict[Pair, tuple[int, int]], pairs: list[Pair], side: int
+) -> Floats:
+    """What one side gave each pair, `(pairs, times)`: of a side that was asked once, one column."""
+    is_asked = _has(asked, pairs)
+    rows = [asked[pair] if is_asked else (grades[pair][side],) for pair in pairs]
+    return np.array(rows, dtype=np.float64)[:, :MOST_TIMES]
+
+
+def _noise(
+    names: tuple[str, str],
+    retests: tuple[Retest | None, Retest | None],
+    pairs: list[Pair],
+    asked: tuple[list[Floats], list[bool]],
+    options: StatisticOptions,
+) -> Noise:
+    times, picking = asked
+    old, new = (side[:, 0].astype(int).tolist() for side in times)
+    tables, scale = tables_of(pairs, old, new)
+    apart = [
+        _moved(pairs, side, is_picking)
+        for side, is_picking in zip(times, picking, strict=True)
+        if side.shape[1] > 1 and (is_picking or not any(picking))
+    ]
+    by_chance = share_of(np.mean(apart, axis=0), tables.sum(axis=(1, 2)), options)
+    moved, kappa = share_off_diagonal(tables, options), kappa_of(tables, scale, options)
+    before, after = (
+        side[:, 1:] if is_picking else side for side, is_picking in zip(times, picking, strict=True)
+    )
+    p = changed(before, after, options.seed)
+    return Noise(names, retests, len(pairs), moved, kappa, by_chance, p)
+
+
+def _moved(pairs: list[Pair], times: Floats, is_picking: bool) -> Floats:
+    """Of each query, how many pairs get another grade when asked again, on average.
+
+    Of pairs that were picked by the first grade, another grade than that.
+    """
+    two = [(0, k) for k in range(1, times.shape[1])]
+    two = two if is_picking else list(combinations(range(times.shape[1]), 2))
+    moved = np.mean([times[:, i] != times[:, j] for i, j in two], axis=0)
+    queries = sorted({pair.query_id for pair in pairs})
+    index_of = {query_id: number for number, query_id in enumerate(queries)}
+    of_query = np.zeros(len(queries))
+    np.add.at(of_query, [index_of[pair.query_id] for pair in pairs], moved)
+    return of_query
+
+
+def tables_of(pairs: list[Pair], old: list[int], new: list[int]) -> tuple[Floats, tuple[int, ...]]:
+    """Of each query a table `(k, k)` of two sets' grades, the earlier in rows; and the scale."""
+    scale = scale_of([*old, *new])
+    index_of = {grade: index for index, grade in enumerate(scale)}
+    queries = {query_id: n for n, query_id in enumerate(sorted({p.query_id for p in pairs}))}
+    tables = np.zeros((len(queries), len(scale), len(scale)))
+    for pair, first, second in zip(pairs, old, new, strict=True):
+        tables[queries[pair.query_id], index_of[first], index_of[second]] += 1
+    return tables, scale
+
+
+# How far each of two sets of grades agrees with people, and which of them is closer.
+
+SIDES = ("a", "b")
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """What the two sets have to do with people's grades.
+
+    `agreeing` is how far each agrees with people; `own`, where one of the two is people's, how far
+    the other does. `withheld` says why neither is told, `runs` are those that were read for it.
+    """
+
+    agreeing: Agreeing | None = None
+    own: AssessorReport | None = None
+    withheld: str = ""
+    runs: Mapping[str, Any] = field(default_factory=dict)
+    more: tuple[Finding, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What a reader of the agreement should know."""
+        return self.more if self.agreeing is None else self.agreeing.findings
+
+
+@dataclass(frozen=True, eq=False)
+class Agreeing:
+    """How far both sets agree with people; `after.differences` are the second less the first."""
+
+    human: str
+    before: AssessorReport
+    after: AssessorReport
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs people and both sets graded."""
+        return max((difference.pairs for difference in self.after.differences), default=0)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the two sets are called, the earlier one first."""
+        return short(self.before.assessor), short(self.after.assessor)
+
+    @property
+    def compared(self) -> int:
+        """How many statistics the verdicts allow for."""
+        return len(self.after.differences)
+
+    def verdict(self, change: Difference) -> str:
+        """Who is closer to people by one statistic, by name; the later set stands first in it."""
+        return closer(change.verdict, self.names[::-1])
+
+    def table(self) -> Table:
+        """A row for each statistic: both sets' values, their difference, and who is closer."""
+        columns = [
+            Column("statistic", align="left"),
+            *(Column(*side, ".3f", ".3f") for side in zip(SIDES, self.names, strict=True)),
+            Column("difference", format="+.3f", ends="+.3f"),
+            Column("verdict"),
+        ]
+        allowed = f"; verdicts allow for {self.compared} statistics" if self.compared > 1 else ""
+        title = f"agreement with {short(self.human)}; the difference is on common pairs{allowed}"
+        return Table("agreement", columns, list(self._rows()), title)
+
+    def _rows(self) -> Iterator[Row]:
+        for change in self.after.differences:
+            name = change.statistic.name
+            sides = (report.agreement.statistics[name] for report in (self.before, self.after))
+            ends = [Interval(e.value, e.low, e.high) for e in sides]
+            difference = Interval(change.value, change.low, change.high)
+            yield [name, *ends, difference, self.verdict(change)]
+
+    def as_json(self) -> dict[str, Any]:
+        """The statistics of both sets by name, and the second's less the first's."""
+        return {
+            "human": self.human,
+            "pairs": self.pairs,
+            "a": _estimates(self.before.agreement.statistics),
+            "b": _estimates(self.after.agreement.statistics),
+            "difference": {
+                change.statistic.name: {
+                    "value": change.value,
+                    "low": change.low,
+                    "high": change.high,
+                    "verdict": self.verdict(change),
+                }
+                for change in self.after.differences
+            },
+        }
+
+
+def _estimates(statistics: Any) -> dict[str, dict[str, float | None]]:
+    def entry(e: Estimate) -> dict[str, float | None]:
+        return {"value": e.value, "low": e.low, "high": e.high}
+
+    return {name: entry(estimate) for name, estimate in statistics.items()}
+
+
+def how_much(
+    sides: Sides,
+    moved: Sequence[Move],
+    queries: Sequence[QueryMoves],
+    shares: tuple[Interval, Interval],
+    noise: Noise | None,
+) -> str:
+    """How many pairs moved, which way, of which pairs, and how many of these by chance."""
+    before, after = sides.names
+    pairs = sum(query.pairs for query in queries)
+    if not pairs:
+        nothing = f"No pair has a grade in both {before} and {after}."
+        return f"{nothing}{_beside(moved)}{sides.of_part}"
+    count = sum(query.moved for query in queries)
+    both = f"{count_of(pairs, 'pair', 'pairs')} that both graded"
+    up, down = (f"{hundred(s.value or 0.0)}{_hundreds(s)}" for s in shares)
+    weighted = " (weighted as people's sample is)" if sides.weights is not None else ""
+    return (
+        f"{after} gives another grade than {before} to {count:,} of the {both}: "
+        f"of 100{weighted}, {up} are higher and {down} lower."
+        f"{sides.of_scales}{_beside(moved)}{sides.of_part}{_by_chance(noise, pairs, count)}"
+    )
+
+
+def _beside(moved: Sequence[Move]) -> str:
+    """The pairs that only one of the two has, and those of which one has no grade."""
+    alone = sum(move.is_one_sided for move in moved)
+    failed = [m for m in moved if not m.is_one_sided and None in (m.before.grade, m.after.grade)]
+    gained = sum(move.before.grade is None and move.after.grade is not None for move in failed)
+    lost = sum(move.before.grade is not None and move.after.grade is None for move in failed)
+    sentences = ""
+    if gained or lost:
+        sentences += f" {gained:,} without a grade got one, {lost:,} lost theirs."
+    if alone:
+        sentences += f" {count_of(alone, 'pair stands', 'pairs stand')} on one side only."
+    return sentences
+
+
+def _by_chance(noise: Noise | None, pairs: int, moved: int) -> str:
+    """How many pairs would move if the same were asked twice, and whether more is shown."""
+    if noise is None:
+        return ""
+    value, low, high = (None if s is None else s * pairs for s in noise.by_chance)
+    ends = "" if low is None or high is None else f" ({low:,.0f} to {high:,.0f})"
+    about = f"about {value or 0.0:,.0f}{ends}"
+    gives = f" Of these moves {about} are what asking twice gives"
+    if round(value or 0.0) > moved:
+        gives = f" Asking twice gives {about} such moves"
+    if noise.is_change_shown:
+        return f"{gives}; the rest is a change (p {noise.p.either:.2g})."
+    return f"{gives}; that the two differ by more is not shown (p {noise.p.either:.2g})."
+
+
+def how_close(beside: Beside, names: tuple[str, str]) -> str:
+    """Which of the two is closer to people, or why that is not told."""
+    if beside.withheld:
+        return f"Which of the two is closer to people {beside.withheld}."
+    if beside.own is not None:
+        return _own(beside.own)
+    if beside.agreeing is None:
+        return "Which of the two is closer to people is not known: no human qrels were named."
+    return _closer(beside.agreeing, names)
+
+
+def _own(report: AssessorReport) -> str:
+    human, assessor = short(report.human), short(report.assessor)
+    statistic = report.agreement.statistics.get("kappa")
+    if statistic is None or statistic.value is None:
+        return f"{human} are people's grades; how far {assessor} agrees with them is not defined."
+    ends = _ends(Interval(statistic.value, statistic.low, statistic.high))
+    pairs = count_of(report.agreement.pairs, "pair", "pairs")
+    agrees = f"{assessor} agrees with them by a kappa of {plain(statistic.value, 2)}{ends}"
+    return f"{human} are people's grades: {agrees}, over {pairs}."
+
+
+def _closer(agreeing: Agreeing, names: tuple[str, str]) -> str:
+    change = next(iter(agreeing.after.differences), None)
+    if change is None or not change.pairs:
+        return f"The two share too few pairs with {short(agreeing.human)} to be compared."
+    human, name = short(agreeing.human), change.statistic.name
+    if change.value is None:
+        pairs = count_of(change.pairs, "pair", "pairs")
+        undefined = f"{name} is not defined on the {pairs} that all graded"
+        return f"Which of the two is closer to {human} cannot be told: {undefined}."
+    values = [plain(value or 0.0, 2) for value in (change.second, change.first)]
+    ends = ""
+    if change.low is not None and change.high is not None:
+        ends = f", {signed(change.low, 2)} to {signed(change.high, 2)}"
+    figures = f"{values[0]} of {names[0]}, {values[1]} of {names[1]}"
+    figures += f", a difference of {signed(change.value, 2)}{ends}"
+    basis = f"by {name} over {count_of(change.pairs, 'pair', 'pairs')}"
+    verdict = agreeing.verdict(change)
+    if verdict.endswith("is closer"):
+        return f"{verdict} to {human} {basis}: {figures}."
+    untold = f"Which of the two is closer to {human} cannot be told {basis}"
+    return f"{untold}: {figures}{_alone(agreeing)}."
+
+
+def _alone(agreeing: Agreeing) -> str:
+    """Why a difference whose own interval leaves 0 out tells nothing: others are looked at too."""
+    change = agreeing.after.differences[0]
+    if not change.leaves_0_out:
+        return ""
+    name, count = change.statistic.name, agreeing.compared
+    return f" (the interval is of {name} alone; the verdict allows for {count} statistics)"
+
+
+def order(board: Leaderboard | None, sides: Sides) -> str:
+    """Whether systems change places, or why that is not told."""
+    if board is not None:
+        return board.sentences[0]
+    if sides.thins_rankings:
+        return "Whether systems change places is not told: rankings need all pairs, not a part."
+    if not has_common_queries(sides):
+        return "Whether systems change places is not known: no query has grades in both."
+    return "Whether systems change places is not known: fewer than two runs were given."
+
+
+def has_common_queries(sides: Sides) -> bool:
+    """Whether any query has grades in both sets, so that systems can be ranked by either."""
+    return bool(grades_in(sides.before).keys() & grades_in(sides.after).keys())
+
+
+def _hundreds(share: Interval) -> str:
+    """The interval of a share as so many of 100."""
+    if share.low is None or share.high is None:
+        return ""
+    return f" ({100 * share.low:.0f} to {100 * share.high:.0f} over queries like these)"
+
+
+def _ends(value: Interval) -> str:
+    if value.low is None or value.high is None:
+        return ""
+    return f" ({plain(value.low, 2)} to {plain(value.high, 2)})"

@@ -1,0 +1,483 @@
+"""Vectors and their cosine as a retrieval engine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import accumulate, chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeler.arrays import Integers
+from labeler.collection.corpus import (
+    LINES_OF_A_PART,
+    CorpusParts,
+    check_corpus_file,
+    distinct_documents,
+)
+from labeler.collection.layout import Collection
+from labeler.data import Document, Query, Run
+from labeler.files.arrays import Arrays, ArraysWriter, TextsOnDemand, open_arrays, writing_arrays
+from labeler.files.atomic import remove_abandoned
+from labeler.files.row_index import RowIndex
+from labeler.messages import Advance, Progress, counted, no_progress
+from labeler.text.bm25 import Bm25, Bm25Part, bm25_name, index_settings, write_part
+from labeler.text.terms import text_to_search
+from labeler.text.vectors import Encode, Encoder, encode
+from labeler.trec.runs import best
+
+# What an engine searches: documents that are gone through one by one, and indexes of them.
+
+KEPT_FROM = 1 << 24
+"""Indexes of a corpus of fewer bytes are not kept: they are made anew in a moment."""
+
+WritePart = Callable[[ArraysWriter, Iterator[Document]], None]
+"""Writes the index of some documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFolder:
+    """Where the indexes of a corpus are kept, a file for each part of it.
+
+    `shape` names what is indexed of each document, where that is not its title and text, and
+    `shaped` makes that of it. An index is a file that is whole or not there. Its name says of which
+    lines it is and with which settings it was made; those of other lines are removed when one is
+    written. A kill loses none but the part that was being made, and documents that are added to
+    the corpus change none but the last.
+    """
+
+    folder: Path
+    corpus: CorpusParts
+    shape: str = ""
+    shaped: Callable[[Document], Document] = lambda document: document
+
+    def parts(
+        self, name: str, settings: Mapping[str, Any], write: WritePart, advance: Advance
+    ) -> list[Arrays]:
+        """The indexes of all parts; `write` makes those that are missing, with their `ids`."""
+        files = [self._index(name, part, settings) for part in self.corpus.parts]
+        by_part = [open_arrays(*file) for file in files]
+        missing = {number for number, part in enumerate(by_part) if part is None}
+        for number, documents in self.corpus.documents(missing, self.shaped) if missing else ():
+            done = number * self.corpus.lines_of_a_part
+            with writing_arrays(*files[number]) as out:
+                write(out, _counted(documents, done, self.corpus.lines, advance))
+            by_part[number] = open_arrays(*files[number])
+        if missing:
+            self._remove_others()
+        whole = [arrays for arrays in by_part if arrays is not None]
+        if len(whole) < len(by_part):  # another process removed one, which reads another corpus
+            return self.parts(name, settings, write, advance)
+        self._check_distinct(whole)
+        return whole
+
+    def _index(
+        self, name: str, part: str, settings: Mapping[str, Any]
+    ) -> tuple[Path, dict[str, Any]]:
+        """Where the index of a part is, and what is noted of it."""
+        about = {"documents": part, "shape": self.shape, **settings}
+        digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+        return self.folder / f"{name}-{part[:12]}-{digest[:12]}.index", about
+
+    def _check_distinct(self, parts: Sequence[Arrays]) -> None:
+        """`BadInput` where an id comes again; a file says that a corpus was found to be right."""
+        path, about = self._index("ids", self.corpus.sha256, {"ids": 1})
+        if open_arrays(path, about) is not None:
+            return
+        ids = RowIndex()
+        several = (part.texts("ids") for part in parts)
+        if any(ids.add(doc_id) != row for row, doc_id in enumerate(chain.from_iterable(several))):
+            check_corpus_file(self.corpus.path)  # which names the line
+        with writing_arrays(path, about) as out:
+            out.add("documents", [np.array([len(ids)])])
+        self._remove_others()
+
+    def _remove_others(self) -> None:
+        """Remove the indexes of other documents, and what killed processes left of any."""
+        remove_abandoned(self.folder)
+        current = {part[:12] for part in (*self.corpus.parts, self.corpus.sha256)}
+        for path in self.folder.glob("*.index"):
+            if not current.intersection(path.stem.split("-")[-2:-1]):
+                with suppress(OSError):  # another process may read it, where that forbids it
+                    path.unlink()
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """Documents to search: `again` goes through all `count` of them, each time it is called.
+
+    `indexes` is where those of the documents are kept, None where they are not. `sha256` is the
+    hash of the file that the documents are in, and empty where they are in none.
+    """
+
+    again: Callable[[], Iterator[Document]]
+    count: int
+    indexes: IndexFolder | None = None
+    sha256: str = ""
+
+    @classmethod
+    def of(cls, documents: Sequence[Document]) -> Searched:
+        """Documents in the memory."""
+        return cls(lambda: iter(documents), len(documents))
+
+    @classmethod
+    def within(cls, documents: Mapping[str, Document]) -> Searched:
+        """Documents by id, wherever their texts are."""
+        return cls(lambda: iter(documents.values()), len(documents))
+
+    def counted(self, advance: Advance) -> Iterator[Document]:
+        """The documents, each of them counted as it is passed."""
+        return counted(self.again(), self.count, advance)
+
+
+def searched_corpus(  # noqa: PLR0913, PLR0917  what is searched, and how it is cut
+    collection: Collection,
+    advance: Advance = lambda _done, _total: None,
+    shaped: Callable[[Document], Document] = lambda document: document,
+    shape: str = "",
+    kept_from: int = KEPT_FROM,
+    lines_of_a_part: int = LINES_OF_A_PART,
+) -> Searched:
+    """The documents of a collection, which stay in its file; `advance` counts bytes of it.
+
+    What engines see of a document is what `shaped` makes of it; `shape` names that.
+    """
+    path = collection.corpus
+    corpus = CorpusParts.of(path, lines_of_a_part, advance)
+    is_kept = path.stat().st_size >= kept_from
+    indexes = IndexFolder(collection.indexes, corpus, shape, shaped) if is_kept else None
+    return Searched(partial(_all_of, path, shaped), corpus.lines, indexes, corpus.sha256)
+
+
+def _all_of(path: Path, shaped: Callable[[Document], Document]) -> Iterator[Document]:
+    return map(shaped, distinct_documents(path))
+
+
+def _counted(
+    documents: Iterable[Document], done: int, total: int, advance: Advance
+) -> Iterator[Document]:
+    for number, document in enumerate(documents, start=done + 1):
+        yield document
+        advance(number, total)
+
+
+# The best rows of a query, of scores that come part by part.
+
+
+class BestRows:
+    """Keeps the `depth` rows of the highest scores; of equal ones, those whose ids are last.
+
+    No row of less than `floor` can be among them any more. `ids` are those of the rows, which are
+    looked up where scores tie, and in the end.
+    """
+
+    def __init__(self, depth: int, ids: Sequence[str]) -> None:
+        self._depth, self._ids = depth, ids
+        self._rows = np.zeros(0, dtype=np.int64)
+        self._scores = np.zeros(0, dtype=np.float32)
+        self.floor = -np.inf
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, rows: Integers, scores: NDArray[np.float32]) -> None:
+        """Take further rows and their scores."""
+        if not len(rows):
+            return
+        self._rows = np.concatenate([self._rows, rows])
+        self._scores = np.concatenate([self._scores, scores])
+        if len(self._rows) <= self._depth:
+            return
+        self.floor = float(np.partition(self._scores, -self._depth)[-self._depth])
+        self._take(np.flatnonzero(self._scores >= self.floor))
+        if len(self._rows) > 2 * self._depth:
+            self._break_ties()
+
+    def ranked(self) -> dict[str, float]:
+        """The ids of the best rows with their scores, ties by id descending."""
+        return best(self._scores, [self._ids[row] for row in self._rows.tolist()], self._depth)
+
+    def _break_ties(self) -> None:
+        above, tied = self._scores > self.floor, np.flatnonzero(self._scores == self.floor)
+        room = self._depth - int(above.sum())
+        last = sorted(tied.tolist(), key=lambda at: self._ids[int(self._rows[at])])[-room:]
+        self._take(np.concatenate([np.flatnonzero(above), np.array(last, dtype=np.int64)]))
+
+    def _take(self, places: Integers) -> None:
+        self._rows, self._scores = self._rows[places], self._scores[places]
+
+
+# The ids of documents whose index lies in several files.
+
+_OPEN = 64
+"""So many of the files are open at a time."""
+
+
+class IdsInParts(TextsOnDemand):
+    """The ids of several files as if they stood in one."""
+
+    def __init__(self, parts: Sequence[Arrays]) -> None:
+        self._ends = [*accumulate(part.shape("ids end")[0] for part in parts)]
+        self._texts = lru_cache(maxsize=_OPEN)(lambda part: parts[part].texts("ids"))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def at(self, index: int) -> str:
+        """The id of one row, from 0."""
+        part = bisect_right(self._ends, index)
+        return self._texts(part).at(index - (self._ends[part - 1] if part else 0))
+
+
+# BM25 as a retrieval engine.
+
+
+def bm25_tag() -> str:
+    """The name of the engine, with what it depends on."""
+    return bm25_name()
+
+
+def bm25_run(
+    searched: Searched, queries: Sequence[Query], depth: int, progress: Progress = no_progress
+) -> Run:
+    """Rank by BM25 (Lucene's variant); documents without a query term are left out."""
+    return Bm25Index.of(searched, progress).run(queries, depth, progress)
+
+
+@dataclass(frozen=True)
+class Bm25Index:
+    """The index of documents in parts, and their ids: kept in files, or made in the memory."""
+
+    parts: Sequence[Bm25Part]
+    ids: Sequence[str]
+
+    @classmethod
+    def of(cls, searched: Searched, progress: Progress = no_progress) -> Bm25Index:
+        """The index of documents; what is missing of it is made first."""
+        if searched.indexes is not None:
+            indexed = _kept_parts(searched.indexes, progress)
+            return cls(_PartsInFiles(indexed), IdsInParts(indexed))
+        ids: list[str] = []
+        with progress("indexing, BM25") as advance:
+            return cls([Bm25Part.of(_texts(searched.counted(advance), ids))], ids)
+
+    def run(self, queries: Sequence[Query], depth: int, progress: Progress = no_progress) -> Run:
+        """The ranking of each query, part by part for all queries."""
+        index = Bm25.of(self.parts, [query.text for query in queries])
+        several = [BestRows(depth, self.ids) for _ in queries]
+        first, steps = 0, len(self.parts) * len(queries)
+        with progress("searching, BM25") as advance:
+            for part in range(len(self.parts)):
+                scorer = index.scorer(part)
+                for number, (query, best) in enumerate(zip(queries, several, strict=True), start=1):
+                    scores = scorer.scores(query.text)
+                    rows = np.flatnonzero(scores >= best.floor if best.floor > 0 else scores > 0)
+                    best.add(rows + first, scores[rows])
+                    advance(part * len(queries) + number, steps)
+                first += len(scorer)
+        return {query.id: best.ranked() for query, best in zip(queries, several, strict=True)}
+
+
+def _kept_parts(folder: IndexFolder, progress: Progress) -> list[Arrays]:
+    def write(out: ArraysWriter, documents: Iterator[Document]) -> None:
+        ids: list[str] = []
+        write_part(out, _texts(documents, ids))
+        out.add_texts("ids", ids)
+
+    with progress("indexing, BM25") as advance:
+        return folder.parts("bm25", index_settings(), write, advance)
+
+
+class _PartsInFiles(Sequence[Bm25Part]):
+    """Parts of an index, each opened when it is looked at: a process may open few files."""
+
+    def __init__(self, parts: Sequence[Arrays]) -> None:
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __getitem__(self, number: int) -> Bm25Part:  # type: ignore[override]  # none asks for slices
+        return Bm25Part.within(self._parts[number])
+
+
+def _texts(documents: Iterator[Document], ids: list[str]) -> Iterator[str]:
+    """The texts of documents; their ids are added to `ids`."""
+    for document in documents:
+        ids.append(document.id)
+        yield text_to_search(document)
+
+
+# The vectors nearest to those of queries, among vectors that come a block at a time.
+
+Vectors = NDArray[np.float32]
+
+_QUERIES_AT_ONCE = 256
+_ROUNDING = 1e-4
+"""Far more than a product of unit vectors in 32-bit floats is ever off."""
+
+
+class Nearest:
+    """Keeps the `depth` rows of the highest cosine for each query, as blocks of rows come.
+
+    A block's products are computed at once, which is fast, and whose last digits depend on how the
+    block was cut. So those that may be among the best are computed again in 64 bits, one by one:
+    equal texts have equal scores, wherever they stand.
+    """
+
+    def __init__(self, queries: Vectors, depth: int) -> None:
+        self._queries = queries
+        self._exact = queries.astype(np.float64)
+        self._depth = depth
+        self._floor = np.full(len(queries), -np.inf)
+        self._rows = [np.zeros(0, dtype=np.int64)] * len(queries)
+        self._scores = [np.zeros(0, dtype=np.float32)] * len(queries)
+
+    def add(self, first: int, vectors: Vectors) -> None:
+        """Take the vectors of the rows from `first` on."""
+        for start in range(0, len(self._queries), _QUERIES_AT_ONCE):
+            products = self._queries[start : start + _QUERIES_AT_ONCE] @ vectors.T
+            for number, product in enumerate(products, start):
+                self._take(number, first, vectors, product)
+
+    def ranked(self, ids: Sequence[str]) -> Iterator[dict[str, float]]:
+        """For each query, the ids of its best rows with their scores, ties by id descending."""
+        for rows, scores in zip(self._rows, self._scores, strict=True):
+            yield best(scores, [ids[row] for row in rows.tolist()], self._depth)
+
+    def _take(self, number: int, first: int, vectors: Vectors, product: Vectors) -> None:
+        near = self._near(product, float(self._floor[number]))
+        if not len(near):
+            return
+        exact = vectors[near].astype(np.float64) @ self._exact[number]
+        rows = np.concatenate([self._rows[number], near + first])
+        scores = np.concatenate([self._scores[number], exact.astype(np.float32)])
+        if len(rows) > self._depth:
+            floor = np.partition(scores, -self._depth)[-self._depth]
+            rows, scores = rows[scores >= floor], scores[scores >= floor]
+            self._floor[number] = floor
+        self._rows[number], self._scores[number] = rows, scores
+
+    def _near(self, product: Vectors, floor: float) -> Integers:
+        """The rows of a block that may be among the best."""
+        near = np.flatnonzero(product >= floor - _ROUNDING)
+        if len(near) > self._depth:
+            floor = float(np.partition(product[near], -self._depth)[-self._depth])
+            near = near[product[near] >= floor - _ROUNDING]
+        return near
+
+
+BATCH = 1024
+ROWS_AT_ONCE = 1 << 14
+"""Of 256 numbers, 16 MB."""
+
+
+def dense_run(
+    searched: Searched,
+    queries: Sequence[Query],
+    encoder: Encoder,
+    depth: int,
+    progress: Progress = no_progress,
+) -> Run:
+    """Rank by the cosine of the vectors that `encoder` gives.
+
+    Those of the embedded encoder are kept with the other indexes; a server's are kept elsewhere.
+    """
+    nearest = Nearest(encoder.queries([query.text for query in queries]), depth)
+    if searched.indexes is None or encoder.documents is not encode:
+        ids: Sequence[str] = _search_unkept(searched, encoder.documents, nearest, progress)
+    else:
+        ids = _search_kept(_kept_vectors(searched.indexes, encoder, progress), nearest, progress)
+    return dict(zip((query.id for query in queries), nearest.ranked(ids), strict=True))
+
+
+class DenseIndex:
+    """The vectors of documents, to be searched again and again.
+
+    They are held where the documents are few. Those of another encoder than the embedded one are
+    gone through each time.
+    """
+
+    def __init__(self, searched: Searched, encoder: Encoder, progress: Progress) -> None:
+        self._searched, self._encoder = searched, encoder
+        self._parts: list[Arrays] | None = None
+        self._blocks: list[Vectors] | None = None
+        self._ids: list[str] = []
+        if searched.indexes is None:
+            with progress("encoding") as advance:
+                documents = searched.counted(advance)
+                self._blocks = [*_encoded(documents, encoder.documents, self._ids)]
+        elif encoder.documents is encode:
+            self._parts = _kept_vectors(searched.indexes, encoder, progress)
+
+    def run(self, queries: Sequence[Query], depth: int, progress: Progress = no_progress) -> Run:
+        """The ranking of each query."""
+        nearest = Nearest(self._encoder.queries([query.text for query in queries]), depth)
+        ids = self._search(nearest, progress)
+        return dict(zip((query.id for query in queries), nearest.ranked(ids), strict=True))
+
+    def _search(self, nearest: Nearest, progress: Progress) -> Sequence[str]:
+        if self._parts is not None:
+            return _search_kept(self._parts, nearest, progress)
+        if self._blocks is None:
+            return _search_unkept(self._searched, self._encoder.documents, nearest, progress)
+        first = 0
+        for vectors in self._blocks:
+            nearest.add(first, vectors)
+            first += len(vectors)
+        return self._ids
+
+
+def _search_unkept(
+    searched: Searched, encode_some: Encode, nearest: Nearest, progress: Progress
+) -> Sequence[str]:
+    """Search each batch of vectors as soon as it is encoded; the ids of all documents."""
+    ids: list[str] = []
+    first = 0
+    with progress("encoding") as advance:
+        for vectors in _encoded(searched.counted(advance), encode_some, ids):
+            nearest.add(first, vectors)
+            first += len(vectors)
+    return ids
+
+
+def _kept_vectors(folder: IndexFolder, encoder: Encoder, progress: Progress) -> list[Arrays]:
+    """The index of vectors in parts; a kill loses none but the part that is being encoded."""
+
+    def write(out: ArraysWriter, documents: Iterator[Document]) -> None:
+        ids: list[str] = []
+        out.add("vectors", _encoded(documents, encoder.documents, ids))
+        out.add_texts("ids", ids)
+
+    with progress("encoding") as advance:
+        return folder.parts("vectors", {"vectors": 2, "encoder": encoder.id}, write, advance)
+
+
+def _search_kept(parts: Sequence[Arrays], nearest: Nearest, progress: Progress) -> Sequence[str]:
+    """Search an index of vectors a block at a time; the ids of all documents."""
+    rows, done = sum(part.shape("vectors")[0] for part in parts), 0
+    with progress("searching, dense") as advance:
+        for part in parts:
+            for first in range(0, part.shape("vectors")[0], ROWS_AT_ONCE):
+                vectors = part.rows("vectors", first, first + ROWS_AT_ONCE)
+                nearest.add(done, vectors)
+                done += len(vectors)
+                advance(done, rows)
+    return IdsInParts(parts)
+
+
+def _encoded(
+    documents: Iterator[Document], encode_some: Encode, ids: list[str]
+) -> Iterator[Vectors]:
+    """The vectors of the documents, a batch at a time; their ids are added to `ids`."""
+    while batch := list(islice(documents, BATCH)):
+        ids += [document.id for document in batch]
+        yield encode_some([*map(text_to_search, batch)])

@@ -1,1 +1,0 @@
-"""Panels: several assessors' grades of the same pairs, put together into one grade each."""

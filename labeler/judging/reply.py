@@ -1,0 +1,278 @@
+"""A reply that lists questions, which documents are then held against. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, cast, get_args
+
+from labeler.data import Failure, Judgement, Outcome, Pair
+from labeler.files.boundary import log_probability
+from labeler.model import NO_COMPLETION, NO_TEXT, Reply, whole
+from labeler.models.server.answers import status_of_ending
+from labeler.prompt.reply import (
+    NoGrade,
+    ReplyReader,
+    answer_in,
+    raise_nothing,
+    refuses,
+    whole_number,
+)
+from labeler.text.objects import after_thoughts, objects_named
+
+# The JSON object that a reply is: how it ended, and the object that holds what was asked. Pure.
+
+LONGEST = 1_000_000
+"""Characters; a longer reply is no grade of one pair."""
+
+
+def check_ending(reply: Reply) -> None:
+    """Raise `NoGrade` where the way that a reply ended says that it holds none."""
+    status = status_of_ending(reply.finish_reason)
+    if status == "filtered":
+        raise NoGrade(status, reply.refusal or "the server's content filter stopped the reply")
+    if reply.refusal:
+        raise NoGrade("refused", reply.refusal)
+    if reply.finish_reason == NO_COMPLETION:
+        raise NoGrade("unparsable", "the server's answer held no completion")
+    if reply.finish_reason == NO_TEXT:
+        raise NoGrade("unparsable", "the reply is a tool call or other parts, and no text")
+    if status:
+        raise NoGrade(status, f"the server ended the reply with {reply.finish_reason!r}")
+    if len(reply.text) > LONGEST:
+        raise NoGrade("unparsable", f"a reply of {len(reply.text):,} characters")
+
+
+def object_of(reply: Reply, key: str) -> dict[str, Any]:
+    """The one object of a reply that holds a key, which is then written as it was asked for.
+
+    `NoGrade` where there is none, or where two say different things.
+    """
+    check_ending(reply)
+    text = reply.text[after_thoughts(reply.text) :]
+    names = re.compile(re.escape(key), re.IGNORECASE)
+    holders = objects_named(answer_in(text)[0], names)
+    members = [
+        {key if names.fullmatch(name) else name: value for name, value in holder.items()}
+        for holder in holders
+    ]
+    if not members:
+        raise_nothing(f'no JSON object with "{key}"', text)
+    if any(other[key] != members[0][key] for other in members):
+        raise NoGrade("conflict", f'{len(members)} objects with another "{key}" each')
+    return members[-1]
+
+
+# What a model's reply says: one grade of the scale, or why there is none. Pure.
+#
+# The text is read by the prompt's reader; how the reply ended is looked at before what it says.
+
+JSON = ReplyReader()
+
+
+def parse_grade(
+    pair: Pair, reply: Reply, grades: Sequence[int], reader: ReplyReader = JSON
+) -> Outcome:
+    """The judgement in a reply, or the failure that it is.
+
+    A refusal that holds a number, or half an answer, is no grade.
+    """
+    try:
+        check_ending(reply)
+        grade, reason, position = reader.read(reply.text, grades)
+    except NoGrade as none:
+        return Failure(pair, none.status, whole(none.detail))
+    reason = reason if reason is None else whole(reason)
+    if not reply.top_tokens or position is None:
+        return Judgement(pair, grade, reason)
+    return Judgement(pair, grade, reason, _distribution(reply, grades, position))
+
+
+def _distribution(reply: Reply, grades: Sequence[int], position: int) -> Mapping[int, float] | None:
+    """The probabilities of the grades at the token that holds the grade, where it is known."""
+    start = 0
+    for tops in reply.top_tokens:
+        token = next(iter(tops), "")
+        if start <= position < start + len(token):
+            return _shares(tops, token[: position - start], grades)
+        if not reply.text.startswith(token, start):
+            return None
+        start += len(token)
+    return None
+
+
+def _shares(
+    tops: Mapping[str, float], before: str, grades: Sequence[int]
+) -> Mapping[int, float] | None:
+    """The share of each grade among the tokens; None where one has no log probability."""
+    shares = dict.fromkeys(grades, 0.0)
+    for token, value in tops.items():
+        number = token.removeprefix(before).strip(' \n\t"},')
+        written = token.startswith(before) and re.fullmatch(r"-?[0-9]{1,9}", number)
+        if written and int(number) in shares:
+            logprob = log_probability(value)
+            if logprob is None:
+                return None
+            shares[int(number)] += math.exp(logprob)
+    total = sum(shares.values())
+    return {grade: share / total for grade, share in shares.items()} if total > 0 else None
+
+
+# A reply that grades several things at once, each known by its number. Pure.
+#
+# The object is `{"grades": [{"number": 1, "grade": 2}, …]}`. A thing that is missing, that has two
+# grades, or one off the scale has no grade; those of the others hold. A number that was not asked
+# about means that the model counted otherwise than it was told to, so no grade of such a reply can
+# be trusted to be of the thing whose number it carries.
+
+_NUMBER = re.compile("number", re.IGNORECASE)
+
+
+class NumberedGrade(NamedTuple):
+    """What a reply says of one numbered thing: its grade and the reason, or why it has none."""
+
+    grade: int | None
+    reason: str | None = None
+    status: str = ""
+    detail: str = ""
+
+
+class _Entry(NamedTuple):
+    number: int
+    grade: int
+    reason: str | None
+
+
+Numbered = Mapping[int, NumberedGrade]
+"""What a reply says of each number from 1 on."""
+
+
+def parse_numbered(
+    pair: Pair, reply: Reply, count: int, grades: Sequence[int]
+) -> Numbered | Failure:
+    """What a reply says of the things numbered from 1 to `count`; `Failure` where of none of them.
+
+    `pair` is the one that a failure names.
+    """
+    try:
+        check_ending(reply)
+        entries = _entries(reply.text[after_thoughts(reply.text) :])
+        _check_numbers(entries, count)
+    except NoGrade as none:
+        return Failure(pair, none.status, whole(none.detail))
+    by_number: dict[int, list[_Entry]] = {number: [] for number in range(1, count + 1)}
+    for entry in entries:
+        by_number[entry.number].append(entry)
+    return {number: _graded(own, number, grades) for number, own in by_number.items()}
+
+
+def _entries(text: str) -> Sequence[_Entry]:
+    """The grades that the objects of a text give, in a list or not."""
+    objects, _ = answer_in(text)
+    entries = [
+        {name.strip().lower(): value for name, value in entry.items()}
+        for entry in objects_named(objects, _NUMBER)
+    ]
+    if not entries:
+        raise_nothing('no JSON object with "grades"', text)
+    return [_entry(entry) for entry in entries]
+
+
+def _entry(members: Mapping[str, object]) -> _Entry:
+    if "grade" not in members:
+        raise NoGrade("unparsable", f"number {members['number']!s:.20} without a grade")
+    reason = members.get("reason")
+    own = whole(reason) if isinstance(reason, str) else None
+    return _Entry(whole_number(members["number"]), whole_number(members["grade"]), own)
+
+
+def _check_numbers(entries: Sequence[_Entry], count: int) -> None:
+    for entry in entries:
+        if not 1 <= entry.number <= count:
+            problem = f"a grade of number {entry.number}, where 1 to {count} were asked about"
+            raise NoGrade("conflict", problem)
+
+
+def _graded(own: Sequence[_Entry], number: int, grades: Sequence[int]) -> NumberedGrade:
+    """What its own entries say of one number."""
+    if not own:
+        return NumberedGrade(None, None, "unparsable", f"number {number} is missing in the reply")
+    if len({entry.grade for entry in own}) > 1:
+        return NumberedGrade(None, None, "conflict", f"number {number} stands twice in the reply")
+    grade = own[0].grade
+    if grade not in grades:
+        allowed = ", ".join(map(str, grades))
+        return NumberedGrade(None, None, "out_of_scale", f"{grade} is not one of {allowed}")
+    return NumberedGrade(grade, own[0].reason)
+
+
+# A reply that prefers one of two documents. Pure.
+
+Better = Literal["first", "second", "both", "neither"]
+"""Which of two documents is the better one; both as good, or neither any good."""
+
+POINTS: dict[Better, tuple[float, float]] = {
+    "first": (1.0, 0.0),
+    "second": (0.0, 1.0),
+    "both": (0.5, 0.5),
+    "neither": (0.0, 0.0),
+}
+"""What a preference gives to the first document, and to the second."""
+
+
+def parse_preference(pair: Pair, reply: Reply) -> Better | Failure:
+    """The document that a reply prefers; `Failure` of the pair where it says none of the words."""
+    try:
+        better = str(object_of(reply, "better")["better"]).strip().lower()
+        if not is_preference(better):
+            raise NoGrade("unparsable", f"{better!r:.40} is none of {', '.join(POINTS)}")
+    except NoGrade as none:
+        return Failure(pair, none.status, whole(none.detail))
+    return cast("Better", better)
+
+
+def is_preference(answer: object) -> bool:
+    """Whether an answer is one of the words."""
+    return answer in get_args(Better)
+
+
+LONGEST_QUESTION = 1000
+"""Characters; what is longer is no question."""
+
+
+QUESTIONS_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"questions": {"type": "array", "items": {"type": "string"}}},
+    "required": ["questions"],
+    "additionalProperties": False,
+}
+
+
+def parse_questions(pair: Pair, reply: Reply, most: int) -> tuple[str, ...] | Failure:
+    """The questions of a reply, each once, at most so many; `Failure` where there are none.
+
+    `pair` is the one that a failure names.
+    """
+    try:
+        value = object_of(reply, "questions")
+        written = value["questions"]
+        if not isinstance(written, list) or not all(isinstance(text, str) for text in written):
+            raise NoGrade("unparsable", "the object's 'questions' is no list of texts")
+        listed = distinct(written)
+        if not listed:
+            none = f"no question of at most {LONGEST_QUESTION:,} characters"
+            raise NoGrade(
+                "unparsable", none if value.get("questions") else "an empty list of questions"
+            )
+        if refuses(listed[0]):
+            raise NoGrade("refused", listed[0])
+    except NoGrade as none:
+        return Failure(pair, none.status, whole(none.detail))
+    return listed[:most]
+
+
+def distinct(questions: list[str]) -> tuple[str, ...]:
+    """Questions in their order on one line each, without empty, repeated and overlong ones."""
+    lines = (" ".join(whole(question).split()) for question in questions)
+    return tuple(dict.fromkeys(line for line in lines if 0 < len(line) <= LONGEST_QUESTION))

@@ -1,0 +1,1 @@
+"""The laboratory of assessors: choosing, combining, checking and calibrating them."""

@@ -1,0 +1,523 @@
+"""`calibrate`: an assessor's grades as probabilities of the grades that people would give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeler.agreement.calibration import Calibration, calibration
+from labeler.agreement.overview import short
+from labeler.agreement.shares import GradeShares, combined, shares_of
+from labeler.agreement.sources import (
+    JUDGEMENTS,
+    Sources,
+    open_sources,
+    source_of_collection,
+    source_of_file,
+)
+from labeler.arrays import Floats
+from labeler.collection.judgements import Origin, origin_of
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.user_files import Output
+from labeler.data import Pair, Qrels
+from labeler.errors import BadInput, Misuse
+from labeler.files.jsonl import write_rows
+from labeler.lab.calibrate.recalibration import (
+    FEWEST,
+    CalibrationSet,
+    CurvePoint,
+    FitMethod,
+    SavedCalibration,
+    fit,
+    held_out,
+    learning_curve,
+    log_losses,
+    mean_by_query,
+    origin_of_fit,
+    read_calibration,
+    shares_digest,
+    takes_logits,
+)
+from labeler.messages import count_of, no_pair_in_common
+from labeler.report.finding import Finding
+from labeler.report.notebook import notebook_html
+from labeler.report.table import Column, Interval, Row, Table
+from labeler.stats.estimates import Mean
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# The pairs that people and an assessor graded, and what made the assessor's grades.
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrated:
+    """People's grades and assessors', opened: `sources` as `agree` reads them.
+
+    `shares` are the assessors' probabilities, the mean of several; `made_by` is what made those of
+    one assessor, where that is known.
+    """
+
+    sources: Sources
+    shares: GradeShares
+    each: tuple[GradeShares, ...]
+    made_by: Origin | None
+
+    @property
+    def name(self) -> str:
+        """The assessors' names."""
+        return ", ".join(source.name for source in self.sources.assessors)
+
+    def pairs(self) -> CalibrationSet:
+        """The pairs that people graded, too; `BadInput` where they gave one grade throughout."""
+        labels = self.sources.assessors[0].judged.labels
+        none = no_pair_in_common(self.sources.human_name, self.sources.human, self.name, labels)
+        pairs = calibration_set(self.sources.human, self.shares, self.sources.weights, none)
+        if len(pairs.scale) < 2:
+            grade = f"{self.sources.human_name} has the grade {pairs.scale[0]} throughout"
+            raise BadInput(f"{grade}; there is nothing to foretell")
+        return pairs
+
+
+def open_calibrated(sources: Sequence[str], people: str) -> Calibrated:
+    """A collection and names of its judgements, or files; `people` names the human qrels."""
+    if not sources:
+        raise Misuse("expected an assessor's judgements: a file, or a collection and a name in it")
+    first, *rest = sources
+    is_collection = Path(first).is_dir()
+    if is_collection and not rest:
+        raise Misuse(f"expected a name after {first}: whose judgements?")
+    if not is_collection and not Path(people).exists():
+        problem = (
+            f"{people}: no such file; beside a file of judgements, people's grades are one, too"
+        )
+        raise Misuse(problem, parameter="people")
+    opened = open_sources([first, people, *rest] if is_collection else [people, *sources])
+    each = tuple(shares_of(source) for source in opened.assessors)
+    # a mean of several is what none of them said: no single origin may claim the fit to it
+    path = judgements_of(sources) if len(each) == 1 else None
+    return Calibrated(opened, combined(each), each, None if path is None else origin_of(path))
+
+
+def judgements_of(sources: Sequence[str]) -> Path | None:
+    """The file of the first assessor's judgements; `None` where only its grades are there."""
+    first = Path(sources[0])
+    if first.is_dir():
+        path = Collection(first).judgements(sources[1])
+        return path if path.exists() else None
+    return first if first.name.endswith(JUDGEMENTS) else None
+
+
+def open_assessor(sources: Sequence[str]) -> tuple[GradeShares, str, Origin | None]:
+    """One assessor's probabilities, its name, and what made them; people's grades are not read."""
+    if not sources or len(sources) != 1 + Path(sources[0]).is_dir():
+        raise Misuse("expected one file of judgements or qrels, or a collection and a name in it")
+    first, path = Path(sources[0]), judgements_of(sources)
+    if first.is_dir():
+        collection = open_collection(first)
+        collection.existing_qrels(sources[1])
+        source = source_of_collection(collection, sources[1])
+    else:
+        source = source_of_file(first, sources[0])
+    return shares_of(source), source.name, None if path is None else origin_of(path)
+
+
+def calibration_set(
+    human: Qrels,
+    shares: GradeShares,
+    weights: Mapping[Pair, float] | None,
+    no_common: str,
+) -> CalibrationSet:
+    """The pairs with a human grade from 0 and probabilities; `BadInput` where too few are."""
+    graded = [
+        (row, pair, human[pair.query_id][pair.doc_id])
+        for row, pair in enumerate(shares.pairs)
+        if human.get(pair.query_id, {}).get(pair.doc_id, -1) >= 0
+        and (weights is None or pair in weights)
+    ]
+    if not graded:
+        raise BadInput(no_common)
+    rows, pairs, grades = zip(*graded, strict=True)
+    queries = tuple(sorted({pair.query_id for pair in pairs}))
+    if len(queries) < FEWEST:
+        problem = f"people graded pairs of {count_of(len(queries), 'query', 'queries')}"
+        raise BadInput(f"{problem}; a fit is checked on other queries, which takes two or more")
+    scale = tuple(sorted(set(grades)))
+    index_of = {query: number for number, query in enumerate(queries)}
+    return CalibrationSet(
+        scale,
+        queries,
+        shares.of(np.array(rows)),
+        np.array([scale.index(grade) for grade in grades]),
+        np.array([index_of[pair.query_id] for pair in pairs]),
+        np.array([weights[pair] if weights else 1.0 for pair in pairs], dtype=np.float64),
+    )
+
+
+# What `calibrate` returns: how far probabilities hold on other queries, tables, JSON, a file.
+
+
+@dataclass(frozen=True)
+class CutReliability:
+    """How far the probabilities of a grade of `cut` or more lie from people's, before and after.
+
+    Of an assessor without distributions, before means its grades taken for certain.
+    """
+
+    before: Calibration
+    after: Calibration
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrateResult:
+    """A fit, the probabilities it gives to every pair of the assessor, and how far they hold.
+
+    `probabilities` are `(pairs, grades)`, in the order of `shares.pairs` and of the fit's scale.
+    `log_loss` is in nats, by name: `calibrated`, `shares alone` (people's shares of grades, the
+    same for every pair) and `as it came` (the assessor's own distributions). `gain` is how much
+    less the first is than the second. `curve` is the log loss on other queries by how many were
+    fitted to. All of these are empty where a saved fit was applied. `assessor` is whose pairs these
+    are, the one that was fitted to where it is empty.
+    """
+
+    saved: SavedCalibration
+    shares: GradeShares
+    probabilities: Floats
+    counts: tuple[int, int] = (0, 0)
+    log_loss: Mapping[str, Mean] = field(default_factory=dict)
+    gain: Mean | None = None
+    cuts: tuple[CutReliability, ...] = ()
+    curve: tuple[CurvePoint, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    assessor: str = ""
+
+    @property
+    def name(self) -> str:
+        """Whose pairs have these probabilities."""
+        return self.assessor or self.saved.origin.assessor
+
+    @property
+    def scale(self) -> tuple[int, ...]:
+        """People's grades."""
+        return self.saved.fit.scale
+
+    @cached_property
+    def expected(self) -> dict[str, dict[str, float]]:
+        """Query to document to the mean of the calibrated grade."""
+        means = self.probabilities @ np.array(self.scale, dtype=np.float64)
+        expected: dict[str, dict[str, float]] = {}
+        for pair, mean in zip(self.shares.pairs, means.tolist(), strict=True):
+            expected.setdefault(pair.query_id, {})[pair.doc_id] = mean
+        return expected
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the probabilities tell, and how far they lie from people's grades."""
+        name = short(self.name)
+        given = count_of(len(self.shares.pairs), "pair", "pairs")
+        if self.gain is None:
+            fitted = short(self.saved.origin.assessor)
+            return [f"{given} of {name} have probabilities by the saved fit to {fitted}."]
+        pairs, queries = self.counts
+        graded = f"{count_of(pairs, 'pair', 'pairs')} of {count_of(queries, 'query', 'queries')}"
+        loss = self.log_loss["calibrated"]
+        tells = (
+            f"{name}: fitted to {graded} that {short(self.saved.origin.people)} graded, "
+            f"probabilities for {given}."
+        )
+        gained = (
+            f"On queries not fitted to, the log loss is {_mean(loss)} nats a pair, "
+            f"{_mean(self.gain)} less than by people's shares of grades alone."
+        )
+        return [tells, gained, *(self._at_cut(cut) for cut in self.cuts)]
+
+    def _at_cut(self, cut: CutReliability) -> str:
+        before, after = (_error(side) for side in (cut.before, cut.after))
+        reached = f"grade {cut.after.cut} or more"
+        return f"The probability of {reached} was off by {before}, and is by {after}."
+
+    def tables(self) -> list[Table]:
+        """The tables `log loss`, `cuts` and `learning curve`."""
+        if self.gain is None:
+            return []
+        loss = Table(
+            "log loss",
+            [Column("probabilities", align="left"), Column("log loss", format=".3f", ends=".3f")],
+            [[name, Interval(m.value, m.low, m.high)] for name, m in self.log_loss.items()],
+            title="log loss on queries not fitted to, in nats a pair",
+        )
+        return [loss, self._cut_table(), self._curve_table()]
+
+    def _cut_table(self) -> Table:
+        columns = [
+            Column("cut", format="d"),
+            Column("before", title="off by, before", format=".3f", ends=".3f"),
+            Column("after", title="after", format=".3f", ends=".3f"),
+            Column("brier before", format=".3f"),
+            Column("brier after", format=".3f"),
+        ]
+        rows: list[Row] = [
+            [
+                c.after.cut,
+                *(Interval(side.error, side.low, side.high) for side in (c.before, c.after)),
+                c.before.brier,
+                c.after.brier,
+            ]
+            for c in self.cuts
+        ]
+        return Table("cuts", columns, rows, title="probability of a grade of the cut or more")
+
+    def _curve_table(self) -> Table:
+        columns = [
+            Column("queries", format="d"),
+            Column("pairs", format=",.0f"),
+            Column("log loss", format=".3f"),
+            Column("error", title="standard error", format=".3f"),
+        ]
+        title = "log loss on other queries, by how many were fitted to"
+        return Table("learning curve", columns, [list(point) for point in self.curve], title=title)
+
+    def frame(self) -> DataFrame:
+        """A row for each pair: ids, the probability of each grade, and the expected grade."""
+        import pandas as pd
+
+        frame = pd.DataFrame(list(self.shares.pairs), columns=pd.Index(["query_id", "doc_id"]))
+        for grade, column in zip(self.scale, self.probabilities.T, strict=True):
+            frame[f"p{grade}"] = column
+        frame["expected"] = self.probabilities @ np.array(self.scale, dtype=np.float64)
+        return frame
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON of the command `calibrate`."""
+        return {
+            "assessor": self.name,
+            "people": self.saved.origin.people,
+            "pairs": self.counts[0],
+            "queries": self.counts[1],
+            "probabilities": len(self.shares.pairs),
+            "log_loss": {name.replace(" ", "_"): asdict(m) for name, m in self.log_loss.items()},
+            "gain": None if self.gain is None else asdict(self.gain),
+            "cuts": [
+                {
+                    "cut": c.after.cut,
+                    "before": _reliability_json(c.before),
+                    "after": _reliability_json(c.after),
+                }
+                for c in self.cuts
+            ],
+            "learning_curve": [point._asdict() for point in self.curve],
+            "calibration": self.saved.as_json(),
+            "warnings": [f.text for f in self.findings if f.level == "warning"],
+        }
+
+    def __repr__(self) -> str:
+        pairs, queries = self.counts
+        of = f"{pairs} pairs of {queries} queries" if pairs else "a saved fit"
+        return f"CalibrateResult({self.name!r}, by {of})"
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.tables(), self.findings, self.sentences)
+
+
+def write_probabilities(output: Output, result: CalibrateResult) -> None:
+    """Write a row for each pair: ids, the probability of each grade, and the expected grade."""
+    expected = result.expected
+    rows = (
+        {
+            **pair._asdict(),
+            "probabilities": dict(zip(map(str, result.scale), row, strict=True)),
+            "expected": expected[pair.query_id][pair.doc_id],
+        }
+        for pair, row in zip(result.shares.pairs, result.probabilities.tolist(), strict=True)
+    )
+    with output.writing():
+        write_rows(output.path, rows)
+
+
+def _reliability_json(side: Calibration) -> dict[str, Any]:
+    whole = asdict(side)
+    return {**whole, "bins": [b._asdict() for b in side.bins]}
+
+
+def _mean(mean: Mean) -> str:
+    ends = "" if mean.low is None else f" [{mean.low:.3f}, {mean.high:.3f}]"
+    return f"{mean.value:.3f}{ends}"
+
+
+def _error(side: Calibration) -> str:
+    ends = "" if side.low is None else f" [{side.low:.3f}, {side.high:.3f}]"
+    return f"{side.error:.3f}{ends}"
+
+
+FEW_QUERIES = 10
+STILL_FALLS = 0.02
+"""Nats: a log loss that fell by more when the queries doubled is said to fall still."""
+
+
+@dataclass(frozen=True)
+class CalibrateOptions:
+    """People's qrels, how probabilities are fitted to them, and the seed of folds and draws."""
+
+    people: str = "human"
+    method: FitMethod = "ordinal"
+    seed: int = 0
+
+
+def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> CalibrateResult:
+    """Fit probabilities of people's grades to what an assessor said, and check them by query.
+
+    `sources` are a collection and the name of a set of its judgements, or a file of judgements or
+    qrels, for which `people` of the options is a file, too. Grade distributions are taken where
+    there are some. All that is said of the fit is of queries that it was not fitted to.
+
+    >>> import tempfile
+    >>> from labeler.trec.write import write_qrels
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> human, llm = (Path(folder.name) / f"{name}.qrels" for name in ("human", "llm"))
+    >>> write_qrels(human, {f"q{n}": {"a": n % 2, "b": 0, "c": 1} for n in range(12)})
+    >>> write_qrels(llm, {f"q{n}": {"a": n % 2, "b": 0, "c": 1} for n in range(12)})
+    >>> result = calibrate(llm, options=CalibrateOptions(people=str(human)))
+    >>> [round(share) for share in result.probabilities[0]]
+    [1, 0]
+    >>> folder.cleanup()
+    """
+    options = options or CalibrateOptions()
+    opened = open_calibrated([str(source) for source in sources], options.people)
+    return calibrate_opened(opened, options)
+
+
+def calibrate_opened(opened: Calibrated, options: CalibrateOptions) -> CalibrateResult:
+    """The same of what was read already."""
+    pairs = opened.pairs()
+    fitted = fit(pairs.shares, pairs.outcome, pairs.weight, pairs.scale, options.method)
+    held = held_out(pairs, options.method, options.seed)
+    losses = {
+        "calibrated": log_losses(held.calibrated, pairs.outcome),
+        "shares alone": log_losses(held.shares_alone, pairs.outcome),
+    }
+    own = _own_probabilities(pairs)
+    if own is not None:
+        losses["as it came"] = log_losses(own, pairs.outcome)
+    gain = mean_by_query(pairs, losses["shares alone"] - losses["calibrated"])
+    curve = learning_curve(pairs, options.method, options.seed)
+    means = {name: mean_by_query(pairs, loss) for name, loss in losses.items()}
+    whole = CurvePoint(len(pairs.queries), len(pairs), means["calibrated"].value, None)
+    names = opened.name, opened.sources.human_name
+    saved = SavedCalibration(fitted, origin_of_fit(names, opened.made_by, opened.shares, pairs))
+    findings = [*_few(pairs, gain), *_still_falls(curve, whole), *_left_out(opened)]
+    return CalibrateResult(
+        saved,
+        opened.shares,
+        fitted.probabilities(opened.shares),
+        (len(pairs), len(pairs.queries)),
+        means,
+        gain,
+        tuple(_reliability_at_cuts(pairs, held.calibrated)),
+        (*curve, whole),
+        tuple(findings),
+    )
+
+
+def apply_calibration(
+    saved: SavedCalibration | Path | str, *sources: str | Path
+) -> CalibrateResult:
+    """The probabilities that a saved fit gives to judgements; `BadInput` of another assessor's.
+
+    `sources` are as of `calibrate`. People's grades are not read.
+
+    >>> import tempfile
+    >>> from labeler.trec.write import write_qrels
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> human, llm = (Path(folder.name) / f"{name}.qrels" for name in ("human", "llm"))
+    >>> for path in (human, llm):
+    ...     write_qrels(path, {f"q{n}": {"a": n % 2, "b": 0} for n in range(12)})
+    >>> saved = calibrate(llm, options=CalibrateOptions(people=str(human))).saved
+    >>> len(apply_calibration(saved, llm).probabilities)
+    24
+    >>> folder.cleanup()
+    """
+    fitted = saved if isinstance(saved, SavedCalibration) else read_calibration(Path(saved))
+    shares, name, made_by = open_assessor([str(source) for source in sources])
+    origin = fitted.origin
+    if shares.grades[0] < fitted.fit.grades[0] or shares.grades[-1] > fitted.fit.grades[-1]:
+        both = f"{shares.grades[0]} to {shares.grades[-1]}"
+        range_of_fit = f"{fitted.fit.grades[0]} to {fitted.fit.grades[-1]}"
+        raise BadInput(
+            f"{name} has grades from {both}, and the fit knows those from {range_of_fit}"
+        )
+    findings = []
+    if made_by is not None and origin.names_assessor:
+        for what in ("prompt", "model", "parameters"):
+            before, now = getattr(origin, what), getattr(made_by, what)
+            if dict(before) != dict(now) if what == "parameters" else before != now:
+                problem = f"fitted to judgements with the {what} {before}, and {name} has {now}"
+                raise BadInput(f"the calibration was {problem}; fit another one")
+    elif shares_digest(shares) != origin.judgements:
+        text = f"nothing says that {name} was judged as {origin.assessor} was, to which the fit is"
+        findings.append(Finding(text))
+    given = fitted.fit.probabilities(shares)
+    return CalibrateResult(fitted, shares, given, findings=tuple(findings), assessor=name)
+
+
+def _own_probabilities(pairs: CalibrationSet) -> Floats | None:
+    """The assessor's own probabilities of people's grades, where it has some."""
+    if not takes_logits(pairs.shares, pairs.scale):
+        return None
+    own = np.zeros((len(pairs), len(pairs.scale)))
+    for column, grade in enumerate(pairs.shares.grades):
+        own[:, pairs.scale.index(grade)] = pairs.shares.matrix[:, column]
+    return own
+
+
+def _reliability_at_cuts(pairs: CalibrationSet, calibrated: Floats) -> Iterator[CutReliability]:
+    """At each cut, how far probabilities lie from what people said, before and after."""
+    before = _at_cuts(pairs, pairs.shares.grades, pairs.shares.matrix)
+    after = _at_cuts(pairs, pairs.scale, calibrated)
+    return (CutReliability(*both) for both in zip(before, after, strict=True))
+
+
+def _at_cuts(pairs: CalibrationSet, grades: tuple[int, ...], matrix: Floats) -> list[Calibration]:
+    human: Qrels = {}
+    for pair, outcome in zip(pairs.shares.pairs, pairs.outcome.tolist(), strict=True):
+        human.setdefault(pair.query_id, {})[pair.doc_id] = pairs.scale[outcome]
+    rows = zip(pairs.shares.pairs, matrix.tolist(), strict=True)
+    distributions = {pair: dict(zip(grades, row, strict=True)) for pair, row in rows}
+    weights = dict(zip(pairs.shares.pairs, pairs.weight.tolist(), strict=True))
+    return calibration(human, distributions, pairs.scale[1:], weights)
+
+
+def _few(pairs: CalibrationSet, gain: Mean) -> Iterator[Finding]:
+    """That the fit is of few queries, or that it foretells no better than people's shares."""
+    if len(pairs.queries) < FEW_QUERIES:
+        text = f"people graded pairs of {len(pairs.queries)} queries; a fit to fewer than "
+        yield Finding(f"{text}{FEW_QUERIES} may not hold of others")
+    if gain.low is None or gain.low <= 0:
+        text = "on other queries the probabilities cannot be told from the shares of people's "
+        yield Finding(f"{text}grades: too few are graded, or the assessor tells nothing of them")
+
+
+def _still_falls(curve: tuple[CurvePoint, ...], whole: CurvePoint) -> Iterator[Finding]:
+    """That more of people's grades would make the probabilities better, where they would."""
+    if not curve:
+        return
+    half = curve[-1]
+    fall = half.log_loss - whole.log_loss
+    if fall > max(STILL_FALLS, 2 * (half.error or 0.0)):
+        grew = f"from {half.queries} queries to {whole.queries}"
+        text = f"the log loss on other queries fell by {fall:.3f} {grew}: too few are graded, and "
+        yield Finding(f"{text}more would help")
+
+
+def _left_out(opened: Calibrated) -> Iterator[Finding]:
+    """What was left out of people's grades and of the assessor's, and why."""
+    yield from map(Finding, opened.sources.notes)
+    for source in opened.sources.assessors:
+        yield from map(Finding, source.notes)
+    if opened.shares.left_out:
+        text = f"{opened.shares.left_out} labels are no grade, or one that next to no pair has"
+        yield Finding(f"{opened.name}: {text}: left out")

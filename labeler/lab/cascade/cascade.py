@@ -1,0 +1,497 @@
+"""`cascade`: keep a cheap assessor's grades where it is sure, and ask a strong one of the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeler.agreement.overview import plain, signed
+from labeler.agreement.shares import RoutingSources, open_routing
+from labeler.agreement.statistics import find_statistic
+from labeler.arrays import Floats
+from labeler.collection.layout import Collection, check_name, open_collection
+from labeler.data import Pair
+from labeler.errors import Misuse, about
+from labeler.judging.assessor import Texts
+from labeler.judging.job import Pairs
+from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set, plan_set
+from labeler.lab.calibrate.recalibration import folds_of
+from labeler.lab.cascade.thresholds import (
+    CascadeCheck,
+    CascadeEvidence,
+    CascadeMade,
+    CascadeMember,
+    ThresholdPoint,
+    agreement_of,
+    candidates,
+    check,
+    evidence_of,
+    member_of,
+    pool_doubts,
+    sent_held_out,
+    threshold_for,
+    threshold_points,
+    took_by,
+    unit_of,
+    write_cascade,
+)
+from labeler.lab.panel.members import check_panel_name
+from labeler.lab.route.criteria import Criterion, check_tells_doubt, default_criterion
+from labeler.messages import count_of
+from labeler.models.control import Control, run_to_end
+from labeler.report.finding import Finding
+from labeler.report.notebook import notebook_html
+from labeler.report.table import Column, Interval, Row, Table
+from labeler.stats.estimates import Mean
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# What `cascade` returns: who decided how many pairs, what that saved and lost, tables, JSON.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CascadeResult:
+    """A cascade's set of judgements: who decided which pairs, and what is known of its worth.
+
+    `points` are agreement and cost by threshold on people's pairs, `check` what the choice brings
+    on queries that it was not made on; neither is known without people's grades. `calls` counts
+    those of this run. `others` are the sets that helped to tell the cheap one's doubt, whose cost
+    counts with its own.
+    """
+
+    name: str
+    members: tuple[CascadeMember, CascadeMember]
+    by: str
+    threshold: float
+    sent: frozenset[Pair]
+    statistic: str
+    points: tuple[ThresholdPoint, ...] = ()
+    check: CascadeCheck | None = None
+    calls: int = 0
+    findings: tuple[Finding, ...] = ()
+    others: tuple[CascadeMember, ...] = ()
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are."""
+        return len(self.members[0].rows)
+
+    @property
+    def unit(self) -> str:
+        """What costs are counted in: dollars, tokens or calls."""
+        cheap, strong = self.members
+        return unit_of(cheap, *self.others, strong)
+
+    @property
+    def failures(self) -> dict[Pair, str]:
+        """The pairs that were sent and have no grade."""
+        failed = self.members[1].failures
+        return {pair: failed[pair] for pair in sorted(self.sent) if pair in failed}
+
+    @property
+    def spent(self) -> Mapping[str, float]:
+        """What all replies took, and about what the strong assessor alone would have.
+
+        That is its mean over the pairs that it judged, for every pair.
+        """
+        cheap, strong = self.members
+        unit = self.unit
+        of_cheap = sum(took_by((cheap, *self.others), pair, unit) for pair in cheap.rows)
+        of_strong = sum(strong.took(pair, unit) for pair in strong.rows)
+        alone = of_strong / len(strong.rows) * self.pairs if strong.rows else math.nan
+        return {"cheap": of_cheap, "strong": of_strong, "strong alone": alone}
+
+    @property
+    def sentences(self) -> list[str]:
+        """Who decided, what was saved, and what that lost."""
+        cheap, strong = self.members
+        failed = len(cheap.failures.keys() & self.sent)
+        why = f", of which {failed:,} had no grade" if failed else ""
+        decided = (
+            f"{strong.name} decides {len(self.sent):,} of {count_of(self.pairs, 'pair', 'pairs')}"
+            f"{why}{self._sure()}."
+        )
+        if self.check is None:
+            return [decided, self._spent()]
+        check = self.check
+        return [
+            decided,
+            f"{_saved(check.saving)} {self.unit}. On queries that the threshold was not chosen on "
+            f"it loses {_mean(check.loss)} of {self.statistic} with people: "
+            f"{_mean(check.cascade)}, where the strong one alone has {_mean(check.strong)} and "
+            f"the cheap one {_mean(check.cheap)}.",
+            self._spent(),
+        ]
+
+    def _sure(self) -> str:
+        """That the cheap assessor was sure of the others, where there are some."""
+        if len(self.sent) == self.pairs:
+            return f", by {self.by}"
+        return f"; {self.members[0].name} was sure enough of the others, by {self.by}"
+
+    def _spent(self) -> str:
+        spent = self.spent
+        both = spent["cheap"] + spent["strong"]
+        if math.isnan(spent["strong alone"]):
+            return f"Nothing was sent; all replies took {_amount(both, self.unit)}."
+        return (
+            f"All replies took {_amount(both, self.unit)}; the strong assessor alone would take "
+            f"about {_amount(spent['strong alone'], self.unit)}."
+        )
+
+    def tables(self) -> list[Table]:
+        """The table `thresholds`: agreement and cost on people's pairs by what is sent."""
+        if not self.points:
+            return []
+        columns = [
+            Column("threshold", format=".3f"),
+            Column("sent", format=".0%"),
+            Column(self.statistic, format=".3f"),
+            Column("cost", title="of the strong one's cost", format=".0%"),
+        ]
+        rows: list[Row] = [list(point) for point in self.points]
+        title = "by threshold, on the pairs that it is chosen on"
+        return [Table("thresholds", columns, rows, title=title), *self._checked()]
+
+    def _checked(self) -> list[Table]:
+        if self.check is None:
+            return []
+        columns = [
+            Column("on other queries", align="left"),
+            Column("value", format=".3f", ends=".3f"),
+        ]
+        means: dict[str, Mean] = {
+            f"{self.statistic}: cheap": self.check.cheap,
+            f"{self.statistic}: strong": self.check.strong,
+            f"{self.statistic}: cascade": self.check.cascade,
+            "lost": self.check.loss,
+            "cost saved, by this threshold": self.check.saving,
+            "sent, by this threshold": self.check.sent,
+        }
+        rows: list[Row] = [[name, Interval(m.value, m.low, m.high)] for name, m in means.items()]
+        return [Table("check", columns, rows)]
+
+    def frame(self) -> DataFrame:
+        """A row for each pair: its ids, and who decided it."""
+        import pandas as pd
+
+        cheap, strong = self.members
+        rows = [(*p, strong.name if p in self.sent else cheap.name) for p in cheap.rows]
+        return pd.DataFrame(rows, columns=pd.Index(["query_id", "doc_id", "decided"]))
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON of the command `cascade`."""
+        return {
+            "name": self.name,
+            "cheap": self.members[0].name,
+            "strong": self.members[1].name,
+            "by": self.by,
+            "threshold": self.threshold if math.isfinite(self.threshold) else None,
+            "pairs": self.pairs,
+            "sent": len(self.sent),
+            "failures": len(self.failures),
+            "statistic": self.statistic,
+            "check": None if self.check is None else asdict(self.check),
+            "thresholds": [
+                {**p._asdict(), "threshold": p.threshold if math.isfinite(p.threshold) else None}
+                for p in self.points
+            ],
+            "unit": self.unit,
+            "spent": {
+                name.replace(" ", "_"): None if math.isnan(amount) else amount
+                for name, amount in self.spent.items()
+            },
+            "calls": self.calls,
+            "warnings": [f.text for f in self.findings if f.level == "warning"],
+        }
+
+    def __repr__(self) -> str:
+        return f"CascadeResult({self.name!r}, sent={len(self.sent)} of {self.pairs} pairs)"
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.tables(), self.findings, self.sentences)
+
+
+def _amount(value: float, unit: str) -> str:
+    if unit == "dollars":
+        return f"${value:,.2f}" if value >= 0.01 else f"${value:.4f}"
+    return f"{value:,.0f} {unit}"
+
+
+def _mean(mean: Mean) -> str:
+    value = plain(mean.value, 3)
+    if mean.low is None or mean.high is None:
+        return value
+    return (
+        f"{value} [{signed(mean.low, 3)}, {signed(mean.high, 3)}]"
+        if mean.low < 0
+        else (f"{value} [{plain(mean.low, 3)}, {plain(mean.high, 3)}]")
+    )
+
+
+def _saved(mean: Mean) -> str:
+    """What is saved, or how much more it takes, of what the strong assessor alone takes."""
+    if mean.value >= 0:
+        return f"It saves {_percent(mean)} of what the strong assessor alone takes in"
+    ends = (None, None) if mean.low is None or mean.high is None else (-mean.high, -mean.low)
+    return f"It takes {_percent(Mean(-mean.value, *ends))} more than the strong assessor alone in"
+
+
+def _percent(mean: Mean) -> str:
+    ends = "" if mean.low is None or mean.high is None else f" [{mean.low:.0%}, {mean.high:.0%}]"
+    return f"{mean.value:.0%}{ends}"
+
+
+CASCADE_CRITERIA: tuple[Criterion, ...] = ("doubt", "entropy", "disagreement")
+STRONG = "-strong"
+FEW_QUERIES = 10
+
+
+@dataclass(frozen=True)
+class CascadeOptions:
+    """When the strong assessor is asked, and how much agreement with people that may lose.
+
+    `by` is what tells that the cheap one is unsure; None is disagreement where it gave
+    distributions or several sets are named, else doubt, which is learned from people's grades.
+    Without `share`, the part of the pairs to send, the threshold is the highest by which people's
+    pairs lose at most `tolerance` of the `statistic`. Of pairs that are equally in doubt a share
+    takes some by chance, by the `seed`. `name` is that of the cascade's judgements; None is that of
+    the cheap ones with `-cascade`.
+    """
+
+    name: str | None = None
+    people: str | None = None
+    by: Criterion | None = None
+    share: float | None = None
+    tolerance: float = 0.01
+    statistic: str = "kappa"
+    seed: int = 0
+    judging: JudgeOptions = field(default_factory=JudgeOptions)
+
+
+@dataclass(frozen=True)
+class CascadePlan:
+    """What choosing the threshold would take, and what all takes at most, every pair being sent."""
+
+    threshold: JudgingPlan
+    whole: JudgingPlan
+
+    def as_json(self) -> dict[str, Any]:
+        """Both by name."""
+        return {"threshold": self.threshold.as_json(), "whole": self.whole.as_json()}
+
+
+def cascade(
+    collection: Collection | Path | str,
+    *cheap: str,
+    options: CascadeOptions | None = None,
+    control: Control | None = None,
+) -> CascadeResult:
+    """Have a strong assessor judge the pairs of which a cheap one is unsure, or that it failed on.
+
+    `cheap` names a set of judgements, and others that help to tell where it is unsure: further
+    prompts, models, or times that it was asked. The strong assessor, that of the options, first
+    judges the pairs that people graded, to choose the threshold; its judgements are the set
+    NAME-strong. The cascade's own set says of every pair who decided.
+
+    >>> import labeler
+    >>> from labeler.testing import fake_model, small_collection
+    >>> collection = small_collection()
+    >>> for name in ("a", "b"):
+    ...     model = fake_model('{"grade": 1}' if name == "a" else '{"grade": 2}', name)
+    ...     _ = labeler.judge(collection, model=model, name=name)
+    >>> strong = JudgeOptions(model=fake_model('{"grade": 3}', "strong"))
+    >>> cascade(collection, "a", "b", options=CascadeOptions("both", share=0.5, judging=strong))
+    CascadeResult('both', sent=2 of 4 pairs)
+    """
+    options, control = options or CascadeOptions(), control or Control()
+    return run_to_end(lambda stop: acascade(collection, cheap, options, control.with_stop(stop)))
+
+
+async def acascade(
+    collection: Collection | Path | str,
+    cheap: Sequence[str],
+    options: CascadeOptions | None = None,
+    control: Control | None = None,
+) -> CascadeResult:
+    """The same for callers that are asynchronous."""
+    options, control = options or CascadeOptions(), control or Control()
+    opened = open_collection(collection)
+    name, asked = _names(opened, cheap, options)
+    first, sources = member_of(opened, cheap[0]), _open(opened, cheap, options)
+    by = options.by or default_criterion(sources)
+    graded = _graded_by_people(sources, first)
+    strong, calls = await _judged(opened, graded, asked, control)
+    others = [member_of(opened, n) for n in cheap[1:] if opened.judgements(n).exists()]
+    ties = None if options.share is None else options.seed
+    evidence = evidence_of(sources, (first, *others), strong, by, ties) if graded else None
+    threshold, points, checked = _choose(evidence, sources, by, options)
+    of_pool = pool_doubts(sources, by, evidence, ties)
+    doubts = zip(sources.shares.pairs, of_pool.tolist(), strict=True)
+    unsure = {pair for pair, doubt in doubts if doubt >= threshold}
+    sent = frozenset({*unsure, *first.failures})
+    wanting = sent.union(graded)
+    strong, more = await _judged(opened, [p for p in first.rows if p in wanting], asked, control)
+    settings = _settings(options, sources, by, threshold)
+    made = CascadeMade((first, strong), sent, settings)
+    write_cascade(opened, name, made, control.note)
+    findings = tuple(_findings(sources, evidence))
+    results = (points, checked, calls + more, findings)
+    members, statistic = (first, strong), options.statistic
+    return CascadeResult(name, members, by, threshold, sent, statistic, *results, tuple(others))
+
+
+async def _judged(
+    collection: Collection, pairs: list[Pair], asked: JudgeOptions, control: Control
+) -> tuple[CascadeMember, int]:
+    """What the strong assessor says of pairs, and the calls that took; what stops it is raised."""
+    if not pairs:
+        return CascadeMember(str(asked.name), {}), 0
+    judging = await judge_set(collection, _these(pairs), asked, control)
+    if judging.stopped:
+        raise judging.stopped
+    return member_of(collection, judging.name), judging.spent.calls
+
+
+def _settings(
+    options: CascadeOptions, sources: RoutingSources, by: Criterion, threshold: float
+) -> dict[str, object]:
+    """What a cascade's judgements say of how pairs were sent."""
+    settings: dict[str, object] = {"by": by}
+    if threshold < float("inf"):
+        settings["threshold"] = threshold
+    if options.share is None:
+        chosen_on = {"people": sources.human_name, "statistic": options.statistic}
+        return {**settings, **chosen_on, "tolerance": options.tolerance}
+    return {**settings, "share": options.share}
+
+
+async def aplan_cascade(
+    collection: Collection | Path | str,
+    cheap: Sequence[str],
+    options: CascadeOptions | None = None,
+    control: Control | None = None,
+) -> CascadePlan:
+    """What `acascade` would take; asks nothing and writes nothing."""
+    options, control = options or CascadeOptions(), control or Control()
+    opened = open_collection(collection)
+    _, asked = _names(opened, cheap, options)
+    first, sources = member_of(opened, cheap[0]), _open(opened, cheap, options)
+    graded = _graded_by_people(sources, first)
+    return CascadePlan(
+        await plan_set(opened, _these(graded), asked, control),
+        await plan_set(opened, _these(list(first.rows)), asked, control),
+    )
+
+
+def _names(
+    collection: Collection, cheap: Sequence[str], options: CascadeOptions
+) -> tuple[str, JudgeOptions]:
+    """The cascade's name, and how the strong assessor is asked."""
+    if not cheap:
+        raise Misuse("expected the name of the cheap assessor's judgements")
+    if options.share is not None and not 0 <= options.share <= 1:
+        raise Misuse(f"expected a share from 0 to 1, found {options.share:g}", parameter="share")
+    if options.by is not None and options.by not in CASCADE_CRITERIA:
+        criteria = ", ".join(CASCADE_CRITERIA)
+        raise Misuse(f"{options.by} does not tell doubt; known: {criteria}", parameter="by")
+    if len(set(cheap)) < len(cheap):
+        twice = next(name for name in cheap if cheap.count(name) > 1)
+        raise Misuse(f"{twice} is named twice, and agrees with itself; name each set once")
+    name = check_name(options.name or f"{cheap[0]}-cascade")
+    strong = f"{name}{STRONG}"
+    if {name, strong} & set(cheap):
+        raise Misuse(
+            f"{name} is taken by what it is made from; give another name", parameter="name"
+        )
+    check_panel_name(collection, name, "cascade", [cheap[0], strong])
+    return name, replace(options.judging, name=strong)
+
+
+def _open(collection: Collection, cheap: Sequence[str], options: CascadeOptions) -> RoutingSources:
+    sources = open_routing([str(collection.folder), *cheap], options.people)
+    if options.share is None and sources.human is None:
+        problem = "the threshold is chosen on people's grades, and there are none"
+        raise Misuse(f"{problem}; say which share of the pairs to send", parameter="share")
+    if options.by in {"disagreement", "entropy"}:
+        with about("by"):
+            check_tells_doubt(sources)
+    graded = {
+        *sources.shares.grades,
+        *(g for row in (sources.human or {}).values() for g in row.values()),
+    }
+    with about("statistic"):  # before any call
+        find_statistic(options.statistic, range(max(0, min(graded)), max(graded) + 1))
+    return sources
+
+
+def _graded_by_people(sources: RoutingSources, cheap: CascadeMember) -> list[Pair]:
+    """The pairs of the cheap set that people graded, drawn by chance."""
+    human, weights = sources.human or {}, sources.weights
+    return [
+        pair
+        for pair in cheap.rows
+        if human.get(pair.query_id, {}).get(pair.doc_id, -1) >= 0
+        and (weights is None or pair in weights)
+    ]
+
+
+def _these(pairs: list[Pair]) -> PairsOf:
+    def pairs_of(_collection: Collection, _texts: Texts) -> Pairs:
+        return pairs
+
+    return pairs_of
+
+
+def _choose(
+    evidence: CascadeEvidence | None,
+    sources: RoutingSources,
+    by: Criterion,
+    options: CascadeOptions,
+) -> tuple[float, tuple[ThresholdPoint, ...], CascadeCheck | None]:
+    """The threshold, the curve that it lies on, and how the choice does on other queries."""
+    if evidence is None:
+        of_pool = pool_doubts(sources, by, None, options.seed)
+        return _at_share(of_pool, options.share or 0.0), (), None
+    pairs = evidence.pairs
+    agreement = agreement_of(find_statistic(options.statistic, pairs.scale), pairs.scale)
+    everywhere = evidence.doubts()
+    points = threshold_points(pairs, everywhere.of_pairs, candidates(everywhere.of_pool), agreement)
+    parts = list(folds_of(evidence.judged, options.seed))
+    folds = [evidence.doubts(rows) for rows in parts]
+    if options.share is not None:
+        threshold = _at_share(everywhere.of_pool, options.share)
+        held_out = np.zeros(len(pairs.query), dtype=bool)
+        for rows, doubts in zip(parts, folds, strict=True):
+            held_out[rows] = doubts.of_pairs[rows] >= _at_share(doubts.of_pool, options.share)
+    else:
+        everything = np.ones(len(pairs.query), dtype=bool)
+        threshold = threshold_for(pairs, everything, everywhere, options.tolerance, agreement)
+        held_out = sent_held_out(pairs, folds, parts, options.tolerance, agreement)
+    sent = everywhere.of_pairs >= threshold
+    return threshold, tuple(points), check(pairs, held_out, sent, agreement)
+
+
+def _at_share(of_pool: Floats, share: float) -> float:
+    """The threshold that sends a share of the pool."""
+    count = round(share * len(of_pool))
+    return float(np.sort(of_pool)[::-1][count - 1]) if count else float("inf")
+
+
+def _findings(sources: RoutingSources, evidence: CascadeEvidence | None) -> Iterator[Finding]:
+    yield from map(Finding, sources.notes)
+    if evidence is None:
+        yield Finding("people graded no pairs drawn by chance: what the cascade loses is not known")
+        return
+    if evidence.pairs.queries < FEW_QUERIES:
+        text = f"people graded pairs of {evidence.pairs.queries} queries: what is lost is guessed"
+        yield Finding(text)
+    if evidence.without:
+        text = f"{evidence.without} of people's pairs have no grade by the strong assessor"
+        yield Finding(f"{text}: left out")

@@ -1,0 +1,313 @@
+"""`probe`: what a document can talk an assessor into, and what moves its grades."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from labeler.collection.batches import held_back
+from labeler.collection.layout import Collection, open_collection
+from labeler.data import Judgement
+from labeler.errors import BadInput, Misuse, about
+from labeler.judging.assessor import Assessor
+from labeler.judging.attempts import TRIES
+from labeler.judging.in_flight import PairOptions, judge_pairs
+from labeler.judging.job import texts_of
+from labeler.judging.judge import IN_HAND, JudgeOptions, JudgingPlan
+from labeler.judging.methods.examples import examples_for
+from labeler.judging.methods.inquiries import Inquiries, unanswered
+from labeler.lab.probe.cases import (
+    ATTACKS,
+    TRANSFORMATIONS,
+    Attack,
+    Case,
+    as_texts,
+    attack_cases,
+    change_cases,
+    clean_cases,
+    draw,
+    read_attacks,
+)
+from labeler.lab.probe.certificate import (
+    OTHER_SHARES,
+    Evidence,
+    Graded,
+    ProbeResult,
+    certificate_of,
+)
+from labeler.model import Message, Request
+from labeler.models.call_plan import plan_calls
+from labeler.models.control import Control, Underway, run_to_end
+from labeler.models.session import Session, open_session, select_model
+from labeler.models.settings import AnyModel, Limits
+from labeler.prompt import Prompt, find_prompt
+from labeler.prompt.template import PLACEHOLDER
+from labeler.trec.qrels import read_qrels
+
+# A prompt without its defences, to see what they cost on documents that attack nobody.
+
+_RULE = re.compile(
+    r" (?:The|Each)(?: \w+)+ stands? between two lines that bear the same code[.,][^\n]*? "
+    r"such text (?:answers|matches) (?:no query and earns no grade|nothing)\."
+)
+"""What the shipped prompts say of the marks."""
+
+
+def undefended(prompt: Prompt) -> Prompt:
+    """The prompt without the lines that hold a mark, and without what it says of them.
+
+    Texts are then shown as they are. What a prompt of yours says of marks in other words stays, and
+    so does a line that shows a mark and a text, but for the mark.
+    """
+    turns = tuple(Message(role, _without_marks(content)) for role, content in prompt.turns)
+    return replace(prompt, text=f"{prompt.text}\nwithout defences", turns=turns)
+
+
+def _without_marks(content: str) -> str:
+    lines = _RULE.sub("", content).split("\n")
+    shown = (line for line in lines if set(PLACEHOLDER.findall(line)) != {"mark"})
+    return "\n".join(shown).replace("{mark}", "")
+
+
+PAIRS = 20
+AGAIN = 900
+"""The number of the repeat that asks clean pairs once more, apart from those of judging."""
+
+PARTS = ("attacks", "changes")
+"""What a probe tries; clean pairs, which both need, are always asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeOptions:
+    """What is tried, on how many pairs.
+
+    `pairs` is how many pairs of the lowest grade are attacked, and how many of any grade changed.
+    `qrels` names the collection's qrels that say which documents are not relevant; None takes
+    `human`, or else the only ones. `part` is one of `PARTS`, None for both. `attacks` is a file of
+    further attacks; with `only`, those of these names alone are tried.
+    """
+
+    pairs: int = PAIRS
+    qrels: str | None = None
+    part: str | None = None
+    attacks: Path | str | None = None
+    only: tuple[str, ...] = ()
+    seed: int = 0
+
+
+def probe(  # noqa: PLR0913  the keywords of a public function are its settings
+    collection: Collection | Path | str,
+    *,
+    prompt: str = "",
+    model: AnyModel | None = None,
+    base_url: str | None = None,
+    concurrency: int | None = None,
+    options: ProbeOptions | None = None,
+    limits: Limits | None = None,
+    control: Control | None = None,
+) -> ProbeResult:
+    """Attack and change documents of a collection, and say what that did to a model's grades.
+
+    Replies are kept in the collection: the same call, made again, asks only for what is missing.
+
+    >>> from labeler.judging.judge import judge
+    >>> from labeler.testing import fake_model, small_collection
+    >>> collection = small_collection()
+    >>> on_cats = lambda request: '{"grade": %d}' % ("cat" in request.inputs["text"])
+    >>> first = judge(collection, model=fake_model(on_cats), name="first")
+    >>> probe(collection, model=fake_model(on_cats), options=ProbeOptions(pairs=2))
+    ProbeResult(raised=0.23 of 30, moved by defences=0.00 of 2)
+    """
+    asked = JudgeOptions(prompt, model, base_url, None, concurrency, limits=limits or Limits())
+    control, settings = control or Control(), options or ProbeOptions()
+    return run_to_end(lambda stop: aprobe(collection, asked, settings, control.with_stop(stop)))
+
+
+async def aprobe(
+    collection: Collection | Path | str,
+    asked: JudgeOptions,
+    options: ProbeOptions | None = None,
+    control: Control | None = None,
+) -> ProbeResult:
+    """The same for callers that are asynchronous."""
+    control, settings = control or Control(), options or ProbeOptions()
+    earlier = replace(control.spent)
+    async with _prepared(collection, asked, settings, control) as prepared:
+        graded = await _grades(prepared, asked, control)
+        assessor = prepared.assessor
+        grades = assessor.prompt.grades
+        evidence = Evidence(tuple(graded), max(grades), min(grades))
+        certificate = certificate_of(evidence, is_defended=assessor.prompt.is_marked)
+        made_by = (assessor.prompt.id, assessor.model.id)
+        selection = prepared.session.selection
+        return ProbeResult(
+            certificate,
+            made_by,
+            assessor.asked_with,
+            prepared.source,
+            settings.seed,
+            control.spent.since(earlier),
+            selection.price is not None,
+            selection.caveat,
+        )
+
+
+async def aplan_probe(
+    collection: Collection | Path | str,
+    asked: JudgeOptions,
+    options: ProbeOptions | None = None,
+    control: Control | None = None,
+) -> JudgingPlan:
+    """What `aprobe` would take; asks nothing and writes nothing."""
+    control, settings = control or Control(), options or ProbeOptions()
+    async with _prepared(collection, asked, settings, control, rehearsal=True) as prepared:
+        by_case = [each for each in _unanswered(prepared, asked.retry_failed) if each]
+        requests = chain.from_iterable(by_case)
+        first = prepared.cases[0]
+        pairs, texts = as_texts([first])
+        example = Inquiries(pairs, texts, prepared.assessor).example(pairs[0])
+        calls = plan_calls(requests, prepared.session, example, tries=TRIES)
+        total = len(prepared.cases)
+        return JudgingPlan(total, total - len(by_case), calls)
+
+
+class _Prepared(NamedTuple):
+    """The cases of a probe, who grades them, and by which qrels they were drawn."""
+
+    cases: list[Case]
+    source: str
+    assessor: Assessor
+    session: Session
+
+    def assessor_of(self, case: Case) -> Assessor:
+        """Who is asked about a case: the assessor, once more, or without its defences."""
+        if case.kind == "again":
+            return replace(self.assessor, repeat=AGAIN)
+        if case.kind == "plain":
+            return replace(self.assessor, prompt=undefended(self.assessor.prompt))
+        return self.assessor
+
+    def by_assessor(self) -> Iterator[tuple[Assessor, list[Case]]]:
+        """The cases of each of these assessors, those of the prompt as it is first."""
+        for kinds in (("clean", "harmless", "attack", "change"), ("again",), ("plain",)):
+            cases = [case for case in self.cases if case.kind in kinds]
+            if cases:
+                yield self.assessor_of(cases[0]), cases
+
+
+@asynccontextmanager
+async def _prepared(
+    collection: Collection | Path | str,
+    asked: JudgeOptions,
+    options: ProbeOptions,
+    control: Control,
+    *,
+    rehearsal: bool = False,
+) -> AsyncIterator[_Prepared]:
+    opened, prompt = (
+        open_collection(collection),
+        find_prompt(asked.grading_prompt).read_by(asked.declared.reader),
+    )
+    _check(options)
+    if prompt.front.comparisons:
+        problem = f"{prompt.name} compares documents, and a probe changes one at a time"
+        raise Misuse(f"{problem}; take a prompt that grades each for itself", parameter="prompt")
+    attacks = _attacks_to_try(options)
+    source = _source(opened, options.qrels)
+    texts, qrels = texts_of(opened), read_qrels(opened.qrels(source))
+    drawn = draw(qrels, texts, options.pairs, options.seed, str(opened.qrels(source)))
+    session_options = held_back(opened, replace(asked.session, rehearsal=rehearsal))
+    selection = await select_model("judge", session_options, control)
+    cases = [*clean_cases(drawn, texts, is_marked=prompt.is_marked)]
+    if options.part != "changes":
+        cases += attack_cases(drawn, texts, qrels, attacks, max(prompt.grades))
+    if options.part != "attacks":
+        cases += change_cases(drawn, texts, selection.choice.name)
+    async with open_session(selection, texts.documents.values(), opened.store, control) as session:
+        assessor = Assessor.asked_in(session, prompt)
+        examples = examples_for(opened, "", prompt, texts)
+        assessor = replace(assessor, examples=examples)
+        yield _Prepared(cases, source, assessor, session)
+
+
+def check_gates(options: ProbeOptions, names: Iterable[str], parameter: str = "require") -> None:
+    """`Misuse` of a gate that asks for a share of which the probe will tell nothing."""
+    _check(options)
+    attacks = () if options.part == "changes" else ("raised", "worst", *_attacks_to_try(options))
+    idle = [change.name for change in TRANSFORMATIONS.values() if not change.matters]
+    shares = ["noise", "defence", *attacks, *(() if options.part == "attacks" else idle)]
+    for name in names:
+        if name not in shares:
+            problem = f"no share {name!r} to ask for; known: {', '.join(shares)}"
+            raise Misuse(problem, parameter=parameter)
+
+
+def _check(options: ProbeOptions) -> None:
+    if options.pairs < 1:
+        raise Misuse("pairs count from 1", parameter="pairs")
+    if options.part not in (None, *PARTS):
+        problem = f"no part {options.part!r}; known: {', '.join(PARTS)}"
+        raise Misuse(problem, parameter="part")
+    if options.part == "changes" and (options.only or options.attacks):
+        parameter = "only" if options.only else "attacks"
+        raise Misuse("changes alone are tried, and no attack", parameter=parameter)
+
+
+def _attacks_to_try(options: ProbeOptions) -> Mapping[str, Attack]:
+    """The shipped attacks and those of the file, or those of some names among them."""
+    attacks = {**ATTACKS, **(_attacks_in(Path(options.attacks)) if options.attacks else {})}
+    for name in options.only:
+        if name not in attacks:
+            problem = f"no attack {name!r}; known: {', '.join(attacks)}"
+            raise Misuse(problem, parameter="only")
+    return {name: attacks[name] for name in options.only or attacks}
+
+
+def _attacks_in(path: Path) -> Mapping[str, Attack]:
+    """The attacks of a file, which may have no name that a certificate has already."""
+    attacks = read_attacks(path)
+    if taken := {*ATTACKS, *TRANSFORMATIONS, *OTHER_SHARES}.intersection(attacks):
+        problem = f"{min(taken)!r} has another meaning in a certificate"
+        raise BadInput(f"{path}: {problem}; give this kind another name")
+    return attacks
+
+
+def _source(collection: Collection, name: str | None) -> str:
+    """The qrels that say which documents are not relevant."""
+    names = collection.qrels_names()
+    if name is None and "human" not in names and len(names) != 1:
+        listed = ", ".join(names) or "none yet; `labeler judge` makes them"
+        problem = f"which qrels say what is not relevant? there are: {listed}"
+        raise Misuse(problem, parameter="qrels")
+    source = name or ("human" if "human" in names else names[0])
+    with about("qrels"):
+        collection.existing_qrels(source)
+    return source
+
+
+async def _grades(prepared: _Prepared, asked: JudgeOptions, control: Control) -> list[Graded]:
+    guard, graded = prepared.session.guard, list[Graded]()
+    is_server = prepared.assessor.model.is_server
+    at_once = IN_HAND * guard.limiter.limits.at_once
+    with control.judging(Underway(len(prepared.cases), guard, asks=is_server)) as on_judged:
+        options = PairOptions(at_once, asked.retry_failed, on_judged, guard.stop)
+        for assessor, cases in prepared.by_assessor():
+            judging = judge_pairs(*as_texts(cases), assessor, options)
+            outcomes = [judged.outcome async for judged in judging]
+            graded += [
+                Graded(case, outcome.grade if isinstance(outcome, Judgement) else None)
+                for case, outcome in zip(cases, outcomes, strict=True)
+            ]
+    return graded
+
+
+def _unanswered(prepared: _Prepared, retry_failed: bool) -> Iterator[Sequence[Request]]:
+    """The requests of each case that stored replies do not settle."""
+    for assessor, cases in prepared.by_assessor():
+        inquiries = Inquiries(*as_texts(cases), assessor)
+        yield from unanswered(inquiries, retry_failed=retry_failed)

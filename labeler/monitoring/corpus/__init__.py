@@ -1,1 +1,0 @@
-"""Corpus drift: documents that changed, came or went since pairs were judged."""

@@ -1,0 +1,515 @@
+"""Writing queries: ask a model for candidates about a passage, and keep the best of them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from labeler.data import Document, Query
+from labeler.errors import CallFailed, ProviderError
+from labeler.messages import Advance
+from labeler.model import Reply, Request
+from labeler.models.server.answers import parsed
+from labeler.prompt import Prompt
+from labeler.queries.filter import like_an_earlier
+from labeler.queries.kinds import TYPOS, UNANSWERABLE
+from labeler.queries.writer import (
+    BEATEN,
+    IN_A_ROW,
+    Candidates,
+    Closeness,
+    Generated,
+    PassageTurn,
+    Turns,
+    Writer,
+    candidate_of,
+    candidates_of,
+    expected_language,
+    generation_requests,
+    shown,
+    used_passages,
+)
+from labeler.text.terms import TermStatistics, matched_share, terms
+from labeler.text.vectors import can_encode, encode
+
+# What a topic says of its prompt's examples instead of its own query.
+
+BY_CHANCE = 1
+"""So many terms of an example may stand in a sentence of which the query and passage have none."""
+
+_WORDS_OF_ANY_SENTENCE = (
+    "a after an and any be been before can do does done has have how if in is it much no of on or"
+    " so than that the then to was what when where which who why with without"
+)
+_END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+
+
+def example_replies(prompt: Prompt) -> list[str]:
+    """What a prompt's examples answer."""
+    return [turn.content for turn in prompt.turns if turn.role == "assistant"]
+
+
+def example_terms(prompt: Prompt) -> frozenset[str]:
+    """The terms that one example of a prompt uses alone; what several use is how a reply is worded.
+
+    Of a prompt with one example nothing tells these apart: it has none.
+    """
+    replies = example_replies(prompt)
+    uses = Counter(term for reply in replies for term in set(terms(reply)))
+    of_one = {term for term, count in uses.items() if count == 1 < len(replies)}
+    return frozenset(of_one.difference(terms(_WORDS_OF_ANY_SENTENCE)))
+
+
+def without_echoes(
+    text: str, of_examples: AbstractSet[str], own: str, replies: Sequence[str] = ()
+) -> str:
+    """A text without the sentences that speak of a prompt's example, and not of what is their own.
+
+    One that stands in the examples' `replies` word for word is left out whatever it speaks of.
+
+    >>> said = "It says how to bake bread. It says how to fold paper."
+    >>> without_echoes(said, {"bake", "bread"}, "folding paper cranes")
+    'It says how to fold paper.'
+    """
+    alien = of_examples - set(terms(own))
+    return " ".join(
+        sentence
+        for sentence in _END_OF_SENTENCE.split(text)
+        if len(alien & set(terms(sentence))) <= BY_CHANCE
+        and not any(sentence in reply for reply in replies)
+    )
+
+
+# Questions about a query that a model answers with one JSON object, validated.
+
+CHECKED = 3
+"""So many first documents of each retriever are asked whether they answer an unanswerable query."""
+
+Sentences = Annotated[str, StringConstraints(strip_whitespace=True, min_length=10, max_length=1200)]
+
+
+class Topic(BaseModel):
+    """What the person behind a query wants, and what is relevant to it."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+    description: Sentences
+    narrative: Sentences
+
+
+class _Verdict(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+    yes: bool
+
+
+_TEXT = {"type": "string"}
+_TOPIC_SCHEMA = {
+    "type": "object",
+    "properties": {"description": _TEXT, "narrative": _TEXT},
+    "required": ["description", "narrative"],
+    "additionalProperties": False,
+}
+_VERDICT_SCHEMA = {
+    "type": "object",
+    "properties": {"yes": {"type": "boolean"}},
+    "required": ["yes"],
+    "additionalProperties": False,
+}
+
+
+def request_about(
+    prompt: Prompt, query: str, document: Document | None, schema: dict[str, Any], seed: int = 0
+) -> Request:
+    """The request that asks a prompt about a query, and about a document where it shows one."""
+    title, text = (document.title, shown(document)) if document else ("", "")
+    passage = f"{title}\n{text}" if title else text
+    values = {"query": query, "title": title, "text": text, "passage": passage}
+    front = prompt.front
+    parameters: dict[str, Any] = {"temperature": front.temperature, "max_tokens": front.max_tokens}
+    if front.stop:
+        parameters["stop"] = list(front.stop)
+    return Request(prompt.render(values), {**parameters, "seed": seed}, schema)
+
+
+def topic_request(prompt: Prompt, query: str, document: Document) -> Request:
+    """The request for the topic of a query that was written about a document."""
+    return request_about(prompt, query, document, _TOPIC_SCHEMA)
+
+
+def verdict_request(prompt: Prompt, query: str, document: Document | None = None) -> Request:
+    """The request for a yes or a no about a query."""
+    return request_about(prompt, query, document, _VERDICT_SCHEMA)
+
+
+async def topic_of(writer: Writer, query: str, document: Document) -> Topic | None:
+    """The topic of a query; None where the model gives none that would do."""
+    prompt = writer.further.topic
+    if prompt is None:
+        return None
+    reply = await _reply(writer, topic_request(prompt, query, document))
+    topic = parsed(reply, Topic) if reply else None
+    return topic and _own_words(topic, prompt, f"{query}\n{document.title}\n{document.text}")
+
+
+def _own_words(topic: Topic, prompt: Prompt, own: str) -> Topic | None:
+    """A topic without what it says of the prompt's examples; None where nothing else is left."""
+    echoed, replies = example_terms(prompt), example_replies(prompt)
+    left = {name: without_echoes(text, echoed, own, replies) for name, text in topic}
+    return Topic.model_validate(left) if all(left.values()) else None
+
+
+class Check(NamedTuple):
+    """Why a query does not pass; empty where it does."""
+
+    problem: str = ""
+
+
+async def check_unanswerable(writer: Writer, query: str) -> Check:
+    """Whether no document that any retriever finds for a query answers it, as the model says.
+
+    What cannot be asked, or is answered with neither yes nor no, does not pass.
+    """
+    prompt = writer.further.answered
+    if prompt is None or writer.search is None:
+        return Check("not checked: nothing to search with")
+    for document in writer.search.best(query, CHECKED):
+        verdict = await _verdict(writer, verdict_request(prompt, query, document))
+        if verdict is None:
+            return Check("not checked: a reply that is neither yes nor no")
+        if verdict:
+            return Check(f"answered after all: by {document.id}")
+    return Check()
+
+
+async def check_self_contained(writer: Writer, query: str) -> Check:
+    """Whether a query is understood alone, as the model says; a reply that is neither passes it."""
+    prompt = writer.further.self_contained
+    if prompt and await _verdict(writer, verdict_request(prompt, query)) is False:
+        return Check("not self-contained")
+    return Check()
+
+
+async def _verdict(writer: Writer, request: Request) -> bool | None:
+    reply = await _reply(writer, request)
+    answer = parsed(reply, _Verdict) if reply else None
+    return answer.yes if answer else None
+
+
+async def _reply(writer: Writer, request: Request) -> Reply | None:
+    try:
+        return await writer.model.ask(request)
+    except CallFailed:
+        return None
+
+
+# Slips of the keyboard, made by a seed: a letter dropped, doubled, swapped or hit beside.
+
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_BESIDE = {
+    key: "".join(row[at] for at in (column - 1, column + 1) if 0 <= at < len(row))
+    for row in ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+    for column, key in enumerate(row)
+}
+"""The letters to the left and the right of each, on a QWERTY keyboard."""
+
+
+def _dropped(word: str, at: int, _chance: random.Random) -> str:
+    return word[:at] + word[at + 1 :]
+
+
+def _doubled(word: str, at: int, _chance: random.Random) -> str:
+    return word[: at + 1] + word[at:]
+
+
+def _swapped(word: str, at: int, _chance: random.Random) -> str:
+    return word[:at] + word[at + 1 : at + 2] + word[at] + word[at + 2 :]
+
+
+def _beside(word: str, at: int, chance: random.Random) -> str:
+    keys = _BESIDE.get(word[at].lower(), "")
+    return word[:at] + chance.choice(keys) + word[at + 1 :] if keys else word
+
+
+_SLIPS: tuple[Callable[[str, int, random.Random], str], ...] = (
+    *(_dropped, _doubled, _swapped, _beside),
+)
+
+
+def with_typos(text: str, seed: str) -> str:
+    """The text with a slip in one word, or in two of a longer one; as it is where no word is long.
+
+    The first letter of a word is hit right, as people do.
+
+    >>> with_typos("usb hub", "0")
+    'usb hub'
+    """
+    chance = random.Random(seed)
+    places = list(_WORD.finditer(text))
+    slips = min(len(places), 1 if len(places) < 4 else 2)
+    for match in sorted(chance.sample(places, slips), key=lambda m: -m.start()):
+        word = _slipped(match[0], chance)
+        text = text[: match.start()] + word + text[match.end() :]
+    return text
+
+
+def _slipped(word: str, chance: random.Random) -> str:
+    for _ in range(20):
+        changed = chance.choice(_SLIPS)(word, chance.randrange(1, len(word)), chance)
+        if changed != word:
+            return changed
+    return _doubled(word, 1, chance)
+
+
+T = TypeVar("T")
+
+PASSAGES_OF_A_QUERY = 3
+"""So many passages for each missing query, and `IN_A_ROW` more, are asked about at most."""
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What is known while queries are written: `candidates` of turns that have not come yet."""
+
+    writer: Writer
+    turns: Turns
+    result: Generated
+    earlier: list[frozenset[str]]
+    candidates: dict[str, Candidates] = field(default_factory=dict)
+    new: list[tuple[Query, Document]] = field(default_factory=list)
+
+
+async def generate_queries(
+    documents: Iterable[Document],
+    writer: Writer,
+    total: int,
+    concurrency: int = 1,
+    advance: Advance = lambda done, total: None,
+) -> Generated:
+    """Write queries until there are `total` with those that the writer has `already`.
+
+    `documents` are those to ask about, in order. At most one a passage; fewer where the passages
+    run out, or many in a row give next to none. What comes out does not depend on `concurrency`:
+    what is asked ahead waits until its turn comes.
+    """
+    passages = list(documents)
+    result = Generated(list(writer.already))
+    earlier = [_term_set(text) for text in (*writer.real, *(q.text for q in writer.already))]
+    now = _Progress(writer, Turns.of(passages, writer), result, earlier)
+    most, asked = most_passages(total - len(writer.already)), 0
+    limit = asyncio.Semaphore(concurrency)
+    while len(result.queries) < total and not result.is_fruitless:
+        ahead = now.turns.next(min(total - len(result.queries), max(1, concurrency)))
+        wave = [turn for turn in ahead if turn.document.id not in now.candidates][: most - asked]
+        answers = await _ask_all(wave, writer, limit)
+        asked += len(wave)
+        _check_that_some_call_worked(answers)
+        now.candidates |= {answer.turn.document.id: answer for answer in answers}
+        has_taken = _take_turns(now, total)
+        await _add_topics(now, limit)
+        if not has_taken:
+            break
+        advance(len(result.queries), total)
+    result.given_up = now.turns.given_up
+    if len(result.queries) < total:
+        left = len(passages) - len(used_passages(writer)) > asked
+        result.stopped = _why_stopped(result, most, has_more=left)
+    return result
+
+
+def most_passages(missing: int) -> int:
+    """About how many passages a model is asked at most, for so many queries."""
+    return PASSAGES_OF_A_QUERY * missing + IN_A_ROW if missing > 0 else 0
+
+
+def _why_stopped(result: Generated, most: int, *, has_more: bool) -> str:
+    """Why the passages that are left are not asked about; empty where none is left."""
+    if result.is_fruitless:
+        return f"of the last {IN_A_ROW} passages {sum(result.latest) or 'none'} gave a query"
+    return f"{most:,} passages are the most that are asked about" if has_more else ""
+
+
+async def _ask_all(
+    wave: Sequence[PassageTurn], writer: Writer, limit: asyncio.Semaphore
+) -> list[Candidates]:
+    async def ask(request: Request) -> Reply | CallFailed:
+        async with limit:
+            try:
+                return await _answer(request, writer)
+            except CallFailed as error:
+                return error
+
+    async def ask_for(turn: PassageTurn) -> Candidates:
+        requests = generation_requests(turn.document, writer, turn.kind)
+        candidates = candidates_of(turn, await _all_ended(map(ask, requests)), writer)
+        async with limit:
+            await _check(candidates, writer)
+        return candidates
+
+    return await _all_ended(map(ask_for, wave))
+
+
+async def _answer(request: Request, writer: Writer) -> Reply:
+    """The reply to a request; asked anew where the remembered one is no query, if that is asked."""
+    reply = await writer.model.ask(request)
+    while writer.retry_failed and reply.remembered and is_no_query(reply):
+        request = replace(request, attempt=request.attempt + 1)
+        reply = await writer.model.ask(request)
+    return reply
+
+
+def is_no_query(reply: Reply) -> bool:
+    """Whether a reply is none at all: refused, cut short or empty."""
+    return bool(candidate_of(reply)[1])
+
+
+async def _check(candidates: Candidates, writer: Writer) -> None:
+    """Ask the model about the best candidates, until one passes; without checks all stay."""
+    if writer.further.self_contained:
+        while candidates.fit:
+            problem = (await check_self_contained(writer, candidates.fit[0])).problem
+            if not problem:
+                break
+            candidates.reject(candidates.fit.pop(0), problem)
+    if candidates.turn.kind == UNANSWERABLE and candidates.fit:
+        problem = (await check_unanswerable(writer, candidates.fit[0])).problem
+        if problem:
+            candidates.reject(candidates.fit.pop(0), problem)
+        for text in candidates.fit[0 if problem else 1 :]:
+            candidates.reject(text, BEATEN)
+        candidates.fit = [] if problem else candidates.fit[:1]
+
+
+async def _all_ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """The results of all the work; where some failed, only when the rest has ended and is kept."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in work]
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return [task.result() for task in tasks]
+
+
+def _check_that_some_call_worked(answers: Iterable[Candidates]) -> None:
+    flat = [reply for candidates in answers for reply in candidates.replies]
+    failures = [reply for reply in flat if isinstance(reply, CallFailed)]
+    if flat and len(failures) == len(flat):
+        raise ProviderError(f"every one of {len(flat)} calls failed: {failures[0]}")
+
+
+def _take_turns(now: _Progress, total: int) -> bool:
+    """Take the turns whose candidates are there, in order; whether there was any."""
+    is_any = False
+    while len(now.result.queries) < total and not now.result.is_fruitless:
+        turn = next(iter(now.turns.next()), None)
+        if turn is None or turn.document.id not in now.candidates:
+            break
+        now.turns.take(turn, is_fruitful=_keep_best(now, now.candidates.pop(turn.document.id)))
+        is_any = True
+    return is_any
+
+
+def _keep_best(now: _Progress, candidates: Candidates) -> bool:
+    """Keep the best candidate that no earlier query is like; whether there is one."""
+    result = now.result
+    best = ""
+    for text in candidates.fit:
+        reason = BEATEN if best else _repeats(text, now)
+        if reason:
+            candidates.reject(text, reason)
+        else:
+            best = text
+    result.rejected += candidates.rejected
+    result.latest.append(bool(best))
+    if not best:
+        has_failed = len(candidates.failures) == len(candidates.replies)
+        result.failures.update(candidates.failures[:1] if has_failed else ())
+        return False
+    query = _query(best, candidates.turn, now)
+    now.earlier.append(_term_set(best))
+    result.queries.append(query)
+    now.new.append((query, candidates.turn.document))
+    return True
+
+
+def _repeats(text: str, now: _Progress) -> str:
+    """Which earlier query a text is nearly the same as; empty where it is like none."""
+    texts = (query.text.casefold() for query in now.result.queries)
+    if text.casefold() in texts:
+        return "asked already"
+    at = like_an_earlier(_term_set(text), now.earlier, now.writer.rules.same_share)
+    if at is None:
+        return ""
+    real = now.writer.real
+    if at < len(real):
+        return f"like a real query: {real[at]}"
+    return f"like another query: {now.result.queries[at - len(real)].text}"
+
+
+def _term_set(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
+
+
+def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
+    """A query with where it comes from and what it is."""
+    writer, slip = now.writer, {}
+    if turn.kind == TYPOS:
+        changed = with_typos(text, f"{writer.seed}\0{turn.document.id}")
+        slip, text = {"without_typos": text}, changed
+    sources = [
+        {"doc_id": d.id, "sha256": hashlib.sha256(d.text.encode()).hexdigest()}
+        for d in turn.documents
+    ]
+    described = {
+        "language": expected_language(turn.document, writer),
+        "persona": writer.style.persona(turn.document, writer.seed),
+    }
+    metadata = {
+        "origin": "generated",
+        "kind": turn.kind,
+        "about" if turn.kind == UNANSWERABLE else "source": sources,
+        **{name: value for name, value in described.items() if value},
+        **slip,
+        **writer.origin_of(turn.kind),
+    }
+    return Query(f"q{len(now.result.queries) + 1}", text, metadata)
+
+
+async def _add_topics(now: _Progress, limit: asyncio.Semaphore) -> None:
+    """Write a topic with each new query; where the model gives none, the query stands alone."""
+    if now.writer.further.topic is None or not now.new:
+        return
+
+    async def ask(query: Query, document: Document) -> Query:
+        async with limit:
+            topic = await topic_of(now.writer, query.text, document)
+        return replace(query, metadata={**query.metadata, **(topic.model_dump() if topic else {})})
+
+    written = await _all_ended(ask(query, document) for query, document in now.new)
+    now.result.queries[-len(written) :] = written
+    now.new.clear()
+    now.result.without_topic += sum("narrative" not in query.metadata for query in written)
+
+
+def closeness(corpus: Iterable[Document]) -> Closeness:
+    """Cosine to the passage; where nothing can encode, the passage's share of the query's terms."""
+    if can_encode():
+        return _cosines
+    statistics = TermStatistics.of(terms(document.text) for document in corpus)
+
+    def shares(passage: str, candidates: Sequence[str]) -> list[float]:
+        of_passage = terms(passage)
+        return [matched_share(terms(text), of_passage, statistics) for text in candidates]
+
+    return shares
+
+
+def _cosines(passage: str, candidates: Sequence[str]) -> list[float]:
+    vectors = encode([passage, *candidates])
+    return [float(cosine) for cosine in vectors[1:] @ vectors[0]]

@@ -1,0 +1,481 @@
+"""All that decides which queries come out of a corpus, and the requests that ask for them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from labeler.collection.corpus import corpus_on_demand
+from labeler.collection.layout import Collection
+from labeler.collection.search import KEPT_FROM, Bm25Index, DenseIndex, Searched, searched_corpus
+from labeler.data import Document, Query, Run
+from labeler.errors import CallFailed
+from labeler.messages import Progress, no_progress
+from labeler.model import NO_COMPLETION, NO_TEXT, Model, Reply, Request
+from labeler.models.server.answers import status_of_ending
+from labeler.prompt import Prompt
+from labeler.queries.filter import FilterRules, reason_to_reject, tidied, words
+from labeler.queries.kinds import KINDS, UNANSWERABLE, Mix, next_kind, not_of_its_kind, turns
+from labeler.queries.style import Style
+from labeler.text.languages import code_of, language_of
+from labeler.text.vectors import Encoder, can_encode, embedded_encoder
+
+# Searching the corpus while queries are written: is a source found, does anything else answer.
+
+DEPTH = 100
+"""A source that no retriever has among so many first documents was not found."""
+
+_WORDS_OF_A_PASSAGE = 60
+
+
+class CorpusSearch:
+    """Retrievers over a corpus: BM25, and an encoder's cosine where there is one.
+
+    Each is indexed when it is first used; the indexes of a large corpus are those that `pool`
+    keeps. Without an encoder, the embedded one is taken where it is installed.
+    """
+
+    def __init__(
+        self,
+        searched: Searched,
+        documents: Mapping[str, Document],
+        encoder: Encoder | None = None,
+        progress: Progress = no_progress,
+    ) -> None:
+        self.documents = documents
+        self._searched, self._progress = searched, progress
+        self._encoder = encoder or (embedded_encoder() if can_encode() else None)
+        self._neighbours: dict[str, Document | None] = {}
+
+    @classmethod
+    def of(cls, collection: Collection, progress: Progress = no_progress) -> CorpusSearch:
+        """The retrievers over a collection's corpus, whose texts stay in its file.
+
+        The progress is that of a large corpus; a small one is indexed in a moment.
+        """
+        documents = corpus_on_demand(collection.corpus)
+        is_large = collection.corpus.stat().st_size >= KEPT_FROM
+        shown = progress if is_large else no_progress
+        with shown("reading the corpus") as advance:
+            searched = searched_corpus(collection, advance)
+        return cls(searched, documents, progress=shown)
+
+    def with_encoder(self, encoder: Encoder) -> CorpusSearch:
+        """The same, with another encoder."""
+        other = copy(self)
+        other._encoder = encoder
+        vars(other).pop("_dense", None)
+        return other
+
+    def prepare(self) -> None:
+        """Index the corpus now, so that no search has to wait for it."""
+        _ = self._bm25, self._dense
+
+    @cached_property
+    def _bm25(self) -> Bm25Index:
+        return Bm25Index.of(self._searched, self._progress)
+
+    @cached_property
+    def _dense(self) -> DenseIndex | None:
+        if self._encoder is None:
+            return None
+        return DenseIndex(self._searched, self._encoder, self._progress)
+
+    def best(self, text: str, depth: int) -> list[Document]:
+        """The first documents of each retriever, each document once."""
+        query = Query("", text)
+        first = (doc_id for run in self._runs([query], depth).values() for doc_id in run[""])
+        return [self.documents[doc_id] for doc_id in dict.fromkeys(first)]
+
+    def ranks(self, queries: Sequence[Query]) -> list[dict[str, int | None]]:
+        """The best rank of each query's sources by retriever; None beyond `DEPTH`."""
+        runs = self._runs(queries, DEPTH)
+        return [{name: _rank(run, query) for name, run in runs.items()} for query in queries]
+
+    def bm25_ranks(self, queries: Sequence[Query]) -> list[int | None]:
+        """The same by BM25 alone."""
+        run = self._bm25.run(queries, DEPTH)
+        return [_rank(run, query) for query in queries]
+
+    def neighbour(self, document: Document) -> Document | None:
+        """The most similar passage under another heading, by BM25; None where none is similar."""
+        if document.id not in self._neighbours:
+            self._neighbours[document.id] = self._most_similar(document)
+        return self._neighbours[document.id]
+
+    def _runs(self, queries: Sequence[Query], depth: int) -> dict[str, Run]:
+        runs = {"bm25": self._bm25.run(queries, depth, self._progress)}
+        if self._dense is not None:
+            runs["dense"] = self._dense.run(queries, depth, self._progress)
+        return runs
+
+    def _most_similar(self, document: Document) -> Document | None:
+        text = " ".join(document.text.split()[:_WORDS_OF_A_PASSAGE])
+        run = self._bm25.run([Query("", f"{document.title} {text}")], DEPTH)
+        others = (self.documents[doc_id] for doc_id in run[""] if doc_id != document.id)
+        return next((other for other in others if other.title != document.title), None)
+
+
+def _rank(run: Run, query: Query) -> int | None:
+    """The rank of the first of a query's sources, counted from 1."""
+    sources = {source["doc_id"] for source in query.metadata.get("source", ())}
+    ranked = enumerate(run[query.id], start=1)
+    return next((rank for rank, doc_id in ranked if doc_id in sources), None)
+
+
+MAX_WORDS = 10
+"""The words that a query of a kind of somebody's own may have."""
+
+SHOWN_WORDS = 260
+"""The words of a passage that the model is shown, counted from its beginning."""
+
+_LONGEST_LIKE = 40
+
+Closeness = Callable[[str, Sequence[str]], Sequence[float]]
+"""How close each of some candidates is to a passage; the highest wins."""
+
+
+class FurtherPrompts(NamedTuple):
+    """The prompts that are asked with besides; None where nothing of the sort is asked."""
+
+    topic: Prompt | None = None
+    answered: Prompt | None = None
+    self_contained: Prompt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """All that decides which queries come out of a corpus; `already` are the first of them.
+
+    `prompt` writes all queries where no `mix` of kinds is given, else those kinds that have none in
+    `prompts`. With `retry_failed`, a remembered reply that is no query is not taken, but asked for
+    again. `search` finds second passages, and what may answer an unanswerable query. `real` are
+    queries of people's, which no generated one repeats.
+    """
+
+    prompt: Prompt
+    model: Model
+    closeness: Closeness
+    samples: int = 5
+    seed: int = 0
+    already: tuple[Query, ...] = ()
+    retry_failed: bool = False
+    mix: Mix = field(default_factory=dict)
+    prompts: Mapping[str, Prompt] = field(default_factory=dict)
+    style: Style = field(default_factory=Style)
+    search: CorpusSearch | None = None
+    rules: FilterRules = field(default_factory=FilterRules)
+    further: FurtherPrompts = field(default_factory=FurtherPrompts)
+    real: tuple[str, ...] = ()
+
+    @property
+    def shares(self) -> Mix:
+        """The share of each kind; a prompt alone writes one kind, which is called as it is."""
+        return self.mix or {self.prompt.name: 1.0}
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What distinguishes one way of writing queries from another."""
+        ids = dict.fromkeys(self.prompt_of(kind).id for kind in sorted(self.shares))
+        return {"prompt": ", ".join(ids), "model": self.model.id, "seed": self.seed}
+
+    def origin_of(self, kind: str) -> dict[str, Any]:
+        """The same of the queries of a kind."""
+        return {**self.origin, "prompt": self.prompt_of(kind).id}
+
+    def prompt_of(self, kind: str) -> Prompt:
+        """The prompt that writes a kind."""
+        return self.prompts.get(kind, self.prompt)
+
+    def max_words(self, kind: str) -> int:
+        """How many words a query of a kind may have; as many as real ones, where they are long."""
+        usual = KINDS[kind].max_words if kind in KINDS else MAX_WORDS
+        longest = max((len(words(text)) for text in self.style.like), default=0)
+        return self.rules.max_words or max(usual, min(longest, _LONGEST_LIKE))
+
+    def other(self, document: Document, kind: str) -> Document | None:
+        """The second passage of a query, where its kind takes two and the corpus has one."""
+        takes_two = kind in KINDS and KINDS[kind].passages > 1
+        return self.search.neighbour(document) if takes_two and self.search else None
+
+
+def generation_requests(document: Document, writer: Writer, kind: str = "") -> list[Request]:
+    """The requests for a query of a kind about a passage: the same messages, another seed each."""
+    kind = kind or next(iter(writer.shares))
+    prompt = writer.prompt_of(kind)
+    text = shown(document)
+    other = writer.other(document, kind)
+    values = {"title": document.title, "text": text, "passage": f"{document.title}\n{text}"}
+    values["other"] = shown(other) if other else ""
+    values |= writer.style.values(document, kind, writer.seed)
+    messages = prompt.render(values)
+    shared: dict[str, Any] = {
+        "temperature": prompt.front.temperature,
+        "max_tokens": _max_tokens(prompt, values["length"], writer.style),
+    }
+    if prompt.front.stop:
+        shared["stop"] = list(prompt.front.stop)
+    return [
+        Request(messages, {**shared, "seed": writer.seed + repeat}, repeat=repeat)
+        for repeat in range(writer.samples)
+    ]
+
+
+def _max_tokens(prompt: Prompt, length: str, style: Style) -> int:
+    """Room for a reply: more than the prompt's for long queries, and for other languages' words."""
+    most = max(prompt.front.max_tokens, 3 * int(length or 0))
+    return most * 2 if style.language else most
+
+
+def shown(document: Document) -> str:
+    """The text of a passage up to the last word that the model is shown, white space kept."""
+    pieces = document.text.split(" ")
+    return " ".join(pieces[:SHOWN_WORDS]) if len(pieces) > SHOWN_WORDS else document.text
+
+
+# Candidates for queries: what replies say, what is wrong with them, and which is the best.
+
+BEATEN = "another was closer"
+IN_A_ROW, FEWEST = 20, 2
+"""So many passages in a row that give fewer queries than this are the last to be paid for."""
+
+_NOTHING = {NO_COMPLETION: "no completion", NO_TEXT: "no text"}
+"""Endings of replies that hold nothing, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A candidate that was dropped, and why; `kind` is that of the query it was to be."""
+
+    doc_id: str
+    text: str
+    reason: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PassageTurn:
+    """A passage whose turn it is to be asked about, the kind of query, and a second passage."""
+
+    document: Document
+    kind: str
+    other: Document | None = None
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """The passages that the query is about."""
+        return (self.document, self.other) if self.other else (self.document,)
+
+
+@dataclass(slots=True)
+class Candidates:
+    """What replies about a passage gave: texts that may be queries, the best first, and others."""
+
+    turn: PassageTurn
+    fit: list[str] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    replies: Sequence[Reply | CallFailed] = ()
+
+    def reject(self, text: str, reason: str) -> None:
+        """Drop a text."""
+        self.rejected.append(Rejected(self.turn.document.id, text, reason, self.turn.kind))
+
+
+@dataclass(slots=True)
+class Generated:
+    """The queries that were kept, in order, and the candidates that were not.
+
+    `failures` counts the passages whose every reply failed, by the reason of the first. `latest`
+    says of each of the last passages whether it gave a query. `stopped` says why no more passages
+    were asked about, though the corpus has some; it is empty where that was no reason to end.
+    `without_topic` counts the new queries for which the model wrote none, `given_up` the kinds of
+    which passage after passage gave none, with how many there are.
+    """
+
+    queries: list[Query] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    failures: Counter[str] = field(default_factory=Counter)
+    latest: deque[bool] = field(default_factory=lambda: deque(maxlen=IN_A_ROW))
+    stopped: str = ""
+    without_topic: int = 0
+    given_up: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_fruitless(self) -> bool:
+        """Whether the last passages gave next to nothing."""
+        return len(self.latest) == IN_A_ROW and sum(self.latest) < FEWEST
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """How many candidates were dropped, by the reason; those that another beat are none."""
+        named = (rejected.reason.partition(":")[0] for rejected in self.rejected)
+        return Counter(reason for reason in named if reason != BEATEN)
+
+
+def candidates_of(
+    turn: PassageTurn, replies: Sequence[Reply | CallFailed], writer: Writer
+) -> Candidates:
+    """The texts of replies that may be queries, the best first, and why the others may not."""
+    result = Candidates(turn, replies=replies)
+    fit: dict[str, None] = {}
+    for reply in replies:
+        text, failure = candidate_of(reply)
+        reason = failure or _reason_to_reject(text, turn, writer)
+        if reason:
+            result.reject(text, reason)
+            result.failures += [failure.partition(":")[0]] if failure else []
+        else:
+            fit[text] = None
+    result.fit = _ranked(list(fit), turn, writer)
+    return result
+
+
+def candidate_of(reply: Reply | CallFailed) -> tuple[str, str]:
+    """What a reply says in a query's place, and why it says none, empty where it may be one."""
+    if isinstance(reply, CallFailed):
+        return "", f"call_failed: {reply}"
+    status = status_of_ending(reply.finish_reason)
+    if reply.refusal or status == "refused":
+        return reply.refusal or "", "refused"
+    if status == "filtered":
+        return "", "filtered"
+    if reply.finish_reason in _NOTHING:
+        return "", _NOTHING[reply.finish_reason]
+    text = tidied(reply.text)
+    if status:
+        return text, "cut at the token limit" if status == "truncated" else "broken off"
+    return text, "" if text else "no text"
+
+
+def _reason_to_reject(text: str, turn: PassageTurn, writer: Writer) -> str | None:
+    """Why a text is no query of a kind about some passages."""
+    turns = writer.prompt_of(turn.kind).turns
+    examples = [m.content for m in turns if m.role == "assistant"]
+    passage = "\n".join(document.text for document in turn.documents)
+    most = writer.max_words(turn.kind)
+    rules = writer.rules
+    if writer.style.length(turn.document, turn.kind, writer.seed) == 1:
+        rules = replace(rules, min_letters=1)
+    reason = reason_to_reject(text, passage, examples, rules, most)
+    return reason or _wrong_language(text, turn, writer) or _wrong_kind(text, turn, writer)
+
+
+def _wrong_kind(text: str, turn: PassageTurn, writer: Writer) -> str:
+    """That a text is not of the kind of a mix, in English: only there the words tell it."""
+    is_told = bool(writer.mix) and expected_language(turn.document, writer) == "en"
+    return not_of_its_kind(text, turn.kind) if is_told else ""
+
+
+def expected_language(document: Document, writer: Writer) -> str:
+    """The code of the language that a query about a passage should have; empty if not known."""
+    return code_of(writer.style.language) if writer.style.language else language_of(document.text)
+
+
+def _wrong_language(text: str, turn: PassageTurn, writer: Writer) -> str | None:
+    expected, language = expected_language(turn.document, writer), language_of(text)
+    is_wrong = expected and language and language != expected
+    return f"wrong language: {language}, not {expected}" if is_wrong else None
+
+
+def _ranked(texts: list[str], turn: PassageTurn, writer: Writer) -> list[str]:
+    """The closest text first; among real queries' likenesses, first one of the length asked for."""
+    if len(texts) < 2:
+        return texts
+    passage = "\n".join(document.text for document in turn.documents)
+    scores = dict(zip(texts, writer.closeness(passage, texts), strict=True))
+    length = writer.style.length(turn.document, turn.kind, writer.seed)
+    is_near = turn.kind != UNANSWERABLE
+
+    def order(text: str) -> tuple[int, float]:
+        off = abs(len(words(text)) - length) if length else 0
+        return off, -scores[text] if is_near else 0.0
+
+    return sorted(texts, key=order)
+
+
+# Whose turn it is: which kind of query is next, and which passage it is about.
+
+GIVE_UP = 10
+"""So many passages in a row that give no query of a kind are the last that are asked for one."""
+
+
+@dataclass(slots=True)
+class Turns:
+    """Passages dealt to kinds in order, so that each passage has one kind, whatever came before it.
+
+    The next query is of the kind that is furthest behind its share, about the first passage left of
+    those that were dealt to it. So neither failures nor the number of calls at once change what
+    the others are about.
+    """
+
+    writer: Writer
+    counts: Counter[str]
+    _dealt: Iterable[tuple[Document, str]]
+    _waiting: dict[str, deque[Document]] = field(default_factory=lambda: defaultdict(deque))
+    _used: frozenset[str] = frozenset()
+    _in_vain: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, documents: Sequence[Document], writer: Writer) -> Turns:
+        """The turns of passages in their order, less those that gave the writer a query already."""
+        counts = Counter(str(query.metadata.get("kind", "")) for query in writer.already)
+        dealt = zip(documents, turns(writer.shares), strict=False)
+        return cls(writer, counts, iter(dealt), _used=used_passages(writer))
+
+    def next(self, count: int = 1) -> list[PassageTurn]:
+        """The next turns, if each gives a query; fewer where the passages run out."""
+        counts, places, kinds = Counter(self.counts), Counter[str](), self._kinds()
+        result: list[PassageTurn] = []
+        while kinds and len(result) < count:
+            kind = next_kind({k: self.writer.shares[k] for k in kinds}, counts)
+            document = self._peek(kind, places[kind])
+            if document is None:
+                kinds.remove(kind)
+                continue
+            result.append(PassageTurn(document, kind, self.writer.other(document, kind)))
+            counts[kind] += 1
+            places[kind] += 1
+        return result
+
+    def take(self, turn: PassageTurn, *, is_fruitful: bool) -> None:
+        """End a turn, which gave a query or none."""
+        self._waiting[turn.kind].popleft()
+        self.counts[turn.kind] += is_fruitful
+        self._in_vain[turn.kind] = 0 if is_fruitful else self._in_vain[turn.kind] + 1
+
+    @property
+    def given_up(self) -> dict[str, int]:
+        """The kinds of which passage after passage gave none, with how many there are."""
+        kinds = self._kinds()
+        return {kind: self.counts[kind] for kind in self.writer.shares if kind not in kinds}
+
+    def _kinds(self) -> list[str]:
+        """The kinds that are asked for; all where every one was in vain."""
+        kinds = [kind for kind in self.writer.shares if self._in_vain[kind] < GIVE_UP]
+        return kinds or list(self.writer.shares)
+
+    def _peek(self, kind: str, ahead: int) -> Document | None:
+        """The passage at a place of those that wait for a kind; None where there are too few."""
+        waiting = self._waiting[kind]
+        while len(waiting) <= ahead:
+            dealt = next(iter(self._dealt), None)
+            if dealt is None:
+                return None
+            document, its_kind = dealt
+            if document.id not in self._used:
+                self._waiting[its_kind].append(document)
+        return waiting[ahead]
+
+
+def used_passages(writer: Writer) -> frozenset[str]:
+    """The ids of the passages that gave the writer a query already."""
+    sources = (
+        query.metadata.get("source") or query.metadata.get("about") or [{"doc_id": ""}]
+        for query in writer.already
+    )
+    return frozenset(str(source[0]["doc_id"]) for source in sources)

@@ -1,1 +1,0 @@
-"""Writing queries: which is next, what the model is asked, and which candidates are kept."""

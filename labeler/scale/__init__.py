@@ -1,0 +1,1 @@
+"""Judging past one machine or one sitting: batches of a provider, partitions for workers."""

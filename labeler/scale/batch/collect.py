@@ -1,0 +1,330 @@
+"""Take the answers of batches into the store, and judge by them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from labeler.collection.batches import (
+    COLLECTED,
+    STORED,
+    WRITTEN,
+    BatchRecord,
+    read_batches,
+    reading_texts,
+    write_batch,
+    write_requests,
+)
+from labeler.collection.layout import Collection, open_collection
+from labeler.errors import BadInput, LabelerError, Misuse, NotFound, ProviderError
+from labeler.judging.job import JudgeResult, pool_of
+from labeler.judging.judge import JudgeOptions, judge_set
+from labeler.messages import count_of
+from labeler.models.batch.answers import Collected
+from labeler.models.batch.service import BatchService, batch_service
+from labeler.models.control import Control
+from labeler.models.policies.call import Deferral
+from labeler.models.settings import Limits
+from labeler.scale.batch.look import (
+    ShortAnswers,
+    adopt_unheard,
+    alone,
+    at_service,
+    close,
+    downloaded,
+    is_at_server,
+    looked_at,
+    remove_collected_requests,
+    server_of_batches,
+    stored,
+    whole_address,
+)
+from labeler.scale.batch.submit import asubmit
+from labeler.wire.gate import USUAL
+
+# What came of collecting batches.
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedBatches:
+    """What came of the batches that have ended, the sets judged by it, and what is still open.
+
+    `problems` say of open batches why they cannot be collected; of these, `lost` are not known to
+    their server, or their answers are not.
+    """
+
+    collected: Collected
+    ended: tuple[BatchRecord, ...]
+    results: tuple[JudgeResult, ...]
+    open: int
+    in_files: int = 0
+    problems: tuple[LabelerError, ...] = ()
+
+    @property
+    def lost(self) -> int:
+        """How many batches are not known to their server, or their answers are not."""
+        return sum(isinstance(problem, NotFound) for problem in self.problems)
+
+    def advice(self) -> str:
+        """What to do about the batches that are open."""
+        if self.in_files == self.open:
+            return "requests in a file wait for their answers; read them, or cancel"
+        return "some batches are still open; collect again when they have ended"
+
+    def sentences(self) -> Iterator[str]:
+        """What was taken in, and what is left."""
+        if not self.ended:
+            yield "no batch has ended since the last time"
+        else:
+            numbers = ", ".join(str(record.number) for record in self.ended)
+            got = count_of(self.collected.replies, "reply", "replies")
+            yield f"batch {numbers}: {got}, {self.collected.failed:,} failed"
+        asked = sum(record.requests for record in self.ended)
+        if left := asked - self.collected.answered:
+            waits = self.ended[-1].status == WRITTEN
+            then = "read the others, or cancel" if waits else "submit asks again"
+            yield f"{count_of(left, 'request has', 'requests have')} no answer: {then}"
+        if self.collected.strange:
+            lines = count_of(self.collected.strange, "line is", "lines are")
+            yield f"{lines} about no request of these batches"
+        yield from map(str, self.problems[1:])  # the first is raised by who shows these
+        if self.open:
+            yield f"{count_of(self.open, 'batch is', 'batches are')} still open"
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name."""
+        return {
+            "batches": [record.number for record in self.ended],
+            "replies": self.collected.replies,
+            "failed": self.collected.failed,
+            "unanswered": sum(r.requests for r in self.ended) - self.collected.answered,
+            "repeated": self.collected.repeated,
+            "strange": self.collected.strange,
+            "tokens": self.collected.tokens,
+            "cost": self.collected.cost,
+            "open": self.open,
+            "problems": [str(problem) for problem in self.problems],
+            "sets": [result.as_json() for result in self.results],
+        }
+
+
+@dataclass(slots=True)
+class Taken:
+    """What was taken in, of which batches, and why others could not be collected."""
+
+    collected: Collected = field(default_factory=Collected)
+    ended: list[BatchRecord] = field(default_factory=list)
+    problems: list[LabelerError] = field(default_factory=list)
+
+
+async def acollect(
+    collection: Collection | Path | str,
+    base_url: str | None = None,
+    limits: Limits | None = None,
+    control: Control | None = None,
+) -> CollectedBatches:
+    """Take the answers of the batches that have ended into the store, and judge their sets by them.
+
+    Nothing is asked. A pair whose request has no answer has no grade. A batch that cannot be
+    collected stops no other; where none else has ended, its problem is raised.
+    """
+    result = await collected(collection, base_url, limits, control)
+    if result.problems and not result.results:
+        raise result.problems[0]
+    return result
+
+
+async def collected(
+    collection: Collection | Path | str,
+    base_url: str | None,
+    limits: Limits | None,
+    control: Control | None,
+) -> CollectedBatches:
+    """What `acollect` returns, with what it may raise among its problems."""
+    opened, control = open_collection(collection), control or Control()
+    limits, taken = limits or Limits(), Taken()
+    if any(is_at_server(record) or record.file_id for record in read_batches(opened)):
+        with alone(opened):
+            records = read_batches(opened)
+            async with batch_service(server_of_batches(opened, records, base_url)) as service:
+                await adopt_unheard(opened, service)
+                for record in at_service(opened, service):
+                    await _take(opened, record, (service, limits), control, taken)
+                await remove_collected_requests(opened, service, control.note)
+    return await _judged(opened, taken, (base_url, limits), control)
+
+
+async def _take(
+    collection: Collection,
+    record: BatchRecord,
+    how: tuple[BatchService, Limits],
+    control: Control,
+    taken: Taken,
+) -> None:
+    """Take in a batch that has ended."""
+    service, limits = how
+    try:
+        state = await looked_at(collection, record, service)
+        if not state.has_ended:
+            return
+        if state.problem:
+            control.note(f"{record}: {state.status}: {state.problem}")
+        if 0 < state.total < record.requests:
+            asked = f"{state.total:,} of {count_of(record.requests, 'request', 'requests')}"
+            control.note(f"{record}: the server knows {asked}; submit asks the others again")
+        taken.collected.add(await downloaded(collection, record, state, service, limits))
+    except (NotFound, ShortAnswers) as problem:
+        taken.problems.append(problem)
+    else:
+        taken.ended.append(close(collection, record))
+
+
+async def aread_answers(
+    collection: Collection | Path | str,
+    answers: Path,
+    base_url: str | None = None,
+    limits: Limits | None = None,
+    control: Control | None = None,
+) -> CollectedBatches:
+    """Take in a file of answers to the requests that were written into a file."""
+    opened, control, limits = open_collection(collection), control or Control(), limits or Limits()
+    taken, part = Taken(), Collected()
+    with alone(opened):
+        records = [record for record in read_batches(opened) if record.status == WRITTEN]
+        if not records:
+            problem = "no batch was written into a file that waits for answers"
+            raise Misuse(problem, parameter="batch")
+        for record in records:
+            part = stored(opened, record, answers, limits, os.environ.get(USUAL, ""))
+            if part.answered:
+                taken.collected.add(part)
+                taken.ended.append(_close_answered(opened, record, part))
+    if not taken.ended:
+        about = f": {part.problem}" if part.problem else ""
+        raise BadInput(f"{answers}: no line of it answers a request that was written{about}")
+    return await _judged(opened, taken, (base_url, limits), control)
+
+
+def _close_answered(collection: Collection, record: BatchRecord, taken: Collected) -> BatchRecord:
+    """Note which requests of a file have their answers; the others wait for another file."""
+    with reading_texts(collection, record.number) as texts:
+        left = [key for key in texts if key not in taken.keys]
+        if not left:
+            return close(collection, record)
+        write_requests(collection, record.number, ((key, texts[key]) for key in left))
+    write_batch(collection, replace(record, requests=len(left)))
+    return record
+
+
+async def _judged(
+    collection: Collection,
+    taken: Taken,
+    how: tuple[str | None, Limits],
+    control: Control,
+) -> CollectedBatches:
+    """Judge the sets of the batches that have ended, by what the store holds alone."""
+    base_url, limits = how
+    unjudged = [record for record in read_batches(collection) if record.status == STORED]
+    results, problems = [], list[LabelerError]()
+    for record in {record.name: record for record in (*taken.ended, *unjudged)}.values():
+        options = JudgeOptions(
+            record.prompt,
+            replace(record.declared, model=record.model),
+            whole_address(record.server, base_url),
+            record.name,
+            redact=record.redact,
+            limits=replace(limits, max_calls=None, max_tokens=None, max_cost=None),
+            deferral=Deferral(is_live=False),
+        )
+        try:
+            results.append(await judge_set(collection, pool_of, options, control))
+        except (BadInput, Misuse) as error:  # that one set cannot be judged stops no other
+            problems.append(error)
+            continue
+        for batch in unjudged:
+            if batch.name == record.name:
+                write_batch(collection, replace(batch, status=COLLECTED))
+    if problems:
+        raise type(problems[0])(f"{problems[0]}; the replies of its batch are in the store")
+    left = [record.status for record in read_batches(collection) if record.is_open]
+    counts = len(left), left.count(WRITTEN)
+    ended = tuple(taken.ended)
+    return CollectedBatches(taken.collected, ended, tuple(results), *counts, tuple(taken.problems))
+
+
+# Judge by batches to the end: hand over, wait, collect, and again.
+
+WAIT_SECONDS = 60.0
+MOST_LOOKS = 60
+"""How often in a row `await_batches` looks again at a server that cannot be reached."""
+
+SHORT_LOOKS = 10
+"""How often in a row `await_batches` looks again for answers that a server counts and lacks."""
+
+MOST_ROUNDS = 12
+"""Rounds of requests that `await_batches` hands over at most: re-asks, methods, expired batches."""
+
+
+async def await_batches(
+    collection: Collection | Path | str,
+    options: JudgeOptions,
+    control: Control | None = None,
+    every: float = WAIT_SECONDS,
+) -> CollectedBatches:
+    """Hand over what nobody has answered, wait, collect, and again, until all is answered.
+
+    Batches that were submitted before are waited for, too; files that somebody else has answered
+    are not. Each look is `every` seconds after the last.
+    """
+    control, opened = control or Control(), open_collection(collection)
+    total, sets, result = Taken(), dict[str, JudgeResult](), None
+    for _ in range(MOST_ROUNDS):
+        submitted = await asubmit(opened, options, control)
+        if not (submitted.batches or submitted.waiting):
+            break
+        result = await _rounds_end(opened, options, control, every, (total, sets))
+        if control.stop.is_over or not (submitted.batches or result.ended):
+            break
+    left = (result.open, result.in_files, result.problems) if result else (0, 0, ())
+    return CollectedBatches(total.collected, tuple(total.ended), tuple(sets.values()), *left)
+
+
+async def _rounds_end(
+    collection: Collection,
+    options: JudgeOptions,
+    control: Control,
+    every: float,
+    so_far: tuple[Taken, dict[str, JudgeResult]],
+) -> CollectedBatches:
+    """What the last look found, after which no batch is open but those that are not waited for."""
+    total, sets = so_far
+    short_looks = 0
+    while True:
+        result = await _collected_patiently(collection, options, control, every)
+        total.collected.add(result.collected)
+        total.ended += result.ended
+        sets |= {judged.name: judged for judged in result.results}
+        is_short = result.open == result.in_files + len(result.problems)
+        short_looks = short_looks + 1 if is_short else 0
+        is_done = result.open == result.in_files + result.lost or short_looks >= SHORT_LOOKS
+        if is_done or control.stop.is_over:
+            return result
+        await control.stop.sleep(every)
+
+
+async def _collected_patiently(
+    collection: Collection, options: JudgeOptions, control: Control, every: float
+) -> CollectedBatches:
+    """What `acollect` gives, while a server that cannot be reached is looked for some times."""
+    for _ in range(MOST_LOOKS):
+        try:
+            return await collected(collection, options.base_url, options.limits, control)
+        except ProviderError as error:
+            if control.stop.is_over:
+                raise
+            control.note(f"{error}; another look follows")
+            await control.stop.sleep(every)
+    return await collected(collection, options.base_url, options.limits, control)

@@ -1,0 +1,449 @@
+"""How far batches are, and their end before they are answered."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Set
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from labeler.collection.batches import (
+    COLLECTED,
+    PARTIAL,
+    PREPARED,
+    STORED,
+    WRITTEN,
+    BatchRecord,
+    batches_folder,
+    read_batches,
+    reading_texts,
+    remove_batch,
+    remove_texts,
+    sweep,
+    write_batch,
+)
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.lock import is_acquired, lock_file
+from labeler.errors import LabelerError, Locked, Misuse, NotFound, ProviderError
+from labeler.files.read import file_problems, numbered_bytes
+from labeler.models.batch.answers import BatchRequests, Collected, store_answers
+from labeler.models.batch.service import MOST_ANSWERED, BatchService, BatchState, batch_service
+from labeler.models.choose import Choice
+from labeler.models.policies.stack import known_abilities
+from labeler.models.prices import batch_price
+from labeler.models.settings import Limits
+from labeler.report.table import Column, Row, Table
+from labeler.store import open_store
+from labeler.wire.addresses import masked, server_address
+from labeler.wire.gate import Admitted, admit
+
+# The answers of one batch: brought from its server, and taken into the store.
+
+LARGEST = 4 * 1024 * 1024
+"""Bytes of an answer to one request, as in a live call."""
+
+DOWNLOADS = 3
+"""How often a file of answers is brought that holds less than its server counts."""
+
+
+class ShortAnswers(ProviderError):
+    """A file of answers holds less than its server counts, each time that it was brought."""
+
+
+async def downloaded(
+    collection: Collection,
+    record: BatchRecord,
+    state: BatchState,
+    service: BatchService,
+    limits: Limits,
+) -> Collected:
+    """What the files of a batch that has ended hold, taken into the store.
+
+    Raises `ShortAnswers` where requests have no answer that the server counts as answered: it was
+    paid for. What did come is in the store. What failed was not paid for, and is asked again.
+    """
+    taken, brought = Collected(), 0
+    for _ in range(DOWNLOADS):
+        taken = await _brought(collection, record, state.answers, service, limits)
+        brought = len(taken.keys)
+        if brought >= min(state.completed, record.requests):
+            with suppress(NotFound):
+                taken.add(await _brought(collection, record, state.errors, service, limits))
+            return taken
+    counts = f"counts {state.completed:,} answers, and its file holds {brought:,} of them"
+    ways = "collect again later; forget gives up the rest, and submit pays for it again"
+    raise ShortAnswers(f"{record}: {service.where} {counts}; {ways}", parameter="batch")
+
+
+async def _brought(
+    collection: Collection,
+    record: BatchRecord,
+    file_id: str,
+    service: BatchService,
+    limits: Limits,
+) -> Collected:
+    """What one file holds, taken into the store; nothing where there is no file."""
+    if not file_id:
+        return Collected()
+    with TemporaryDirectory(dir=batches_folder(collection), prefix=PARTIAL) as folder:
+        path = Path(folder) / "answers.jsonl"
+        try:
+            await service.download(file_id, path, min(MOST_ANSWERED, record.requests * LARGEST))
+        except NotFound as error:
+            gone = "its file of answers is not there any more; forget gives it up"
+            raise NotFound(f"{record}: {error}; {gone}", parameter="batch") from None
+        return stored(collection, record, path, limits, service.key)
+
+
+def stored(
+    collection: Collection, record: BatchRecord, path: Path, limits: Limits, key: str = ""
+) -> Collected:
+    """What a file of answers to a batch's requests holds, taken into the store.
+
+    Where the server repeats the `key` that was sent, it is masked.
+    """
+    price = Choice(record.model, "", record.server, record.declared).price(limits.prices)
+    price = batch_price(price, record.server) if price else None
+    with reading_texts(collection, record.number) as texts:
+        asked = BatchRequests(record.model_id, record.server, texts, price, key)
+        with open_store(collection.store, redacted=record.redact) as store:
+            asked = replace(asked, abilities=known_abilities(record.model_id, store))
+            return store_answers(lambda: (line for _, line in numbered_bytes(path)), asked, store)
+
+
+def close(collection: Collection, record: BatchRecord) -> BatchRecord:
+    """Note that a batch's answers are in the store."""
+    closed = replace(record, status=STORED)
+    write_batch(collection, closed)
+    remove_texts(collection, record.number)
+    return closed
+
+
+# One process at a time works on the batches of a collection.
+
+
+@contextmanager
+def alone(collection: Collection) -> Iterator[None]:
+    """Work on the batches while no other process does; `Locked` where one does.
+
+    So no request is handed over twice, and no batch that is just begun is taken for one of which
+    nobody heard. What killed processes have left is removed.
+    """
+    folder = batches_folder(collection)
+    with file_problems(folder):
+        folder.mkdir(exist_ok=True)
+    lock = lock_file(folder / ".lock")
+    if not is_acquired(lock):
+        raise Locked(f"{folder}: another process is at work on the batches of this collection")
+    try:
+        sweep(collection)
+        yield
+    finally:
+        lock.release()
+
+
+# What is left at a server: batches of which nobody heard, and files that nobody needs any more.
+
+
+async def adopt_unheard(collection: Collection, service: BatchService) -> None:
+    """Find the batches that were begun by a process that ended before it heard of them.
+
+    To be called by who holds the lock of the batches: else such a process may run still.
+    """
+    for record in read_batches(collection):
+        if record.status != PREPARED or record.server != service.where:
+            continue
+        state = await _unheard(record, service)
+        if state is None:
+            remove_batch(collection, record.number)
+        else:
+            write_batch(collection, replace(record, batch_id=state.id, status=state.status))
+
+
+async def _unheard(record: BatchRecord, service: BatchService) -> BatchState | None:
+    """The batch that the server has all the same.
+
+    Where it has none, the file of requests is removed before a second look: so none can begin
+    afterwards, as where the call to begin it is still under way.
+    """
+    state = await service.with_token(record.token)
+    if state is None:
+        await remove_requests(record, service)
+        state = await service.with_token(record.token)
+    return state
+
+
+async def remove_requests(record: BatchRecord, service: BatchService) -> LabelerError | None:
+    """Remove a batch's file of requests from its server; why that failed, if it did."""
+    try:
+        if file_id := record.file_id or await service.uploaded(record.token):
+            await service.remove_file(file_id)
+    except LabelerError as error:
+        return error
+    return None
+
+
+async def remove_collected_requests(
+    collection: Collection, service: BatchService, note: Callable[[str], None]
+) -> None:
+    """Remove the files of requests whose answers are in the store, which the server needs not.
+
+    Where that fails, it is tried again the next time.
+    """
+    for record in read_batches(collection):
+        if record.is_open or not record.file_id or record.server != service.where:
+            continue
+        if error := await remove_requests(record, service):
+            note(f"{record}: its requests are still at the server ({error})")
+        else:
+            write_batch(collection, replace(record, file_id=""))
+
+
+async def clear_collected(collection: Collection, service: BatchService) -> list[BatchRecord]:
+    """Remove all files of the batches whose answers are in the store; those of which some were.
+
+    Those of another server stay.
+    """
+    cleared = []
+    for record in read_batches(collection):
+        if record.status not in {STORED, COLLECTED} or record.server != service.where:
+            continue
+        if record.file_id:
+            await service.remove_file(record.file_id)
+        if record.batch_id:
+            with suppress(NotFound):
+                for file_id in (await service.state(record.batch_id)).files:
+                    await service.remove_file(file_id)
+        if record.file_id or record.batch_id:
+            write_batch(collection, replace(record, file_id="", batch_id=""))
+            cleared.append(record)
+    return cleared
+
+
+UNKNOWN = "not known there"
+"""The status of a batch that its server does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """How far the batches of a collection are, as the server says, or as a file says."""
+
+    records: tuple[BatchRecord, ...]
+    states: dict[int, BatchState] = field(default_factory=dict)
+
+    @property
+    def open(self) -> int:
+        """How many are not collected."""
+        return sum(record.is_open for record in self.records)
+
+    def table(self) -> Table:
+        """A row a batch."""
+        columns = [
+            Column("batch", format="d"),
+            Column("set", align="left"),
+            Column("requests", format=",d"),
+            Column("status", align="left"),
+            Column("completed", format=",d"),
+            Column("failed", format=",d"),
+            Column("begun", align="left"),
+        ]
+        rows: list[Row] = []
+        for record in self.records:
+            state = self.states.get(record.number)
+            is_known = state is not None and state.status != UNKNOWN
+            counts = (state.completed, state.failed) if state and is_known else (None, None)
+            status = state.status if state else record.status
+            rows.append(
+                [record.number, record.name, record.requests, status, *counts, record.begun]
+            )
+        return Table("batches", columns, rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """The rows of the table by name."""
+        return {"open": self.open, "batches": self.table().records()}
+
+
+async def abatches(collection: Collection | Path | str, base_url: str | None = None) -> Batches:
+    """How far the batches of a collection are."""
+    opened = open_collection(collection)
+    records, states = read_batches(opened), dict[int, BatchState]()
+    if any(is_at_server(record) for record in records):
+        async with batch_service(server_of_batches(opened, records, base_url)) as service:
+            with suppress(Locked), alone(opened):
+                await adopt_unheard(opened, service)
+            for record in at_service(opened, service):
+                try:
+                    states[record.number] = await looked_at(opened, record, service)
+                except NotFound:
+                    states[record.number] = BatchState(record.batch_id, UNKNOWN)
+    return Batches(tuple(read_batches(opened)), states)
+
+
+async def acancel(collection: Collection | Path | str, base_url: str | None = None) -> Batches:
+    """End the batches that are open; what they have answered can still be collected.
+
+    A batch that its server does not know any more is forgotten.
+    """
+    opened = open_collection(collection)
+    with alone(opened):
+        for record in read_batches(opened):
+            if record.status == WRITTEN:
+                remove_batch(opened, record.number)
+            elif record.status == STORED:
+                write_batch(opened, replace(record, status=COLLECTED))
+        return await _with_each(opened, base_url, _cancel)
+
+
+async def aforget(collection: Collection | Path | str, base_url: str | None = None) -> Batches:
+    """Give up what cannot be collected, and end no other batch.
+
+    A batch that its server does not know is forgotten; of one whose answers are not there, or not
+    all of them, what is not in the store is free to be asked, and paid for, again.
+    """
+    opened = open_collection(collection)
+    with alone(opened):
+        return await _with_each(opened, base_url, _forget)
+
+
+async def aclear(collection: Collection | Path | str, base_url: str | None = None) -> Batches:
+    """Remove the files of collected batches from their server: requests, answers and errors.
+
+    Only what is in the store is removed; the requests alone are removed by collecting already.
+    """
+    opened = open_collection(collection)
+    with alone(opened):
+        records = read_batches(opened)
+        servers = {record.server for record in records if record.file_id or record.batch_id}
+        if servers:
+            async with batch_service(server_among(opened, servers, base_url)) as service:
+                await clear_collected(opened, service)
+    return Batches(tuple(read_batches(opened)))
+
+
+async def _with_each(
+    collection: Collection,
+    base_url: str | None,
+    act: Callable[[Collection, BatchRecord, BatchService], Awaitable[None]],
+) -> Batches:
+    """How far the batches are once that was done to each open one of a server.
+
+    What goes wrong with one stops no other, and is raised in the end.
+    """
+    problems, records = list[LabelerError](), read_batches(collection)
+    if any(is_at_server(record) for record in records):
+        async with batch_service(server_of_batches(collection, records, base_url)) as service:
+            with _way_out(collection):
+                await adopt_unheard(collection, service)
+            for record in at_service(collection, service):
+                try:
+                    with _way_out(collection):
+                        await act(collection, record, service)
+                except LabelerError as error:
+                    problems.append(error)
+    if problems:
+        raise problems[0]
+    return Batches(tuple(read_batches(collection)))
+
+
+@contextmanager
+def _way_out(collection: Collection) -> Iterator[None]:
+    """Say what gives up a batch of a server that is gone for good, which nobody can know here."""
+    try:
+        yield
+    except ProviderError as error:
+        files = f"{batches_folder(collection)}/N.json of each batch N of it"
+        free = "and its requests are free to be asked, and paid for, again"
+        way = f"where that server is gone for good, remove {files}, {free}"
+        raise type(error)(f"{error}; {way}") from None
+
+
+async def _cancel(collection: Collection, record: BatchRecord, service: BatchService) -> None:
+    try:
+        state = await looked_at(collection, record, service)
+        if not state.has_ended:
+            state = await service.cancel(record.batch_id)
+            write_batch(collection, replace(record, status=state.status))
+    except NotFound:
+        await _forget_unknown(collection, record, service)
+
+
+async def _forget(collection: Collection, record: BatchRecord, service: BatchService) -> None:
+    try:
+        state = await looked_at(collection, record, service)
+    except NotFound:
+        await _forget_unknown(collection, record, service)
+        return
+    if state.has_ended:
+        try:
+            await downloaded(collection, record, state, service, Limits())
+        except (NotFound, ShortAnswers):
+            close(collection, record)
+
+
+async def _forget_unknown(
+    collection: Collection, record: BatchRecord, service: BatchService
+) -> None:
+    if record.server != service.where:
+        raise NotFound(f"{record} is of {record.server}", parameter="base_url")
+    await remove_requests(record, service)
+    remove_batch(collection, record.number)
+
+
+def is_at_server(record: BatchRecord) -> bool:
+    """Whether a server has the batch, and its answers are still to come."""
+    return record.is_open and record.status != WRITTEN
+
+
+def server_of_batches(
+    collection: Collection, records: Iterable[BatchRecord], base_url: str | None
+) -> Admitted:
+    """Where the open batches are; `Misuse` where they are at several servers.
+
+    Where none is open, that is where the last one was whose requests are still there.
+    """
+    servers = {record.server for record in records if is_at_server(record)}
+    left = [record.server for record in records if record.file_id]
+    return server_among(collection, servers or set(left[-1:]), base_url)
+
+
+def server_among(collection: Collection, shown: Set[str], base_url: str | None) -> Admitted:
+    """Which of several servers, as their addresses are shown, is meant, and may be asked."""
+    if base_url is not None:
+        return admit(base_url)
+    servers = sorted(shown)
+    if len(servers) > 1:
+        problem = f"batches are at {' and '.join(servers)}; name one"
+        raise Misuse(problem, parameter="base_url")
+    return admit(whole_address(servers[0], None), named_by=batches_folder(collection))
+
+
+def whole_address(server: str, base_url: str | None) -> str:
+    """The address of a server of which a record holds what may be shown."""
+    address = server_address(base_url)
+    return address if masked(address) == server else server
+
+
+def at_service(collection: Collection, service: BatchService) -> list[BatchRecord]:
+    """The batches that a server is known to have; of an unknown address, all that any has."""
+    records = [
+        record
+        for record in read_batches(collection)
+        if is_at_server(record) and record.status != PREPARED
+    ]
+    return [record for record in records if record.server == service.where] or records
+
+
+async def looked_at(
+    collection: Collection, record: BatchRecord, service: BatchService
+) -> BatchState:
+    """How far a batch is, which its record says from now on."""
+    try:
+        state = await service.state(record.batch_id)
+    except NotFound as error:
+        ways = "where no other key has it, cancel forgets it; so does forget, and ends no other"
+        raise NotFound(f"{record}: {error}; {ways}", parameter="batch") from None
+    if state.status != record.status:
+        write_batch(collection, replace(record, status=state.status))
+    return state

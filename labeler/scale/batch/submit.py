@@ -1,0 +1,382 @@
+"""Hand the requests that nobody has answered to the server's Batch API, or write them to a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+from labeler.collection.batches import (
+    PARTIAL,
+    WRITTEN,
+    BatchRecord,
+    batches_folder,
+    read_batches,
+    remove_batch,
+    waiting_requests,
+    write_batch,
+    write_requests,
+)
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.user_files import Output
+from labeler.errors import BudgetReached, LabelerError, Misuse, Stopped, WaitsInBatch
+from labeler.files.atomic import replacing_bytes
+from labeler.files.jsonl import read_rows
+from labeler.judging.attempts import in_chunks
+from labeler.judging.job import pool_of
+from labeler.judging.judge import JudgeOptions, Prepared, prepare
+from labeler.judging.methods.inquiries import Inquiries
+from labeler.judging.methods.inquiry import Inquiry
+from labeler.messages import count_of
+from labeler.model import Request
+from labeler.models.batch.answers import FileBounds, RequestFiles, request_line
+from labeler.models.batch.service import BatchService, batch_service
+from labeler.models.choose import namer_of
+from labeler.models.control import Control
+from labeler.models.policies.budget import Spending
+from labeler.models.policies.call import Deferral, KeyedRequest
+from labeler.models.tokens import at_most
+from labeler.scale.batch.look import adopt_unheard, alone, remove_requests
+from labeler.store.keys import without_texts
+from labeler.wire.addresses import masked, server_address
+from labeler.wire.gate import admit
+
+# The requests of a set of judgements that nobody has answered, written to files for a batch.
+
+LEASED_AT_ONCE = 1000
+
+
+class RequestRecorder:
+    """Takes requests in place of a server, each once, and writes them to files.
+
+    Beside each file of requests stands one of their keys and canonical texts; with `redacted`, of
+    their keys alone. A request to which `lease` gives no lease is asked by another process at this
+    moment: it is `left`, and not written.
+    """
+
+    def __init__(self, folder: Path, bounds: FileBounds | None, *, redacted: bool = False) -> None:
+        self.model_name = ""
+        self.lease: Callable[[Sequence[bytes]], Set[bytes]] = frozenset
+        self.left = 0
+        self._folder = folder
+        self._files = RequestFiles(folder, bounds)
+        self._redacted = redacted
+        self._taken: set[bytes] = set()
+        self._pending: list[KeyedRequest] = []
+        self._texts: IO[str] | None = None
+        self._number = -1
+
+    def __len__(self) -> int:
+        return len(self._taken) - self.left
+
+    def take(self, keyed: KeyedRequest) -> None:
+        """Write a request, if it is not written yet, and nobody else is asking it."""
+        if keyed.key in self._taken:
+            return
+        self._taken.add(keyed.key)
+        self._pending.append(keyed)
+        if len(self._pending) >= LEASED_AT_ONCE:
+            self._write_pending()
+
+    def _write_pending(self) -> None:
+        pending, self._pending = self._pending, []
+        leased = self.lease([keyed.key for keyed in pending]) if pending else frozenset()
+        for keyed in pending:
+            if keyed.key in leased:
+                self._write(keyed)
+            else:
+                self.left += 1
+
+    def _write(self, keyed: KeyedRequest) -> None:
+        number = self._files.add(request_line(keyed.key, self.model_name, keyed.request))
+        if self._texts is None or number != self._number:
+            self.close_texts()
+            self._number = number
+            self._texts = self._path(number).open("w", encoding="utf-8", errors="replace")
+        text = without_texts(keyed.text) if self._redacted else keyed.text
+        self._texts.write(json.dumps({"key": keyed.key.hex(), "request": text}) + "\n")
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"texts.{number + 1}.jsonl"
+
+    def close_texts(self) -> None:
+        """Close the file of texts that is being written."""
+        if self._texts is not None:
+            self._texts.close()
+            self._texts = None
+
+    def finish(self) -> None:
+        """Write what was taken last, as long as leases are given."""
+        self._write_pending()
+
+    def close(self) -> None:
+        """Close all files."""
+        self.close_texts()
+        self._files.close()
+
+    def files(self) -> list[tuple[Path, int]]:
+        """The files of requests, each with how many there are in it."""
+        return list(zip(self._files.paths(), self._files.counts, strict=True))
+
+    def texts(self, number: int) -> Iterator[tuple[bytes, str]]:
+        """The keys and the texts of the requests in a file, which count from 0."""
+        rows = read_rows(self._path(number))
+        return ((bytes.fromhex(str(row["key"])), str(row["request"])) for _, row in rows)
+
+
+async def record_unanswered(prepared: Prepared, *, retry_failed: bool) -> BudgetReached | None:
+    """Hand every request that nobody has answered to the session's model, which defers it.
+
+    Where a pair takes several requests one after the other, those of its next round. Returns what
+    ended it before all were handed over.
+    """
+    inquiries = Inquiries(prepared.job.pairs, prepared.job.texts, prepared.assessor)
+    begun: set[int] = set()
+    lists: list[Inquiry] = []  # what is begun stays, so that no other gets its number
+    try:
+        for chunk in in_chunks(inquiries.pairs):
+            if prepared.session.guard.stop.is_set():
+                raise Stopped("stopped before anything was sent")
+            for _, item in inquiries.recalled(chunk, retry_failed=retry_failed):
+                if not isinstance(item, Inquiry) or id(item) in begun:
+                    continue
+                if not inquiries.is_single:
+                    begun.add(id(item))
+                    lists.append(item)
+                for task, _ in item.unasked(retry_failed):
+                    await _defer(prepared, task.request)
+    except BudgetReached as reached:
+        return reached
+    return None
+
+
+async def _defer(prepared: Prepared, request: Request) -> None:
+    """Hand over one request, at the most that it may cost."""
+    budget = prepared.session.guard.budget
+    reservation = await budget.reserve(at_most(request))
+    try:
+        await prepared.session.model.ask(request)
+    except WaitsInBatch:
+        pass
+    finally:
+        budget.settle(reservation, reservation)
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What was handed over, what waits in earlier batches, and what it costs at most."""
+
+    name: str
+    batches: tuple[BatchRecord, ...]
+    waiting: int
+    spent: Spending
+    is_priced: bool
+    stopped: BudgetReached | None = None
+
+    @property
+    def requests(self) -> int:
+        """How many requests were handed over."""
+        return sum(batch.requests for batch in self.batches)
+
+    def sentence(self) -> str:
+        """What was done."""
+        if not self.batches:
+            waits = (
+                f"; {count_of(self.waiting, 'waits', 'wait')} in a batch" if self.waiting else ""
+            )
+            return f"nothing to ask: every request is answered or waits{waits}"
+        requests = count_of(self.requests, "request", "requests")
+        batches = ", ".join(str(batch.number) for batch in self.batches)
+        return f"{requests} in batch {batches}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name."""
+        return {
+            "name": self.name,
+            "requests": self.requests,
+            "waiting": self.waiting,
+            "batches": [{"number": b.number, "requests": b.requests} for b in self.batches],
+            "cost_at_most": self.spent.cost if self.is_priced else None,
+            "stopped": str(self.stopped) if self.stopped else None,
+        }
+
+
+async def asubmit(
+    collection: Collection | Path | str,
+    options: JudgeOptions,
+    control: Control | None = None,
+    bounds: FileBounds | None = None,
+) -> Submitted:
+    """Hand every request of a pool that nobody has answered to the server's Batch API.
+
+    Where a pair takes several requests, one after the other, that is those of its next round. Files
+    are split at the `bounds` of the service.
+    """
+    opened, control = open_collection(collection), control or Control()
+    with alone(opened):
+        declared, base_url = options.declared, options.base_url
+        named_by = namer_of(declared, base_url)
+        address = base_url or declared.server or None
+        server = admit(address, named_by=named_by, key=declared.key)
+        async with batch_service(server) as service:
+            await adopt_unheard(opened, service)
+            return await _submit(opened, options, control, (service, bounds))
+
+
+async def awrite_requests(
+    collection: Collection | Path | str,
+    options: JudgeOptions,
+    to: Output | Path,
+    control: Control | None = None,
+) -> Submitted:
+    """Write the same requests into a file, as vLLM's batch runner and others take it."""
+    opened, control = open_collection(collection), control or Control()
+    output = Output.of(to, [opened.folder])
+    with alone(opened):
+        bounds = FileBounds(lines=10**12, size=10**15)
+        return await _submit(opened, options, control, (output, bounds))
+
+
+async def _submit(
+    collection: Collection,
+    options: JudgeOptions,
+    control: Control,
+    to: tuple[BatchService | Output, FileBounds | None],
+) -> Submitted:
+    where, bounds = to
+    with TemporaryDirectory(dir=batches_folder(collection), prefix=PARTIAL) as folder:
+        recorder = RequestRecorder(Path(folder), bounds, redacted=options.redact)
+        is_file = isinstance(where, Output)
+        deferral = Deferral(is_live=False, take=recorder.take, assumes_abilities=is_file)
+        options = replace(options, deferral=deferral)
+        async with prepare(collection, pool_of, options, control, options.session) as prepared:
+            recorder.model_name = _server_model(prepared)
+            recorder.lease = prepared.session.lease
+            try:
+                stopped = await record_unanswered(prepared, retry_failed=options.retry_failed)
+                recorder.finish()
+            finally:
+                recorder.close()
+            records = _write_records(collection, _record(prepared, options), recorder, where)
+        if recorder.left:
+            left = count_of(recorder.left, "request is", "requests are")
+            control.note(f"{left} asked by another process at this moment, and left to it")
+        batches = []
+        for number, record in enumerate(records):
+            sent = record
+            if isinstance(where, BatchService):
+                path, _ = recorder.files()[number]
+                sent = await _send(collection, records[number:], path, where)
+            batches.append(sent)
+            control.note(f"batch {sent.number}: {count_of(sent.requests, 'request', 'requests')}")
+    waiting = len(waiting_requests(collection)) - len(recorder)
+    session = prepared.session
+    is_priced = session.selection.price is not None
+    spent = session.guard.budget.spent
+    return Submitted(prepared.job.name, tuple(batches), waiting, spent, is_priced, stopped)
+
+
+def _write_records(
+    collection: Collection,
+    record: BatchRecord,
+    recorder: RequestRecorder,
+    where: BatchService | Output,
+) -> list[BatchRecord]:
+    """Note of each file of requests what it is of, while its requests are leased.
+
+    So another process that asks live finds each one leased, or waiting in a batch.
+    """
+    records = []
+    for number, (path, requests) in enumerate(recorder.files()):
+        each = replace(record, number=next_number(collection), requests=requests)
+        write_requests(collection, each.number, recorder.texts(number))
+        if isinstance(where, Output):
+            _copy(path, where)
+            each = replace(each, status=WRITTEN)
+        else:
+            each = replace(each, token=secrets.token_hex(16))
+        write_batch(collection, each)
+        records.append(each)
+    return records
+
+
+async def _send(
+    collection: Collection, records: Sequence[BatchRecord], path: Path, service: BatchService
+) -> BatchRecord:
+    """Upload the file of the first batch and have it answered.
+
+    A batch that the server never had is forgotten; where one cannot begin, so are all after it.
+    """
+    try:
+        return await _begin(collection, records[0], path, service)
+    except BaseException:
+        for later in records[1:]:
+            remove_batch(collection, later.number)
+        raise
+
+
+async def _begin(
+    collection: Collection, record: BatchRecord, path: Path, service: BatchService
+) -> BatchRecord:
+    try:
+        record = replace(record, file_id=await service.upload(path, record.token))
+    except BaseException as error:
+        if isinstance(error, LabelerError):  # what was not heard of may be there all the same
+            await remove_requests(record, service)
+        remove_batch(collection, record.number)
+        raise
+    write_batch(collection, record)
+    state = await service.begin(record.file_id, record.token)
+    if isinstance(state, LabelerError):
+        await remove_requests(record, service)
+        remove_batch(collection, record.number)
+        raise state
+    record = replace(record, batch_id=state.id, status=state.status)
+    write_batch(collection, record)
+    return record
+
+
+def _copy(path: Path, to: Output) -> None:
+    with to.writing(), path.open("rb") as source, replacing_bytes(to.path) as out:
+        copyfileobj(source, out)
+
+
+def next_number(collection: Collection) -> int:
+    """The number of the next batch, from 1."""
+    return 1 + max((record.number for record in read_batches(collection)), default=0)
+
+
+def _record(prepared: Prepared, options: JudgeOptions) -> BatchRecord:
+    choice = prepared.session.selection.choice
+    prompt = options.grading_prompt
+    is_file = Path(prompt).is_file()  # which is to be found from any folder
+    return BatchRecord(
+        number=0,
+        token="",
+        name=prepared.job.name,
+        prompt=os.path.abspath(prompt) if is_file else prompt,
+        model=choice.name,
+        model_id=prepared.session.model.id,
+        server=masked(server_address(choice.base_url)),
+        requests=0,
+        begun=datetime.now(UTC).isoformat(timespec="seconds"),
+        redact=options.redact,
+        retry_failed=options.retry_failed,
+        declared=choice.declared.to_share(),
+    )
+
+
+def _server_model(prepared: Prepared) -> str:
+    """The model's name as its server knows it; `Misuse` where no server stands behind it."""
+    selection = prepared.session.selection
+    if selection.choice.is_embedded or not isinstance(selection.options.model, str | None):
+        problem = f"a batch needs a server's model, and {selection.choice.name!r} has no server"
+        raise Misuse(problem, parameter="model")
+    return selection.choice.name

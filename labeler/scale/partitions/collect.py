@@ -1,0 +1,194 @@
+"""Fold partitions into their collection: replies into its store, judgements into its files."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from labeler.collection.judgements import read_judgements
+from labeler.collection.layout import Collection, open_collection
+from labeler.data import Judged, Pair
+from labeler.errors import BadInput, BudgetReached, Incomplete, LabelerError
+from labeler.judging.assessor import Assessor
+from labeler.judging.job import Job, JudgeResult, job_of, pool_of, texts_of, write_set
+from labeler.messages import count_of
+from labeler.model import Model, Reply, Request
+from labeler.models.control import Control, run_to_end
+from labeler.models.policies.budget import Spending
+from labeler.scale.partitions.folder import (
+    PartitionedJob,
+    PartitionFolder,
+    read_judged,
+    read_positions,
+)
+from labeler.scale.partitions.work import examples_of
+from labeler.scale.partitions.write import FILES, hashes_of
+from labeler.store import open_store
+from labeler.store.open import copy_store
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedPartitions:
+    """A set of judgements as its partitions left it: how many are judged, how many there are.
+
+    `replies` counts those that the collection's store had not yet.
+    """
+
+    result: JudgeResult
+    done: int
+    partitions: int
+    replies: int
+
+    def check_all(self, *, asked: bool = True) -> None:
+        """Raise `Incomplete` where partitions are not judged yet.
+
+        Where nothing was `asked`, the same call would not change that.
+        """
+        if self.done < self.partitions:
+            left = self.partitions - self.done
+            problem = f"{left:,} of {count_of(self.partitions, 'partition', 'partitions')} not"
+            raise Incomplete(f"{problem} judged yet", again={} if asked else None)
+
+    def sentence(self) -> str:
+        """What was taken in."""
+        replies = count_of(self.replies, "new reply", "new replies")
+        return f"{self.done:,} of {self.partitions:,} partitions judged, {replies}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts by name."""
+        own = {"partitions": self.partitions, "judged_partitions": self.done}
+        return {**self.result.as_json(), **own, "replies": self.replies}
+
+
+def collect(
+    collection: Collection | Path | str,
+    folder: PartitionFolder | Path | str,
+    control: Control | None = None,
+) -> CollectedPartitions:
+    """Take replies of partitions into a collection's store, and judgements into its files.
+
+    Partitions that are not judged yet are counted; their pairs keep the judgements that they have.
+
+    >>> from tempfile import mkdtemp
+    >>> from labeler import JudgeOptions, Share, judge_partition, write_partitions
+    >>> from labeler.testing import fake_model, small_collection
+    >>> collection, folder, model = small_collection(), mkdtemp(), fake_model('{"grade": 2}')
+    >>> job = write_partitions(collection, folder, JudgeOptions(model=model, name="first"), rows=1)
+    >>> done = judge_partition(folder, 0, Share(model=model))
+    >>> print(collect(collection, folder).sentence())
+    1 of 2 partitions judged, 2 new replies
+    """
+    control = control or Control()
+    return run_to_end(lambda stop: acollect_partitions(collection, folder, control.with_stop(stop)))
+
+
+async def acollect_partitions(
+    collection: Collection | Path | str,
+    folder: PartitionFolder | Path | str,
+    control: Control | None = None,
+    spent: Spending | None = None,
+    stopped: BudgetReached | None = None,
+) -> CollectedPartitions:
+    """The same for callers that are asynchronous; `stopped` is what ended the work on them."""
+    opened, parts = open_collection(collection), PartitionFolder.of(folder)
+    control, job = control or Control(), parts.read_job()
+    unfinished = frozenset(
+        parts.unfinished(job)
+    )  # before replies are read: the others have all of theirs
+    replies = _take_replies(opened, parts, job, control)
+    _check_unchanged(opened, parts, job)
+    done = len(job.partitions) - len(unfinished)
+    texts = texts_of(opened)
+    set_of_pairs = job_of(opened, job.name, pool_of(opened, texts), texts)
+    judging = _judged(set_of_pairs, parts, job, unfinished, stopped)
+    if spent is None:
+        judging = _remembered(judging)
+    if not done and not opened.judgements(job.name).exists():
+        raise stopped or Incomplete(f"{parts.path}: no partition is judged yet")
+    assessor = _assessor(parts, job)
+    tally = await write_set(set_of_pairs, assessor, judging, control.stop, control.note)
+    result = JudgeResult(set_of_pairs, tally, spent or Spending(), True)
+    return CollectedPartitions(result, done, len(job.partitions), replies)
+
+
+def _take_replies(
+    collection: Collection, folder: PartitionFolder, job: PartitionedJob, control: Control
+) -> int:
+    """Copy the replies of all partitions into the collection's store; how many were new there."""
+    paths = [folder.replies(number) for number in range(len(job.partitions))]
+    paths = [path for path in paths if path.is_file()]
+    if not paths:
+        return 0
+    copied = 0
+    opened = open_store(collection.store, redacted=job.redact)
+    with opened as store, control.progress("replies") as advance:
+        for number, path in enumerate(paths, start=1):
+            copied += copy_store(path, store)
+            advance(number, len(paths))
+    return copied
+
+
+def _check_unchanged(collection: Collection, folder: PartitionFolder, job: PartitionedJob) -> None:
+    now = hashes_of(collection)
+    changed = [name for name in FILES if job.files.get(name) != now[name]]
+    if changed:
+        path = getattr(collection, changed[0])
+        problem = "not what the partitions were written from; their replies are in the store, so"
+        raise BadInput(f"{path}: {problem} judging the collection asks for what is missing alone")
+
+
+def _assessor(folder: PartitionFolder, job: PartitionedJob) -> Assessor:
+    async def ask(_request: Request) -> Reply:
+        raise NotImplementedError("partitions are collected, and nobody is asked")
+
+    prompt = folder.read_prompt(job).read_by(job.declared.reader)
+    model, asked_with = Model(job.model_id, ask), job.declared.parameters
+    return Assessor(prompt, model, asked_with, examples=examples_of(job, prompt))
+
+
+async def _remembered(judging: AsyncIterator[Judged]) -> AsyncIterator[Judged]:
+    """The same judgements, for none of which anything is asked now."""
+    async for judged in judging:
+        yield replace(judged, remembered=True)
+
+
+async def _judged(
+    set_of_pairs: Job,
+    folder: PartitionFolder,
+    job: PartitionedJob,
+    unfinished: frozenset[int],
+    stopped: LabelerError | None,
+) -> AsyncIterator[Judged]:
+    """The judgements of all partitions, in the order of the set's pairs."""
+    waiting: dict[int, Judged] = {}
+    earlier = _earlier(set_of_pairs, folder, unfinished)
+    ends = [partition.start for partition in job.partitions[1:]]
+    for number, end in enumerate([*ends, set_of_pairs.total + 1]):
+        is_done = number not in unfinished
+        rows = read_judged(folder.judged(number)) if is_done else earlier.pop(number, {})
+        waiting.update(rows)
+        for position in sorted(position for position in waiting if position < end):
+            yield waiting.pop(position)
+    if stopped:
+        raise stopped
+
+
+def _earlier(
+    set_of_pairs: Job, folder: PartitionFolder, unfinished: frozenset[int]
+) -> dict[int, dict[int, Judged]]:
+    """What was judged before of the pairs of partitions that are not done, by partition."""
+    path = set_of_pairs.collection.judgements(set_of_pairs.name)
+    if not unfinished or not path.exists():
+        return {}
+    positions: dict[Pair, tuple[int, int]] = {}
+    for number in unfinished:
+        for pair, position in read_positions(folder.pairs(number)).items():
+            positions[pair] = number, position
+    earlier: dict[int, dict[int, Judged]] = {}
+    for row in read_judgements(path):
+        at = positions.get(row.judged.outcome.pair)
+        if at and not row.carried:
+            earlier.setdefault(at[0], {})[at[1]] = replace(row.judged, remembered=True)
+    return earlier

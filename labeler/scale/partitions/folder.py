@@ -1,0 +1,429 @@
+"""A folder of partitions: what determines their requests, the pairs, and what came of them.
+
+`job.json` says what is asked, `prompt/NAME.md` is the prompt, `secret` what the marks round
+documents are made with. `pairs/N.parquet` holds the pairs of partition N with their texts,
+`replies/N.db` what their requests were answered, and `judged/N.parquet` their judgements, which is
+written once, when all of them are done.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from labeler.collection.lock import is_acquired, lock_file
+from labeler.data import JUDGED, Document, Failure, Judged, Judgement, Listed, Pair, Query
+from labeler.errors import BadInput, FileProblem, Locked, Misuse
+from labeler.exchange.tables import batches_of_parquet, parquet_writer
+from labeler.files.atomic import replacing
+from labeler.files.cache import sha256_of
+from labeler.files.paths import did_you_mean
+from labeler.files.read import file_problems
+from labeler.judging.assessor import TOPIC, Lists, Texts, values_of
+from labeler.models.settings import AssessorSettings
+from labeler.prompt import Prompt, read_prompt
+
+if TYPE_CHECKING:
+    from labeler.store import StorePlace
+
+FORMAT = "labeler partitions 1"
+_PARTS = {"job.json", "prompt", "secret", "pairs", "judged", "replies", ".lock"}
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The pairs of some queries: how many, the first one's position in the set, the file's hash."""
+
+    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
+
+    pairs: int
+    start: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownGrades:
+    """The grades that the prompt shows as examples, and their texts."""
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+    grades: tuple[tuple[str, str, int], ...]
+    queries: Mapping[str, str]
+    documents: Mapping[str, tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionedJob:
+    """All that determines the requests of a set of judgements, but for its pairs and the secret.
+
+    `model` is the name by which it is chosen, `model_id` what its replies are kept under, `server`
+    its address without secrets, None of an embedded one. `store` is the database in which replies
+    are kept, empty where each partition has a file. `declared` is what else is sent with each
+    request. `facts` were found out about the server, and
+    `files` are the hashes of the collection's files that the pairs were made from.
+    """
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+    name: str
+    prompt: str
+    model: str
+    model_id: str
+    server: str | None
+    files: Mapping[str, str]
+    format: str = FORMAT
+    store: str = ""
+    redact: bool = False
+    facts: Mapping[str, str] = field(default_factory=dict)
+    examples: ShownGrades | None = None
+    declared: AssessorSettings = field(default_factory=AssessorSettings)
+    partitions: tuple[Partition, ...] = ()
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are in all partitions."""
+        return sum(partition.pairs for partition in self.partitions)
+
+
+_JOB = TypeAdapter(PartitionedJob)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFolder:
+    """Which file of a folder of partitions is which; making one touches nothing."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, folder: PartitionFolder | Path | str) -> PartitionFolder:
+        """The folder at an absolute path, which holds from wherever a worker is started."""
+        return folder if isinstance(folder, PartitionFolder) else cls(Path(os.path.abspath(folder)))
+
+    @property
+    def job(self) -> Path:
+        """The file that says what is asked."""
+        return self.path / "job.json"
+
+    @property
+    def secret(self) -> Path:
+        """The file of what marks round documents are made with, for its owner alone."""
+        return self.path / "secret"
+
+    def prompt(self, name: str) -> Path:
+        """The file of the prompt."""
+        return self.path / "prompt" / f"{name}.md"
+
+    def pairs(self, number: int) -> Path:
+        """The file of a partition's pairs."""
+        return self.path / "pairs" / f"{number:05}.parquet"
+
+    def judged(self, number: int) -> Path:
+        """The file of a partition's judgements, which is there once all of them are done."""
+        return self.path / "judged" / f"{number:05}.parquet"
+
+    def replies(self, number: int) -> Path:
+        """The file of the replies to a partition's requests."""
+        return self.path / "replies" / f"{number:05}.db"
+
+    def store(self, job: PartitionedJob, number: int) -> StorePlace:
+        """Where the replies to a partition's requests are kept."""
+        if not job.store:
+            return self.replies(number)
+        from labeler.store.postgres.address import DatabaseAddress
+
+        return DatabaseAddress.of(job.store, unsent=self.replies(number))
+
+    def read_job(self) -> PartitionedJob:
+        """What is asked; `FileProblem` where nothing is there, `BadInput` of something else."""
+        if not self.job.is_file():
+            shared = "no partitions are there; is the folder shared with this machine?"
+            raise FileProblem(f"{self.path}: {shared}{did_you_mean(self.path)}")
+        with file_problems(self.job):
+            content = self.job.read_bytes()
+        try:
+            job = _JOB.validate_json(content)
+        except ValidationError as error:
+            problem = error.errors()[0]
+            what = f"{'.'.join(map(str, problem['loc'])) or 'file'}: {problem['msg']}"
+            raise BadInput(f"{self.job}: no partitions of this version ({what})") from None
+        if job.format != FORMAT:
+            raise BadInput(f"{self.job}: partitions of another version of labeler")
+        return job
+
+    def write_job(self, job: PartitionedJob) -> None:
+        """Write what is asked, last of all: without it there are no partitions."""
+        with replacing(self.job) as out:
+            out.write(json.dumps(asdict(job), ensure_ascii=False, indent=1) + "\n")
+
+    def read_prompt(self, job: PartitionedJob) -> Prompt:
+        """The prompt of the partitions; `BadInput` where it was changed."""
+        prompt = read_prompt(self.prompt(job.prompt.rpartition("@")[0]))
+        if prompt.id != job.prompt:
+            raise BadInput(f"{self.path}: the prompt is {prompt.id}, and was {job.prompt}")
+        return prompt
+
+    def write_secret(self, secret: bytes) -> None:
+        """Write the secret for its owner alone."""
+        with file_problems(self.secret):
+            self.secret.unlink(missing_ok=True)
+            with open(os.open(self.secret, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as f:
+                f.write(secret)
+
+    def read_secret(self) -> bytes:
+        """The secret."""
+        with file_problems(self.secret):
+            return self.secret.read_bytes()
+
+    def check_own(self) -> None:
+        """`Misuse` where the folder holds something else, which is not to be written among."""
+        if not self.path.exists():
+            return
+        with file_problems(self.path):
+            strange = sorted({path.name for path in self.path.iterdir()} - _PARTS)
+            is_nobodys = not self.job.exists() and any(self.judged(0).parent.glob("*"))
+        if strange:
+            problem = f"{self.path} holds something else ({strange[0]}); name a new folder"
+            raise Misuse(problem, parameter="folder")
+        if is_nobodys:
+            problem = f"{self.path} holds judgements, and no job.json that says of what"
+            raise Misuse(f"{problem}; name a new folder", parameter="folder")
+
+    def unfinished(self, job: PartitionedJob) -> list[int]:
+        """The numbers of the partitions without judgements."""
+        return [n for n in range(len(job.partitions)) if not self.judged(n).is_file()]
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Work on the folder while no other process writes or runs its partitions."""
+        with file_problems(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = lock_file(self.path / ".lock")
+            is_free = is_acquired(lock)
+        if not is_free:
+            raise Locked(f"{self.path}: another process is at work on these partitions")
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+# The rows of partitions as Parquet holds them: pairs with their texts, and judgements.
+
+PAIRS = {
+    "position": "int64",
+    "query_id": "string",
+    "query": "string",
+    **dict.fromkeys(TOPIC, "string"),
+    "doc_id": "string",
+    "title": "string",
+    "text": "string",
+    "list": "string",
+}
+"""The columns of pairs; `list` is JSON: the documents with which one was shown before."""
+
+JUDGEMENTS = {
+    "position": "int64",
+    "query_id": "string",
+    "doc_id": "string",
+    "grade": "int64",
+    "status": "string",
+    "reason": "string",
+    "detail": "string",
+    "distribution": "string",
+    "attempts": "int64",
+    "prompt_tokens": "int64",
+    "completion_tokens": "int64",
+    "cached_tokens": "int64",
+    "cost": "double",
+    "model": "string",
+    "remembered": "bool",
+    "shared": "bool",
+    "suspicions": "string",
+    "list": "string",
+    "alone": "bool",
+    "votes": "string",
+    "passages": "string",
+    "sent": "string",
+}
+"""The columns of judgements; `distribution`, `suspicions`, `list` and the last three are JSON."""
+
+ROWS_AT_ONCE = 10_000
+
+
+class PartitionPairs(NamedTuple):
+    """The pairs of a partition in their order, where each stands in the set, and their texts."""
+
+    pairs: list[Pair]
+    positions: list[int]
+    texts: Texts
+    lists: Lists
+
+
+class PositionedPair(NamedTuple):
+    """A pair, and where it stands among all pairs of its set."""
+
+    position: int
+    pair: Pair
+
+
+def write_pairs(
+    path: Path, pairs: Sequence[PositionedPair], texts: Texts, lists: Lists
+) -> Partition:
+    """Write the pairs of a partition with their texts."""
+    with parquet_writer(path, PAIRS) as write:
+        for start in range(0, len(pairs), ROWS_AT_ONCE):
+            some = pairs[start : start + ROWS_AT_ONCE]
+            write(list(zip(*(_pair_row(each, texts, lists) for each in some), strict=True)))
+    return Partition(len(pairs), min(each.position for each in pairs), sha256_of(path))
+
+
+def _pair_row(each: PositionedPair, texts: Texts, lists: Lists) -> tuple[Any, ...]:
+    query, document = texts.of(each.pair)
+    values = values_of(query)
+    listed = lists.get(each.pair)
+    return (
+        each.position,
+        query.id,
+        query.text,
+        *(values[name] for name in TOPIC),
+        document.id,
+        document.title,
+        document.text,
+        json.dumps(listed) if listed else None,
+    )
+
+
+def read_pairs(path: Path, partition: Partition) -> PartitionPairs:
+    """The pairs of a partition; `BadInput` where the file is not as it was written."""
+    with file_problems(path):
+        is_whole = path.is_file() and sha256_of(path) == partition.sha256
+    if not is_whole:
+        problem = "is damaged" if path.is_file() else "is not there"
+        raise BadInput(f"{path}: this partition {problem}; write the partitions to a new folder")
+    pairs, positions = list[Pair](), list[int]()
+    queries, documents, lists = dict[str, Query](), dict[str, Document](), dict[Pair, Any]()
+    for position, query_id, query, *topic, doc_id, title, text, listed in _rows(path, PAIRS):
+        pair = Pair(query_id, doc_id)
+        pairs.append(pair)
+        positions.append(position)
+        if query_id not in queries:
+            queries[query_id] = Query(query_id, query, dict(zip(TOPIC, topic, strict=True)))
+        if doc_id not in documents:
+            documents[doc_id] = Document(doc_id, text, title)
+        if listed:
+            lists[pair] = tuple(json.loads(listed))
+    return PartitionPairs(pairs, positions, Texts(queries, documents), lists)
+
+
+def read_positions(path: Path) -> dict[Pair, int]:
+    """Where the pairs of a partition stand in the set."""
+    rows = _rows(path, ["position", "query_id", "doc_id"])
+    return {Pair(query_id, doc_id): position for position, query_id, doc_id in rows}
+
+
+def write_judged(path: Path, positions: Sequence[int], judged: Sequence[Judged]) -> None:
+    """Write the judgements of a partition, whole or not at all."""
+    with parquet_writer(path, JUDGEMENTS) as write:
+        for start in range(0, len(judged), ROWS_AT_ONCE):
+            some = zip(
+                positions[start : start + ROWS_AT_ONCE],
+                judged[start : start + ROWS_AT_ONCE],
+                strict=True,
+            )
+            write(list(zip(*(_judged_row(*each) for each in some), strict=True)))
+
+
+def _judged_row(position: int, judged: Judged) -> tuple[Any, ...]:
+    outcome, listed = judged.outcome, judged.listed
+    if isinstance(outcome, Failure):
+        outcome_cells: tuple[Any, ...] = (None, outcome.status, None, outcome.detail, None)
+    else:
+        shares = json.dumps(dict(outcome.distribution)) if outcome.distribution else None
+        outcome_cells = (outcome.grade, JUDGED, outcome.reason, None, shares)
+    return (
+        position,
+        *outcome.pair,
+        *outcome_cells,
+        judged.attempts,
+        judged.prompt_tokens,
+        judged.completion_tokens,
+        judged.cached_tokens,
+        judged.cost,
+        judged.model,
+        judged.remembered,
+        judged.shared,
+        json.dumps(judged.suspicions) if judged.suspicions else None,
+        json.dumps(listed.documents) if listed else None,
+        listed.alone if listed else False,
+        *(json.dumps(getattr(outcome, name, ())) for name in ("votes", "passages")),
+        json.dumps(dict(judged.sent)),
+    )
+
+
+def read_judged(path: Path) -> Iterator[tuple[int, Judged]]:
+    """The judgements of a partition, each with its pair's position in the set."""
+    with _as_written(path):
+        for row in _rows(path, JUDGEMENTS):
+            yield row[0], _judged(row)
+
+
+def statuses_in(path: Path) -> Counter[str]:
+    """How many pairs of a partition have no grade, by the status of their failure."""
+    with _as_written(path):
+        statuses = Counter(status for (status,) in _rows(path, ["status"]))
+    del statuses[JUDGED]
+    return statuses
+
+
+def _judged(row: tuple[Any, ...]) -> Judged:
+    _, query_id, doc_id, grade, status, reason, detail, shares, *rest = row
+    attempts, tokens_in, tokens_out, cached, cost, model, remembered, shared, *more = rest
+    suspicions, listed, alone, *made_of, sent = more
+    pair = Pair(query_id, doc_id)
+    outcome: Judgement | Failure
+    if status == JUDGED:
+        distribution = {int(g): p for g, p in json.loads(shares).items()} if shares else None
+        votes, passages = (tuple(json.loads(grades)) for grades in made_of)
+        outcome = Judgement(pair, int(grade), reason, distribution, votes, passages)
+    else:
+        outcome = Failure(pair, status, detail)
+    documents = tuple(json.loads(listed)) if listed else ()
+    return Judged(
+        outcome,
+        attempts,
+        tokens_in,
+        tokens_out,
+        cost,
+        model,
+        remembered,
+        shared,
+        tuple(json.loads(suspicions)) if suspicions else (),
+        Listed(documents, documents.index(doc_id) + 1, alone) if documents else None,
+        cached,
+        sent=json.loads(sent),
+    )
+
+
+def _rows(path: Path, columns: Iterable[str]) -> Iterator[tuple[Any, ...]]:
+    names = list(columns)
+    for batch in batches_of_parquet(path, names, is_shared=False):
+        yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+
+
+@contextmanager
+def _as_written(path: Path) -> Iterator[None]:
+    """`BadInput` of judgements that are not as `write_judged` writes them."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError) as error:
+        raise BadInput(f"{path}: no judgements of a partition; remove it, and run again") from error
+    except BadInput as error:
+        raise BadInput(f"{error}; remove it, and run again") from error

@@ -1,0 +1,302 @@
+"""Cut the pairs of a collection into partitions that workers elsewhere judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+
+from labeler.collection.batches import waiting_requests
+from labeler.collection.layout import Collection, open_collection
+from labeler.data import Pair, Query
+from labeler.errors import CallFailed, Misuse, Stopped
+from labeler.files.atomic import replacing
+from labeler.files.boundary import count
+from labeler.files.cache import sha256_of
+from labeler.judging.assessor import Assessor, Texts, values_of
+from labeler.judging.attempts import in_chunks
+from labeler.judging.job import Job, pool_of
+from labeler.judging.judge import JudgeOptions, Prepared, prepare
+from labeler.judging.methods.examples import Examples
+from labeler.judging.methods.inquiries import Inquiries
+from labeler.model import Reply
+from labeler.models.control import Control, run_to_end
+from labeler.models.policies.call import Deferral
+from labeler.models.policies.stack import facts_about, only_remembered
+from labeler.scale.partitions.folder import (
+    PartitionedJob,
+    PartitionFolder,
+    PositionedPair,
+    ShownGrades,
+    write_pairs,
+)
+from labeler.store import Store, open_store
+from labeler.store.sqlite.store import copy_keys
+from labeler.wire.addresses import masked
+
+# Replies that a collection has already, brought along into the partitions that would ask them.
+
+Seed = Callable[[int, Sequence[Pair]], None]
+"""Brings along, for a partition, the replies to the requests about its pairs."""
+
+
+@dataclass(slots=True)
+class _NotedHits:
+    """A store that notes under which keys it had replies."""
+
+    store: Store
+    keys: list[bytes] = field(default_factory=list)
+
+    def replies(self, keys: Sequence[bytes]) -> Mapping[bytes, Reply]:
+        """The replies that are stored under these keys."""
+        replies = self.store.replies(keys)
+        self.keys += replies
+        return replies
+
+    def fact(self, name: str) -> str | None:
+        """The fact that is stored under a name."""
+        return self.store.fact(name)
+
+
+@contextmanager
+def seeded(folder: PartitionFolder, job: PartitionedJob, prepared: Prepared) -> Iterator[Seed]:
+    """What brings replies along; nothing where there are none, or all share one database."""
+    set_of_pairs, assessor, _ = prepared
+    file = set_of_pairs.collection.store
+    if not isinstance(file, Path):
+        yield lambda _number, _pairs: None
+        return
+    with open_store(file, reading=True) as store:
+        if not len(store):
+            yield lambda _number, _pairs: None
+            return
+        hits = _NotedHits(store)
+        recalling = replace(assessor, model=only_remembered(job.model_id, hits))  # type: ignore[arg-type]  # all that it calls is there
+
+        def seed(number: int, pairs: Sequence[Pair]) -> None:
+            hits.keys.clear()
+            inquiries = Inquiries(pairs, set_of_pairs.texts, recalling)
+            for chunk in in_chunks(inquiries.pairs):
+                inquiries.recalled(chunk)
+            if hits.keys:
+                copy_keys(file, folder.replies(number), hits.keys)
+
+        yield seed
+
+
+ROWS = 5_000
+"""Pairs of a partition at least, where nobody says how many."""
+
+FILES = ("corpus", "queries", "pool")
+
+
+def write_partitions(
+    collection: Collection | Path | str,
+    folder: PartitionFolder | Path | str,
+    options: JudgeOptions,
+    rows: int = ROWS,
+    control: Control | None = None,
+) -> PartitionedJob:
+    """Cut a pool into partitions of whole queries, which `judge_partition` judges anywhere.
+
+    Each has so many pairs at least, and their texts. The folder is a new one, or holds the same
+    partitions.
+
+    >>> from tempfile import mkdtemp
+    >>> from labeler.testing import fake_model, small_collection
+    >>> options = JudgeOptions(model=fake_model('{"grade": 2}'), name="first")
+    >>> job = write_partitions(small_collection(), mkdtemp(), options, rows=1)
+    >>> [partition.pairs for partition in job.partitions]
+    [2, 2]
+    """
+    control = control or Control()
+    return run_to_end(
+        lambda stop: awrite_partitions(collection, folder, options, rows, control.with_stop(stop))
+    )
+
+
+async def awrite_partitions(
+    collection: Collection | Path | str,
+    folder: PartitionFolder | Path | str,
+    options: JudgeOptions,
+    rows: int = ROWS,
+    control: Control | None = None,
+) -> PartitionedJob:
+    """Cut the pool into partitions of whole queries, of so many pairs at least.
+
+    A partition holds its texts, so that a worker needs the folder and nothing else. One small call
+    finds out what the server accepts, where that is not known. Replies that the collection has come
+    along. Where the folder holds the same partitions, they stay as they are; `Misuse` says what
+    differs of others.
+    """
+    if not count(rows):
+        raise Misuse("rows of a partition count from 1", parameter="rows")
+    opened, control = open_collection(collection), control or Control()
+    target = PartitionFolder.of(folder)
+    target.check_own()
+    if waiting_requests(opened):
+        problem = "requests wait in batches; collect or cancel those first"
+        raise Misuse(f"{opened.folder}: {problem}", parameter="folder")
+    deferred = replace(options.session, deferral=Deferral(is_live=False, later=True))
+    async with prepare(opened, pool_of, options, control, deferred) as prepared:
+        await _find_out_abilities(prepared)
+        job = _job(prepared, options)
+        if target.job.is_file():
+            earlier = target.read_job()
+            check_same(target, earlier, job)
+            return earlier
+        return _write(target, prepared, job, rows, control)
+
+
+async def _find_out_abilities(prepared: Prepared) -> None:
+    """Ask what the server accepts, once for all workers."""
+    session, job = prepared.session, prepared.job
+    if session.selection.choice.name == "similarity":
+        problem = "similarity weighs a pair by all documents, so it cannot judge them in partitions"
+        raise Misuse(f"{problem}; name a server's model", parameter="model")
+    inquiries = Inquiries(job.pairs, job.texts, prepared.assessor)
+    first = next(iter(job.pairs), None)
+    request = inquiries.example(first) if first and session.needs_probe else None
+    if request is not None:
+        with suppress(CallFailed):  # that it waits, which is all that can come of it
+            await session.model.ask(request)
+
+
+def _job(prepared: Prepared, options: JudgeOptions) -> PartitionedJob:
+    job, assessor, session = prepared
+    store, choice = job.collection.store, session.selection.choice
+    with open_store(store, reading=True) as replies:
+        facts = facts_about(assessor.model.id, replies)
+    return PartitionedJob(
+        name=job.name,
+        prompt=assessor.prompt.id,
+        model=choice.name,
+        model_id=assessor.model.id,
+        server=masked(choice.base_url) if choice.base_url else None,
+        files=hashes_of(job.collection),
+        store="" if isinstance(store, Path) else str(store),
+        redact=options.redact,
+        facts=facts,
+        examples=_shown_grades(assessor),
+        declared=choice.declared.to_share(),
+    )
+
+
+def hashes_of(collection: Collection) -> dict[str, str]:
+    """The hashes of the files that the pairs and their texts are in."""
+    return {name: sha256_of(getattr(collection, name)) for name in FILES}
+
+
+def _shown_grades(assessor: Assessor) -> ShownGrades | None:
+    shown = assessor.examples
+    if not isinstance(shown, Examples):
+        return None
+    texts = shown.texts
+    documents = {pair.doc_id: texts.documents[pair.doc_id] for pair in shown.pairs}
+    return ShownGrades(
+        tuple((pair.query_id, pair.doc_id, pair.grade) for pair in shown.pairs),
+        {pair.query_id: texts.queries[pair.query_id].text for pair in shown.pairs},
+        {doc_id: (document.title, document.text) for doc_id, document in documents.items()},
+    )
+
+
+_SAME = ("name", "prompt", "model_id", "store", "redact", "files", "examples")
+
+
+def check_same(folder: PartitionFolder, earlier: PartitionedJob, now: PartitionedJob) -> None:
+    """`Misuse` where the partitions of a folder are of another set of judgements."""
+    for what in _SAME:
+        before, new = getattr(earlier, what), getattr(now, what)
+        if before == new:
+            continue
+        problem = f"its {what.removesuffix('_id')} is {before!r:.80}, and not {new!r:.80}"
+        if what == "files":
+            changed = [name for name in FILES if before.get(name) != new[name]]
+            problem = f"the {changed[0]} of the collection has changed since"
+        elif what == "examples":
+            problem = "its prompt shows other examples"
+        advice = "collect what it holds, and name a new folder"
+        raise Misuse(f"{folder.path}: {problem}; {advice}", parameter="folder")
+
+
+def _write(
+    folder: PartitionFolder, prepared: Prepared, job: PartitionedJob, rows: int, control: Control
+) -> PartitionedJob:
+    set_of_pairs, assessor, session = prepared
+    prompt, partitions = assessor.prompt, []
+    with replacing(folder.prompt(prompt.name)) as out:
+        out.write(prompt.text)
+    folder.write_secret(session.secret)
+    total, done = len(set_of_pairs.pairs), 0
+    with control.progress("partitions") as advance, seeded(folder, job, prepared) as seed:
+        for number, pairs in enumerate(_cut(set_of_pairs, rows)):
+            texts, lists = set_of_pairs.texts, assessor.lists
+            partitions.append(write_pairs(folder.pairs(number), pairs, texts, lists))
+            seed(number, [each.pair for each in pairs])
+            done += len(pairs)
+            advance(done, total)
+            if control.stop.is_set():
+                raise Stopped("stopped before all partitions were written")
+    written = replace(job, partitions=tuple(partitions))
+    folder.write_job(written)
+    return written
+
+
+def _cut(job: Job, rows: int) -> Iterator[Sequence[PositionedPair]]:
+    """The pairs of each partition: whole queries, and those of equal texts in the same one.
+
+    Equal requests are asked once only where one worker meets all of them.
+    """
+    twins = _twins(job)
+    part: list[PositionedPair] = []
+    for query_id, group in _by_query(job):
+        if query_id in twins.later:
+            continue
+        part += group
+        for later in twins.of(query_id):
+            part += later
+        if len(part) >= rows:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _by_query(job: Job) -> Iterator[tuple[str, list[PositionedPair]]]:
+    positioned = (PositionedPair(*each) for each in enumerate(job.pairs))
+    for query_id, group in groupby(positioned, lambda each: each.pair.query_id):
+        yield query_id, list(group)
+
+
+@dataclass(slots=True)
+class _Twins:
+    """The pairs of queries whose texts an earlier query has, by that query."""
+
+    later: dict[str, list[PositionedPair]]
+    by_first: dict[str, list[str]]
+
+    def of(self, query_id: str) -> Iterator[list[PositionedPair]]:
+        return (self.later[twin] for twin in self.by_first.get(query_id, ()))
+
+
+def _twins(job: Job) -> _Twins:
+    queries = dict.fromkeys(pair.query_id for pair in job.pairs)
+    firsts: dict[tuple[str, ...], str] = {}
+    twins = _Twins({}, {})
+    for query_id in queries:
+        first = firsts.setdefault(_texts_in(job.texts, query_id), query_id)
+        if first != query_id:
+            twins.by_first.setdefault(first, []).append(query_id)
+            twins.later[query_id] = []
+    if twins.later:
+        for query_id, group in _by_query(job):
+            if query_id in twins.later:
+                twins.later[query_id] = group
+    return twins
+
+
+def _texts_in(texts: Texts, query_id: str) -> tuple[str, ...]:
+    query: Query = texts.queries[query_id]
+    return tuple(values_of(query).values())
