@@ -52,7 +52,7 @@ ROWS: list[tuple[str, str, Api, tuple[str, ...]]] = [
     ("LiteLLM's proxy", "http://127.0.0.1:4000/v1", "", ()),
 ]
 HEAD = ("server", "asked in", "thoughts: how to set them", "schema of replies")
-BESIDE = ("log probabilities", "`--batch`", "caching", "tried how")
+BESIDE = ("log probabilities", "`batch`", "caching", "tried how")
 WAYS = {"reasoning_effort": "effort", "off": "off", "on": "on", "budget": "tokens"}
 REAL = {"llama.cpp", "LiteLLM's proxy"}
 """What `scripts/try_servers.py` runs here."""
