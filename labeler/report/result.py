@@ -75,8 +75,8 @@ class Result:
 
     def __repr__(self) -> str:
         values = ((name, getattr(self, name)) for name in figure_names(type(self)))
-        said = (f"{name}={value!r}" for name, value in values if isinstance(value, str | int))
-        return f"{type(self).__name__}({', '.join(said)})"
+        parts = (f"{name}={value!r}" for name, value in values if isinstance(value, str | int))
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
         return notebook_html(self.tables(), self.findings, self.sentences)
