@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from labeler.agreement.report import AssessorReport
     from labeler.agreement.sources import Sources
     from labeler.report.finding import Finding
-    from labeler.report.forms import FormName
+    from labeler.report.table import FormName
 
 GRADES, SYSTEMS, INTERVALS, GATES = "Reading grades", "Systems", "Intervals", "Gates"
 Method = Literal["cluster-bootstrap", "percentile", "jackknife"]

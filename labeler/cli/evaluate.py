@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from labeler.collection.layout import Collection
     from labeler.evaluation.score_report import Report
     from labeler.evaluation.scores import Mover
-    from labeler.report.forms import FormName
-    from labeler.report.table import Table
+    from labeler.report.table import FormName, Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from labeler.errors import LabelerError
 from labeler.files.cache import sha256_of
 from labeler.judging.status import prompt_source
 from labeler.prompt import find_prompt
-from labeler.report.printable import flat
+from labeler.report.neutral import flat
 from labeler.report.table import Cell, Column, Table
 
 NOBODY = "no person has judged a pair"

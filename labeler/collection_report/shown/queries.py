@@ -11,6 +11,7 @@ from labeler.collection_report.returned import ReportedQuery, ShownDocument
 from labeler.collection_report.shown.detail import Detail
 from labeler.collection_report.systems import GROUPS
 from labeler.data import Document, Query
+from labeler.report.neutral import flat
 from labeler.report.page import (
     Block,
     Disclosure,
@@ -20,7 +21,6 @@ from labeler.report.page import (
     Paragraph,
     TableBlock,
 )
-from labeler.report.printable import flat
 from labeler.report.table import Cell, Column, Table, number_text
 
 NAMED = 4
