@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from labeler.collection.layout import Collection as Collection
     from labeler.collection.layout import open_collection as open_collection
     from labeler.collection.validate import validate as validate
-    from labeler.collection_report.options import ReportOptions as ReportOptions
+    from labeler.collection_report.contents import ReportOptions as ReportOptions
     from labeler.collection_report.report import compared_report_of as compared_report_of
     from labeler.collection_report.report import report_of as report_of
     from labeler.corpus.ingest import ingest as ingest

@@ -11,9 +11,9 @@ from labeler.collection.layout import Collection
 from labeler.collection.user_files import Output
 from labeler.collection_report.compared import ReportComparison, compared_reports
 from labeler.collection_report.gathered import GatheredReport, gathered
-from labeler.collection_report.options import ReportOptions
-from labeler.collection_report.shown.compared import comparison_page, comparison_summary
-from labeler.collection_report.shown.page import fitting_page, summary_page
+from labeler.collection_report.contents import ReportOptions
+from labeler.collection_report.compared# import comparison_page, comparison_summary
+from labeler.collection_report.page import fitting_page, summary_page
 from labeler.files.atomic import replacing
 from labeler.report.finding import Finding
 from labeler.report.neutral import json_text

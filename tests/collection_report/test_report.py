@@ -17,14 +17,12 @@ from labeler.collection.batches import COLLECTED, BatchRecord, write_batch
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import write_pool
-from labeler.collection_report.chosen import choose_sets
-from labeler.collection_report.contents import contents_of
+from labeler.collection_report.contents import ReportOptions, choose_sets, contents_of
+from labeler.collection_report.figures import fields_with_groups
 from labeler.collection_report.gathered import GatheredReport, gathered
-from labeler.collection_report.options import ReportOptions
-from labeler.collection_report.private import Private
+from labeler.collection_report.page import fitting_page
+from labeler.collection_report.provenance import Private
 from labeler.collection_report.report import CollectionReport, report_of
-from labeler.collection_report.shown.page import fitting_page
-from labeler.collection_report.systems import fields_with_groups
 from labeler.data import Pair, Pooled, Query
 from labeler.errors import Misuse
 from labeler.judging.status import status
