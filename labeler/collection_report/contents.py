@@ -71,23 +71,6 @@ class NextStep(NamedTuple):
     command: str
 
 
-def waiting_grades(collection: Collection) -> dict[str, int]:
-    """How many grades of each rater no qrels hold yet; raters without such are left out."""
-    alone = {rater: graded_alone(collection, rater) for rater in journal_names(collection)}
-    return {rater: pairs for rater, pairs in alone.items() if pairs}
-
-
-def unexported(grades: Mapping[str, int], folder: str) -> Iterator[NextStep]:
-    """Of each rater whose grades no qrels hold yet, the command that writes them there.
-
-    `folder` is what the collection is called in commands.
-    """
-    for rater, number in grades.items():
-        graded = count_of(number, "pair", "pairs")
-        text = f"{rater} graded {graded} on the page that no qrels hold yet."
-        yield NextStep(text, f"labeler annotate {folder} (as rater {rater}, to export them)")
-
-
 def uncollected(collection: Collection, folder: str) -> Iterator[NextStep]:
     """Of each set of judgements with open batches, the command that takes in their answers."""
     asked: Counter[tuple[str, bool]] = Counter()
@@ -95,22 +78,28 @@ def uncollected(collection: Collection, folder: str) -> Iterator[NextStep]:
         if batch.is_open:
             asked[batch.name, batch.status == WRITTEN] += batch.requests
     for (name, is_file), number in asked.items():
-        requests = count_of(number, "request", "requests")
+        requests = count_of(number, "request")
         text = f"{name}: the answers to {requests} in batches are not taken in yet."
         how = "batch read" if is_file else "batch collect"
         yield NextStep(text, f"labeler judge {folder} ({how})")
 
 
-def graded_alone(collection: Collection, rater: str) -> int:
-    """How many grades of a rater stand in the journal, and in no file of people's answers."""
+def waiting_grades(collection: Collection) -> dict[str, int]:
+    """How many grades of each rater stand in the journal, and in no file of people's answers.
+
+    Raters without such are left out.
+    """
     written = {
-        (answer.pair.query_id, answer.time)
+        (answer.assessor, answer.pair.query_id, answer.time)
         for path in sorted((collection.folder / "people").glob("[!.]*.jsonl"))
         for answer in read_people(path)
-        if answer.assessor == rater
     }
-    rows = read_journal(journal_path(collection, rater))
-    return sum((row.query_id, row.time) not in written for row in _standing(rows))
+    waiting = {
+        rater: sum((rater, row.query_id, row.time) not in written for row in _standing(rows))
+        for rater in journal_names(collection)
+        for rows in [read_journal(journal_path(collection, rater))]
+    }
+    return {rater: pairs for rater, pairs in waiting.items() if pairs}
 
 
 def _standing(rows: Sequence[JournalRow]) -> Iterator[JournalRow]:
@@ -162,11 +151,6 @@ class CollectionContents:
         """The name of the collection's folder, without the folders that it lies in."""
         return true_path(self.collection.folder).name or "collection"
 
-    @property
-    def assessors(self) -> tuple[str, ...]:
-        """The sets of grades that are not people's."""
-        return tuple(name for name in self.qrels if name not in self.people)
-
     def grades(self, name: str) -> int:
         """How many pairs of a set have a grade; negative ones say that nobody judged the pair."""
         return sum(grade >= 0 for row in self.qrels[name].values() for grade in row.values())
@@ -180,8 +164,7 @@ class CollectionContents:
         if not self.documents:
             yield NextStep("There are no documents.", f"labeler ingest DOCUMENTS -o {folder}")
         if not self.queries:
-            text = "There are no queries."
-            yield NextStep(text, f"labeler generate {folder}")
+            yield NextStep("There are no queries.", f"labeler generate {folder}")
         if not self.runs:
             text = "There is no run, so that no system can be scored."
             yield NextStep(text, f"labeler pool {folder}")
@@ -192,7 +175,18 @@ class CollectionContents:
             yield NextStep("No pair has a grade.", f"labeler judge {folder}")
         elif not judged_by_people and not self.waiting:
             yield NextStep("No person has judged a pair.", f"labeler annotate {folder}")
-        yield from unexported(self.waiting, folder)
+        for rater, number in self.waiting.items():
+            text = f"{rater} graded {count_of(number, 'pair')} on the page that no qrels hold yet."
+            yield NextStep(text, f"labeler annotate {folder} (as rater {rater}, to export them)")
+
+    def chosen_runs(self, names: Sequence[str]) -> Mapping[str, Path]:
+        """The runs of these names, by default all; `Misuse` lists those there are."""
+        for name in names:
+            if name not in self.runs:
+                listed = ", ".join(self.runs) or "none"
+                problem = f"no run {name!r} in {self.collection.folder}; there are: {listed}"
+                raise Misuse(problem, parameter="runs")
+        return {name: self.runs[name] for name in names} if names else self.runs
 
 
 def contents_of(collection: Collection) -> CollectionContents:
@@ -205,33 +199,21 @@ def contents_of(collection: Collection) -> CollectionContents:
         if any(grade >= 0 for row in grades.values() for grade in row.values()):
             qrels[name] = grades
             ungraded.pop(name, None)
-    queries = read_queries(collection.queries) if collection.queries.is_file() else {}
+    has_corpus, unread = collection.corpus.is_file(), collection.unread_runs()
+    not_read = f"{count_of(len(unread), 'file')} among the runs not read as runs"
     return CollectionContents(
         collection,
         read_card(collection),
-        _documents(collection),
-        queries,
+        sum(1 for _ in distinct_documents(collection.corpus)) if has_corpus else 0,
+        read_queries(collection.queries) if collection.queries.is_file() else {},
         len(pool_pairs(collection.pool)) if collection.pool.is_file() else 0,
         collection.run_files(),
         qrels,
         tuple(name for name in qrels if is_of_people(collection, name)),
         tuple(ungraded),
         waiting_grades(collection),
-        tuple(_unread(collection)),
+        tuple(Finding(f"{not_read}, as {path.name}") for path in unread[:1]),
     )
-
-
-def _unread(collection: Collection) -> Iterator[Finding]:
-    """The files among the runs whose names do not say that they are runs."""
-    if unread := collection.unread_runs():
-        files = count_of(len(unread), "file", "files")
-        yield Finding(f"{files} among the runs not read as runs, as {unread[0].name}")
-
-
-def _documents(collection: Collection) -> int:
-    if not collection.corpus.is_file():
-        return 0
-    return sum(1 for _ in distinct_documents(collection.corpus))
 
 
 TIMES = 2
@@ -254,71 +236,45 @@ class ChosenSets:
 
 
 def choose_sets(contents: CollectionContents, options: ReportOptions) -> ChosenSets:
-    """The sets that a report is about; `Misuse` where a name is none of the collection's."""
-    for name in options.humans:
-        _check(contents, name, "human")
-    if options.qrels is not None:
-        _check(contents, options.qrels, "qrels")
-    people = options.humans or _people(contents)
+    """The sets that a report is about; `Misuse` where a name is none of the collection's.
+
+    People's set is `human`, else the first by name.
+    """
+    asked = [(name, "human") for name in options.humans]
+    for name, parameter in [*asked, *([(options.qrels, "qrels")] if options.qrels else [])]:
+        if name not in contents.qrels:
+            listed = ", ".join(contents.qrels) or "none"
+            of = f"{contents.collection.folder}; there are: {listed}"
+            raise Misuse(f"no qrels {name!r} with a grade in {of}", parameter=parameter)
     if not contents.qrels:
         return ChosenSets(None)
-    scoring, rule = _scoring(contents, options, people)
-    human = people[0] if people else None
-    others = [name for name in contents.qrels if name not in (*contents.people, *people)]
-    ordered = sorted(others, key=lambda name: (name != scoring, -contents.grades(name), name))
-    findings = tuple(_findings(contents, options, people, scoring))
-    return ChosenSets(scoring, human, tuple(people[1:]), tuple(ordered), rule, findings)
-
-
-def _check(contents: CollectionContents, name: str, parameter: str) -> None:
-    if name in contents.qrels:
-        return
-    listed = ", ".join(contents.qrels) or "none"
-    problem = f"no qrels {name!r} with a grade in {contents.collection.folder}; there are: {listed}"
-    raise Misuse(problem, parameter=parameter)
-
-
-def _people(contents: CollectionContents) -> tuple[str, ...]:
-    """`human`, else the first set of people's by name; nothing where nobody judged."""
-    if HUMAN in contents.people:
-        return (HUMAN,)
-    return tuple(contents.people[:1])
-
-
-def _scoring(
-    contents: CollectionContents, options: ReportOptions, people: Sequence[str]
-) -> tuple[str, str]:
+    people = options.humans or ((HUMAN,) if HUMAN in contents.people else contents.people[:1])
+    sizes = {name: contents.grades(name) for name in contents.qrels}
+    # of equally large sets people's come first, then the first by name
+    largest = min(
+        sizes,
+        key=lambda name: (-sizes[name], name not in people, name not in contents.people, name),
+    )
+    scoring, rule = largest, "the set with most grades"
     if options.qrels is not None:
-        return options.qrels, "as asked for"
-    if len(contents.qrels) == 1:
-        return next(iter(contents.qrels)), "the only set of grades"
-    first = min(contents.qrels, key=lambda name: _order(contents, people, name))
-    if people and TIMES * contents.grades(people[0]) >= contents.grades(first):
-        return people[0], f"people's, as no set holds more than {TIMES} times as many grades"
-    return first, "the set with most grades"
-
-
-def _order(contents: CollectionContents, people: Sequence[str], name: str) -> tuple[object, ...]:
-    """The set with most grades first; of equally large ones people's, then the first by name."""
-    return -contents.grades(name), name not in people, name not in contents.people, name
-
-
-def _findings(
-    contents: CollectionContents, options: ReportOptions, people: Sequence[str], scoring: str
-) -> Iterator[Finding]:
-    alike = [
-        name
-        for name in contents.qrels
-        if name not in (*contents.people, *people)
-        and contents.grades(name) == contents.grades(scoring)
-    ]
-    if options.qrels is None and scoring in alike and len(alike) > 1:
-        listed = ", ".join(name for name in alike if name != scoring)
-        text = (
-            f"{scoring} scores the systems as the first by name of those with most grades: {listed}"
+        scoring, rule = options.qrels, "as asked for"
+    elif len(sizes) == 1:
+        rule = "the only set of grades"
+    elif people and TIMES * sizes[people[0]] >= sizes[largest]:
+        scoring, rule = (
+            people[0],
+            f"people's, as no set holds more than {TIMES} times as many grades",
         )
-        yield Finding(text, level="note")
+    models = [name for name in sizes if name not in (*contents.people, *people)]
+    notes = []
+    alike = [name for name in models if sizes[name] == sizes[scoring] and name != scoring]
+    if options.qrels is None and scoring in models and alike:
+        text = f"{scoring} scores the systems as the first by name of those with most grades"
+        notes.append(f"{text}: {', '.join(alike)}")
     if not options.humans and HUMAN not in contents.people and len(contents.people) > 1:
-        others = ", ".join(contents.people[1:])
-        text = f"assessors are compared with {people[0]}, the first by name; there is also {others}"
-        yield Finding(text, level="note")
+        text = f"assessors are compared with {people[0]}, the first by name; there is also "
+        notes.append(f"{text}{', '.join(contents.people[1:])}")
+    ordered = sorted(models, key=lambda name: (name != scoring, -sizes[name], name))
+    findings = tuple(Finding(text, level="note") for text in notes)
+    human = people[0] if people else None
+    return ChosenSets(scoring, human, tuple(people[1:]), tuple(ordered), rule, findings)

@@ -1,4 +1,4 @@
-"""What a report computes: scores of systems, agreement with people, grades by kind, and what each query got."""
+"""What a report computes: scores, agreement with people, grades by kind, what each query got."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from labeler.agreement.agree import AgreeOptions, agree_all, scale_names
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.report import AssessorReport
-from labeler.agreement.sources import Sources, open_sources
+from labeler.agreement.sources import AssessorSource, Sources, open_sources
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.judgements import read_judgements
 from labeler.collection_report.contents import ChosenSets, CollectionContents, ReportOptions
-from labeler.data import Document, Failure, Pair, Qrels, Query, Run
+from labeler.data import Document, Failure, Pair, Qrels, Query
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import report_on
 from labeler.evaluation.options import EvaluationOptions, Grouping, Scoring
@@ -35,21 +35,11 @@ GROUPS = ("origin", "kind")
 """The fields of queries by whose values scores and grades are shown apart."""
 
 
-def runs_to_report(contents: CollectionContents, names: Sequence[str]) -> Mapping[str, Path]:
-    """The runs of these names, by default all; `Misuse` lists those there are."""
-    for name in names:
-        if name not in contents.runs:
-            listed = ", ".join(contents.runs) or "none"
-            folder = contents.collection.folder
-            raise Misuse(f"no run {name!r} in {folder}; there are: {listed}", parameter="runs")
-    return {name: contents.runs[name] for name in names} if names else contents.runs
-
-
 def scores_of_systems(
     contents: CollectionContents, scoring: str | None, options: ReportOptions
 ) -> Report | None:
     """The scores by a set of grades; None where there is no run, or no grade."""
-    runs = runs_to_report(contents, options.runs)
+    runs = contents.chosen_runs(options.runs)
     if not runs or scoring is None:
         if options.baseline is not None:
             problem = "no system is scored, so that none is a baseline"
@@ -72,12 +62,12 @@ def fields_with_groups(queries: Mapping[str, Query], judged: Iterable[str]) -> I
     A field in which some query has no single value, as a list, is passed over.
     """
     with_grades = [queries[query] for query in judged if query in queries]
-    for field in GROUPS:
-        values = [query.metadata.get(field) for query in queries.values()]
+    for name in GROUPS:
+        values = [query.metadata.get(name) for query in queries.values()]
         if all(value is None or isinstance(value, str | int | float) for value in values):
-            groups = {group_of(query, field) for query in with_grades}
+            groups = {group_of(query, name) for query in with_grades}
             if 1 < len(groups) <= MOST_GROUPS:
-                yield field
+                yield name
 
 
 def group_of(query: Query, field: str) -> str:
@@ -95,9 +85,9 @@ class FarPair:
     assessor: int
 
     @property
-    def apart(self) -> int:
-        """How many grades lie between them; positive where the assessor's is the higher."""
-        return self.assessor - self.human
+    def distance(self) -> int:
+        """How many grades lie between them."""
+        return abs(self.assessor - self.human)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +98,7 @@ class AgreementWithPeople:
     """
 
     reports: tuple[AssessorReport, ...] = ()
-    scale_names: Mapping[int, str] = None  # type: ignore[assignment]
+    scale_names: Mapping[int, str] = field(default_factory=dict)
     apart: tuple[FarPair, ...] = ()
     findings: tuple[Finding, ...] = ()
 
@@ -123,58 +113,51 @@ def agreement_with_people(
 ) -> AgreementWithPeople:
     """How far each assessor agrees with people; empty where nobody, or only people, judged."""
     if sets.human is None or not sets.assessors:
-        return AgreementWithPeople(scale_names={})
-    folder = os.fspath(contents.collection.folder)
-    names = [folder, sets.human, *sets.assessors]
+        return AgreementWithPeople()
+    names = [os.fspath(contents.collection.folder), sets.human, *sets.assessors]
     sources = open_sources(names, sets.more_humans, stale=options.stale)
     runs = {name: sources.runs[name] for name in options.runs or sources.runs}
     sources = replace(sources, runs=runs if len(runs) > 1 else {})  # one run has no order
     how = AgreeOptions(
         statistics=StatisticOptions(seed=options.seed), measure=str(options.measures[0])
     )
-    reports, incomparable = [], []
+    reports, findings = [], []
     with options.progress("assessors compared with people") as advance:
         for done, source in enumerate(sources.assessors, start=1):
-            try:
+            with suppress(BadInput):  # they have no pair in common
                 (report,) = agree_all(replace(sources, assessors=(source,)), how)
                 if report.agreement.pairs:
-                    reports.append(report)
-                else:
-                    incomparable.append(source.name)
-            except BadInput:  # they have no pair in common
-                incomparable.append(source.name)
+                    reports.append((report, source))
+            if not reports or reports[-1][1] is not source:
+                text = "have no pair in common with grades of one scale: not compared"
+                findings.append(Finding(f"{source.name} and {sets.human} {text}"))
             advance(done, len(sources.assessors))
-    findings = tuple(
-        Finding(
-            f"{name} and {sets.human} have no pair in common with grades of one scale: not compared"
-        )
-        for name in incomparable
-    )
     if not reports:
-        return AgreementWithPeople(scale_names={}, findings=findings)
-    main = next(s for s in sources.assessors if s.name == reports[0].assessor)
-    called = scale_names(sources, main, how)
-    return AgreementWithPeople(tuple(reports), called, _apart(sources, main.name), findings)
+        return AgreementWithPeople(findings=tuple(findings))
+    main = reports[0][1]
+    apart, called = _apart(sources, main), scale_names(sources, main, how)
+    return AgreementWithPeople(
+        tuple(report for report, _ in reports), called, apart, tuple(findings)
+    )
 
 
-def _apart(sources: Sources, name: str) -> tuple[FarPair, ...]:
+def _apart(sources: Sources, main: AssessorSource) -> tuple[FarPair, ...]:
     """The pairs with unequal grades, the farthest first; of equally far ones a query's first ones
     come before any query's second ones, so that the first few are of many queries.
     """
-    source = next(source for source in sources.assessors if source.name == name)
     pairs = []
-    for query_id, row in source.judged.labels.items():
-        for doc_id, label in row.items():
+    for query_id, row in sorted(main.judged.labels.items()):
+        for doc_id, label in sorted(row.items()):
             human, value = sources.human.get(query_id, {}).get(doc_id, -1), number(label)
             if human >= 0 and value is not None and value % 1 == 0 and int(value) != human:
                 pairs.append(FarPair(Pair(query_id, doc_id), human, int(value)))
     counts: Counter[tuple[int, str]] = Counter()
-    ordered = []
-    for far in sorted(pairs, key=lambda far: far.pair):
-        of_query = abs(far.apart), far.pair.query_id
-        ordered.append((-abs(far.apart), counts[of_query], far))
+    places = {}
+    for far in pairs:
+        of_query = far.distance, far.pair.query_id
+        places[far.pair] = (-far.distance, counts[of_query], far.pair)
         counts[of_query] += 1
-    return tuple(far for *_, far in sorted(ordered, key=lambda item: (item[:2], item[2].pair)))
+    return tuple(sorted(pairs, key=lambda far: places[far.pair]))
 
 
 @dataclass(frozen=True)
@@ -191,16 +174,6 @@ class GradesOfGroup:
     grades: Mapping[int, int]
     without_relevant: int
 
-    def as_json(self) -> dict[str, Any]:
-        """The counts by name."""
-        return {
-            "field": self.field,
-            "group": self.group,
-            "queries": self.queries,
-            "grades": {str(grade): count for grade, count in self.grades.items()},
-            "without_relevant": self.without_relevant,
-        }
-
 
 def grades_by_group(qrels: Qrels, queries: Mapping[str, Query]) -> tuple[GradesOfGroup, ...]:
     """The grades of all queries, then by each field in which these have more than one value."""
@@ -208,13 +181,13 @@ def grades_by_group(qrels: Qrels, queries: Mapping[str, Query]) -> tuple[GradesO
 
 
 def _by_field(qrels: Qrels, queries: Mapping[str, Query]) -> Iterator[GradesOfGroup]:
-    for field in fields_with_groups(queries, qrels):
+    for by in fields_with_groups(queries, qrels):
         members: dict[str, list[str]] = {}
         for query_id in qrels:
-            value = group_of(queries[query_id], field) if query_id in queries else ""
+            value = group_of(queries[query_id], by) if query_id in queries else ""
             members.setdefault(str(value) or "(none)", []).append(query_id)
         named = sorted(members, key=lambda group: (-len(members[group]), group))
-        yield from (_of(field, group, members[group], qrels) for group in named)
+        yield from (_of(by, group, members[group], qrels) for group in named)
 
 
 def _of(field: str, group: str, queries: Sequence[str], qrels: Qrels) -> GradesOfGroup:
@@ -230,26 +203,16 @@ def grades_table(groups: Sequence[GradesOfGroup], names: Mapping[int, str]) -> T
         Column("field", title="by", align="left"),
         Column("group", title="queries", align="left"),
         Column("queries", title="how many"),
-        Column("without relevant"),
-        Column("pairs"),
+        *map(Column, ("without relevant", "pairs")),
+        *(Column("", f"{g} {names[g]}" if g in names else f"grade {g}") for g in grades),
     ]
-    for grade in grades:
-        named = f"{grade} {names[grade]}" if grade in names else f"grade {grade}"
-        columns += [Column(f"grade {grade}", only="programs"), Column("", named, only="people")]
     rows: list[list[Cell]] = []
     for group in groups:
         total = sum(group.grades.values())
-        cells: list[Cell] = [
-            group.field or "-",
-            group.group,
-            group.queries,
-            group.without_relevant,
-            total,
-        ]
-        for grade in grades:
-            count = group.grades.get(grade, 0)
-            cells += [count, f"{count:,} ({count / total:.0%})" if count else "0"]
-        rows.append(cells)
+        counts = [group.grades.get(grade, 0) for grade in grades]
+        shown = [f"{count:,} ({count / total:.0%})" if count else "0" for count in counts]
+        barren = group.without_relevant
+        rows.append([group.field or "-", group.group, group.queries, barren, total, *shown])
     return Table("grades", columns, rows)
 
 
@@ -284,11 +247,6 @@ class ReportedQuery:
     unseen: int
 
     @property
-    def unjudged(self) -> int:
-        """How many of the documents that systems returned have no grade."""
-        return sum(bool(document.ranks) and document.grade is None for document in self.documents)
-
-    @property
     def mean(self) -> float | None:
         """The mean of the systems' scores; None where no system is scored."""
         defined = [score for score in self.scores.values() if not math.isnan(score)]
@@ -316,76 +274,67 @@ def reasons_in(path: Path) -> ReasonsAndFailures:
     return ReasonsAndFailures(reasons, failures)
 
 
-Tops = Mapping[str, Mapping[str, tuple[str, ...]]]
+Tops = Mapping[str, Mapping[str, Sequence[str]]]
 """System to query to the first documents that it returned."""
 
 
-def first_documents(runs: Mapping[str, Path], top: int, progress: Progress) -> Tops:
+def _first_documents(runs: Mapping[str, Path], top: int, progress: Progress) -> Tops:
     """The first documents of each system for each query, one run in memory at a time."""
-    tops: dict[str, dict[str, tuple[str, ...]]] = {}
+    tops: dict[str, dict[str, Sequence[str]]] = {}
     with progress("runs read") as advance:
         for done, (name, path) in enumerate(runs.items(), start=1):
-            tops[name] = {query: tuple(ranking(s)[:top]) for query, s in _run(path).items()}
+            with rereadable():
+                hold_run(path)
+                run = read_run(path)
+            tops[name] = {query: ranking(scores)[:top] for query, scores in run.items()}
             advance(done, len(runs))
     return tops
 
 
-def _run(path: Path) -> Run:
-    with rereadable():
-        hold_run(path)
-        return read_run(path)
-
-
-@dataclass(frozen=True)
-class GradesAndReasons:
-    """The grades that score the systems, people's beside them, and what was said of the pairs."""
-
-    scoring: Qrels
-    human: Qrels
-    reasons: ReasonsAndFailures
-
-    def document(self, query_id: str, doc_id: str, ranks: Mapping[str, int]) -> ShownDocument:
-        """A document of a query, with what is known of the pair."""
-        pair = Pair(query_id, doc_id)
-        return ShownDocument(
-            doc_id,
-            ranks,
-            _judged(self.scoring, pair),
-            _judged(self.human, pair),
-            self.reasons.failures.get(pair, ""),
-            self.reasons.reasons.get(pair, ""),
-        )
-
-
-def _judged(qrels: Qrels, pair: Pair) -> int | None:
-    grade = qrels.get(pair.query_id, {}).get(pair.doc_id, -1)
-    return grade if grade >= 0 else None
-
-
 def reported_queries(
     contents: CollectionContents,
-    graded: GradesAndReasons,
-    tops: Tops,
+    sets: ChosenSets,
+    reasons: ReasonsAndFailures,
     scores: Report | None,
-    top: int,
+    options: ReportOptions,
 ) -> Iterator[ReportedQuery]:
     """The queries in the order of the collection, then those that stand in the grades alone."""
-    by_system = _scores_by_query(scores)
-    every = dict.fromkeys([*contents.queries, *graded.scoring])
-    for query_id in every:
-        query = contents.queries.get(query_id) or Query(query_id, "")
+    scoring = contents.qrels.get(sets.scoring or "", {})
+    human = contents.qrels.get(sets.human or "", {}) if sets.human != sets.scoring else {}
+    tops = _first_documents(contents.chosen_runs(options.runs), options.top, options.progress)
+    by_system = {
+        run.name: dict(zip(run.scores.queries, run.scores.values[0].tolist(), strict=True))
+        for run in (scores.ranked if scores else ())
+    }
+    for query_id in dict.fromkeys([*contents.queries, *scoring]):
+        grades, of_people = (_judged(qrels.get(query_id, {})) for qrels in (scoring, human))
         ranks = _ranks(tops, query_id)
-        grades = graded.scoring.get(query_id, {})
-        relevant = [doc_id for doc_id, grade in grades.items() if grade > 0]
         if not tops:
-            ranks = {doc_id: {} for doc_id in _best_graded(grades, top)}
+            best = sorted(grades, key=lambda doc_id: (-grades[doc_id], doc_id))[: options.top]
+            ranks = {doc_id: {} for doc_id in best}
+        shown = [
+            ShownDocument(
+                doc_id,
+                own,
+                grades.get(doc_id),
+                of_people.get(doc_id),
+                reasons.failures.get(Pair(query_id, doc_id), ""),
+                reasons.reasons.get(Pair(query_id, doc_id), ""),
+            )
+            for doc_id, own in ranks.items()
+        ]
+        relevant = [doc_id for doc_id, grade in grades.items() if grade > 0]
         yield ReportedQuery(
-            query,
+            contents.queries.get(query_id) or Query(query_id, ""),
             {name: row[query_id] for name, row in by_system.items() if query_id in row},
-            tuple(graded.document(query_id, doc_id, own) for doc_id, own in ranks.items()),
+            tuple(shown),
             len(relevant),
             sum(doc_id not in ranks for doc_id in relevant),
         )
+
+
+def _judged(grades: Mapping[str, int]) -> dict[str, int]:
+    return {doc_id: grade for doc_id, grade in grades.items() if grade >= 0}
 
 
 def _ranks(tops: Tops, query_id: str) -> dict[str, dict[str, int]]:
@@ -394,27 +343,8 @@ def _ranks(tops: Tops, query_id: str) -> dict[str, dict[str, int]]:
     for name, by_query in tops.items():
         for rank, doc_id in enumerate(by_query.get(query_id, ()), start=1):
             ranks.setdefault(doc_id, {})[name] = rank
-    return dict(sorted(ranks.items(), key=lambda item: (-_weight(item[1]), item[0])))
-
-
-def _weight(ranks: Mapping[str, int]) -> float:
-    """The sum of reciprocal ranks."""
-    return sum(1 / rank for rank in ranks.values())
-
-
-def _best_graded(grades: Mapping[str, int], top: int) -> list[str]:
-    judged = [doc_id for doc_id, grade in grades.items() if grade >= 0]
-    return sorted(judged, key=lambda doc_id: (-grades[doc_id], doc_id))[:top]
-
-
-def _scores_by_query(scores: Report | None) -> dict[str, dict[str, float]]:
-    """Each system's scores by the first measure, by query."""
-    if scores is None:
-        return {}
-    return {
-        run.name: dict(zip(run.scores.queries, run.scores.values[0].tolist(), strict=True))
-        for run in scores.ranked
-    }
+    weights = {doc_id: sum(1 / rank for rank in own.values()) for doc_id, own in ranks.items()}
+    return {doc_id: ranks[doc_id] for doc_id in sorted(ranks, key=lambda d: (-weights[d], d))}
 
 
 def documents_shown(

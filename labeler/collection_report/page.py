@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from labeler.agreement.overview import grade_name, overview, short, summary
+from labeler.agreement.plot import matrix_drawing
 from labeler.agreement.report import AssessorReport
 from labeler.agreement.shown import confusion_table, detail_tables, report_parts, statistics_table
 from labeler.collection_report.figures import FarPair, ReportedQuery, documents_shown, grades_table
-from labeler.collection_report.gathered import WHERE_UNJUDGED, GatheredReport
 from labeler.collection_report.queries import (
     MOST_BYTES,
     TEXT,
@@ -19,19 +19,19 @@ from labeler.collection_report.queries import (
     extremes,
     levels,
 )
+from labeler.collection_report.report import WHERE_UNJUDGED, CollectionReport
 from labeler.data import Document
+from labeler.evaluation.plot import measure_drawing
 from labeler.evaluation.score_report import Report
 from labeler.judging.status import status_table
 from labeler.messages import count_of
 from labeler.report.charts import (
     Axis,
-    Drawing,
     NamedCounts,
     NamedValue,
     NamedValues,
     bars,
     intervals,
-    matrix,
     shares,
     strip,
 )
@@ -63,62 +63,38 @@ def first_findings(findings: Sequence[Finding]) -> Iterator[Block]:
     if first:
         yield FindingList(first)
     if rest := [*warnings[len(first) :], *notes]:
-        yield Disclosure(_how_many(len(warnings) - len(first), len(notes)), [FindingList(rest)])
-
-
-def _how_many(warnings: int, notes: int) -> str:
-    counts = [count_of(warnings, "more warning", "more warnings")] if warnings else []
-    counts += [count_of(notes, "note", "notes")] if notes else []
-    return " and ".join(counts)
+        counts = {"more warning": len(warnings) - len(first), "note": len(notes)}
+        words = " and ".join(count_of(n, what) for what, n in counts.items() if n)
+        yield Disclosure(words, [FindingList(rest)])
 
 
 MOST_DOTS = 800
 """A chart of every query's scores has at most so many dots."""
 
 
-def systems_section(report: GatheredReport, scores: Report) -> PageSection:
-    """The systems with their intervals, as a chart and a table."""
-    measure = scores.measures[0]
-    return PageSection(
-        "Systems",
-        [
-            Paragraph(_by_which_grades(report)),
-            Chart(_intervals(scores, measure)),
-            TableBlock(scores.tables()[0], "Means over queries, with 95 % intervals"),
-            *_each_query(scores, measure),
-            *(TableBlock(table) for table in scores.group_tables() if table.name.startswith("by-")),
-        ],
-    )
-
-
-def _by_which_grades(report: GatheredReport) -> str:
-    sets = report.sets
-    return f"Scored by the grades of {sets.scoring}: {sets.rule}."
-
-
-def _intervals(scores: Report, measure: str) -> Drawing:
-    rows = [
-        NamedValue(run.name, values["value"], values["low"], values["high"])
-        for run in scores.ranked
-        for values in (run.values()[measure],)
+def systems_section(report: CollectionReport, scores: Report) -> PageSection:
+    """The systems with their intervals, as a chart and a table, and every query's scores."""
+    measure, sets = scores.measures[0], report.sets
+    blocks: list[Block] = [
+        Paragraph(f"Scored by the grades of {sets.scoring}: {sets.rule}."),
+        Chart(measure_drawing(scores, measure)),
+        TableBlock(scores.tables()[0], "Means over queries, with 95 % intervals"),
     ]
-    return intervals(f"{measure} of each system", rows, Axis(measure, ".3f"))
-
-
-def _each_query(scores: Report, measure: str) -> Iterator[Block]:
     queries = len(scores.runs[0].scores.queries)
     ranked = scores.ranked[: MOST_DOTS // max(1, queries)]
-    if queries < 3 or not ranked:
-        return
-    rows = [
-        NamedValues(
-            run.name, dict(zip(run.scores.queries, run.scores.values[0].tolist(), strict=True))
-        )
-        for run in ranked
-    ]
-    more = len(scores.runs) - len(ranked)
-    of = f"the first {len(ranked)} systems" if more else "each system"
-    yield Chart(strip(f"{measure} of every query, {of}", rows, Axis(measure, ".2f")))
+    if queries >= 3 and ranked:
+        rows = [
+            NamedValues(run.name, dict(zip(of.queries, of.values[0].tolist(), strict=True)))
+            for run in ranked
+            for of in [run.scores]
+        ]
+        shown = "each system"
+        if len(ranked) < len(scores.runs):
+            shown = f"the first {len(ranked)} systems"
+        title = f"{measure} of every query, {shown}"
+        blocks.append(Chart(strip(title, rows, Axis(measure, ".2f"))))
+    blocks += [TableBlock(t) for t in scores.group_tables() if t.name.startswith("by-")]
+    return PageSection("Systems", blocks)
 
 
 def differences_section(scores: Report) -> PageSection | None:
@@ -175,7 +151,7 @@ FAR = 20
 """So many pairs are shown on which people and the assessor differ most."""
 
 
-def agreement_section(report: GatheredReport) -> PageSection:
+def agreement_section(report: CollectionReport) -> PageSection:
     """How far assessors agree with people, or that nobody knows."""
     main = report.agreement.main
     if main is None:
@@ -183,13 +159,10 @@ def agreement_section(report: GatheredReport) -> PageSection:
     return PageSection("Agreement with people", [*_agreement(report, main)])
 
 
-def _agreement(report: GatheredReport, main: AssessorReport) -> Iterator[Block]:
+def _agreement(report: CollectionReport, main: AssessorReport) -> Iterator[Block]:
     names = report.agreement.scale_names
-    for sentence in summary(main):
-        for line in sentence.split("\n"):
-            yield Paragraph(
-                report.private(line[:1].upper() + line[1:] if line.startswith("people") else line)
-            )
+    for line in "\n".join(summary(main)).split("\n"):
+        yield Paragraph(report.private(line.replace("people", "People", line.startswith("people"))))
     if len(report.agreement.reports) > 1:
         sentence, table = overview(report.agreement.reports, None)
         yield Paragraph(sentence)
@@ -203,9 +176,8 @@ def _agreement(report: GatheredReport, main: AssessorReport) -> Iterator[Block]:
     yield TableBlock(few, title)
     if len(few.rows) < len(statistics.rows):
         yield Disclosure(f"All {len(statistics.rows)} statistics", [TableBlock(statistics, title)])
-    yield Chart(_matrix(report, main))
-    if chart := _strip(main):
-        yield Chart(chart)
+    yield Chart(matrix_drawing(main, [grade_name(g, names) for g in main.agreement.scale]))
+    yield from _strip(main)
     for name, table in tables.items():
         if name != "confusion":
             yield TableBlock(table, CAPTIONS.get(name, ""))
@@ -224,25 +196,16 @@ def few_statistics(table: Table) -> Table:
     return replace(table, rows=few or table.rows)
 
 
-def _matrix(report: GatheredReport, main: AssessorReport) -> Drawing:
-    agreement = main.agreement
-    names = [grade_name(grade, report.agreement.scale_names) for grade in agreement.scale]
-    raters = short(main.human), short(main.assessor)
-    counts = agreement.confusion.tolist()
-    return matrix(f"Grades of {raters[0]} and of {raters[1]}", counts, names, raters)
-
-
-def _strip(main: AssessorReport) -> Drawing | None:
+def _strip(main: AssessorReport) -> Iterator[Block]:
     queries = main.details.queries
-    if len(queries) < 3:
-        return None
-    errors = {query.query_id: query.mae for query in queries}
-    axis = Axis("mean difference in grades", ".2f", 0.0)
-    title = f"How far {short(main.assessor)} is from {short(main.human)}, query by query"
-    return strip(title, [NamedValues("queries", errors)], axis)
+    if len(queries) >= 3:
+        errors = {query.query_id: query.mae for query in queries}
+        axis = Axis("mean difference in grades", ".2f", 0.0)
+        title = f"How far {short(main.assessor)} is from {short(main.human)}, query by query"
+        yield Chart(strip(title, [NamedValues("queries", errors)], axis))
 
 
-def far_section(report: GatheredReport, blocks: QueryBlocks) -> PageSection | None:
+def far_section(report: CollectionReport, blocks: QueryBlocks) -> PageSection | None:
     """The pairs with grades farthest apart; None where no grades are unequal."""
     apart, main = report.agreement.apart, report.agreement.main
     if main is None or not apart:
@@ -254,23 +217,19 @@ def far_section(report: GatheredReport, blocks: QueryBlocks) -> PageSection | No
     return PageSection(title, [Paragraph(text), DisclosureRows("query", columns, rows)])
 
 
-def _far(report: GatheredReport, blocks: QueryBlocks, far: FarPair) -> Disclosure:
+def _far(report: CollectionReport, blocks: QueryBlocks, far: FarPair) -> Disclosure:
     query_id, doc_id = far.pair
     query = report.contents.queries.get(query_id)
-    inner: list[Block] = []
+    inner: list[Block] = [blocks.excerpt(doc_id, TEXT) or Paragraph(f"Document {doc_id}")]
     if reason := report.reasons_of_main.get(far.pair):
-        inner.append(Paragraph(f"The assessor's reason: {cut_text(reason, 600)}"))
-    if excerpt := blocks.excerpt(doc_id, TEXT):
-        inner.append(excerpt)
-    else:
-        inner.append(Paragraph(f"Document {doc_id}"))
+        inner.insert(0, Paragraph(f"The assessor's reason: {cut_text(reason, 600)}"))
     asked = cut_text(f"{query_id} {query.text if query else ''}".strip(), 100)
     return Disclosure(
         f"{asked}: {blocks.title(doc_id)}", inner, [str(far.human), str(far.assessor)]
     )
 
 
-def grades_section(report: GatheredReport) -> PageSection | None:
+def grades_section(report: CollectionReport) -> PageSection | None:
     """The grades by origin and kind; None where there is no grade."""
     groups = report.grades
     if not groups:
@@ -289,40 +248,36 @@ def grades_section(report: GatheredReport) -> PageSection | None:
     return PageSection("Grades by origin and kind", blocks)
 
 
-def cost_section(report: GatheredReport) -> PageSection | None:
+def cost_section(report: CollectionReport) -> PageSection | None:
     """What judging took; None where no model judged."""
     if not report.judged:
         return None
-    table = status_table(report.judged)
-    costs = [judged.cost for judged in report.judged if judged.cost is not None]
     text = "What each set of judgements took. A cost is unknown where no price is."
-    if not costs:
-        text = "What each set of judgements took; of no model a price is known."
-    return PageSection("Cost", [Paragraph(text), TableBlock(table, "Judgements")])
+    table = TableBlock(status_table(report.judged), "Judgements")
+    return PageSection("Cost", [Paragraph(text), table])
 
 
-def provenance_section(report: GatheredReport) -> PageSection:
+def provenance_section(report: CollectionReport) -> PageSection:
     """What made the collection."""
     made = report.provenance
     blocks: list[Block] = []
     if made.facts:
-        blocks.append(FactList([(name, report.private(value)) for name, value in made.facts]))
-    blocks += [
-        Paragraph(f"{report.private(line)[:1].upper()}{report.private(line)[1:]}.")
-        for line in made.lines
-    ]
+        facts = made.facts.items()
+        blocks.append(FactList([(name, report.private(value)) for name, value in facts]))
+    lines = map(report.private, made.datasheet)
+    blocks += [Paragraph(f"{line[:1].upper()}{line[1:]}.") for line in lines]
     if made.assessors.rows:
         blocks.append(TableBlock(report.private.table(made.assessors), "Assessors"))
     blocks += _prompts(report)
-    if made.hashes:
-        files = FactList(list(made.hashes.items()))
-        blocks.append(Disclosure(f"SHA-256 of {len(made.hashes)} files", [files]))
+    if made.sha256:
+        files = FactList(list(made.sha256.items()))
+        blocks.append(Disclosure(f"SHA-256 of {len(made.sha256)} files", [files]))
     if not blocks:
         blocks.append(Paragraph("The collection has no card: what made it is not known."))
     return PageSection("What made it", blocks)
 
 
-def _prompts(report: GatheredReport) -> Iterator[Block]:
+def _prompts(report: CollectionReport) -> Iterator[Block]:
     for prompt in report.provenance.prompts:
         if prompt.text:
             yield Disclosure(f"Prompt {prompt.id}: {prompt.use}", [Preformatted(prompt.text)])
@@ -337,7 +292,7 @@ SAMPLED = 60
 """From so many queries it is reckoned how much of all of them a page has room for."""
 
 
-def fitting_page(report: GatheredReport, most: int = MOST_BYTES) -> Page:
+def fitting_page(report: CollectionReport, most: int = MOST_BYTES) -> Page:
     """The fullest page of less than so many bytes; it says what it leaves out."""
     documents = documents_of_report(report)
     several = levels(report.options.top)
@@ -351,7 +306,7 @@ def fitting_page(report: GatheredReport, most: int = MOST_BYTES) -> Page:
 
 
 def bytes_of_queries(
-    report: GatheredReport, documents: Mapping[str, Document], detail: Detail
+    report: CollectionReport, documents: Mapping[str, Document], detail: Detail
 ) -> float:
     """About how many bytes the rows of queries take, from some of them, evenly spread."""
     step = max(1, len(report.queries) // SAMPLED)
@@ -361,7 +316,7 @@ def bytes_of_queries(
     return whole * len(report.queries) / max(1, len(sample))
 
 
-def documents_of_report(report: GatheredReport) -> dict[str, Document]:
+def documents_of_report(report: CollectionReport) -> dict[str, Document]:
     """The documents that some page of a report shows."""
     ids = {document.id for query in report.queries for document in query.documents}
     ids |= {far.pair.doc_id for far in report.agreement.apart[:FAR]}
@@ -369,7 +324,7 @@ def documents_of_report(report: GatheredReport) -> dict[str, Document]:
 
 
 def report_page(
-    report: GatheredReport,
+    report: CollectionReport,
     documents: Mapping[str, Document],
     detail: Detail,
     queries: Sequence[ReportedQuery] | None = None,
@@ -395,7 +350,7 @@ def report_page(
     return Page(f"{report.contents.title}: report", blocks, subtitle=_counts(report))
 
 
-def summary_section(report: GatheredReport, cuts: list[str] | None = None) -> PageSection:
+def summary_section(report: CollectionReport, cuts: list[str] | None = None) -> PageSection:
     """Warnings first, then three sentences, and what the collection lacks."""
     blocks: list[Block] = [*first_findings(report.findings)]
     blocks += [Paragraph(sentence, lead=True) for sentence in report.sentences]
@@ -408,23 +363,20 @@ def summary_section(report: GatheredReport, cuts: list[str] | None = None) -> Pa
     return PageSection("Summary", blocks)
 
 
-def _counts(report: GatheredReport) -> str:
-    held = report.contents
+def _counts(report: CollectionReport) -> str:
+    of = report.contents
     counts = (
-        (held.documents, "document", "documents"),
-        (len(held.queries), "query", "queries"),
-        (held.pool, "pooled pair", "pooled pairs"),
-        (len(held.runs), "run", "runs"),
-        (len(held.qrels), "set of grades", "sets of grades"),
+        count_of(of.documents, "document"),
+        count_of(len(of.queries), "query", "queries"),
+        count_of(of.pool, "pooled pair"),
+        count_of(len(of.runs), "run"),
+        count_of(len(of.qrels), "set of grades", "sets of grades"),
     )
-    return " · ".join(f"{n:,} {singular if n == 1 else plural}" for n, singular, plural in counts)
+    return " · ".join(counts)
 
 
-def summary_page(report: GatheredReport, whole: str = "") -> Page:
-    """The short form: warnings, three sentences, systems, differences, agreement.
-
-    `whole` says where the whole page is.
-    """
+def summary_page(report: CollectionReport) -> Page:
+    """The short form: warnings, three sentences, systems, differences, agreement."""
     findings = [
         replace(finding, text=finding.text.replace(WHERE_UNJUDGED, ""))
         for finding in report.findings
@@ -432,14 +384,11 @@ def summary_page(report: GatheredReport, whole: str = "") -> Page:
     blocks: list[Block] = [FindingList(findings)] if findings else []
     blocks.append(Paragraph(" ".join(report.sentences)))
     blocks += [Paragraph(f"{step.lacks} Next: {step.command}") for step in report.missing]
-    if report.scores is not None:
-        tables = {table.name: table for table in report.scores.tables()}
-        blocks.append(PageSection("Systems", [TableBlock(tables["scores"])]))
-        if "comparisons" in tables:
-            blocks.append(PageSection("Differences", [TableBlock(tables["comparisons"])]))
+    titles = {"scores": "Systems", "comparisons": "Differences"}
+    for table in report.tables():
+        if table.name in titles:
+            blocks.append(PageSection(titles[table.name], [TableBlock(table)]))
     if report.agreement.main is not None:
         table = few_statistics(statistics_table(report.agreement.main.agreement))
         blocks.append(PageSection("Agreement with people", [TableBlock(table)]))
-    if whole:
-        blocks.append(Paragraph(whole))
     return Page(f"{report.contents.title}: report", blocks, subtitle=_counts(report))

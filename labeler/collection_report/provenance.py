@@ -113,96 +113,80 @@ class UsedPrompt:
 class Provenance:
     """What made a collection, as far as its card and its files tell.
 
-    `facts` are names and values; `lines` those of its datasheet; `assessors` has a row for each set
-    of judgements; `hashes` are the SHA-256 of files by their names in the collection.
+    `datasheet` are the lines of its datasheet; `assessors` has a row for each set of judgements;
+    `sha256` are the hashes of files by their names in the collection.
     """
 
-    facts: tuple[tuple[str, str], ...]
-    lines: tuple[str, ...]
+    facts: Mapping[str, str]
+    datasheet: tuple[str, ...]
     assessors: Table
     prompts: tuple[UsedPrompt, ...]
-    hashes: Mapping[str, str]
-
-    def as_json(self) -> dict[str, Any]:
-        """All of it by name; prompts in full."""
-        return {
-            "facts": dict(self.facts),
-            "datasheet": list(self.lines),
-            "assessors": self.assessors.records(),
-            "prompts": [{"id": p.id, "use": p.use, "text": p.text} for p in self.prompts],
-            "sha256": dict(self.hashes),
-        }
+    sha256: Mapping[str, str]
 
 
 def provenance_of(contents: CollectionContents) -> Provenance:
     """What the card and the files tell of how the collection was made."""
-    card = contents.card
+    card, collection = contents.card, contents.collection
     origins = Counter(str(q.metadata.get("origin") or "unknown") for q in contents.queries.values())
+    # without the lines that only part and title the others
+    lines = (line for line in datasheet(card, origins, _flat) if line.startswith("- "))
+    has_people = bool(contents.people or contents.waiting)
+    files = [collection.corpus, collection.queries, collection.pool]
+    files += [*map(collection.qrels, contents.qrels), *contents.runs.values()]
     return Provenance(
-        tuple(_facts(contents, origins)),
-        tuple(
-            line
-            for line in _datasheet(card, origins)
-            if not ((contents.people or contents.waiting) and NOBODY in line)
-        ),
+        dict(_facts(contents, origins)),
+        tuple(line.removeprefix("- ") for line in lines if not (has_people and NOBODY in line)),
         _assessors(card),
         tuple(_prompts(card)),
-        dict(_hashes(contents)),
+        {
+            path.relative_to(collection.folder).as_posix(): sha256_of(path)
+            for path in files
+            if path.is_file()
+        },
     )
 
 
-def _datasheet(card: Mapping[str, Any], origins: Counter[str]) -> Iterator[str]:
-    """The lines of the datasheet, without those that only part and title them."""
-    lines = datasheet(card, origins, lambda value: flat(str(value)))
-    return (line.removeprefix("- ") for line in lines if line.startswith("- "))
+def _flat(value: object) -> str:
+    return flat(str(value))
 
 
 def _facts(contents: CollectionContents, origins: Counter[str]) -> Iterator[tuple[str, str]]:
     card = contents.card
-    fetched = card_section(card, "fetch")
+    fetched, generated = card_section(card, "fetch"), card_section(card, "generate")
     for name in ("recipe", "licence", "citation", "homepage"):
         if fetched.get(name):
-            yield name, flat(str(fetched[name]))
+            yield name, _flat(fetched[name])
     if versions := sorted(set(_versions(card))):
         yield "labeler", ", ".join(versions)
     if contents.queries:
         yield "queries by origin", ", ".join(f"{n:,} {name}" for name, n in origins.most_common())
-    yield from _steps(card)
-    for name in contents.people:
-        if dates := _dates(contents, name):
-            yield f"{name}: judged", dates
-
-
-def _steps(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """How the queries were written, and what the pool was filled with."""
-    generated = card_section(card, "generate")
     for name in ("model", "prompt", "seed"):
         if name in generated:
-            yield f"queries written: {name}", flat(str(generated[name]))
+            yield f"queries written: {name}", _flat(generated[name])
     pooled = card_section(card, "pool")
     if "depth" in pooled:
-        yield "pool depth", flat(str(pooled["depth"]))
+        yield "pool depth", _flat(pooled["depth"])
     for name, tag in card_section(pooled, "runs").items():
-        yield f"run {flat(name)}", flat(str(tag))
+        yield f"run {flat(name)}", _flat(tag)
+    yield from _dates(contents)
+
+
+def _dates(contents: CollectionContents) -> Iterator[tuple[str, str]]:
+    """From when to when people judged, where their answers say so."""
+    for name in contents.people:
+        path = people_path(contents.collection.folder, name)
+        answers = read_people(path) if path.is_file() else ()
+        if days := sorted({flat(answer.time[:10]) for answer in answers if answer.time}):
+            yield f"{name}: judged", " to ".join(dict.fromkeys([days[0], days[-1]]))
 
 
 def _versions(value: object) -> Iterator[str]:
     """Every version of this program that a card names."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            if name == "labeler" and isinstance(inner, str):
-                yield flat(inner)
-            else:
-                yield from _versions(inner)
-
-
-def _dates(contents: CollectionContents, name: str) -> str:
-    """From when to when people judged, where their answers say so."""
-    path = people_path(contents.collection.folder, name)
-    if not path.is_file():
-        return ""
-    days = sorted({answer.time[:10] for answer in read_people(path) if answer.time})
-    return " to ".join(dict.fromkeys([flat(days[0]), flat(days[-1])])) if days else ""
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        if name == "labeler" and isinstance(inner, str):
+            yield flat(inner)
+        else:
+            yield from _versions(inner)
 
 
 def _assessors(card: Mapping[str, Any]) -> Table:
@@ -212,25 +196,22 @@ def _assessors(card: Mapping[str, Any]) -> Table:
         entry = card_section(judged, name)
         served = entry.get("served")
         names = ", ".join(map(str, served)) if isinstance(served, list) else ""
-        parameters = card_section(entry, "parameters")
-        settings = ", ".join(f"{key} {value}" for key, value in parameters.items())
-        rows.append(
-            [name, *(flat(str(entry.get(k, ""))) for k in ("prompt", "model")), names, settings]
-        )
+        settings = (f"{key} {value}" for key, value in card_section(entry, "parameters").items())
+        asked = (_flat(entry.get(key, "")) for key in ("prompt", "model"))
+        rows.append([name, *asked, names, ", ".join(settings)])
     titles = ("set", "prompt", "model as asked", "model as served", "parameters")
     return Table("assessors", [Column(title, align="left") for title in titles], rows)
 
 
 def _prompts(card: Mapping[str, Any]) -> Iterator[UsedPrompt]:
-    uses: dict[str, list[str]] = {}
-    generated = card_section(card, "generate").get("prompt")
-    if isinstance(generated, str) and generated:
-        uses.setdefault(generated, []).append("wrote queries")
     judged = card_section(card, "judge")
-    for name in sorted(judged):
-        identity = card_section(judged, name).get("prompt")
-        if isinstance(identity, str) and "@" in identity:
-            uses.setdefault(identity, []).append(f"judged {name}")
+    named = [("wrote queries", card_section(card, "generate"))]
+    named += [(f"judged {name}", card_section(judged, name)) for name in sorted(judged)]
+    uses: dict[str, list[str]] = {}
+    for use, entry in named:
+        identity = entry.get("prompt")
+        if isinstance(identity, str) and (identity if use == "wrote queries" else "@" in identity):
+            uses.setdefault(identity, []).append(use)
     for identity, names in uses.items():
         yield UsedPrompt(flat(identity), ", ".join(names), _text_of(identity))
 
@@ -242,13 +223,3 @@ def _text_of(identity: str) -> str:
     except LabelerError:
         return ""
     return prompt.text if prompt.id == identity else ""
-
-
-def _hashes(contents: CollectionContents) -> Iterator[tuple[str, str]]:
-    collection = contents.collection
-    files = [collection.corpus, collection.queries, collection.pool]
-    files += [collection.qrels(name) for name in contents.qrels]
-    files += contents.runs.values()
-    for path in files:
-        if path.is_file():
-            yield path.relative_to(collection.folder).as_posix(), sha256_of(path)

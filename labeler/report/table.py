@@ -205,6 +205,10 @@ class Table:
         """The rows for programs, each a dict."""
         return [dict(zip(self.keys, values, strict=True)) for values in self.values()]
 
+    def as_json(self) -> list[dict[str, Scalar]]:
+        """The rows for programs: what a result that holds a table says of it."""
+        return self.records()
+
     @property
     def shown(self) -> list[Column]:
         """The columns that people see."""
