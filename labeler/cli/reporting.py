@@ -9,7 +9,7 @@ from labeler.cli.output import said_to, show_records
 from labeler.cli.screen import how_long, note, say
 from labeler.errors import GateFailed, Incomplete
 from labeler.messages import cost_of, count_of, dollars
-from labeler.report.printable import one_line
+from labeler.report.neutral import one_line
 
 if TYPE_CHECKING:
     from labeler.cli.options import FormFlags, OutputFlags
