@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from every_row import every_row
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from odd_replies import ODD_REPLIES
@@ -33,9 +34,7 @@ def said(outcome: Outcome) -> int | str:
     return outcome.grade if isinstance(outcome, Judgement) else outcome.status
 
 
-@pytest.mark.parametrize(
-    ("reader", "text", "meant"), ROWS, ids=[f"{r[:12]} {t[:40]!a}" for r, t, _ in ROWS]
-)
+@every_row("reader, text, meant", ROWS)
 def test_a_reply_is_its_grade_or_its_failure(reader: str, text: str, meant: int | str) -> None:
     got = said(parse_grade(PAIR, Reply(text), SCALE, parse_reader(reader)))
     assert (got, type(got)) == (meant, type(meant))
