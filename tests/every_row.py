@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,18 @@ MOST_SHOWN = 1500
 """Characters of what a row's failure says."""
 
 
-def every_row(names: str, rows: Iterable[Any]) -> Callable[[Callable[..., None]], Any]:
+def every_row(
+    names: str | Sequence[str], rows: Iterable[Any], ids: Iterable[Any] | None = None
+) -> Callable[[Callable[..., None]], Any]:
     """As `pytest.mark.parametrize`, but one test: it goes through all rows and lists what failed.
 
-    Rows that are `pytest.param(…, id=…)` are named by their id, others by their values. Each has
-    a `tmp_path` of its own, and sees of `capsys` what it printed alone.
+    A row is named by its values, unless `ids` has names. Each has a `tmp_path` of its own, and
+    sees of `capsys` what it printed alone.
     """
-    wanted = [name.strip() for name in names.split(",")]
-    table = [_named(row, len(wanted)) for row in rows]
+    wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else [*names]
+    values = [(row,) if len(wanted) == 1 else tuple(row) for row in rows]
+    called = [str(name) for name in ids] if ids else [_shown(row) for row in values]
+    table = [*zip(called, values, strict=True)]
 
     def decorate(function: Callable[..., None]) -> Any:
         signature = inspect.signature(function)
@@ -51,9 +55,5 @@ def every_row(names: str, rows: Iterable[Any]) -> Callable[[Callable[..., None]]
     return decorate
 
 
-def _named(row: Any, width: int) -> tuple[str, tuple[Any, ...]]:
-    """A row's name and its values."""
-    if hasattr(row, "values") and hasattr(row, "marks"):
-        return row.id or repr(row.values), tuple(row.values)
-    values = (row,) if width == 1 else tuple(row)
-    return ", ".join(f"{value!r:.80}" for value in values), values
+def _shown(row: tuple[Any, ...]) -> str:
+    return ", ".join(f"{value!r:.80}" for value in row)

@@ -135,7 +135,7 @@ def test_no_bare_reply_of_real_models_that_graded_nothing_becomes_a_grade(shared
             assert isinstance(outcome, Failure) or text.strip(" .") == str(outcome.grade), text
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("reply", "status"),
     [
         (Reply('{"grade": 2}', "length"), "truncated"),
