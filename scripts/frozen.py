@@ -527,6 +527,8 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         return []
     if not new or "gone" in old:
         return ["  is not in both"]
+    if "exit" not in old:
+        return []
     if old.get("exit") != new.get("exit"):
         said = new.get("words", {}).get("stderr", "").strip().rpartition("\n")[2]
         return [f"  exit {old.get('exit')} -> {new.get('exit')}: {said}"]
