@@ -3,7 +3,7 @@
 import pytest
 from every_row import every_row
 
-from labeler.report.printable import cut, one_line, width_of
+from labeler.report.neutral import cut, one_line, width_of
 from labeler.report.render import render
 from labeler.report.table import Column, Interval, Table
 
