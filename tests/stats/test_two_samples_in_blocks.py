@@ -102,8 +102,8 @@ def test_of_one_block_there_is_nothing_to_say() -> None:
 def test_drawn_assignments_hold_the_level_where_nothing_differs() -> None:
     rng, rejected = np.random.default_rng(5), 0
     for world in range(100):
-        points = points_of(200, world)[rng.zipf(1.6, 240) % 200]  # the same queries again and again
-        sums = block_sums(points, np.ones(240), np.arange(240) // 8, distance_of("energy", points))
+        points = points_of(80, world)[rng.zipf(1.6, 90) % 80]  # the same queries again and again
+        sums = block_sums(points, np.ones(90), np.arange(90) // 3, distance_of("energy", points))
         rejected += shift(sums, BlockSides(np.arange(30) < 10, seed=world)).p <= 0.1
     assert 2 <= rejected <= 20  # 10 is expected, with a standard error of 3
 
