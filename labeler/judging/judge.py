@@ -225,6 +225,11 @@ DEFAULT_PROMPT = "four-grades"
 IN_HAND = 4
 """Pairs in hand for each call that may be under way: some wait for their reply to be confirmed."""
 
+OBJECTS_BETWEEN_LOOKS = 50_000
+"""New objects after which the garbage collector looks for cycles; with Python's usual 700, that is
+a tenth of all that judging takes, with many calls at once.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
@@ -397,11 +402,16 @@ async def prepare(
 
 @contextmanager
 def _left_uncollected() -> Iterator[None]:
-    """Keep the garbage collector from looking through texts and pairs, which stay to the end."""
+    """Keep the garbage collector from looking through texts and pairs, which stay to the end, and
+    through calls under way, hardly any of which is garbage that reference counts leave behind.
+    """
+    thresholds = gc.get_threshold()
     gc.freeze()
+    gc.set_threshold(OBJECTS_BETWEEN_LOOKS, *thresholds[1:])
     try:
         yield
     finally:
+        gc.set_threshold(*thresholds)
         gc.unfreeze()
 
 
