@@ -222,13 +222,6 @@ PairsOf = Callable[[Collection, Texts], Pairs | DerivedPairs]
 
 
 DEFAULT_PROMPT = "four-grades"
-IN_HAND = 4
-"""Pairs in hand for each call that may be under way: some wait for their reply to be confirmed."""
-
-OBJECTS_BETWEEN_LOOKS = 50_000
-"""New objects after which the garbage collector looks for cycles; with Python's usual 700, that is
-a tenth of all that judging takes, with many calls at once.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +324,7 @@ async def ask_again(
     """
     underway = Underway((times - 1) * len(job.pairs), guard, asks=assessor.model.is_server)
     with control.judging(underway) as on_judged:
-        options = PairOptions(IN_HAND * guard.limiter.limits.at_once, False, on_judged, guard.stop)
+        options = PairOptions(guard.limiter.limits.in_hand, False, on_judged, guard.stop)
         for time in range(1, times):
             again = replace(assessor, repeat=time)
             rows, path = (
@@ -407,7 +400,7 @@ def _left_uncollected() -> Iterator[None]:
     """
     thresholds = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(OBJECTS_BETWEEN_LOOKS, *thresholds[1:])
+    gc.set_threshold(50_000, *thresholds[1:])  # with the usual 700, it takes a tenth of all CPU
     try:
         yield
     finally:
@@ -421,8 +414,8 @@ async def watched(
     """Judge the pairs of a job, after its pilot, and let the caller of the session watch."""
     underway = Underway(len(job.pairs), guard, asks=assessor.model.is_server)
     with control.judging(underway) as on_judged:
-        at_once, pilot = IN_HAND * guard.limiter.limits.at_once, None
-        asking = replace(asking or PairOptions(), at_once=at_once, stop=guard.stop)
+        pilot, in_hand = None, guard.limiter.limits.in_hand
+        asking = replace(asking or PairOptions(), at_once=in_hand, stop=guard.stop)
         if asking.proof and not asking.proof.no_pilot:
             asking, pilot = await piloted(job, assessor, asking, guard)
         for sentence in pilot.sentences() if pilot and pilot.hours else ():
