@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -382,30 +381,14 @@ async def prepare(
         lost = f"{name} is judged already, but {collection.store} is not there"
         control.note(f"{lost}: no reply is remembered, and all pairs are asked about anew")
     documents = texts.documents.values()
-    with _left_uncollected():
-        async with open_session(selection, documents, collection.store, control) as session:
-            assessor = Assessor.asked_in(session, prompt)
-            assessor = replace(assessor, votes=options.votes, context=options.declared.context)
-            assessor = as_shown(assessor, collection, name, texts, options.held_out)
-            company = company_of_whole(collection, parent, prompt, texts)
-            assessor = replace(assessor, company=company)
-            check_free(collection, name, assessor)
-            yield Prepared(job, assessor, session)
-
-
-@contextmanager
-def _left_uncollected() -> Iterator[None]:
-    """Keep the garbage collector from looking through texts and pairs, which stay to the end, and
-    through calls under way, hardly any of which is garbage that reference counts leave behind.
-    """
-    thresholds = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(50_000, *thresholds[1:])  # with the usual 700, it takes a tenth of all CPU
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
-        gc.unfreeze()
+    async with open_session(selection, documents, collection.store, control) as session:
+        assessor = Assessor.asked_in(session, prompt)
+        assessor = replace(assessor, votes=options.votes, context=options.declared.context)
+        assessor = as_shown(assessor, collection, name, texts, options.held_out)
+        company = company_of_whole(collection, parent, prompt, texts)
+        assessor = replace(assessor, company=company)
+        check_free(collection, name, assessor)
+        yield Prepared(job, assessor, session)
 
 
 async def watched(
