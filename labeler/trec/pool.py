@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -29,10 +28,8 @@ from labeler.trec.columns import (
     keys_of,
     mixed,
 )
-from labeler.trec.index import QRELS
-from labeler.trec.qrels import read_qrels, same_grade
+from labeler.trec.qrels import read_qrels
 from labeler.trec.rows import QRELS_COLUMNS
-from labeler.trec.runs import refuse_bad_line
 
 BLOCK = 1 << 22
 
@@ -84,51 +81,25 @@ def read_pool(path: Path, warn: Callable[[str], None], block: int = BLOCK) -> Po
         blocks = fields(path, QRELS_COLUMNS, block)
         parts = ((Stretches.of(b), integers(b, 3), keys(b, 2).words) for b in blocks)
         pool = _pool(path, str(path), parts)
-        repeated = _repeated(pool)
+        refuse_collisions(hashed(pool.documents) + mixed(pool.query))
     except (Irregular, BadInput):  # of several bad lines the slow reader names the first
-        refuse_bad_line(path, QRELS, block)
         return replace(pool_of(read_qrels(path, warn), str(path)), source=path)
-    if not len(repeated):
-        return pool
-    warn(same_grade(path, len(repeated)))
-    return replace(
-        pool,
-        query=np.delete(pool.query, repeated),
-        grade=np.delete(pool.grade, repeated),
-        documents=np.delete(pool.documents, repeated, 0),
-    )
+    return pool
 
 
 def _pool(
     source: Path | Qrels, name: str, parts: Iterable[tuple[Stretches, Integers, Words]]
 ) -> Pool:
-    stretches: list[Stretches] = []
-    grades: list[Integers] = []
-    words: list[Words] = []
-    for of_part, grades_of_part, words_of_part in parts:
-        stretches.append(of_part)
-        grades.append(grades_of_part)
-        words.append(words_of_part)
+    stretches, grades, words = zip(*parts, strict=True)
     names = sorted({query_id for of_part in stretches for query_id in of_part.names})
     number = {query_id: i for i, query_id in enumerate(names)}
-    cell = np.concatenate([np.array([number[q] for q in s.names])[s.of_line] for s in stretches])
+    query = np.concatenate([np.array([number[q] for q in s.names])[s.of_line] for s in stretches])
     # the query and the grade of a pair as one number: sorted by it, best grades come first
     grade = np.concatenate(grades)
-    grades.clear()
     top = int(grade.max())
-    span = top - int(grade.min()) + 1
-    cell *= span
-    cell += top - grade
-    del grade
-    order = np.argsort(cell, kind="stable")
-    cell = cell[order]
-    documents = joined(words)
-    words.clear()
-    documents = documents[order]
-    del order
-    query = cell // span
+    order = np.argsort(query * (top - int(grade.min()) + 1) + top - grade, kind="stable")
     queries = tuple(query_id.decode() for query_id in names)
-    return Pool(source, queries, query, top - (cell - query * span), documents, name)
+    return Pool(source, queries, query[order], grade[order], joined(words)[order], name)
 
 
 def pool_of(qrels: Qrels, name: str = "the qrels") -> Pool:
@@ -152,26 +123,3 @@ def refuse_collisions(marks: Words) -> None:
     ordered = np.sort(marks)
     if (ordered[1:] == ordered[:-1]).any():
         raise Irregular
-
-
-def _repeated(pool: Pool, size: int = BLOCK // 4) -> Integers:
-    """The pairs that stand in the pool once more, with the same grade.
-
-    Raises `Irregular` where one has two grades, or where two pairs look like one.
-    """
-    blocks = pool.starts // size
-    edges = [0, *pool.starts[1:][np.diff(blocks) > 0].tolist(), len(pool.grade)]
-    repeated = [np.zeros(0, dtype=np.int64)]
-    for first, last in pairwise(edges):
-        words, grade = pool.documents[first:last], pool.grade[first:last]
-        marks = hashed(words) + mixed(pool.query[first:last])
-        ordered = np.sort(marks)
-        if not (ordered[1:] == ordered[:-1]).any():
-            continue
-        order = np.argsort(marks, kind="stable")
-        again = np.flatnonzero(marks[order][1:] == marks[order][:-1])
-        here, next_ = order[again], order[again + 1]
-        if (words[here] != words[next_]).any() or (grade[here] != grade[next_]).any():
-            raise Irregular
-        repeated.append(first + next_)
-    return np.concatenate(repeated)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -18,25 +19,22 @@ from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, rankings
-from labeler.trec.blocks import Batch, Scattered, regrouped, streamed
+from labeler.trec.blocks import Batch, Scattered, batches, streamed
 from labeler.trec.columns import (
     Irregular,
     Small,
-    Stretches,
     Words,
-    fields,
     hashed,
     keys_of,
     mixed,
     widened,
 )
-from labeler.trec.index import RUN
+from labeler.trec.index import RUN, indexed
 from labeler.trec.pool import BLOCK, Pool, refuse_collisions
 from labeler.trec.runs import (
     contradictions,
     in_order,
     read_run_by_line,
-    refuse_first_problem,
     tied_pairs,
 )
 
@@ -207,14 +205,11 @@ def read_rankings(
 
     `holes` are the ranks down to which unjudged documents are kept; `None` keeps no word of them.
     """
-    if pool.has_collisions:
-        return rankings_of(read_run_by_line(path), pool, ties, holes=holes)
-    try:
-        return _in_parts(path, pool, ties, block, holes=holes)
-    except (Irregular, BadInput):
-        refuse_first_problem(path, RUN, block)
-        # no line is wrong: two pairs have one hash, which the reader that holds all lines tells
-        return rankings_of(read_run_by_line(path), pool, ties, holes=holes)
+    if not pool.has_collisions:
+        with suppress(Irregular, BadInput):
+            return _in_parts(path, pool, ties, block, holes=holes)
+    # the reader by line names the first that is wrong, and tells pairs of one hash apart
+    return rankings_of(read_run_by_line(path), pool, ties, holes=holes)
 
 
 def _in_parts(
@@ -224,19 +219,8 @@ def _in_parts(
     try:
         return _ranked(streamed(path, RUN, block), pool, ties, holes=holes)
     except Scattered:
-        ranked, facts = _ranked(regrouped(path, RUN, block), pool, ties, holes=holes)
-        facts.some_ids = facts.some_ids if facts.common else _first_ids(path, block)
-        return ranked, facts
-
-
-def _first_ids(path: Path, block: int) -> list[str]:
-    """Some ids of a run's queries, in the order of their first lines."""
-    ids: dict[bytes, None] = {}
-    for part in fields(path, RUN.columns, block):
-        ids.update(dict.fromkeys(Stretches.of(part).names))
-        if len(ids) >= SOME:
-            break
-    return [name.decode() for name in list(ids)[:SOME]]
+        with indexed(path, RUN, block) as index:
+            return _ranked(batches([index], size=block), pool, ties, holes=holes)
 
 
 def rankings_of(
