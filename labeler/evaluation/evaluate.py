@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from labeler.evaluation.comparison.paired import (
     discrimination,
 )
 from labeler.evaluation.groups import grouped_by, uncompared
-from labeler.evaluation.holes.several import LeftOpen, SeveralRuns, depths_of
+from labeler.evaluation.holes.several import SeveralRuns, depths_of
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
@@ -43,7 +43,6 @@ from labeler.evaluation.inputs import (
     runs_from,
     top_grade_beside,
 )
-from labeler.evaluation.jobs.workers import Workers
 from labeler.evaluation.options import (
     DEFAULT_MEASURES,
     FEWEST,
@@ -115,11 +114,6 @@ class _Against:
         """The ranks down to which unjudged documents are kept, where several runs' are weighed."""
         return depths_of(self.measures) if self.shares_holes else None
 
-    @property
-    def parts(self) -> Sequence[object]:
-        """The arrays of the qrels, which rankings hold too."""
-        return self.pool.queries, self.pool.query, self.pool.grade
-
 
 @dataclass(frozen=True)
 class _Scorable:
@@ -160,10 +154,9 @@ def score_runs(
     scored: list[RunScores] = []
     findings: list[Finding] = []
     queries: list[str] = []
-    has_others = options.jobs > 1
-    with Workers(options.jobs) as workers, rereadable() if has_others else nullcontext():
-        items = _scorable(runs, copied=has_others)
-        each = workers.map(_score, against, items)
+    with _workers(options.jobs) as shared_map:
+        items = _scorable(runs, copied=options.jobs > 1)
+        each = shared_map(_score, against, items)
         for run in _counted_by(options.progress, "runs scored", each, len(items)):
             scored.append(run.scores)
             findings += run.findings
@@ -173,12 +166,24 @@ def score_runs(
         if not shares_holes:
             return ScoredRuns(scored, None, findings, queries)
         names = [run.name for run in scored]
-        opened = workers.map(_left_open, together, names)
+        opened = shared_map(SeveralRuns.left_open, together, names)
         step = "unjudged documents of runs"
         for number, left in enumerate(_counted_by(options.progress, step, opened, len(names))):
             together.hold(names[number], left)
             scored[number] = replace(scored[number], scenarios=left.scenarios)
     return ScoredRuns(scored, together, findings, queries)
+
+
+@contextmanager
+def _workers(jobs: int) -> Iterator[Callable[[Any, Any, Sequence[Any]], Iterator[Any]]]:
+    """A function, what is common and items to the answers, by so many processes or by this one."""
+    if jobs == 1:
+        yield lambda function, common, items: (function(common, item) for item in items)
+        return
+    from labeler.evaluation.workers import Workers  # one process needs none of it
+
+    with Workers(jobs) as workers, rereadable():
+        yield workers.map
 
 
 def _scorable(runs: RunsByName, *, copied: bool) -> list[_Scorable]:
@@ -212,10 +217,6 @@ def _score(against: _Against, item: _Scorable) -> _Scored:
         return _Scored(scores, findings, queries, None, None)
     plain = replace(ranked)  # without what was derived from it for measures
     return _Scored(scores, findings, queries, plain, facts.holes)
-
-
-def _left_open(together: SeveralRuns, name: str) -> LeftOpen:
-    return together.left_open(name)
 
 
 # The runs of an evaluation against each other, over the queries that all of them have.
