@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from labeler.cli.numbers import SEED, number
 from labeler.cli.options import OutputFlags, unfolded
 from labeler.cli.scoring import Plot
-
-if TYPE_CHECKING:
-    from labeler.collection.user_files import Output
-    from labeler.lab.calibrate.calibrate import CalibrateResult
 
 FIT = "Fit"
 
@@ -62,7 +58,7 @@ def command(
 
     How far they hold is measured on queries that they were not fitted to.
     """
-    from labeler.cli.output import say_drawn, warn
+    from labeler.cli.output import say_drawn, show_result, warn
     from labeler.cli.screen import note
     from labeler.lab.calibrate.calibrate import (
         CalibrateOptions,
@@ -84,7 +80,7 @@ def command(
         result = calibrate(*sources, options=CalibrateOptions(people, method, seed))
     else:
         result = apply_calibration(fit, *sources)
-    _show(result, output, to)
+    show_result(result, output.format, to)
     warn(context, result.findings)
     if rows_to is not None:
         write_probabilities(rows_to, result)
@@ -107,14 +103,3 @@ def _nothing_of_a_fit(context: typer.Context) -> None:
         if source is not None and source.name == "COMMANDLINE":
             problem = "a saved fit is applied as it is, and nothing is fitted; leave this out"
             raise Misuse(problem, parameter=name)
-
-
-def _show(result: CalibrateResult, output: OutputFlags, to: Output | None) -> None:
-    from labeler.cli.output import show, show_json
-
-    if output.format == "json":
-        show_json(result.as_json(), to)
-    elif output.format == "table":
-        show(["\n".join(result.sentences), *result.tables()], "table", to)
-    else:
-        show(result.tables(), output.format, to)

@@ -262,7 +262,7 @@ def _show(shown: _Shown) -> None:
     for sentence in shown.again.sentences:
         say(sentence)
     say("")
-    say(render(shown.again.table()).rstrip())
+    say(render(shown.again.tables()[0]).rstrip())
 
 
 def _show_expanded(grown: ExpandedJudging) -> None:

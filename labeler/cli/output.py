@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # every command imports this module, and most print no table
     from labeler.collection.user_files import Output
     from labeler.report.finding import Finding, Setting
     from labeler.report.forms import FormName
+    from labeler.report.result import Result
     from labeler.report.table import Table
 
 
@@ -51,6 +52,14 @@ def show(
     width = result_width() if output is None else None
     color = output is None and has_colors()
     deliver(rendered_all(parts, form, width, color=color), output)
+
+
+def show_result(result: Result, form: FormName, output: Output | None = None) -> None:
+    """Write what a library function returned: sentences and tables for people, else its figures."""
+    if form == "json":
+        show_json(result.as_json(), output)
+    else:
+        show(["\n".join(result.sentences), *result.tables()], form, output)
 
 
 def show_json(value: object, output: Output | None = None, indent: int = 1) -> None:
