@@ -110,7 +110,7 @@ class ReportComparison:
             return {}
         measure = side.scores.measures[0]
         return {
-            run.name: (rank, Interval(**run.values()[measure]))
+            run.name: (rank, run.means()[measure])
             for rank, run in enumerate(side.scores.ranked, start=1)
         }
 

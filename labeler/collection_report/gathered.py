@@ -112,7 +112,7 @@ class GatheredReport:
         yield from main.notes
         for finding in main.agreement.warnings:
             yield replace(finding, text=f"agreement with people: {finding.text}")
-        for finding in () if main.board is None else main.board.warnings:
+        for finding in () if main.board is None else main.board.own_findings:
             order = f"order of the systems by {short(main.human)} and {short(main.assessor)}"
             yield replace(finding, text=f"{order}: {finding.text}")
 

@@ -59,7 +59,7 @@ def _leading(contents: CollectionContents, scores: Report | None) -> str:
     if scores is None:
         lacks = "run" if not contents.runs else "grade"
         return f"There is no {lacks}, so that nothing is known of any system."
-    sentences = " ".join(scores.headline)
+    sentences = " ".join(scores.sentences)
     best, measure = scores.ranked[0], scores.measures[0]
     low, high = best.intervals[measure]
     if len(scores.runs) == 1 or math.isnan(low):

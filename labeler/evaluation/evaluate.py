@@ -73,7 +73,6 @@ from labeler.evaluation.scores import (
     run_scores,
     score_findings,
     to_answer,
-    verdict_findings,
 )
 from labeler.files.read import copies_of, reading_copies, rereadable
 from labeler.messages import Progress, no_progress
@@ -276,7 +275,6 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     interval: IntervalKind = "bootstrap",
     scenarios: bool = True,
     seed: int = 0,
-    verdicts: Mapping[str, bool] | None = None,
     stale: Stale = "drop",
     margin: Margin = None,
     by: str | Sequence[str] | Mapping[str, str] = (),
@@ -309,7 +307,7 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     >>> [(score.group, score.value) for score in report.by[0].scores]
     [('keyword', 0.0), ('question', 1.0)]
     """
-    scoring = Scoring(missing, unanswerable, ties, max_grade, verdicts, stale)
+    scoring = Scoring(missing, unanswerable, ties, max_grade, stale)
     names = names_of(measures)
     margins = margins_by_measure(margin, names)
     grouping = grouping_of(by, weights, queries, min_queries)
@@ -331,23 +329,19 @@ def report_on(
     with about("measures"):
         measures = parse_all(options.measures)
     check_baseline(options.baseline, runs)
-    if options.scoring.verdicts is not None and len(runs) > 1:
-        problem = "a person looks at the documents of one run; expected that run alone"
-        raise Misuse(problem, parameter="verdicts")
     findings = name_findings(options.measures)
     scoring = options.scoring
     pool = pool_from(qrels, lambda text: findings.append(Finding(text)), name, scoring.stale)
     scoring = scoring.with_top_grade(top_grade_beside(qrels))
     options = replace(options, scoring=scoring)
     findings += qrels_findings(pool, measures, scoring)
-    findings += verdict_findings(scoring.verdicts, pool)
     scope = scope_of(options.grouping, qrels, pool.queries)
     findings += scope.findings
     scored, together, of_runs, queries = score_runs(runs, pool, measures, options, scope.weights)
     findings += of_runs
     between = compared(scored, measures[0], options, findings)
     grouped = grouped_by(scope, queries, scored, between.comparisons, options)
-    findings += [finding for by in grouped for finding in by.findings()]
+    findings += [finding for by in grouped for finding in by.findings]
     findings += uncompared(grouped, between.comparisons, options)
     findings += [*few_queries(scored), *hole_findings(scored)]
     findings += [*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs))]

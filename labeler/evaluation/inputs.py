@@ -23,7 +23,7 @@ from labeler.data import Qrels, Run
 from labeler.errors import Misuse
 from labeler.exchange.qrels import judged_in, read_qrels
 from labeler.exchange.runs import hold_run
-from labeler.files.paths import check_existing, true_path
+from labeler.files.paths import check_existing
 from labeler.files.read import rereadable
 from labeler.metrics import Rankings
 from labeler.trec.pool import Pool, pool_of, read_pool
@@ -109,20 +109,6 @@ def top_grade_beside(qrels: AnyQrels) -> int | None:
 def short_name(qrels: str) -> str:
     """What a table calls qrels: the name of their file without its ending."""
     return Path(qrels).name.removesuffix(".gz").removesuffix(".qrels")
-
-
-def query_texts_beside(qrels: AnyQrels) -> dict[str, str]:
-    """The queries' texts, where the qrels are a collection, or stand in the folder of one."""
-    folder = folder_of(qrels)
-    path = qrels_path(qrels) if folder is None else None
-    if path is not None:
-        folder = true_path(path).parent.parent
-    file = None if folder is None else Collection(folder).queries
-    if file is None or not file.is_file():
-        return {}
-    from labeler.collection.queries import read_queries  # takes long to load
-
-    return {query.id: query.text for query in read_queries(file).values()}
 
 
 def runs_from(runs: AnyRuns | None, qrels: AnyQrels) -> RunsByName:

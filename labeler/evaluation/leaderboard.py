@@ -80,7 +80,7 @@ def leaderboard(  # noqa: PLR0913 - whoever calls it names the few that are need
     board = board.against_kin(kin_behind(second, runs_by_name))
     board = replace(board, qrels=(sides[0].name, sides[1].name))
     findings = [*name_findings([str(measure)]), *findings]
-    findings += board.warnings
+    findings += board.own_findings
     return replace(board, findings=tuple(dict.fromkeys(findings)))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from labeler.collection.user_files import Output
 from labeler.evaluation.boards.bias_plot import draw_bias
-from labeler.evaluation.summary import groups_in_order
+from labeler.evaluation.groups import groups_in_order
 from labeler.files.atomic import replacing_bytes
 from labeler.report.picture import (
     MOST_ROWS,
@@ -21,6 +21,7 @@ from labeler.report.picture import (
     picture_bytes,
     shortened,
 )
+from labeler.report.table import is_undefined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,11 +151,8 @@ def check_picture(path: Path) -> None:
 
 def _bar(run: RunScores, measure: str) -> Bar:
     """A run's mean and its interval, None for nan."""
-    mean = run.values()[measure]
-    value, low, high = (
-        None if math.isnan(mean[key]) else mean[key] for key in ("value", "low", "high")
-    )
-    return Bar(run.name, value, low, high)
+    mean = run.means()[measure]
+    return Bar(run.name, *(None if is_undefined(each) else each for each in mean))
 
 
 def write_picture(draw: Callable[[Figure], None], output: Output | Path) -> list[str]:

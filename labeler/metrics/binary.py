@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers
-from labeler.errors import Misuse
 from labeler.metrics.rankings import Rankings, firsts, ordinals, sums
 from labeler.metrics.registry import measure
 
@@ -213,7 +212,6 @@ def inferred_average_precision(r: Rankings, rel: int = 1) -> Floats:
 
 HOLES = "holes"
 CURVE = "curve"
-PEOPLE = "people"
 
 
 @measure("Judged", HOLES)
@@ -222,15 +220,6 @@ def judged(r: Rankings, cutoff: int | None = None) -> Floats:
     ranks_seen = r.retrieved if cutoff is None else np.minimum(r.retrieved, cutoff)
     judged_documents = r.count((r.grade >= 0) & (r.rank < ranks_seen[r.query]))
     return np.where(ranks_seen > 0, ratio(judged_documents, ranks_seen), np.nan)
-
-
-@measure("LGTM", PEOPLE, summary="share")
-def looks_good(r: Rankings, cutoff: int) -> Floats:
-    """Share of the queries looked at whose first k documents a person passed."""
-    if r.passed is None:
-        problem = "needs a person's verdicts: a query and yes or no a line"
-        raise Misuse(f"LGTM@{cutoff} {problem}", parameter="verdicts")
-    return r.passed
 
 
 @measure("AUC", CURVE)

@@ -56,6 +56,11 @@ class CorrectedMean:
     freedom: float
 
     @property
+    def sides(self) -> tuple[Mean, Mean, Mean]:
+        """By people alone, by the assessor alone, and by both."""
+        return self.human, self.assessor, self.corrected
+
+    @property
     def chance(self) -> float:
         """Two-sided p that the corrected mean, as of a difference, is 0; 1 where nothing tells.
 

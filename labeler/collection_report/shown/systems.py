@@ -34,11 +34,7 @@ def _by_which_grades(report: GatheredReport) -> str:
 
 
 def _intervals(scores: Report, measure: str) -> Drawing:
-    rows = [
-        NamedValue(run.name, values["value"], values["low"], values["high"])
-        for run in scores.ranked
-        for values in (run.values()[measure],)
-    ]
+    rows = [NamedValue(run.name, *run.means()[measure]) for run in scores.ranked]
     return intervals(f"{measure} of each system", rows, Axis(measure, ".3f"))
 
 
@@ -68,7 +64,7 @@ def differences_section(scores: Report) -> PageSection | None:
     rows = [NamedValue(c.run, c.difference, c.low, c.high) for c in compared]
     axis = Axis(f"{measure} less that of {baseline}", "+.3f", reference=0.0)
     blocks: list[Block] = [
-        Paragraph(" ".join(scores.headline)),
+        Paragraph(" ".join(scores.sentences)),
         Chart(intervals(f"Differences from {baseline}, query by query", rows, axis)),
         TableBlock(tables["comparisons"]),
     ]

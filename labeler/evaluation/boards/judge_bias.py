@@ -11,19 +11,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeler.arrays import Floats
-from labeler.evaluation.boards.two_sided import System
 from labeler.messages import count_of
 from labeler.metrics import parse
 from labeler.report.finding import Finding
+from labeler.report.result import Hidden
 from labeler.report.table import number_text
 from labeler.stats.regression import Components, Trend, components, trend
+
+if TYPE_CHECKING:
+    from labeler.evaluation.boards.board import Leaderboard
 
 # Families of models, what their members are called, and which systems are kin to a model.
 
@@ -190,26 +192,6 @@ FEWEST_OTHERS = 6
 """So many unrelated systems are needed to see how far one of them may lie from their line."""
 
 
-class ScoredSystems(Protocol):
-    """What is needed of a `Leaderboard`."""
-
-    @property
-    def measure(self) -> str:
-        """What ranks the systems."""
-
-    @property
-    def systems(self) -> Sequence[System]:
-        """The systems with their means by both."""
-
-    @property
-    def scores(self) -> Floats:
-        """`(2, systems, queries)`."""
-
-    @property
-    def order(self) -> list[int]:
-        """The systems' places, the best by people first."""
-
-
 @dataclass(frozen=True)
 class Kin:
     """A system of the family of a model that judged, or wrote the queries.
@@ -328,7 +310,7 @@ class JudgeBias:
     line: Trend | None
     components: Components | None
     residuals: Mapping[str, float]
-    favors: tuple[Favour, ...] = ()
+    favors: Hidden[tuple[Favour, ...]] = ()
 
     def sentences(self, first: str, second: str) -> list[str]:
         """How far the assessor compresses, and how much of its own it does to systems."""
@@ -343,16 +325,8 @@ class JudgeBias:
             f" {number_text(of.noise, '.3f')} for these queries."
         ]
 
-    def as_json(self) -> dict[str, Any]:
-        """The line, the components and every system's distance from the line."""
-        return {
-            "line": self.line and asdict(self.line),
-            "components": self.components and asdict(self.components),
-            "residuals": dict(self.residuals),
-        }
 
-
-def judge_bias(board: ScoredSystems, kin: Sequence[Kin] = ()) -> JudgeBias:
+def judge_bias(board: Leaderboard, kin: Sequence[Kin] = ()) -> JudgeBias:
     """Fit the line to the systems that are no kin, and hold all kin against it.
 
     For measures where lower is better a residual above 0 is a gain, too.

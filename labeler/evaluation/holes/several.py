@@ -437,12 +437,9 @@ def difference_bounds_table(bounds: Sequence[DifferenceBounds]) -> Table:
         Column("least and most", format="", ends="+.4f", only="people"),
         Column("exact", align="left"),
     ]
-    rows: list[list[Cell]] = [
-        [
-            *(b.run, b.measure, b.difference, b.least, b.most, Ends(b.least, b.most)),
-            "yes" if b.exact else "outer",
-        ]
-        for b in bounds
-    ]
+    rows: list[list[Cell]] = []
+    for b in bounds:
+        ends, exact = Ends(b.least, b.most), "yes" if b.exact else "outer"
+        rows.append([b.run, b.measure, b.difference, *ends, ends, exact])
     title = f"against {bounds[0].baseline}, were the unjudged documents judged" if bounds else ""
     return Table("difference-bounds", columns, rows, title)
