@@ -63,8 +63,7 @@ from labeler.messages import count_of, no_pair_in_common
 from labeler.metrics import Measure, Rankings, parse_all, score
 from labeler.report.finding import Finding
 from labeler.stats.ppi import FEWEST, THESE
-from labeler.trec.pool import Pool, pool_of
-from labeler.trec.rankings import Facts
+from labeler.trec.rankings import Facts, Pool, pool_of
 
 # Scores from grades that people gave to a random sample of pairs, not to whole queries.
 #

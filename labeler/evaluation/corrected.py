@@ -21,7 +21,7 @@ from labeler.stats.estimates import UNIT, Design, at_random, balance, with_repla
 from labeler.stats.ppi import FEWEST, CorrectedMean, Joint
 from labeler.stats.randomization import holm
 from labeler.stats.student import SIGNIFICANT
-from labeler.trec.pool import Pool
+from labeler.trec.rankings import Pool
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -32,7 +32,7 @@ from labeler.evaluation.comparison.paired import (
     compare_scores,
     discrimination,
 )
-from labeler.evaluation.groups import grouped_by, uncompared
+from labeler.evaluation.groups import ByGroup, grouped_by, uncompared
 from labeler.evaluation.holes.several import SeveralRuns, depths_of
 from labeler.evaluation.inputs import (
     AnyQrels,
@@ -57,7 +57,7 @@ from labeler.evaluation.options import (
     names_of,
 )
 from labeler.evaluation.origin import kin_behind, kin_finding, origin_findings
-from labeler.evaluation.query_facts import Weights, grouping_of, scope_of
+from labeler.evaluation.query_facts import QueryScope, Weights, grouping_of, scope_of
 from labeler.evaluation.score_report import Report
 from labeler.evaluation.scores import (
     RunScores,
@@ -78,8 +78,7 @@ from labeler.files.read import copies_of, reading_copies, rereadable
 from labeler.messages import Progress, no_progress
 from labeler.metrics import Measure, Rankings, parse, parse_all
 from labeler.report.finding import Finding
-from labeler.trec.pool import Pool
-from labeler.trec.rankings import RunHoles
+from labeler.trec.rankings import Pool, RunHoles
 
 # The runs of an evaluation scored, by one process or several, with what is to be said of each.
 
@@ -258,7 +257,9 @@ def compared(
     return RunsCompared(
         tuple(compare_scores(scores, baseline, how, pairs)),
         discrimination(pairs),
-        tuple(equivalences(scores, baseline, options.margins, identical)),
+        tuple(equivalences(scores, baseline, options.margins, identical))
+        if options.margins
+        else (),
     )
 
 
@@ -335,14 +336,18 @@ def report_on(
     scoring = scoring.with_top_grade(top_grade_beside(qrels))
     options = replace(options, scoring=scoring)
     findings += qrels_findings(pool, measures, scoring)
-    scope = scope_of(options.grouping, qrels, pool.queries)
+    grouping = options.grouping
+    is_grouped = bool(grouping.by or grouping.weights)
+    scope = scope_of(grouping, qrels, pool.queries) if is_grouped else QueryScope()
     findings += scope.findings
     scored, together, of_runs, queries = score_runs(runs, pool, measures, options, scope.weights)
     findings += of_runs
     between = compared(scored, measures[0], options, findings)
-    grouped = grouped_by(scope, queries, scored, between.comparisons, options)
-    findings += [finding for by in grouped for finding in by.findings]
-    findings += uncompared(grouped, between.comparisons, options)
+    grouped: tuple[ByGroup, ...] = ()
+    if grouping.by:
+        grouped = grouped_by(scope, queries, scored, between.comparisons, options)
+        findings += [finding for by in grouped for finding in by.findings]
+        findings += uncompared(grouped, between.comparisons, options)
     findings += [*few_queries(scored), *hole_findings(scored)]
     findings += [*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs))]
     parts = (between.comparisons, tuple(findings), between.discrimination, between.equivalences)

@@ -26,8 +26,7 @@ from labeler.exchange.runs import hold_run
 from labeler.files.paths import check_existing
 from labeler.files.read import rereadable
 from labeler.metrics import Rankings
-from labeler.trec.pool import Pool, pool_of, read_pool
-from labeler.trec.rankings import Facts, rankings_of, read_rankings
+from labeler.trec.rankings import Facts, Pool, pool_of, rankings_of, read_pool, read_rankings
 
 if TYPE_CHECKING:
     from labeler.trec.memory import Source

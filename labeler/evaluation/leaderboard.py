@@ -32,7 +32,7 @@ from labeler.evaluation.scores import (
 from labeler.messages import count_of, no_pair_in_common, no_query_in_common
 from labeler.metrics import Measure, Scores
 from labeler.report.finding import Finding
-from labeler.trec.pool import pool_of
+from labeler.trec.rankings import pool_of
 
 
 def leaderboard(  # noqa: PLR0913 - whoever calls it names the few that are needed

@@ -111,7 +111,7 @@ class Report(Result):
             score_table(self.ranked, self.measures),
             comparison_table(self.compared(compare), self.discrimination),
             discrimination_table(self.discrimination),
-            equivalence_table(self.equivalences),
+            *([equivalence_table(self.equivalences)] if self.equivalences else []),
             scenario_table(self.ranked),
         ]
         return [table for table in tables if table.rows]

@@ -25,8 +25,7 @@ from labeler.metrics.scores import Weighting
 from labeler.report.finding import Finding, Setting
 from labeler.report.result import as_plain
 from labeler.report.table import Column, Interval, Table, interval_text
-from labeler.trec.pool import Pool
-from labeler.trec.rankings import Facts
+from labeler.trec.rankings import Facts, Pool
 
 
 @dataclass(frozen=True)

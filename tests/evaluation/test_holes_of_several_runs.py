@@ -16,8 +16,7 @@ from labeler.evaluation.holes.several import EXACT, DifferenceBounds, SeveralRun
 from labeler.evaluation.inputs import pool_from
 from labeler.metrics import evaluate as scored
 from labeler.metrics import parse_all
-from labeler.trec.pool import read_pool
-from labeler.trec.rankings import GatheredHoles, holes_of, rankings_of, read_rankings
+from labeler.trec.rankings import GatheredHoles, holes_of, rankings_of, read_pool, read_rankings
 
 TOP = 2
 MEASURES = (

@@ -10,9 +10,9 @@ from forked import Forked
 from running import environment, finish
 
 from labeler.cli import execute
-from labeler.evaluation.boards.judge_bias import kin_of
 from labeler.evaluation.evaluate import evaluate
 from labeler.evaluation.leaderboard import leaderboard
+from labeler.evaluation.origin import kin_of
 from labeler.evaluation.plot import plot_leaderboard, plot_scores
 from labeler.report.picture import Bar, most_rows, shortened
 

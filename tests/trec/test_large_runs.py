@@ -13,9 +13,8 @@ import pytest
 from labeler.errors import BadInput
 from labeler.evaluation.inputs import rank
 from labeler.metrics import Rankings, rankings
-from labeler.trec.pool import Pool, pool_of, read_pool
 from labeler.trec.qrels import read_qrels_by_line
-from labeler.trec.rankings import read_rankings
+from labeler.trec.rankings import Pool, pool_of, read_pool, read_rankings
 from labeler.trec.runs import read_run_by_line
 
 BLOCKS = (1, 300, 1 << 20)

@@ -43,7 +43,7 @@ from labeler.stats.correlation import (
     noise_ceiling,
     swapped_pairs,
 )
-from labeler.stats.pairwise import Decisions, decisions, pairwise_p, randomised_hsd
+from labeler.stats.randomization import Decisions, decisions, pairwise_p, randomised_hsd
 
 # What two leaderboards say, in sentences that need no statistics to be understood.
 

@@ -25,10 +25,9 @@ from labeler.metrics.rankings import top_grade
 from labeler.report.finding import Finding, Setting
 from labeler.report.table import Cell, Column, Table, shown
 from labeler.stats.correlation import Correlation
-from labeler.stats.pairwise import Decisions
+from labeler.stats.randomization import Decisions
 from labeler.stats.student import SIGNIFICANT
-from labeler.trec.pool import Pool, pool_of
-from labeler.trec.rankings import Facts
+from labeler.trec.rankings import Facts, Pool, pool_of
 
 FEW = 0.05
 """Pairs of one side alone that are a smaller share of those of both are taken out alone."""

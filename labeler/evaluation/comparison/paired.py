@@ -21,8 +21,14 @@ from labeler.stats.means import (
     weighted_interval,
     weighted_mean,
 )
-from labeler.stats.pairwise import AllPairs, randomised_hsd
-from labeler.stats.randomization import holm, randomization_test, smallest_p, wins_ties_losses
+from labeler.stats.randomization import (
+    AllPairs,
+    holm,
+    randomised_hsd,
+    randomization_test,
+    smallest_p,
+    wins_ties_losses,
+)
 from labeler.stats.shares import share_interval
 from labeler.stats.student import SIGNIFICANT, paired_t_test, smallest_paired_t
 

@@ -19,8 +19,7 @@ from labeler.evaluation.holes.bounds import (
     scenarios_by_block,
 )
 from labeler.metrics import Rankings
-from labeler.metrics.binary import relevant
-from labeler.metrics.graded import dcg_sums, gains
+from labeler.metrics.measures import dcg_sums, gains, relevant
 from labeler.metrics.registry import Measure
 from labeler.report.table import Cell, Column, Ends, Table
 from labeler.trec.columns import Words, mixed
