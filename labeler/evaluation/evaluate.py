@@ -33,7 +33,7 @@ from labeler.evaluation.comparison.paired import (
     discrimination,
 )
 from labeler.evaluation.groups import ByGroup, grouped_by, uncompared
-from labeler.evaluation.holes.several import SeveralRuns, depths_of
+from labeler.evaluation.holes.several import SeveralRuns
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
@@ -78,7 +78,7 @@ from labeler.files.read import copies_of, reading_copies, rereadable
 from labeler.messages import Progress, no_progress
 from labeler.metrics import Measure, Rankings, parse, parse_all
 from labeler.report.finding import Finding
-from labeler.trec.rankings import Pool, RunHoles
+from labeler.trec.rankings import Holes, Pool
 
 # The runs of an evaluation scored, by one process or several, with what is to be said of each.
 
@@ -107,11 +107,6 @@ class _Against:
     weights: Weights | None
     shares_holes: bool
 
-    @property
-    def depths(self) -> tuple[float, ...] | None:
-        """The ranks down to which unjudged documents are kept, where several runs' are weighed."""
-        return depths_of(self.measures) if self.shares_holes else None
-
 
 @dataclass(frozen=True)
 class _Scorable:
@@ -129,7 +124,7 @@ class _Scored(NamedTuple):
     findings: list[Finding]
     queries: list[str]
     ranked: Rankings | None
-    holes: RunHoles | None
+    holes: Holes | None
 
 
 def score_runs(
@@ -204,7 +199,7 @@ def _score(against: _Against, item: _Scorable) -> _Scored:
     """One run's scores, in whichever process."""
     pool, scoring, weights = against.pool, against.options.scoring, against.weights
     with reading_copies(item.copies):
-        ranked, facts = rank(item.run, pool, scoring.ties, holes=against.depths)
+        ranked, facts = rank(item.run, pool, scoring.ties, holes=against.shares_holes)
     findings = run_findings(item.name, pool, facts, scoring)
     queries = list(compress(ranked.queries, to_answer(ranked, scoring, weights)))
     ranked = counted(ranked, scoring, weights)

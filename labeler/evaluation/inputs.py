@@ -182,12 +182,10 @@ def _run(run: Source, name: str) -> Path | Run:
     return as_run(run, name=f"the run {name}")
 
 
-def rank(
-    run: Path | Run, pool: Pool, ties: str, *, holes: Sequence[float] | None = None
-) -> tuple[Rankings, Facts]:
+def rank(run: Path | Run, pool: Pool, ties: str, *, holes: bool = False) -> tuple[Rankings, Facts]:
     """A run's rankings of the queries of the qrels, and facts to warn of.
 
-    `holes` are the ranks down to which unjudged documents are kept; `None` keeps no word of them.
+    With `holes` the facts have the documents without a grade.
     """
     if isinstance(run, Path):
         with rereadable():

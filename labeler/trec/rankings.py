@@ -139,13 +139,7 @@ def refuse_collisions(marks: Words) -> None:
         raise Irregular
 
 
-# The documents of a run that have no grade, by query and rank: counted, and some of them kept.
-
-MOST = 8_000_000
-"""So many unjudged documents of all runs are told apart by their ids."""
-
-MOST_NEAR = 16_000_000
-"""So many of a run, above the ranks that measures look at, are kept one by one."""
+# The documents of a run that have no grade, by query and rank.
 
 
 class Holes(NamedTuple):
@@ -216,67 +210,6 @@ def all_holes(parts: Sequence[Holes]) -> Holes:
     return Holes(*(np.concatenate(column) for column in columns))
 
 
-@dataclass(frozen=True)
-class RunHoles:
-    """What is kept of a run's holes, which does not grow with its lines beyond a limit.
-
-    `outside` counts those that stand outside the qrels, by query of these; `marked` are they, or
-    `None` where they are more than `MOST`. `near` are all of ranks below `depth`.
-    """
-
-    outside: Integers
-    marked: Holes | None
-    near: Holes
-    depth: float
-
-
-class GatheredHoles:
-    """Holes as they come, some queries at a time, of which no more are kept than there is room for.
-
-    `depths` are the ranks down to which they are wanted. Where those above the deepest are more
-    than `most_near`, those above the next are kept.
-    """
-
-    def __init__(
-        self,
-        queries: int,
-        depths: Sequence[float],
-        most: int = MOST,
-        most_near: int = MOST_NEAR,
-    ) -> None:
-        self._outside = np.zeros(queries, dtype=np.int64)
-        self._marked: list[Holes] | None = []
-        self._near: list[Holes] = []
-        self._depths = sorted({0.0, *depths})
-        self._most, self._most_near = most, most_near
-
-    def add(self, holes: Holes) -> None:
-        """The holes of some more queries."""
-        outside = holes.where(holes.outside)
-        self._outside += np.bincount(outside.query, minlength=len(self._outside))
-        if self._marked is not None:
-            self._marked.append(outside)
-            self._marked = self._marked if _count(self._marked) <= self._most else None
-        self._near.append(above(holes, self._depths[-1]))
-        while _count(self._near) > self._most_near:
-            self._depths.pop()
-            self._near = [above(part, self._depths[-1]) for part in self._near]
-
-    def done(self) -> RunHoles:
-        """What is kept of all of them."""
-        marked = None if self._marked is None else all_holes(self._marked)
-        return RunHoles(self._outside, marked, all_holes(self._near), self._depths[-1])
-
-
-def above(holes: Holes, depth: float) -> Holes:
-    """Those of ranks below `depth`."""
-    return holes.where(holes.rank < depth)
-
-
-def _count(parts: Sequence[Holes]) -> int:
-    return sum(len(part.query) for part in parts)
-
-
 SOME = 1000
 """How many ids of a run's queries are kept, for a guess why the qrels have none of them."""
 
@@ -291,7 +224,7 @@ class Facts:
     matched: int = 0
     tied_pairs: int = 0
     contradictions: int = 0
-    holes: RunHoles | None = None
+    holes: Holes | None = None
 
 
 def read_rankings(
@@ -300,11 +233,11 @@ def read_rankings(
     ties: str = "trec",
     block: int = BLOCK,
     *,
-    holes: Sequence[float] | None = None,
+    holes: bool = False,
 ) -> tuple[Rankings, Facts]:
     """A run's rankings of the pool's queries (those that it lacks retrieve nothing), and facts.
 
-    `holes` are the ranks down to which unjudged documents are kept; `None` keeps no word of them.
+    With `holes` the facts have the documents without a grade.
     """
     if not pool.has_collisions:
         with suppress(Irregular, BadInput):
@@ -314,7 +247,7 @@ def read_rankings(
 
 
 def _in_parts(
-    path: Path, pool: Pool, ties: str, block: int, *, holes: Sequence[float] | None
+    path: Path, pool: Pool, ties: str, block: int, *, holes: bool
 ) -> tuple[Rankings, Facts]:
     """A run in one pass; in two where the lines of a query stand apart."""
     try:
@@ -325,17 +258,15 @@ def _in_parts(
 
 
 def rankings_of(
-    run: Run, pool: Pool, ties: str = "trec", *, holes: Sequence[float] | None = None
+    run: Run, pool: Pool, ties: str = "trec", *, holes: bool = False
 ) -> tuple[Rankings, Facts]:
     """The same of a run that a program holds, which has no ranks to contradict its scores."""
     ranked = rankings(pool.qrels, run, ties=ties)
     common = len(pool.qrels.keys() & run.keys())
     tied = sum(_tied(list(scores.values())) for scores in run.values())
     facts = Facts(common, len(run) - common, list(run)[:SOME], len(ranked.query), tied)
-    if holes is not None:
-        gathered = GatheredHoles(len(pool.queries), holes)
-        gathered.add(holes_of(run, pool, ties))
-        facts.holes = gathered.done()
+    if holes:
+        facts.holes = holes_of(run, pool, ties)
     return ranked, facts
 
 
@@ -359,13 +290,13 @@ class _Placed:
 
 
 def _ranked(
-    parts: Iterator[Batch], pool: Pool, ties: str, *, holes: Sequence[float] | None
+    parts: Iterator[Batch], pool: Pool, ties: str, *, holes: bool
 ) -> tuple[Rankings, Facts]:
     facts = Facts()
     n = len(pool.queries)
-    gathered = None if holes is None else GatheredHoles(n, holes)
+    gathered: list[Holes] | None = [] if holes else None
     placed = [_placed(lines, pool, ties, facts, gathered) for lines in parts]
-    facts.holes = None if gathered is None else gathered.done()
+    facts.holes = None if gathered is None else all_holes(gathered)
     retrieved = np.zeros(n, dtype=np.int64)
     for part in placed:
         retrieved[part.queries] = part.retrieved
@@ -387,7 +318,7 @@ def _ranked(
 
 
 def _placed(
-    lines: Batch, pool: Pool, ties: str, facts: Facts, gathered: GatheredHoles | None
+    lines: Batch, pool: Pool, ties: str, facts: Facts, gathered: list[Holes] | None
 ) -> _Placed:
     pool_query = np.array(
         [pool.number.get(name, -1) for name in lines.names]
@@ -413,7 +344,7 @@ def _placed(
     in_pool = pool_query >= 0
     if gathered is not None:
         judged = (hits[pool.grade[pairs] >= 0], hits)
-        gathered.add(holes_in(lines, pool_query, position - starts[lines.query], judged))
+        gathered.append(holes_in(lines, pool_query, position - starts[lines.query], judged))
     return _Placed(
         pool_query[in_pool],
         sizes[in_pool],
