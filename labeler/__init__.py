@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from labeler.collection.layout import Collection as Collection
     from labeler.collection.layout import open_collection as open_collection
     from labeler.collection.validate import validate as validate
-    from labeler.collection_report.options import ReportOptions as ReportOptions
-    from labeler.collection_report.report import compared_report_of as compared_report_of
+    from labeler.collection_report.compared import compared_report_of as compared_report_of
+    from labeler.collection_report.contents import ReportOptions as ReportOptions
     from labeler.collection_report.report import report_of as report_of
     from labeler.corpus.ingest import ingest as ingest
     from labeler.corpus.rechunk import rechunk as rechunk
@@ -163,7 +163,7 @@ _PUBLIC = {
     "check_prompt": "prompt.check:check_prompt",
     "collect": "scale.partitions.collect:collect",
     "compare_chunkings": "pools.chunk:compare_chunkings",
-    "compared_report_of": "collection_report.report:compared_report_of",
+    "compared_report_of": "collection_report.compared:compared_report_of",
     "corpus_drift": "monitoring.corpus:corpus_drift",
     "correct": "evaluation.correct:correct",
     "diff": "agreement.diff.diff:diff",

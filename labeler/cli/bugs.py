@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from labeler import __version__
 from labeler.cli.screen import complain
 from labeler.errors import Misconfigured
-from labeler.report.printable import printable
+from labeler.report.neutral import printable
 
 _SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
 _SHORTEST = 6

@@ -58,7 +58,7 @@ def command(
 
     How far they hold is measured on queries that they were not fitted to.
     """
-    from labeler.cli.output import say_drawn, show_result, warn
+    from labeler.cli.output import draw, show_result, warn
     from labeler.cli.screen import note
     from labeler.lab.calibrate.calibrate import (
         CalibrateOptions,
@@ -89,9 +89,9 @@ def command(
         write_calibration(fit_to, result.saved)
         note(f"the fit: {fit_to.path}")
     if drawing is not None:
-        from labeler.lab.calibrate.plot import plot_calibration
+        from labeler.lab.calibrate.plot import calibration_drawings
 
-        say_drawn(drawing, plot_calibration(result, drawing))
+        draw(drawing, calibration_drawings(result))
 
 
 def _nothing_of_a_fit(context: typer.Context) -> None:

@@ -28,8 +28,7 @@ from labeler.evaluation.options import IntervalKind, Unanswerable
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
     from labeler.evaluation.score_report import Report
-    from labeler.report.forms import FormName
-    from labeler.report.table import Table
+    from labeler.report.table import FormName, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ def command(
     output: OutputFlags,
 ) -> None:
     """Score runs against qrels, with intervals, tests and the share that is judged."""
-    from labeler.cli.output import name_unread_runs, say_drawn, show, show_json, warn
+    from labeler.cli.output import draw, name_unread_runs, show, show_json, warn
     from labeler.cli.screen import progress
     from labeler.evaluation.evaluate import report_of
     from labeler.evaluation.options import EvaluationOptions, Scoring
@@ -163,9 +162,9 @@ def command(
         show([" ".join(report.sentences), *shown], output.format, to)
     warn(context, report.findings)
     if drawing is not None:
-        from labeler.evaluation.plot import plot_scores
+        from labeler.evaluation.plot import score_drawings
 
-        say_drawn(drawing, plot_scores(report, drawing))
+        draw(drawing, score_drawings(report))
     gates.check(report, held, groups.thin)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from labeler.models.control import Control
     from labeler.monitoring.monitor import Monitoring
     from labeler.report.finding import Finding
-    from labeler.report.forms import FormName
+    from labeler.report.table import FormName
 
 PAGES = (".html", ".htm")
 

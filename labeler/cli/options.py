@@ -14,7 +14,7 @@ import typer
 from labeler.cli.numbers import SIZE_OF_A_FILE, WORDS, number
 from labeler.corpus.blocks import FileRules
 from labeler.exchange.fields import FieldNames
-from labeler.report.forms import FormName, form_of
+from labeler.report.table import FormName, form_of
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output

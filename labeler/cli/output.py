@@ -17,10 +17,10 @@ if TYPE_CHECKING:  # every command imports this module, and most print no table
     import typer
 
     from labeler.collection.user_files import Output
+    from labeler.report.charts import Drawing
     from labeler.report.finding import Finding, Setting
-    from labeler.report.forms import FormName
     from labeler.report.result import Result
-    from labeler.report.table import Table
+    from labeler.report.table import FormName, Table
 
 
 def name_unread_runs(*sources: Path | str) -> None:
@@ -69,10 +69,9 @@ def show_json(value: object, output: Output | None = None, indent: int = 1) -> N
     deliver(json_text(value, indent) + "\n", output)
 
 
-def say_drawn(picture: Output, warnings: Iterable[str]) -> None:
-    """Say where a picture was drawn, and what a reader of it should know."""
-    for warning in warnings:
-        caution(warning)
+def draw(picture: Output, drawings: Sequence[Drawing]) -> None:
+    """Draw charts below one another, and say where."""
+    picture.draw(drawings)
     note(f"drawn: {picture.path}")
 
 

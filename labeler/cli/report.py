@@ -13,12 +13,12 @@ import typer
 from labeler.cli.numbers import COUNT, SEED, number
 from labeler.cli.options import OUTPUT, AsJson, Force, ToFile, unfolded
 from labeler.cli.scoring import COMPARING, SCORING, Baseline, StaleGrades
-from labeler.collection_report.options import TOP
+from labeler.collection_report.contents import TOP
 from labeler.evaluation.options import DEFAULT_MEASURES
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output
-    from labeler.collection_report.options import ReportOptions
+    from labeler.collection_report.contents import ReportOptions
     from labeler.collection_report.report import WrittenReport
 
 Form = Annotated[
@@ -101,7 +101,7 @@ def command(
     """
     from labeler.cli.output import deliver
     from labeler.cli.screen import note, progress
-    from labeler.collection_report.options import ReportOptions
+    from labeler.collection_report.contents import ReportOptions
     from labeler.collection_report.report import page_form_of
 
     to = _output(file, collection, compare)
@@ -151,7 +151,8 @@ def _output(
 def _report(
     collection: Path | None, compare: tuple[str, str] | None, options: ReportOptions
 ) -> WrittenReport:
-    from labeler.collection_report.report import compared_report_of, report_of
+    from labeler.collection_report.compared import compared_report_of
+    from labeler.collection_report.report import report_of
 
     if compare is not None:
         return compared_report_of(*compare, collection, options)

@@ -11,7 +11,7 @@ from labeler.cli.output import said_to, show, show_json
 from labeler.cli.reporting import show_failures, suspicious_pairs
 from labeler.cli.screen import say
 from labeler.messages import count_of
-from labeler.report.printable import one_line
+from labeler.report.neutral import one_line
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection

@@ -12,7 +12,7 @@ from labeler.cli.output import show_json
 from labeler.cli.screen import note, progress, say
 from labeler.errors import BadInput
 from labeler.messages import count_of
-from labeler.report.printable import flat
+from labeler.report.neutral import flat
 
 if TYPE_CHECKING:
     from labeler.collection.validate import Validation

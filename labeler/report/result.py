@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from labeler.report.finding import Finding
+from labeler.report.neutral import html_text
 from labeler.report.table import Table, shown
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ class Result:
 
     def __repr__(self) -> str:
         values = ((name, getattr(self, name)) for name in figure_names(type(self)))
-        said = (f"{name}={value!r}" for name, value in values if isinstance(value, str | int))
-        return f"{type(self).__name__}({', '.join(said)})"
+        parts = (f"{name}={value!r}" for name, value in values if isinstance(value, str | int))
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
         return notebook_html(self.tables(), self.findings, self.sentences)
@@ -129,8 +130,6 @@ def notebook_html(
     tables: Iterable[Table], findings: Iterable[Finding] = (), sentences: Iterable[str] = ()
 ) -> str:
     """The tables as HTML, and under them a list of the sentences and then the findings."""
-    from labeler.report.neutral import html_text  # its names of characters take long to load
-
     shown_tables = "".join(table._repr_html_() for table in tables)
     lines = (html_text(str(line)) for line in chain(sentences, findings))
     listed = "".join(f"<li>{line}</li>\n" for line in lines)

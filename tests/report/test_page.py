@@ -22,8 +22,8 @@ from labeler.report.page import (
     Paragraph,
     Preformatted,
     TableBlock,
+    style,
 )
-from labeler.report.page.as_html import style
 from labeler.report.table import Column, Interval, Table
 from tests.report.test_neutral import active, hostile
 
@@ -50,6 +50,9 @@ def every_block(text: str) -> list[Block]:
         DisclosureRows(text, [text], [Disclosure(text, [Paragraph(text)], [text])]),
     ]
     return [PageSection(text, inner), PageSection(text, [PageSection(text, [Paragraph(text)])])]
+
+
+_OF_LENGTH = {"class", "textlength", "lengthadjust"}
 
 
 class _Elements(HTMLParser):
@@ -82,7 +85,7 @@ class _Elements(HTMLParser):
 
     def shape(self) -> list[tuple[str, list[str]]]:
         """The elements with the names of their attributes, less what the length of a text adds."""
-        shape = [(tag, sorted({*attributes} - {"class"})) for tag, attributes in self.elements]
+        shape = [(tag, sorted({*attributes} - _OF_LENGTH)) for tag, attributes in self.elements]
         return [element for element in shape if element[0] != "title"]
 
 
