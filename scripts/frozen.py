@@ -761,11 +761,11 @@ MEASURING: dict[str, Case] = {
         evaluate $SMALL -m nDCG@10 -m P@1 --format $FORMS
         evaluate $SMALL -m nDCG@10 --per-query
         evaluate $SMALL -m P@1 --comparisons --format csv
-        evaluate $SMALL -m P@1 --movers 3
+        evaluate $SMALL -m P@1
         evaluate h.qrels good.trec -m P@5 -m Bpref --scenarios --format {table,csv}
     """,
     "evaluate-options": """
-        evaluate $SMALL one.trec -m P@1 --missing skip --json --movers 3 --per-query
+        evaluate $SMALL one.trec -m P@1 --missing skip --json --per-query
         evaluate $SMALL --unanswerable skip --ties file
         evaluate $SMALL -m ERR -m RBP --max-grade 4 --interval t --baseline bad -o out.txt
         evaluate $SMALL -m MeanRank --json
@@ -784,15 +784,10 @@ MEASURING: dict[str, Case] = {
         evaluate few.qrels up.trec down.trec -m P@1 --no-worse-than up
         evaluate h.qrels good.trec --no-worse-than good
     """,
-    "evaluate-lgtm": """
-        evaluate h.qrels good.trec -m LGTM@5 --lgtm {seen.txt,maybe.txt}
-        evaluate h.qrels good.trec -m LGTM@5 --lgtm strangers.txt --json
-        evaluate h.qrels good.trec -m LGTM@5
-    """,
     "evaluate-collection": [
         """
         evaluate world
-        evaluate world --qrels llm -m ERR --movers 2
+        evaluate world --qrels llm -m ERR
         evaluate world x.trec
         evaluate world --qrels nobody
         evaluate h.qrels good.trec --qrels human
@@ -816,12 +811,12 @@ MEASURING: dict[str, Case] = {
         correct world/qrels/some.qrels flat.qrels $RUNS -m RR -m ERR
     """,
     "correct-refused": """
-        $CORRECT --{target moon,movers 2}
+        $CORRECT --target moon
         $CORRECT -m GMAP
         correct x.qrels h.qrels good.trec
     """,
     "evaluate-dl19": """
-        evaluate $NIST $SYSTEMS -m nDCG@10 -m AP --movers 3
+        evaluate $NIST $SYSTEMS -m nDCG@10 -m AP
         evaluate $NIST shared/dl19/runs/e5*.gz -m RR -m R@100 --scenarios --interval t --json
     """,
     "trec-eval": """

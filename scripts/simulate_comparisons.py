@@ -29,7 +29,6 @@ import numpy as np
 from labeler.evaluation.comparison.equivalence import most_lost
 from labeler.metrics import score
 from labeler.stats.means import paired_interval
-from labeler.stats.pairwise import randomised_hsd
 from labeler.stats.power import (
     PlannedTest,
     chance_to_show,
@@ -40,10 +39,9 @@ from labeler.stats.power import (
     spread_of,
     variance_factors,
 )
-from labeler.stats.randomization import holm, randomization_test
+from labeler.stats.randomization import holm, randomised_hsd, randomization_test
 from labeler.stats.student import SIGNIFICANT
-from labeler.trec.pool import read_pool
-from labeler.trec.rankings import read_rankings
+from labeler.trec.rankings import read_pool, read_rankings
 
 SIZES = (10, 25, 43)
 SYSTEMS = (3, 5, 11, 20)

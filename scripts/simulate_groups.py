@@ -33,8 +33,7 @@ from labeler.stats.groups import GroupMean, interaction_p, least_mean, may_be_le
 from labeler.stats.means import bounded_interval, weighted_bounded
 from labeler.stats.randomization import holm, randomization_test
 from labeler.stats.student import SIGNIFICANT
-from labeler.trec.pool import read_pool
-from labeler.trec.rankings import read_rankings
+from labeler.trec.rankings import read_pool, read_rankings
 
 GROUPS = (2, 4, 8)
 SIZES = (5, 10, 25, 50)

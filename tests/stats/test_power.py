@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from labeler.stats.pairwise import randomised_hsd
 from labeler.stats.power import (
     PlannedTest,
     detectable,
@@ -16,6 +15,7 @@ from labeler.stats.power import (
     range_quantile,
     variance_factors,
 )
+from labeler.stats.randomization import randomised_hsd
 from labeler.stats.student import chi_square_quantile
 
 
