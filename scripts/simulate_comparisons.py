@@ -28,7 +28,6 @@ from harness import DL19, parser, scores_of, shown
 
 from labeler.evaluation.comparison.equivalence import most_lost
 from labeler.stats.means import paired_interval
-from labeler.stats.pairwise import randomised_hsd
 from labeler.stats.power import (
     PlannedTest,
     chance_to_show,
@@ -39,7 +38,7 @@ from labeler.stats.power import (
     spread_of,
     variance_factors,
 )
-from labeler.stats.randomization import holm, randomization_test
+from labeler.stats.randomization import holm, randomised_hsd, randomization_test
 from labeler.stats.student import SIGNIFICANT
 
 SIZES = (10, 25, 43)

@@ -15,7 +15,6 @@ families   several equal systems (values dealt anew in every query): how often a
 gates      of runs that lose .05 in truth, how many pass a gate with a margin of .05
 selection  queries that people chose by ease or difficulty: how often the balance check says so, and
            what intervals then cover
-chances    easy queries are likelier to be drawn: coverage without and with these chances
 pairs      people grade a random sample of pairs of queries like DL 2019's: coverage and width
 table      the table that `labeler/evaluation/correction/warnings.py` keeps
 
@@ -33,7 +32,7 @@ import numpy as np
 from correction_worlds import JUDGES, WORLDS, dl19, made_up
 from correction_worlds import MEASURES as MADE
 from harness import DL19, parser
-from simulate_selection import chances, families, gates, pairs, selection
+from simulate_selection import families, gates, pairs, selection
 
 from labeler.arrays import Floats
 from labeler.stats.estimates import Mean, at_random
@@ -220,7 +219,7 @@ def table(given: argparse.Namespace) -> Iterator[str]:
 
 EXPERIMENTS = {
     f.__name__: f
-    for f in (coverage, worlds, verdicts, signs, families, gates, selection, chances, pairs, table)
+    for f in (coverage, worlds, verdicts, signs, families, gates, selection, pairs, table)
 }
 
 

@@ -16,8 +16,7 @@ from labeler.evaluation.comparison.paired import summary_interval
 from labeler.metrics import Scores, score
 from labeler.stats.intervals import percentile
 from labeler.stats.means import replicates_of_mean
-from labeler.trec.pool import read_pool
-from labeler.trec.rankings import read_rankings
+from labeler.trec.rankings import read_pool, read_rankings
 
 MEASURES = ("nDCG@10", "AP", "P@10", "R@100", "RR@10")
 

@@ -25,7 +25,7 @@ from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.data import Pair, Qrels, Run
 from labeler.evaluation.boards.board import leaderboard_of_dicts
-from labeler.evaluation.boards.judge_bias import families, kin_of, kinship
+from labeler.evaluation.origin import families, kin_of, kinship
 from labeler.metrics import evaluate, parse
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_run

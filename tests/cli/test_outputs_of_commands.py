@@ -45,7 +45,6 @@ CASES = {
     "evaluate": Case("evaluate a.qrels a.trec b.trec -o OUT", ("a.qrels", "a.trec")),
     "evaluate plot": Case("evaluate a.qrels a.trec b.trec --plot OUT", (), ".png"),
     "leaderboard plot": Case("leaderboard a.qrels b.qrels a.trec b.trec --plot OUT", (), ".png"),
-    "evaluate lgtm": Case("evaluate a.qrels a.trec -m LGTM@1 --lgtm yes -o OUT", ("yes",)),
     "evaluate coll": Case("evaluate coll --qrels human -o OUT", ()),
     "correct": Case("correct a.qrels b.qrels a.trec -o OUT", ("a.qrels", "b.qrels", "a.trec")),
     "leaderboard": Case(

@@ -10,7 +10,7 @@ from every_row import every_row
 
 from labeler.errors import BadInput, Misuse
 from labeler.metrics import MEASURES, evaluate, parse, parse_all
-from labeler.metrics.graded import expected_reciprocal_ranks
+from labeler.metrics.measures import expected_reciprocal_ranks
 from labeler.metrics.registry import renamed
 from labeler.metrics.scores import Scores
 from labeler.trec.qrels import read_qrels

@@ -7,7 +7,6 @@ import pytest
 from every_row import every_row
 from scipy import stats
 
-from labeler.stats.pairwise import randomised_hsd
 from labeler.stats.power import (
     PlannedTest,
     detectable,
@@ -17,6 +16,7 @@ from labeler.stats.power import (
     range_quantile,
     variance_factors,
 )
+from labeler.stats.randomization import randomised_hsd
 from labeler.stats.student import chi_square_quantile
 
 
