@@ -128,10 +128,14 @@ KEYS_NEW: tuple[Key, ...] = ()
 LONGEST_SECONDS = 300.0
 LONGEST_TEXT = 200_000
 """Characters of an output that are kept as they are; of longer ones the SHA-256."""
-VARYING = {"at", "checksum", "wire_checksum", "key", "per_second", "seconds", "seconds_left"}
+VARYING = {"at", "checksum", "wire_checksum", "key", "custom_id"}
+VARYING |= {"per_second", "seconds", "seconds_left", "call_seconds"}
 """Keys whose values differ between two runs of the same code."""
+TIMED = "pilot/hours"
+"""Paths of values that a clock gave."""
 CHANGING = (
     (r"\b20\d{6}T\d{6}Z", "MOMENT"),
+    (r"passage [0-9a-f]{12}\b", "passage MARK"),  # drawn of the request, which names the port
     (r"\b\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?)", "MOMENT"),
     (r"\b[\d,]+\.\d/s", "RATE/s"),
     (r"works \(\d+\.\d s\)", "works (SECONDS)"),
@@ -347,9 +351,13 @@ class Scene:
         places = {str(self.folder): "FOLDER", str(self.forker.checkout): "CHECKOUT"}
         for place, name in {**places, f":{port}": ":PORT"}.items():
             text = text.replace(place, name)
-        for pattern, name in CHANGING:
-            text = re.sub(pattern, name, text)
-        return text
+        return steady(text)
+
+
+def steady(text: str) -> str:
+    for pattern, name in CHANGING:
+        text = re.sub(pattern, name, text)
+    return text
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -362,7 +370,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 def text_of(path: Path) -> str:
     """A file's text, unpacked; of what is no text its SHA-256, of a store that it is there."""
-    if path.name.startswith("replies.db"):
+    if path.name.startswith("replies.db") or path.suffix == ".keys":
         return "(a store)\n"
     content = path.read_bytes()
     try:
@@ -373,7 +381,7 @@ def text_of(path: Path) -> str:
 
 def without_timing(said: str) -> str:
     """Messages less the lines that only slow work shows, and of a crash the last line alone."""
-    said = re.sub(r"^[\w ,]+: \d+/\d+\n", "", said, flags=re.MULTILINE)
+    said = re.sub(r"^[\w ,]+: \d+/\d+(, .* left)?\n", "", said, flags=re.MULTILINE)
     before, found, trace = said.partition("Traceback (most recent call last):\n")
     return f"{before}{found}{trace.splitlines()[-1]}\n" if found else said
 
@@ -554,15 +562,16 @@ def is_equal(old: object, new: object) -> bool:
     return type(old) is type(new) and (old == new or old != old)  # noqa: PLR0124 - both are nan
 
 
-def values_of(step: Mapping[str, Any]) -> dict[str, Any]:
-    found = (pair for name, value in step["values"].items() for pair in scalars(value, name))
-    return {path: value for path, value in found if not is_sentence(path, value)}
+def values_of(step: Mapping[str, Any], *, sentences: bool = False) -> dict[str, Any]:
+    """The values of a step by their paths, or its sentences."""
+    found = [pair for name, value in step["values"].items() for pair in scalars(value, name)]
+    kept = {steady(path): value for path, value in found if is_sentence(path, value) == sentences}
+    timed = [path for path in kept if re.search(TIMED, path)]
+    return {p: steady(v) if isinstance(v, str) else v for p, v in kept.items() if p not in timed}
 
 
 def texts_of(step: Mapping[str, Any]) -> dict[str, str]:
-    found = (pair for name, value in step["values"].items() for pair in scalars(value, name))
-    sentences = {path: value for path, value in found if is_sentence(path, value)}
-    return {**step["words"], **sentences}
+    return {**step["words"], **values_of(step, sentences=True)}
 
 
 def path_now(line: str, path: str) -> str:
