@@ -86,6 +86,8 @@ RENAMED = (
     Renamed("judge --panel", r"^judge (.*?)--panel (\S+)", r"lab panel \1--members \2"),
     Renamed("judge --control", r"^judge (.*?)--control (\S+)", r"lab control \1--pairs \2"),
     Renamed("judge --repeat", r"^judge (.*?)--repeat (\S+)", r"lab repeat \1--times \2"),
+    # evaluation: what is left of a line is compared
+    Renamed("evaluate --movers", r" --movers \S+", ""),
     # batch, parts
     Renamed("judge --batch", r"^judge (.*?)--batch (\S+)", r"batch \2 \1"),
     moved("collect", "parts collect"),
@@ -104,8 +106,9 @@ GONE = {
     "shift": "a section of `diff` and `corpus update`",
     "missed": "a section of `evaluate` and `report`",
     "reuse": "a section of `evaluate` and `report`",
+    "evaluate --lgtm": "people's answers of LGTM are given on the page, and no file says them",
 }
-"""Commands that went, and what stands in their place."""
+"""Commands and options that went, and what stands in their place."""
 
 GROUPS = {"prompts", "qrels", "run", "store", "queries"}
 GROUPS |= {"corpus", "runs", "people", "lab", "batch", "parts"}
@@ -122,8 +125,12 @@ class Key(NamedTuple):
 
 KEYS: tuple[Key, ...] = ()
 """Keys that have another name now."""
-KEYS_GONE: tuple[Key, ...] = ()
+KEYS_GONE: tuple[Key, ...] = (
+    Key("evaluate", "^stdout/movers", "`evaluate --by` and the report name queries"),
+    Key("power", "/assurance$", "a plan takes the deviation as it was measured"),
+)
 KEYS_NEW: tuple[Key, ...] = ()
+"""Values that only one of the two has, each with the reason."""
 
 LONGEST_SECONDS = 300.0
 LONGEST_TEXT = 200_000
@@ -295,7 +302,8 @@ class Scene:
     def _run(self, line: str) -> dict[str, Any]:
         variables, words = self._parsed(line)
         for name, instead in GONE.items():
-            if words[: len(name.split())] == name.split() and not self.forker.has(name):
+            is_named = line.startswith(name.partition(" --")[0]) and name.split()[-1] in words
+            if is_named and not self.forker.has(name):
                 return {"line": line, "gone": instead}
         before = contents(self.folder)
         given = words.pop() if "<" in words[-2:-1] else os.devnull
@@ -330,7 +338,8 @@ class Scene:
         command = found[2]
         for old, pattern, new in RENAMED:
             name = f"{self.forker.command_of(command.split())} {old}" if old[0] == "-" else old
-            if re.search(pattern, command) and not self.forker.has(name):
+            is_of = command.startswith(name.partition(" --")[0]) and re.search(pattern, command)
+            if is_of and not self.forker.has(name):
                 command = re.sub(pattern, new, command)
         name = self.forker.command_of(command.split())
         own = re.search(r"--json|--format|--help", command)
@@ -542,12 +551,15 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         return [f"  exit {old.get('exit')} -> {new.get('exit')}: {said}"]
     before, after = values_of(old), values_of(new)
     renamed = {path_now(old["line"], path): value for path, value in before.items()}
-    lines = []
+    lines: dict[str, list[str]] = {}
     for path in [*renamed, *(path for path in after if path not in renamed)]:
         values = renamed.get(path, Missing), after.get(path, Missing)
         if not is_equal(*values) and not is_meant(old["line"], path, *values):
-            lines.append("  {}: {} -> {}".format(path, *map(shown, values)))
-    return lines
+            alike = re.sub(r"/\d+(?=/|$)", "/N", path)
+            lines.setdefault(alike, []).append("  {}: {} -> {}".format(path, *map(shown, values)))
+    return [
+        f"{first}{f' (and {len(more)} like it)' if more else ''}" for first, *more in lines.values()
+    ]
 
 
 class Missing:
