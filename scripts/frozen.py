@@ -106,6 +106,8 @@ GONE = {
     "shift": "a section of `diff` and `corpus update`",
     "missed": "a section of `evaluate` and `report`",
     "reuse": "a section of `evaluate` and `report`",
+    "queries from-log --click-run": "clicks are read by `monitor`",
+    "queries from-log --attention": "clicks are read by `monitor`",
     "evaluate --lgtm": "people's answers of LGTM are given on the page, and no file says them",
 }
 """Commands and options that went, and what stands in their place."""
@@ -168,6 +170,7 @@ class Forker:
     def __init__(self, checkout: Path) -> None:
         self.checkout = checkout
         self.pid = 0
+        self._helps: dict[tuple[str, ...], str] = {}
         self._process = subprocess.Popen(
             [sys.executable, __file__, "fork"],
             env=environment(Path("/nonexistent"), checkout),
@@ -192,19 +195,17 @@ class Forker:
 
     def help_of(self, words: Sequence[str]) -> str:
         """All that a command says of itself; nothing where there is no such command."""
-        known = self.__dict__.setdefault("_helps", {})
-        if tuple(words) not in known:
+        if tuple(words) not in self._helps:
             with tempfile.TemporaryDirectory() as made:
                 folder = Path(made)
                 wide = {**environment(folder, self.checkout), "COLUMNS": "250"}
                 for way in ("--help-all", "--help"):
                     order = self.order(folder, [*words, way], wide)
                     code = self.run(order)
-                    known[tuple(words)] = "" if code else (folder / ".out").read_text()
+                    self._helps[tuple(words)] = "" if code else (folder / ".out").read_text()
                     if not code:
                         break
-        said: str = known[tuple(words)]
-        return said
+        return self._helps[tuple(words)]
 
     def has(self, name: str) -> bool:
         """Whether there is a command of this name, with this option if one stands there."""
@@ -277,13 +278,12 @@ def environment(folder: Path, checkout: Path) -> dict[str, str]:
     return {**fixed, **places, **offline, **ours}
 
 
-class Scene:
+class Scene(NamedTuple):
     """Where a case happens: its folder, its server, and the process that runs its commands."""
 
-    def __init__(self, folder: Path, server: FakeServer, forker: Forker) -> None:
-        self.folder = folder
-        self.server = server
-        self.forker = forker
+    folder: Path
+    server: FakeServer
+    forker: Forker
 
     def play(self, step: str | Step) -> dict[str, Any]:
         """What a step did, as it is kept."""
@@ -313,10 +313,12 @@ class Scene:
         code = self.forker.run(order | {"stdin": given})
         out, err = (text_of(self.folder / name) for name in (".out", ".err"))
         after = contents(self.folder)
-        kept = {name: self._steady(text) for name, text in after.items()}
-        old = {name: self._steady(text) for name, text in before.items()}
-        new = {f"file {name}": text for name, text in kept.items() if old.get(name) != text}
-        texts = {"stdout": self._steady(out), **dict(sorted(new.items()))}
+        kept, old = (
+            {name: self._steady(text) for name, text in each.items()} for each in (after, before)
+        )
+        changed = [name for name in sorted(kept) if old.get(name) != kept[name]]
+        new = {self._steady(f"file {name}"): kept[name] for name in changed}
+        texts = {"stdout": self._steady(out), **new}
         values: dict[str, object] = {}
         read = [(name, value_of(name, text, words)) for name, text in texts.items() if text]
         said = {"stderr": without_timing(self._steady(err))}
@@ -360,13 +362,9 @@ class Scene:
         places = {str(self.folder): "FOLDER", str(self.forker.checkout): "CHECKOUT"}
         for place, name in {**places, f":{port}": ":PORT"}.items():
             text = text.replace(place, name)
-        return steady(text)
-
-
-def steady(text: str) -> str:
-    for pattern, name in CHANGING:
-        text = re.sub(pattern, name, text)
-    return text
+        for pattern, name in CHANGING:
+            text = re.sub(pattern, name, text)
+        return text
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -577,9 +575,8 @@ def is_equal(old: object, new: object) -> bool:
 def values_of(step: Mapping[str, Any], *, sentences: bool = False) -> dict[str, Any]:
     """The values of a step by their paths, or its sentences."""
     found = [pair for name, value in step["values"].items() for pair in scalars(value, name)]
-    kept = {steady(path): value for path, value in found if is_sentence(path, value) == sentences}
-    timed = [path for path in kept if re.search(TIMED, path)]
-    return {p: steady(v) if isinstance(v, str) else v for p, v in kept.items() if p not in timed}
+    kept = [pair for pair in found if is_sentence(*pair) == sentences]
+    return {path: value for path, value in kept if TIMED not in path}
 
 
 def texts_of(step: Mapping[str, Any]) -> dict[str, str]:
