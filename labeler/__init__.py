@@ -144,7 +144,7 @@ _PUBLIC = {
     "ProbeOptions": "lab.probe.probe:ProbeOptions",
     "ProgramEngine": "runs.engines.program:ProgramEngine",
     "QueryDraw": "annotate.look:QueryDraw",
-    "ReportOptions": "collection_report.options:ReportOptions",
+    "ReportOptions": "collection_report.contents:ReportOptions",
     "RouteOptions": "lab.route.route:RouteOptions",
     "SearchSettings": "runs.engines.databases.base:SearchSettings",
     "Share": "scale.partitions.work:Share",

@@ -62,7 +62,7 @@ def plane(
     diagonal: bool = False,
 ) -> Drawing:
     """Points and lines by two values; with `diagonal` on one scale, with a line where x is y."""
-    points = [point for each in series for point in each.points]
+    points = [point for each in series if each.mark for point in each.points]
     xs, ys = [p.x for p in points], [y for p in points for y in (p.y, p.low, p.high)]
     if diagonal:
         made = scale(Axis("", axes[0].format), [*xs, *ys], 0, 300)
