@@ -15,7 +15,6 @@ from labeler.cli.options import Folder, OutputFlags, unfolded
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import show_encoding_plan, show_outcome
 from labeler.cli.screen import note, say
-from labeler.cli.vector_options import VectorFlags, show_recall
 from labeler.errors import Misuse
 from labeler.messages import count_of
 from labeler.models.encoder_options import EncoderOptions
@@ -84,7 +83,6 @@ def command(
             rich_help_panel=EXPANDING,
         ),
     ] = REL,
-    database: VectorFlags,
     encoder: EncoderOptions,
     limits: Limits,
     dry_run: DryRun = False,
@@ -96,7 +94,6 @@ def command(
     from labeler.pools.expand import Expansion, NewRuns, plan_expansion
     from labeler.pools.expand import expand as expanded_pool
     from labeler.pools.pool import DEPTH, PoolSize, plan_pool, pool
-    from labeler.runs.vector_run import plan_queries
 
     check_expanded(bool(expand), {"neighbors": neighbors, "until": until, "rel": rel})
     files = [path for path in map(Path, qrels or ()) if path.exists()]  # others are its own
@@ -104,11 +101,9 @@ def command(
     sources: dict[str, Any] = {"runs": run or (), "qrels": qrels or (), "only": only}
     size = PoolSize(max_pairs, beyond, seed)
     encoding = Encoding(encoder, limits)
-    if not database.vectors:
-        database.check_none()
     if expand:
-        if qrels or only or beyond or database.vectors:
-            problem = "it goes with runs alone, not with --qrels, --only, --beyond or --vectors"
+        if qrels or only or beyond:
+            problem = "it goes with runs alone, not with --qrels, --only or --beyond"
             raise Misuse(problem, parameter="expand")
         if dry_run:
             show_encoding_plan(plan_expansion(folder, encoding), output, to)
@@ -119,19 +114,15 @@ def command(
         show_outcome(grown, _show, output, to)
         return
     if dry_run:
-        plan = plan_queries if database.vectors else plan_pool
-        show_encoding_plan(plan(folder, encoding), output, to)
+        show_encoding_plan(plan_pool(folder, encoding), output, to)
         return
     sources |= {"depth": depth, "size": size, "encoding": encoding}
-    if database.vectors:
-        sources["vectors"] = database.described(encoding)
     result = pool(folder, **sources, control=control_of(), force=output.force)
     show_outcome(result, _show, output, to)
 
 
 def _show(result: PoolResult) -> None:
     note_pooled(result)
-    show_recall(result.recall)
     for line in result.expansion.sentences() if result.expansion else ():
         say(line)
     if result.reached:

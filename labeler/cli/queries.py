@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import math
-import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from labeler.cli import query_options  # noqa: F401  it registers options
-from labeler.cli.numbers import COUNT, EXPONENT, SEED, number
-from labeler.cli.options import OPTIONS_OF, OUTPUT, Folder, OutputFlags, unfolded
+from labeler.cli.numbers import COUNT, SEED, number
+from labeler.cli.options import OPTIONS_OF, Folder, OutputFlags, unfolded
 from labeler.cli.screen import note
-from labeler.errors import BadInput
 from labeler.exchange.fields import LogFields
 from labeler.queries.set_aside import PassageRules
 
-_NUMBER = re.compile(r"\d{0,9}(\.\d{0,15})?(?<=\d)")
 _COLUMNS = {
     "query_field": "What the log calls the query; a.b is the b in a.",
     "count_field": "What it calls how often a query was typed.",
     "doc_field": "What it calls the document that was shown.",
-    "rank_field": "What it calls the rank at which it was shown.",
-    "click_field": "What it calls the clicks.",
     "session_field": "What it calls the session, in which a query counts once.",
 }
 OPTIONS_OF[LogFields] = {
@@ -97,53 +91,21 @@ def from_log(
     min_count: Annotated[
         int, number(COUNT, help="Leave out what was typed less often: it may name somebody.")
     ] = 1,
-    eta: Annotated[
-        float, number(EXPONENT, help="Attention falls with the rank as (1/rank)^eta.")
-    ] = 1.0,
-    attention: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N,N,...",
-            help="That to each rank from the first, as measured, instead of --eta.",
-        ),
-    ] = None,
     fields: LogFields,
-    click_run: Annotated[
-        Path | None, typer.Option(help="Write what was clicked as a run.", rich_help_panel=OUTPUT)
-    ] = None,
-    click_qrels: Annotated[
-        Path | None,
-        typer.Option(help="Write clicks as weak qrels, no judgements.", rich_help_panel=OUTPUT),
-    ] = None,
     output: OutputFlags,
 ) -> None:
     """Sample real queries from a log by frequency, with weights and without personal data."""
     import json
 
     from labeler.cli.output import deliver, show_json
-    from labeler.queries.traffic import TrafficOptions, check_named_clicks
+    from labeler.queries.traffic import TrafficOptions
     from labeler.queries.traffic import from_log as sample
 
     to = output.made_from(log)
-    clicked = {path: output.written_to(path, log) for path in (click_run, click_qrels) if path}
-    if click_qrels:
-        check_named_clicks(click_qrels)
-    drawn = sample(log, TrafficOptions(queries, seed, min_count, fields, eta, _numbers(attention)))
-    if clicked and drawn.clicks is None:
-        raise BadInput(f"{log}: no columns of documents and clicks in it", parameter="click_run")
+    drawn = sample(log, TrafficOptions(queries, seed, min_count, fields))
     if output.as_json and to is None:
         show_json(drawn.as_json())
     else:
         deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in drawn.rows()), to)
-    if drawn.clicks and click_run:
-        deliver("".join(drawn.clicks.run_lines()), clicked[click_run])
-    if drawn.clicks and click_qrels:
-        deliver("".join(drawn.clicks.qrels_lines()), clicked[click_qrels])
     for line in drawn.summary():
         note(line)
-
-
-def _numbers(text: str | None) -> tuple[float, ...]:
-    """The numbers between commas; nan of what is none, which no option takes."""
-    parts = text.split(",") if text else []
-    return tuple(float(part) if _NUMBER.fullmatch(part.strip()) else math.nan for part in parts)

@@ -157,9 +157,6 @@ def show_judging(result: JudgeResult) -> None:
 
         problem = f"{pairs} judged by passages, as documents are too long for the server"
         note(f"{problem}; whole ones need {HELP}")
-    position = result.position()
-    if position:
-        say(position.sentence())
     tokens = f"{tally.prompt_tokens:,} in, {tally.completion_tokens:,} out"
     say(f"tokens of all judgements: {tokens}")
     say(f"cost of this run: {cost_of(result.cost, result.cost_at_most)}; calls: {spent.calls:,}")

@@ -16,7 +16,6 @@ from labeler.cli.options import MODEL, OUTPUT, Folder, OutputFlags, unfolded
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import show_encoding_plan, show_outcome
 from labeler.cli.screen import caution, note, say
-from labeler.cli.vector_options import VectorFlags, show_recall
 from labeler.errors import Incomplete, Misuse
 from labeler.messages import count_of
 from labeler.models.encoder_options import EncoderOptions
@@ -116,7 +115,6 @@ def command(
     *,
     name: Annotated[str, typer.Option("--as", help="The run's name.", rich_help_panel=OUTPUT)],
     system: SystemFlags,
-    database: VectorFlags,
     match_id: Annotated[
         str,
         typer.Option(
@@ -166,33 +164,21 @@ def command(
 ) -> None:
     """Ask your own search system for every query, and keep its run in the collection.
 
-    With --engine and --fields, a built-in engine over some fields of the documents instead. With
-    --vectors, a database of vectors.
+    With --engine and --fields, a built-in engine over some fields of the documents instead.
     """
     from labeler.collection.layout import open_collection
     from labeler.models.encoders import Encoding
     from labeler.runs.asking import AskingLimits
-    from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
-    from labeler.runs.vector_run import query_encoder
+    from labeler.runs.retrieve_run import RetrieveOptions, query_encoder, retrieve_run
 
     to = output.made_from(open_collection(folder).folder)
     asking = AskingLimits(concurrency, timeout, tries)
     options = RetrieveOptions(depth, match_id, drop_unknown, tag, asking, output.force)
     spending = {"max_tokens": max_tokens, "max_cost": max_cost, "prices": prices}
     encoding = Encoding(encoder, Limits(**spending, timeout=timeout, tries=tries))
-    if database.vectors:
-        from labeler.runs.vector_run import plan_queries, vector_run
-
-        system.check_none("vectors", engine)
-        if dry_run:
-            show_encoding_plan(plan_queries(folder, encoding), output, to)
-            return
-        search = database.described(encoding, system.hit_id or "")
-        result = vector_run(folder, search, name, options, control_of())
-    elif engine:
+    if engine:
         from labeler.runs.retrieve_run import FieldEngine, field_run, plan_field_run
 
-        database.check_none()
         system.check_none("engine")
         names = tuple(filter(None, map(str.strip, fields.split(","))))
         built_in = FieldEngine(engine, names, encoding)
@@ -201,7 +187,6 @@ def command(
             return
         result = field_run(folder, built_in, name, options, control_of())
     else:
-        database.check_none()
         if dry_run:
             raise Misuse("only what a built-in engine would take can be told", parameter="dry_run")
         engine_of_theirs = system.engine(lambda: query_encoder(folder, encoding, control_of()))
@@ -218,7 +203,6 @@ def _show(result: RetrieveResult, folder: Path) -> None:
     say(f"{count_of(result.documents, 'document', 'documents')}; scores: {result.scores}")
     for query_id, problem in list(result.failures.items())[:_NAMED]:
         caution(f"query {query_id} has no answer: {problem}")
-    show_recall(result.recall)
     note(f"wrote {result.run}; to pool it: labeler pool {folder} --run {result.run}")
 
 

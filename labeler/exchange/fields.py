@@ -32,8 +32,6 @@ class LogFields:
     query_field: str = ""
     count_field: str = ""
     doc_field: str = ""
-    rank_field: str = ""
-    click_field: str = ""
     session_field: str = ""
 
 
@@ -41,6 +39,8 @@ class LogFields:
 class EventFields(LogFields):
     """What the columns of a log of single searches and clicks are called, where not as usual."""
 
+    rank_field: str = ""
+    click_field: str = ""
     time_field: str = ""
     user_field: str = ""
     search_field: str = ""

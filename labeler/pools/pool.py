@@ -42,9 +42,7 @@ from labeler.pools.adding import (
     within_budget,
 )
 from labeler.pools.import_qrels import read_own_qrels
-from labeler.runs.asking import IndexRecall
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
-from labeler.runs.vector_run import VectorSearch, dense_run_there
 from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
 from labeler.trec.runs import ranking
 
@@ -198,8 +196,7 @@ class PoolResult:
     `runs` are those of the collection; `qrels` the files whose pairs were added now. `reached` is
     the depth that a budget came to, `sample` what was drawn beyond it, and `expansion` what
     relevant documents led to; `dropped` counts the pairs that left the pool, as their query or
-    document is gone, and that returned; None without them. `recall` says what a database's index of
-    vectors misses.
+    document is gone, and that returned; None without them.
     """
 
     pool: Path
@@ -212,7 +209,6 @@ class PoolResult:
     sample: BeyondSample | None = None
     expansion: Expanded | None = None
     dropped: Dropped | None = None
-    recall: IndexRecall | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the file, the runs by name and the qrels."""
@@ -227,7 +223,6 @@ class PoolResult:
             "beyond": None if self.sample is None else self.sample.as_json(),
             "expansion": None if self.expansion is None else self.expansion.as_json(),
             "dropped": None if self.dropped is None else self.dropped.as_json(),
-            "recall": None if self.recall is None else self.recall.as_json(),
         }
 
 
@@ -242,7 +237,6 @@ def pool(  # noqa: PLR0913  the keywords of a public function are its settings
     force: bool = False,
     size: PoolSize | None = None,
     encoding: Encoding | None = None,
-    vectors: VectorSearch | None = None,
 ) -> PoolResult:
     """Retrieve with BM25, dense vectors and their fusion, and pool what these and `runs` find.
 
@@ -253,7 +247,6 @@ def pool(  # noqa: PLR0913  the keywords of a public function are its settings
     pool only with its query or document, to return when that is there again. With `size`, the pool
     is brought to a number of pairs, or a random sample of what lies beyond it is added. `encoding`
     names another encoder than the embedded one, as a server's, whose vectors the collection keeps.
-    With `vectors`, the dense run is that of a database which holds the documents' vectors.
     A run of yours that stands where one of these is written is replaced with `force` alone.
 
     >>> from labeler.testing import small_collection
@@ -276,11 +269,7 @@ def pool(  # noqa: PLR0913  the keywords of a public function are its settings
                 file_of(path)
         for path in own:
             hold_run(path)
-        if vectors is not None and only:
-            raise Misuse("it is searched, and nothing else shall be pooled", parameter="vectors")
-        if vectors is not None:
-            options = _searched_there(opened, options, vectors, control)
-        elif encoding is not None and not only:  # nothing is asked while the lock is held
+        if encoding is not None and not only:  # nothing is asked while the lock is held
             options = options._replace(encoder=_encoder(opened, encoding, control))
         with locked(opened, control.note):
             return _pool(opened, options, control)
@@ -296,22 +285,6 @@ class _PoolOptions(NamedTuple):
     force: bool
     size: PoolSize
     encoder: Encoder | None = None
-    dense: Run | None = None
-    recall: IndexRecall | None = None
-
-
-def _searched_there(
-    collection: Collection, options: _PoolOptions, vectors: VectorSearch, control: Control
-) -> _PoolOptions:
-    """The options with the dense run of a database, and the encoder that its tag names."""
-    dense, recall = dense_run_there(collection, vectors, RUN_DEPTH, control)
-    options, encoding = options._replace(dense=dense, recall=recall), vectors.encoding
-    if encoding.options.is_embedded:
-        return options
-    texts = [query.text for query in read_queries(collection.queries).values()]
-    return options._replace(
-        encoder=encoding.ready(collection.vectors, EncoderTexts(queries=texts), control)
-    )
 
 
 def plan_pool(collection: Collection | Path | str, encoding: Encoding) -> EncodingPlan | None:
@@ -362,9 +335,7 @@ def _pool(collection: Collection, options: _PoolOptions, control: Control) -> Po
         pairs = len(merged)
     names = (collection.run_names(), tuple(judged))
     counts = (pairs, pairs - before, len(queries))
-    return PoolResult(
-        collection.pool, *counts, *names, reached, sample, None, dropped, options.recall
-    )
+    return PoolResult(collection.pool, *counts, *names, reached, sample, None, dropped)
 
 
 def _add(
@@ -402,7 +373,7 @@ def _retrieved(
     _note_other_encoder(collection, options.encoder, control)
     with control.progress("reading the corpus") as advance:
         searched = searched_corpus(collection, advance)
-    built_in = retrieve(searched, queries, control.progress, options.encoder, options.dense)
+    built_in = retrieve(searched, queries, control.progress, options.encoder)
     for name in [name for name, run in built_in.items() if not any(run.values())]:
         control.note(f"{name} finds no document for any query; there is no run of it")
         del built_in[name]

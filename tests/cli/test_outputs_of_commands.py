@@ -72,7 +72,6 @@ CASES = {
     "run sort": Case("run sort a.trec -o OUT", ("a.trec",)),
     "run convert": Case("run convert a.trec --to json -o OUT", ("a.trec",)),
     "queries from-log": Case("queries from-log log.csv -o OUT", ("log.csv",)),
-    "queries from-log run": Case("queries from-log log.csv --click-run OUT", ("log.csv",)),
     "queries realism": Case("queries realism drawn -o OUT", ()),
     "queries passages": Case("queries passages coll -o OUT", ()),
     "sample": Case("sample coll --pairs 3 --from human -o OUT", ()),
