@@ -3,8 +3,7 @@
 Words give way first: columns of words, those flush left, are cut with an ellipsis, but for the
 first one, which names the row. Then intervals stand below their values and titles are broken. Where
 that is not enough, the columns stand in several tables that all begin with the first columns, as
-many as tell the rows apart; and where no other column fits beside these, those of each row stand
-one below another. A number is never cut.
+many as tell the rows apart. A number is never cut; where it does not fit, its line is longer.
 """
 
 from __future__ import annotations
@@ -40,8 +39,6 @@ def text_table(table: Table, width: int | None = None, *, color: bool = False) -
     blocks = []
     for group in _groups(least, width, _naming(table.texts())):
         fewest = [least[i] for i in group]
-        if _total(fewest) > width:
-            return _around(table, _stacked(columns, titles, rows, width), width)
         may_be_cut = [_may_be_cut(columns[i]) for i in group]
         widths = _narrowed([natural[i] for i in group], fewest, may_be_cut, width)
         if may_be_cut[-1]:  # it ends the line, and takes what is left of it
@@ -166,18 +163,3 @@ def _line(
             text = f"{COLORS[tones[index]]}{cell}{_PLAIN}"
         padded.append(text + blank if column.align == "left" else blank + text)
     return GAP.join(padded).rstrip()
-
-
-def _stacked(
-    columns: Sequence[Column], titles: Sequence[str], rows: Sequence[Sequence[str]], width: int
-) -> str:
-    """A paragraph for each row, with a line for each column."""
-    longest = max(map(width_of, titles))
-    labels = [title + " " * (longest - width_of(title)) + GAP for title in titles]
-    room = max(FEWEST, width - longest - len(GAP))
-    blocks = []
-    for row in rows:
-        cells = zip(columns, labels, row, strict=True)
-        lines = (label + (cut(x, room) if _may_be_cut(c) else x) for c, label, x in cells)
-        blocks.append("".join(f"{line.rstrip()}\n" for line in lines))
-    return "\n".join(blocks)
