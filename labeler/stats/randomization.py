@@ -56,15 +56,6 @@ def smallest_p(queries: int) -> float:
     return 2.0 ** (1 - queries) if queries else 1.0
 
 
-def smallest_holm(differing: Sequence[int]) -> Floats:
-    """The least that each of several randomization tests can say after Holm's correction.
-
-    `differing` counts for each the queries whose difference is not zero: flipping the sign of
-    the others changes nothing, so that they cannot lower p.
-    """
-    return holm(np.array([smallest_p(count) for count in differing]))
-
-
 def sign_test(wins: int, losses: int) -> float:
     """Two-sided p of so many wins and losses, each as likely under the null; ties are left out.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats
 from labeler.data import Qrels, Run
-from labeler.evaluation.boards.judge_bias import JudgeBias, Kin, favour_findings, judge_bias
+from labeler.evaluation.boards.judge_bias import JudgeBias, favour_findings, judge_bias
 from labeler.evaluation.boards.two_sided import (
     SHOWN,
     PairCounts,
@@ -31,6 +31,7 @@ from labeler.evaluation.boards.two_sided import (
 )
 from labeler.evaluation.comparison.paired import difference_interval
 from labeler.evaluation.inputs import short_name
+from labeler.evaluation.origin import Kin
 from labeler.messages import count_of
 from labeler.metrics import Measure, parse
 from labeler.report.finding import Finding
