@@ -17,7 +17,6 @@ judge` then makes labels of them. `--folder` keeps the collections, to be measur
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -31,6 +30,7 @@ from pathlib import Path
 from statistics import median
 
 from answered import PASSAGE, make_collection, show
+from harness import parser
 
 from labeler.data import Judgement, Pair
 from labeler.judging.reply import parse_grade
@@ -258,17 +258,12 @@ def measure_both(name: str, url: str, count: int, at_once: int) -> dict[str, flo
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--requests", type=int, default=20_000)
-    parser.add_argument("--at-once", type=int, default=256)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--answered", type=int, metavar="N")
-    parser.add_argument("--logprobs", action="store_true")
-    parser.add_argument("--folder", type=Path)
-    parser.add_argument("--child")
-    parser.add_argument("--url")
-    given = parser.parse_args()
+    options = parser(__doc__, requests=20_000, at_once=256, only="", rounds=1, logprobs=False)
+    options.add_argument("--answered", type=int, metavar="N")
+    options.add_argument("--folder", type=Path)
+    options.add_argument("--child")
+    options.add_argument("--url")
+    given = options.parse_args()
     if given.child:
         child(given.child, given.url, given.requests, given.at_once)
         return

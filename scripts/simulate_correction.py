@@ -27,11 +27,11 @@ import argparse
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from correction_worlds import JUDGES, WORLDS, dl19, made_up
 from correction_worlds import MEASURES as MADE
+from harness import DL19, parser
 from simulate_selection import families, gates, pairs, selection
 
 from labeler.arrays import Floats
@@ -224,13 +224,9 @@ EXPERIMENTS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("experiments", nargs="*", default=["coverage"], metavar="EXPERIMENT")
-    parser.add_argument("--draws", type=int, default=1000)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
-    parser.add_argument("--measures", nargs="+", default=list(MEASURES))
-    parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
-    given = parser.parse_args()
+    options = parser(__doc__, draws=1000, data=DL19, measures=list(MEASURES), sizes=list(SIZES))
+    options.add_argument("experiments", nargs="*", default=["coverage"], metavar="EXPERIMENT")
+    given = options.parse_args()
     for name in given.experiments:
         print(f"== {name}: {EXPERIMENTS[name].__doc__} {given.draws} draws")
         for line in EXPERIMENTS[name](given):

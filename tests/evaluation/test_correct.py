@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from every_row import every_row
 from statsmodels.regression.linear_model import OLS
 
 from labeler.cli import execute
@@ -108,8 +109,8 @@ def test_the_three_intervals_of_a_row_are_of_one_target(target: str) -> None:
     assert (people == pytest.approx(0)) == (target == THESE)
 
 
-@pytest.mark.parametrize("judged", [3, 5, 10, 39])
-@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+@every_row("judged", [3, 5, 10, 39])
+@every_row("value", [0.0, 0.5, 1.0])
 def test_no_interval_is_empty_before_people_judged_all_queries(judged: int, value: float) -> None:
     people, drawn = np.full((1, 40), value), np.arange(judged)
     for assessor in (people, np.tile([0.0, 1.0], 20)[None, :]):

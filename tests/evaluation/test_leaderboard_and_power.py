@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from every_row import every_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -41,15 +42,15 @@ def test_students_t_equals_scipy(t: float, freedom: int) -> None:
     assert two_sided(t, freedom) == pytest.approx(2 * stats.t.sf(abs(t), freedom), abs=1e-12)
 
 
-@pytest.mark.parametrize("freedom", [1, 2, 10, 49, 1000])
-@pytest.mark.parametrize("probability", [0.005, 0.025, 0.5, 0.9, 0.975, 0.9995])
+@every_row("freedom", [1, 2, 10, 49, 1000])
+@every_row("probability", [0.005, 0.025, 0.5, 0.9, 0.975, 0.9995])
 def test_quantiles_of_students_t_equal_scipy(probability: float, freedom: int) -> None:
     wanted = stats.t.ppf(probability, freedom)
     assert t_quantile(probability, freedom) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("queries", [5, 10, 25, 50, 200])
-@pytest.mark.parametrize("effect", [0.1, 0.3, 0.5, 1.0])
+@every_row("queries", [5, 10, 25, 50, 200])
+@every_row("effect", [0.1, 0.3, 0.5, 1.0])
 def test_power_equals_scipys_noncentral_t(queries: int, effect: float) -> None:
     bound = stats.t.ppf(0.975, queries - 1)
     shift = effect * math.sqrt(queries)
