@@ -126,6 +126,12 @@ def wins_ties_losses(differences: Floats) -> tuple[int, int, int]:
     return won, len(differences) - won - lost, lost
 
 
+# Tests of every two systems by two qrels, and how far the two agree on which pairs differ.
+#
+# Two qrels may order systems alike and still tell other pairs apart, so that what one of them calls
+# proven, the other does not. The six counts are those of Moffat, Scholer and Thomas (2012), ADCS,
+# and of Ferro and Sanderson (2019), SIGIR; Faggioli and Ferro (2021), ECIR, use them as they stand.
+
 _ROWS = 256
 """So many pairs are tested at a time."""
 
