@@ -10,7 +10,7 @@ an end of what is possible.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -335,16 +335,7 @@ def scenarios(
     neither scenario is a bound, because the ideal moves; see `bounds`. The ends of each query are
     put into `ends_by_measure`. About `size` documents are worked on at a time.
     """
-    return scenarios_by_block(r.blocks(r.documents, size), measures, ends_by_measure)
-
-
-def scenarios_by_block(
-    blocks: Iterable[Rankings],
-    measures: Sequence[Measure],
-    ends_by_measure: EndsByMeasure | None = None,
-) -> dict[str, dict[str, float]]:
-    """The same of rankings that come as blocks of queries, in the order of the queries."""
-    parts = [_of_block(block, measures) for block in blocks]
+    parts = [_of_block(block, measures) for block in r.blocks(r.documents, size)]
     cases_by_measure = {}
     for measure, of_measure in zip(measures, zip(*parts, strict=True), strict=True):
         values = _Values(*map(np.concatenate, zip(*of_measure, strict=True)))
