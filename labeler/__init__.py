@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from labeler.corpus.rechunk import rechunk as rechunk
     from labeler.corpus.update import update as update
     from labeler.errors import LabelerError as LabelerError
-    from labeler.evaluation.compare import compare as compare
     from labeler.evaluation.correct import correct as correct
     from labeler.evaluation.evaluate import evaluate as evaluate
     from labeler.evaluation.leaderboard import leaderboard as leaderboard
@@ -141,7 +140,7 @@ _PUBLIC = {
     "ProbeOptions": "lab.probe.probe:ProbeOptions",
     "ProgramEngine": "runs.engines.program:ProgramEngine",
     "QueryDraw": "annotate.look:QueryDraw",
-    "ReportOptions": "collection_report.options:ReportOptions",
+    "ReportOptions": "collection_report.contents:ReportOptions",
     "RouteOptions": "lab.route.route:RouteOptions",
     "Share": "scale.partitions.work:Share",
     "SideBySideOptions": "annotate.side_by_side_report:SideBySideOptions",
@@ -163,7 +162,6 @@ _PUBLIC = {
     "cascade": "lab.cascade.cascade:cascade",
     "check_prompt": "prompt.check:check_prompt",
     "collect": "scale.partitions.collect:collect",
-    "compare": "evaluation.compare:compare",
     "compare_chunkings": "pools.chunk:compare_chunkings",
     "compared_report_of": "collection_report.compared:compared_report_of",
     "corpus_drift": "monitoring.corpus:corpus_drift",

@@ -11,11 +11,11 @@ Usage: simulate_query_drift.py [--repeats 200] [--part size|power|year|set]
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from datetime import date
 
 import numpy as np
+from harness import parser, shown
 
 from labeler.monitoring.proposal import EvaluationSet, from_set
 from labeler.monitoring.searches import WEEKLY_LEVEL, Week, word_test
@@ -77,8 +77,7 @@ def made_week(
 
 
 def rate(flags: Sequence[bool]) -> str:
-    share = float(np.mean(flags))
-    return f"{share:.3f} ({np.sqrt(share * (1 - share) / len(flags)):.3f})"
+    return shown("", float(np.mean(flags)), len(flags)).strip()
 
 
 def tested(repeats: int, rng: np.random.Generator, world: str, share: float, sessions: int) -> None:
@@ -140,11 +139,9 @@ def a_set(repeats: int, rng: np.random.Generator, sessions: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--part", choices=["size", "power", "year", "set"], default="size")
-    given = parser.parse_args()
+    options = parser(__doc__, repeats=200, seed=0)
+    options.add_argument("--part", choices=["size", "power", "year", "set"], default="size")
+    given = options.parse_args()
     rng = np.random.default_rng(given.seed)
     if given.part == "size":
         print(

@@ -54,9 +54,9 @@ from labeler.trec import rankings
 from labeler.trec.blocks import batches
 from labeler.trec.index import QRELS, RUN, Kind, indexed
 from labeler.trec.labels import read_labels, read_verdicts
-from labeler.trec.pool import pool_of
-from labeler.trec.pool import read_pool as pool_of_file
 from labeler.trec.qrels import read_qrels
+from labeler.trec.rankings import pool_of
+from labeler.trec.rankings import read_pool as pool_of_file
 from labeler.trec.runs import last_tag, read_loose_run, read_run, read_run_by_line, read_tag
 
 SOME = 120

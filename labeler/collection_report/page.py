@@ -107,7 +107,7 @@ def differences_section(scores: Report) -> PageSection | None:
     rows = [NamedValue(c.run, c.difference, c.low, c.high) for c in compared]
     axis = Axis(f"{measure} less that of {baseline}", "+.3f", reference=0.0)
     blocks: list[Block] = [
-        Paragraph(" ".join(scores.headline)),
+        Paragraph(" ".join(scores.sentences)),
         Chart(intervals(f"Differences from {baseline}, query by query", rows, axis)),
         TableBlock(tables["comparisons"]),
     ]

@@ -23,11 +23,10 @@ from labeler.data import Qrels, Run
 from labeler.errors import Misuse
 from labeler.exchange.qrels import judged_in, read_qrels
 from labeler.exchange.runs import hold_run
-from labeler.files.paths import check_existing, true_path
+from labeler.files.paths import check_existing
 from labeler.files.read import rereadable
 from labeler.metrics import Rankings
-from labeler.trec.pool import Pool, pool_of, read_pool
-from labeler.trec.rankings import Facts, rankings_of, read_rankings
+from labeler.trec.rankings import Facts, Pool, pool_of, rankings_of, read_pool, read_rankings
 
 if TYPE_CHECKING:
     from labeler.trec.memory import Source
@@ -111,20 +110,6 @@ def short_name(qrels: str) -> str:
     return Path(qrels).name.removesuffix(".gz").removesuffix(".qrels")
 
 
-def query_texts_beside(qrels: AnyQrels) -> dict[str, str]:
-    """The queries' texts, where the qrels are a collection, or stand in the folder of one."""
-    folder = folder_of(qrels)
-    path = qrels_path(qrels) if folder is None else None
-    if path is not None:
-        folder = true_path(path).parent.parent
-    file = None if folder is None else Collection(folder).queries
-    if file is None or not file.is_file():
-        return {}
-    from labeler.collection.queries import read_queries  # takes long to load
-
-    return {query.id: query.text for query in read_queries(file).values()}
-
-
 def runs_from(runs: AnyRuns | None, qrels: AnyQrels) -> RunsByName:
     """Runs by name; without any, those of the collection that `qrels` is.
 
@@ -197,12 +182,10 @@ def _run(run: Source, name: str) -> Path | Run:
     return as_run(run, name=f"the run {name}")
 
 
-def rank(
-    run: Path | Run, pool: Pool, ties: str, *, holes: Sequence[float] | None = None
-) -> tuple[Rankings, Facts]:
+def rank(run: Path | Run, pool: Pool, ties: str, *, holes: bool = False) -> tuple[Rankings, Facts]:
     """A run's rankings of the queries of the qrels, and facts to warn of.
 
-    `holes` are the ranks down to which unjudged documents are kept; `None` keeps no word of them.
+    With `holes` the facts have the documents without a grade.
     """
     if isinstance(run, Path):
         with rereadable():

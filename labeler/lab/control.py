@@ -32,7 +32,7 @@ from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.attempts import TRIES
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import default_name, texts_of
-from labeler.judging.judge import IN_HAND, JudgeOptions, JudgingPlan
+from labeler.judging.judge import JudgeOptions, JudgingPlan
 from labeler.judging.methods.examples import as_shown
 from labeler.judging.methods.inquiries import Inquiries, check_reads, unanswered
 from labeler.judging.relabel import asked_again
@@ -322,9 +322,8 @@ async def _judged_again(prepared: _Prepared, control: Control) -> tuple[PairAgai
     """Each row's pair with what it was given again."""
     guard, answers = prepared.session.guard, list[list[Judged]]()
     underway = Underway(TIMES * len(prepared.rows), guard, asks=prepared.assessor.model.is_server)
-    at_once = IN_HAND * guard.limiter.limits.at_once
     with control.judging(underway) as on_judged:
-        options = PairOptions(at_once, False, on_judged, guard.stop)
+        options = PairOptions(guard.limiter.limits.in_hand, False, on_judged, guard.stop)
         for time in range(TIMES):
             judging = judge_pairs(prepared.pairs, prepared.texts, prepared.again(time), options)
             answers.append([judged async for judged in judging])

@@ -7,6 +7,7 @@ from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
+from every_row import every_row
 
 from labeler.report.charts import (
     Axis,
@@ -162,7 +163,7 @@ DEGENERATE: dict[str, Callable[[], Drawing]] = {
 }
 
 
-@pytest.mark.parametrize("made", DEGENERATE.values(), ids=DEGENERATE)
+@every_row("made", DEGENERATE.values(), ids=DEGENERATE)
 def test_a_chart_of_little_or_odd_data_has_finite_coordinates_within_its_box(
     made: Callable[[], Drawing],
 ) -> None:

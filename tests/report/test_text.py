@@ -1,6 +1,7 @@
 """Text that fits a terminal: words give way, numbers never do."""
 
 import pytest
+from every_row import every_row
 
 from labeler.report.neutral import cut, one_line, width_of
 from labeler.report.render import render
@@ -36,7 +37,7 @@ def test_without_a_width_a_table_is_as_wide_as_it_needs() -> None:
     assert len({width_of(line) for line in lines}) == 1
 
 
-@pytest.mark.parametrize("width", range(54, 101))
+@every_row("width", range(54, 101))
 def test_where_words_can_give_way_a_table_fits_and_every_number_is_whole(width: int) -> None:
     text = render(QUERIES, width=width)
     assert widest(text) <= width

@@ -23,12 +23,11 @@ from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, parse, score
 from labeler.metrics.rankings import top_grade
 from labeler.report.finding import Finding, Setting
-from labeler.report.table import Cell, Column, Table
+from labeler.report.table import Cell, Column, Table, shown
 from labeler.stats.correlation import Correlation
-from labeler.stats.pairwise import Decisions
+from labeler.stats.randomization import Decisions
 from labeler.stats.student import SIGNIFICANT
-from labeler.trec.pool import Pool, pool_of
-from labeler.trec.rankings import Facts
+from labeler.trec.rankings import Facts, Pool, pool_of
 
 FEW = 0.05
 """Pairs of one side alone that are a smaller share of those of both are taken out alone."""
@@ -268,6 +267,18 @@ class System:
     high: float | None
     judged: tuple[float, float] = (math.nan, math.nan)
 
+    def as_json(self) -> dict[str, object]:
+        """The means, ranks and shares judged by either."""
+        return {
+            "run": self.run,
+            "first": self.first,
+            "second": self.second,
+            "rank_first": self.first_rank,
+            "rank_second": self.second_rank,
+            "judged_first": self.judged[0],
+            "judged_second": self.judged[1],
+        }
+
 
 @dataclass(frozen=True)
 class Swap:
@@ -294,8 +305,8 @@ class Swap:
         """The same by the second qrels."""
         return self.p_second < SIGNIFICANT
 
-    @property
-    def verdict(self) -> str:
+    @shown
+    def significant_by(self) -> str:
         """By which qrels the difference can be told from chance."""
         by_both = (self.significant, self.significant_by_second)
         words = {(True, True): "both", (True, False): "the first alone"}
@@ -381,7 +392,7 @@ def swap_table(
     rows = [
         (
             *(s.better, s.worse, s.first, s.second, s.p_first, s.p_second),
-            words.get(s.verdict, s.verdict),
+            words.get(s.significant_by, s.significant_by),
         )
         for s in ordered
     ]

@@ -18,8 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Floats, Integers
-from labeler.metrics.binary import relevant, weighted_harmonic
-from labeler.metrics.graded import dcg_sums, gains, rank_biased_residual
+from labeler.metrics.measures import (
+    dcg_sums,
+    gains,
+    rank_biased_residual,
+    relevant,
+    weighted_harmonic,
+)
 from labeler.metrics.rankings import Rankings
 from labeler.metrics.registry import Measure
 from labeler.metrics.scores import summed_up

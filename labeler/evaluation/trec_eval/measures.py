@@ -17,9 +17,8 @@ import numpy as np
 
 from labeler.arrays import Floats, Integers
 from labeler.errors import Misuse
-from labeler.metrics import binary, graded
-from labeler.metrics.binary import ratio, relevant
-from labeler.metrics.graded import discounts, powers
+from labeler.metrics import measures as ours
+from labeler.metrics.measures import discounts, powers, ratio, relevant
 from labeler.metrics.rankings import Rankings, ordinals, sums
 
 # The measures of trec_eval that are sums of gains, with gains that the user may set.
@@ -259,7 +258,7 @@ def smoothed_average_precision(r: Rankings, level: int) -> Floats:
 
     After Robertson (ECIR 2012), LNCS 7224.
     """
-    total = r.total(*binary.precisions(r, level))
+    total = r.total(*ours.precisions(r, level))
     logs = map(math.log, ((1.0 + total) / (1.0 + r.in_pool(level) - total)).tolist())
     return np.fromiter(logs, np.float64, r.n)
 
@@ -270,7 +269,7 @@ def averaged_precision(recalls: Sequence[float]) -> Values:
     def values(r: Rankings, level: int) -> Floats:
         total = np.zeros(r.n)
         for recall in reversed(recalls):
-            total += binary.interpolated_precision(r, recall, level)
+            total += ours.interpolated_precision(r, recall, level)
         return total / len(recalls)
 
     return values
@@ -281,7 +280,7 @@ def rbp_residual(p: float) -> Values:
 
     def values(r: Rankings, _level: int) -> Floats:
         holes = r.count(r.grade >= 0) < r.retrieved
-        return np.where(holes, graded.rank_biased_residual(r, None, p), 0.0)
+        return np.where(holes, ours.rank_biased_residual(r, None, p), 0.0)
 
     return values
 

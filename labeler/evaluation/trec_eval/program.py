@@ -23,11 +23,10 @@ from labeler.evaluation.trec_eval.measures import (
     plain,
 )
 from labeler.messages import no_query_in_common
-from labeler.metrics import binary, graded
+from labeler.metrics import measures as ours
 from labeler.metrics.rankings import Rankings, rankings
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
-from labeler.trec.pool import read_pool
-from labeler.trec.rankings import read_rankings
+from labeler.trec.rankings import read_pool, read_rankings
 from labeler.trec.rows import LARGEST_GRADE
 from labeler.trec.runs import last_tag, read_loose_run
 
@@ -39,22 +38,22 @@ RUN_ID, QUERIES = "runid", "num_q"
 MEASURES: dict[str, Maker] = {
     "num_ret": count(lambda r, level: r.retrieved),
     "num_rel": count(lambda r, level: r.in_pool(level)),
-    "num_rel_ret": count(binary.num_rel_ret),
-    "map": plain(lambda r, level: binary.average_precision(r, None, level)),
+    "num_rel_ret": count(ours.num_rel_ret),
+    "map": plain(lambda r, level: ours.average_precision(r, None, level)),
     "gm_map": plain(
-        lambda r, level: binary.average_precision(r, None, level), "geometric", by_query=False
+        lambda r, level: ours.average_precision(r, None, level), "geometric", by_query=False
     ),
-    "Rprec": plain(binary.r_precision),
-    "bpref": plain(binary.bpref),
-    "recip_rank": plain(lambda r, level: binary.reciprocal_rank(r, None, level)),
+    "Rprec": plain(ours.r_precision),
+    "bpref": plain(ours.bpref),
+    "recip_rank": plain(lambda r, level: ours.reciprocal_rank(r, None, level)),
     "iprec_at_recall": at_share(
-        lambda k: lambda r, level: binary.interpolated_precision(r, k, level), te.RECALLS
+        lambda k: lambda r, level: ours.interpolated_precision(r, k, level), te.RECALLS
     ),
-    "P": at(lambda k: lambda r, level: binary.precision(r, k, level)),
+    "P": at(lambda k: lambda r, level: ours.precision(r, k, level)),
     "relstring": te.relevance,
-    "recall": at(lambda k: lambda r, level: binary.recall(r, k, level)),
-    "infAP": plain(binary.inferred_average_precision),
-    "gm_bpref": plain(binary.bpref, "geometric", by_query=False),
+    "recall": at(lambda k: lambda r, level: ours.recall(r, k, level)),
+    "infAP": plain(ours.inferred_average_precision),
+    "gm_bpref": plain(ours.bpref, "geometric", by_query=False),
     "Rprec_mult": at_share(te.r_multiple, te.MULTIPLES),
     "utility": numbered(te.utility, (1.0, -1.0, 0.0, 0.0)),
     "11pt_avg": numbered(te.averaged_precision, te.RECALLS),
@@ -65,15 +64,15 @@ MEASURES: dict[str, Maker] = {
     "ndcg": paired(lambda worth, _: lambda r, level: measures.ndcg(r, worth)),
     "ndcg_rel": paired(lambda worth, _: lambda r, level: measures.ndcg_rel(r, worth)),
     "Rndcg": paired(lambda worth, _: lambda r, level: measures.r_ndcg(r, level, worth)),
-    "ndcg_cut": at(lambda k: lambda r, level: graded.ndcg(r, k)),
-    "map_cut": at(lambda k: lambda r, level: binary.average_precision(r, k, level)),
+    "ndcg_cut": at(lambda k: lambda r, level: ours.ndcg(r, k)),
+    "map_cut": at(lambda k: lambda r, level: ours.average_precision(r, k, level)),
     "relative_P": at(te.relative_precision),
-    "success": at(lambda k: lambda r, level: binary.success(r, k, level), (1, 5, 10)),
-    "set_P": plain(binary.set_precision),
+    "success": at(lambda k: lambda r, level: ours.success(r, k, level), (1, 5, 10)),
+    "set_P": plain(ours.set_precision),
     "set_relative_P": plain(te.set_relative_precision),
-    "set_recall": plain(binary.set_recall),
+    "set_recall": plain(ours.set_recall),
     "set_map": plain(te.set_average_precision),
-    "set_F": numbered(lambda p: lambda r, level: binary.set_f(r, level, p[0]), (1.0,)),
+    "set_F": numbered(lambda p: lambda r, level: ours.set_f(r, level, p[0]), (1.0,)),
     "num_nonrel_judged_ret": count(te.judged_wrong),
     "num_nonjudged_ret": count(te.unjudged_retrieved),
     "yaap": plain(te.smoothed_average_precision),
