@@ -41,13 +41,6 @@ def command(
     target: Annotated[
         Target, typer.Option(help="The mean over all queries like-these, or over these alone.")
     ] = "like-these",
-    chances: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="How likely each query was to be drawn for people: `query chance` lines.",
-        ),
-    ] = None,
     scoring: ScoringFlags,
     baseline: Baseline = None,
     per_query: PerQuery = False,
@@ -61,7 +54,7 @@ def command(
     from labeler.evaluation.options import CorrectionOptions, Scoring
     from labeler.report.render import FORMS
 
-    to = output.made_from(*paths, *([chances] if chances else []))
+    to = output.made_from(*paths)
     name_unread_runs(*paths)
     bounds = gates.score_gates()
     if gates.margin and not gates.no_worse_than:
@@ -71,7 +64,7 @@ def command(
         raise Misuse(problem, parameter="margin")
     how = Scoring(scoring.missing, ties=scoring.ties, max_grade=scoring.max_grade)
     measures, base = scoring.measures_with(bounds), gates.no_worse_than or baseline
-    options = CorrectionOptions(measures, how, base, target, _chances(chances))
+    options = CorrectionOptions(measures, how, base, target)
     with gates.blamed():
         corrections = corrections_of(*files_of_correction(paths, human, assessor), options)
     says_so = output.format != "json" and (per_query or not FORMS[output.format].of_prose)
@@ -81,15 +74,9 @@ def command(
     if output.format == "json":
         show_json(corrections.as_json(per_query=per_query), to)
     else:
-        parts: list[Table | str] = [corrections.sentence, *corrections.tables()]
+        parts: list[Table | str] = [" ".join(corrections.sentences), *corrections.tables()]
         show([corrections.query_table()] if per_query else parts, output.format, to)
     if bounds or gates.no_worse_than:
         from labeler.evaluation.gates import check_corrected
 
         check_corrected(corrections, bounds, gates.margins(scoring))
-
-
-def _chances(path: Path | None) -> dict[str, float] | None:
-    from labeler.trec.labels import read_chances
-
-    return None if path is None else read_chances(path)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.grouping import GroupFlags, GroupGateFlags
-from labeler.cli.numbers import COUNT_OR_NONE, JOBS, number
+from labeler.cli.numbers import JOBS, number
 from labeler.cli.options import OutputFlags, unfolded
 from labeler.cli.scoring import (
     COMPARING,
@@ -28,7 +28,6 @@ from labeler.evaluation.options import IntervalKind, Unanswerable
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
     from labeler.evaluation.score_report import Report
-    from labeler.evaluation.scores import Mover
     from labeler.report.table import FormName, Table
 
 
@@ -61,14 +60,6 @@ class TableFlags:
             rich_help_panel=TABLES,
         ),
     ] = False
-    movers: Annotated[
-        int,
-        number(
-            COUNT_OR_NONE,
-            help="List so many queries that gained and lost most.",
-            rich_help_panel=TABLES,
-        ),
-    ] = 0
 
     def check_one(self, by: Sequence[str] | None, form: FormName) -> None:
         """`Misuse` where groups and another table are asked for in a form that holds one table."""
@@ -77,7 +68,7 @@ class TableFlags:
 
         if not by or form == "json" or FORMS[form].for_people:
             return
-        names = ("per_query", "comparisons", "compare", "scenarios", "movers")
+        names = ("per_query", "comparisons", "compare", "scenarios")
         if other := next((name for name in names if getattr(self, name)), None):
             option = f"--{other.replace('_', '-')}"
             problem = f"{form} holds one table; leave this out, or {option}, or take json"
@@ -102,15 +93,6 @@ def command(
             help="Queries without a relevant document: count, or skip.", rich_help_panel=SCORING
         ),
     ] = "count",
-    verdicts: Annotated[
-        Path | None,
-        typer.Option(
-            "--lgtm",
-            metavar="FILE",
-            help="For LGTM@k of one run: a query and yes or no a line, by a person.",
-            rich_help_panel=SCORING,
-        ),
-    ] = None,
     stale: StaleGrades = "drop",
     jobs: Annotated[
         int,
@@ -140,7 +122,7 @@ def command(
     from labeler.evaluation.evaluate import report_of
     from labeler.evaluation.options import EvaluationOptions, Scoring
 
-    inputs = [*paths, *filter(None, (verdicts, groups.queries))]
+    inputs = [*paths, *filter(None, [groups.queries])]
     to = output.made_from(*inputs)
     drawing = output.picture(picture, *inputs)
     name_unread_runs(*paths)
@@ -153,8 +135,7 @@ def command(
     held = gates.read()
     groups.check_thin(held)
     grouping = groups.grouping(held.fields if held else ())
-    passed = _verdicts(verdicts) if verdicts else None
-    how = Scoring(scoring.missing, unanswerable, scoring.ties, scoring.max_grade, passed, stale)
+    how = Scoring(scoring.missing, unanswerable, scoring.ties, scoring.max_grade, stale)
     measures = scoring.measures_with(held.scores if held else ())
     base = gates.no_worse_than or baseline
     margins = gates.margins(scoring)
@@ -170,30 +151,21 @@ def command(
     )
     with gates.blamed(), groups.blamed(gates):
         report = report_of(*_sources(paths, qrels), options)
-    asked = {"movers": tables.movers, "comparisons": tables.comparisons}
-    asked |= {"compare": bool(tables.compare), "margin": bool(gates.margin)}
+    asked = {"comparisons": tables.comparisons, "compare": tables.compare, "margin": gates.margin}
     _check_several(report, no_worse_than=gates.no_worse_than, **asked)
     if held:
         held.check_names(report)
-    movers = _movers(report, tables.movers, paths[0])
     if output.format == "json":
-        listed = {"movers": [mover.as_dict() for mover in movers]} if tables.movers else {}
-        show_json(report.as_json(per_query=tables.per_query) | listed, to)
+        show_json(report.as_json(per_query=tables.per_query), to)
     else:
-        shown = _shown(report, tables, movers, output.format, by=groups.by or ())
-        show([" ".join(report.headline), *shown], output.format, to)
+        shown = _shown(report, tables, output.format, by=groups.by or ())
+        show([" ".join(report.sentences), *shown], output.format, to)
     warn(context, report.findings)
     if drawing is not None:
         from labeler.evaluation.plot import score_drawings
 
         draw(drawing, score_drawings(report))
     gates.check(report, held, groups.thin)
-
-
-def _verdicts(path: Path) -> dict[str, bool]:
-    from labeler.trec.labels import read_verdicts
-
-    return read_verdicts(path)
 
 
 def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Path] | Collection]:
@@ -227,14 +199,6 @@ def _check_several(report: Report, **options: object) -> None:
             raise Misuse("this compares runs, and there is one alone", parameter=parameter)
 
 
-def _movers(report: Report, count: int, path: Path) -> list[Mover]:
-    if not count:
-        return []
-    from labeler.evaluation.inputs import query_texts_beside
-
-    return report.movers(count, query_texts_beside(path))
-
-
 def _compared(report: Report, names: Sequence[str] | None) -> tuple[str, ...] | None:
     """The measures by which runs are to be compared; `None` leaves that to the report."""
     from labeler.errors import Misuse, about
@@ -254,14 +218,11 @@ def _compared(report: Report, names: Sequence[str] | None) -> tuple[str, ...] | 
     return asked
 
 
-def _shown(
-    report: Report, flags: TableFlags, movers: Sequence[Mover], form: FormName, *, by: Sequence[str]
-) -> list[Table]:
+def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[str]) -> list[Table]:
     """The tables that were asked for; a program gets one, the last of them.
 
     People see groups that gates alone asked for, too.
     """
-    from labeler.evaluation.scores import mover_table
     from labeler.report.render import FORMS
 
     tables = {table.name: table for table in report.tables()}
@@ -286,6 +247,4 @@ def _shown(
         if for_people and report.difference_bounds:
             shown.append(report.difference_bounds_table())
         shown.append(tables["scenarios"])
-    if flags.movers:
-        shown.append(mover_table(movers))
     return shown if for_people else shown[-1:]

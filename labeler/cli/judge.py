@@ -246,10 +246,11 @@ class _Shown:
 
 def _retest(result: JudgeResult, repeat: int) -> Retest | None:
     """How far the assessor agrees with itself, where all was asked about several times."""
-    from labeler.agreement.retest import retest_of
+    if repeat == 1 or result.stopped:
+        return None
+    from labeler.agreement.retest import retest_of  # takes long to load
 
-    asked_again = repeat > 1 and not result.stopped
-    return retest_of(result.job.collection, result.name) if asked_again else None
+    return retest_of(result.job.collection, result.name)
 
 
 def _show(shown: _Shown) -> None:

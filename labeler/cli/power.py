@@ -42,10 +42,6 @@ def command(
             "--one-baseline", help="Plan for each run against one that is named, not for all pairs."
         ),
     ] = False,
-    assurance: Annotated[
-        float | None,
-        number(SHARE, help="Be so sure of the power, though these queries are few: as 0.8."),
-    ] = None,
     table: Annotated[
         Literal["detectable", "needed"] | None,
         typer.Option(
@@ -73,12 +69,11 @@ def command(
         level=level,
         planned_runs=planned_runs,
         named_baseline=named_baseline,
-        assurance=assurance,
     )
     warn(context, plan.findings)
     if output.format == "json":
         show_json(plan.as_json(), to)
         return
     tables = [shown for shown in plan.tables() if table in (None, shown.name)]
-    sentences = [] if table else [plan.sentence]
+    sentences = [] if table else ["\n".join(plan.sentences)]
     show([*sentences, *tables], output.format, to)

@@ -39,7 +39,6 @@ class Scoring:
     `missing`: queries that a run lacks score 0 (`zero`) or are left out (`skip`). `unanswerable`:
     queries without any relevant document `count`, or are left out (`skip`). `ties`: documents rank
     by score, then id (`trec`), or as they are written (`file`). `max_grade`: the scale's top grade.
-    `verdicts`: whether a person passed the first documents of each query that they looked at.
     `stale`: grades of texts that have changed since are unjudged (`drop`), or count (`keep`).
     """
 
@@ -47,13 +46,13 @@ class Scoring:
     unanswerable: Unanswerable = "count"
     ties: Ties = "trec"
     max_grade: int | None = None
-    verdicts: Mapping[str, bool] | None = None
     stale: Stale = "drop"
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, Missing)
         check_choice("unanswerable", self.unanswerable, Unanswerable)
         check_choice("ties", self.ties, Ties)
+        check_choice("stale", self.stale, Stale)
 
     def with_top_grade(self, grade: int | None) -> Scoring:
         """The same, with that top grade where none was chosen."""
@@ -121,17 +120,12 @@ class EvaluationOptions:
 
 @dataclass(frozen=True)
 class CorrectionOptions:
-    """What to correct: means by these measures, over these queries or over all like them.
-
-    `chances` says how likely each query that people judged was to be drawn, where not all were as
-    likely.
-    """
+    """What to correct: means by these measures, over these queries or over all like them."""
 
     measures: tuple[str, ...] = DEFAULT_MEASURES
     scoring: Scoring = field(default_factory=Scoring)
     baseline: str | None = None
     target: Target = "like-these"
-    chances: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         check_choice("target", self.target, Target)

@@ -27,7 +27,7 @@ QUICK = (
 THOROUGH = (
     *(f"evaluate H R R2 --format {form}" for form in ("table", "csv", "json", "jsonl")),
     *(f"evaluate H R R2 --format {form} --per-query" for form in ("latex", "markdown", "csv")),
-    *("evaluate H R R2 --movers 2", "evaluate L R", "mmr R coll -o out.trec", "agree H L --json"),
+    *("evaluate H R R2 --per-query", "evaluate L R", "mmr R coll -o out.trec", "agree H L --json"),
     *("leaderboard H L R R2", "leaderboard H L R R2 --format markdown", "power H R R2"),
     *("agree H L --report markdown", "correct H L R R2", "judge coll --model N", "agree H L"),
     *("qrels map H -o out.qrels", "qrels diff H L", "evaluate H B", "judge N", "doctor --model N"),
