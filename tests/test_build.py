@@ -293,7 +293,7 @@ def test_a_build_reads_the_files_that_ingest_would_with_the_same_rules(
     built, read = tmp_path / "built", tmp_path / "read"
     words = ["--queries-file", str(own), "--model", "similarity", "--quiet"]
     assert execute(["build", str(documents), "-o", str(built), *words, *rules]) == 0
-    assert execute(["ingest", str(documents), "-o", str(read), *rules]) == 0
+    assert execute(["corpus", "ingest", str(documents), "-o", str(read), *rules]) == 0
     settings = [read_card(Collection(folder))["ingest"]["settings"] for folder in (built, read)]
     assert settings[0] == settings[1]
     assert settings[0]["exclude"] == ["guide 1*.md"]
@@ -336,7 +336,7 @@ def test_another_encoder_spreads_the_passages_by_its_own_subjects(
     documents: Path, tmp_path: Path
 ) -> None:
     out = str(tmp_path / "coll")
-    assert execute(["ingest", str(documents), "-o", out]) == 0
+    assert execute(["corpus", "ingest", str(documents), "-o", out]) == 0
     with FakeServer(answer) as server:
         asked = ["--model", "fake", "--base-url", server.base_url, "--queries", "2"]
         limits = ["--max-calls", "1"]

@@ -107,7 +107,7 @@ def make_workspace(folder: Path) -> Path:
     with locked(collection):
         write_queries(collection.queries, queries.values())
     run, sheet = str(folder / "a.trec"), folder / "sheet.csv"
-    assert execute(["run", "convert", run, "-o", str(folder / "a.parquet")]) == 0
+    assert execute(["runs", "convert", run, "-o", str(folder / "a.parquet")]) == 0
     assert execute(["pool", coll, "--run", run]) == 0
     for name in ("first", "second"):
         assert execute(["judge", coll, "--model", "similarity", "--as", name, "--quiet"]) == 0
@@ -118,7 +118,7 @@ def make_workspace(folder: Path) -> Path:
     watch.rename(watch.with_name("RUN.json"))
     draw_sheets(collection, "first", SampleDesign(None), [sheet])
     fill_sheet(sheet, "1")
-    assert execute(["import-labels", str(sheet), coll, "--as", "human"]) == 0
+    assert execute(["people", "import", str(sheet), coll, "--as", "human"]) == 0
     (sample,) = (folder / "coll" / "samples").iterdir()
     (session,) = rating_sessions(collection, AnnotateOptions(("anna",)))
     for item in session.task.items[:2]:

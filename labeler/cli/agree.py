@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from labeler.cli.numbers import DRAWS, GRADE, SEED, SHARE, WIDTH, number
-from labeler.cli.options import OUTPUT, OutputFlags, unfolded
+from labeler.cli.options import OUTPUT, OutputFlags
 from labeler.cli.output import name_unread_runs, said_to, say_drawn, show, show_json, warn
 from labeler.cli.scoring import StaleGrades
 from labeler.cli.screen import note, progress, say
@@ -28,7 +28,6 @@ MAPS = {"map_human": "--map human:", "map_assessor": "--map assessor:"}
 """How a map of one side's grades is given here."""
 
 
-@unfolded
 def command(
     context: typer.Context,
     sources: Annotated[
@@ -191,7 +190,10 @@ def command(
     ] = None,
     output: OutputFlags,
 ) -> None:
-    """Say how far assessors agree with human grades, how sure that is, and what was left out."""
+    """Say how far assessors agree with people, and how sure that is.
+
+    It says what was left out, too.
+    """
     from labeler.agreement.agree import AgreeOptions, agree_all
     from labeler.agreement.align import Rules, parse_maps, parse_scale
     from labeler.agreement.compare import StatisticOptions

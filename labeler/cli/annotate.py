@@ -17,7 +17,7 @@ from labeler.cli.looking_options import (
     status_command,
 )
 from labeler.cli.numbers import COUNT, PORT, SEED, number
-from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.screen import caution, note, say
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ OPEN = (
 )
 
 
-@unfolded
 def command(
     context: typer.Context,
     folder: Folder,
@@ -119,7 +118,7 @@ def command(
     ] = False,
     shown: OutputFlags,
 ) -> None:
-    """Serve a page on which people grade pairs, blind, and keep each grade at once.
+    """Serve a page on which people grade pairs, blind.
 
     Ctrl-C ends it, and keeps the grades as qrels; the same command goes on with the next pair.
     """

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from labeler.pipeline.build import Build, BuildPlan, BuildResult, Rehearsal
 
 
-@options.unfolded
 def command(
     inputs: Annotated[
         list[str],
@@ -67,7 +66,10 @@ def command(
     flags: model_options.RunFlags,
     shown: options.FormFlags,
 ) -> None:
-    """Build a collection from documents: corpus, queries, runs, pool, judgements and qrels."""
+    """Build a collection from documents, with queries and judgements.
+
+    It is ingest, generate, pool and judge in one: corpus, queries, runs, pool, judgements, qrels.
+    """
     from labeler.collection.layout import Collection
     from labeler.judging.judge import JudgeOptions
     from labeler.models.choose import model_in

@@ -1,4 +1,4 @@
-"""`labeler calibrate`: an assessor's grades as probabilities of people's."""
+"""`labeler lab calibrate`: an assessor's grades as probabilities of people's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from labeler.cli.numbers import SEED, number
-from labeler.cli.options import OutputFlags, unfolded
+from labeler.cli.options import OutputFlags
 from labeler.cli.scoring import Plot
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 FIT = "Fit"
 
 
-@unfolded
 def command(
     context: typer.Context,
     sources: Annotated[

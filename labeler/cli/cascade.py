@@ -1,4 +1,4 @@
-"""`labeler cascade`: a strong assessor's grades where a cheap one is unsure."""
+"""`labeler lab cascade`: a strong assessor's grades where a cheap one is unsure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from labeler.lab.cascade.cascade import CascadePlan, CascadeResult
 
 
-@options.unfolded
 def command(
     context: typer.Context,
     folder: options.Folder,
@@ -57,7 +56,9 @@ def command(
     flags: model_options.RunFlags,
     output: options.OutputFlags,
 ) -> None:
-    """Ask a strong assessor about the pairs of which a cheap one is unsure, or that it failed on.
+    """Ask a strong assessor about the pairs of which a cheap one is unsure.
+
+    It asks about the pairs that the cheap one failed on, too.
 
     From where on it is unsure is chosen on people's grades, and checked on other queries of theirs.
     """

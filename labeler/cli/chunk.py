@@ -1,4 +1,4 @@
-"""`labeler chunk`: which length of passages lets retrieval find the answers."""
+"""`labeler corpus chunk`: which length of passages lets retrieval find the answers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.options import OutputFlags, unfolded
+from labeler.cli.options import OutputFlags
 from labeler.cli.output import show, show_records
 from labeler.cli.screen import note, progress
 from labeler.errors import Misuse
 from labeler.messages import count_of
 
 
-@unfolded
 def command(
     source: Annotated[
         Path, typer.Argument(metavar="COLL|DOCS", help="A collection, or a folder of documents.")

@@ -1,4 +1,4 @@
-"""`labeler collect`: what workers judged of a pool's partitions, folded into the collection."""
+"""`labeler parts collect`: judged partitions of a pool, folded into the collection."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import check_complete, show_judging, show_outcome
 from labeler.cli.screen import say
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from labeler.scale.partitions.collect import CollectedPartitions
 
 
-@unfolded
 def command(
     folder: Folder,
     partitions: Annotated[
@@ -26,7 +25,9 @@ def command(
     *,
     output: OutputFlags,
 ) -> None:
-    """Fold the partitions that are judged into their collection: replies, judgements and qrels.
+    """Fold the partitions that are judged into their collection.
+
+    Replies, judgements and qrels are taken in.
 
     It ends with 3 where some are not judged yet; the same command later takes in the rest.
     """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import OutputFlags, unfolded
+from labeler.cli.options import OutputFlags
 from labeler.cli.scoring import Baseline, GateFlags, PerQuery, ScoringFlags
 from labeler.evaluation.options import Target
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from labeler.report.table import Table
 
 
-@unfolded
 def command(
     context: typer.Context,
     paths: Annotated[
@@ -54,7 +53,7 @@ def command(
     gates: GateFlags,
     output: OutputFlags,
 ) -> None:
-    """Correct the scores by an assessor's qrels with people's qrels of some queries."""
+    """Correct an assessor's scores by people's qrels of some queries."""
     from labeler.cli.output import name_unread_runs, show, show_json, warn
     from labeler.cli.screen import note
     from labeler.evaluation.correct import corrections_of, files_of_correction

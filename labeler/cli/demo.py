@@ -45,7 +45,10 @@ def command(
     queries: Annotated[int, number(COUNT, help="How many queries to write.")] = 8,
     force: Force = False,
 ) -> None:
-    """Build, judge and measure a small collection from Python's own documentation, offline."""
+    """Build, judge and measure a small collection, offline.
+
+    Its documents are Python's own documentation.
+    """
     from labeler.collection.layout import Collection
     from labeler.corpus.python_docs import write_python_documents
     from labeler.judging.judge import JudgeOptions

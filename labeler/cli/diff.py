@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.numbers import COUNT_OR_NONE, number
-from labeler.cli.options import OutputFlags, unfolded
+from labeler.cli.options import OutputFlags
 from labeler.cli.output import name_unread_runs, said_to, say_drawn, show, show_json, warn
 from labeler.cli.scoring import Plot, StaleGrades
 from labeler.cli.screen import note, result_width, say
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 LISTED = 20
 
 
-@unfolded
 def command(
     context: typer.Context,
     sources: Annotated[
@@ -49,7 +48,9 @@ def command(
     picture: Plot = None,
     output: OutputFlags,
 ) -> None:
-    """Show which grades changed, whether people agree more, and whether systems change places.
+    """Show which grades changed, and whether systems change places.
+
+    It says whether people agree more, too.
 
     Each pair that moved is listed with its query and with the reasons that were given.
     """
@@ -99,5 +100,5 @@ def note_next(collection: Collection, changes: Diff) -> None:
         again = f"labeler judge {collection.folder} --as {before} --repeat 3"
         note(f"how many of these moves are chance? {again}, with its prompt and model, tells")
     if changes.agreeing is None and {before, after} <= set(collection.judgement_names()):
-        ask = f"labeler sample {collection.folder} --from {after} -o sheet.csv"
+        ask = f"labeler people sample {collection.folder} --from {after} -o sheet.csv"
         note(f"which is closer to people? draw a sheet for them: {ask}")

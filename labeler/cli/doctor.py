@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from labeler.cli import model_options
 from labeler.cli.numbers import COUNT, number
-from labeler.cli.options import OutputFlags, unfolded
+from labeler.cli.options import OutputFlags
 from labeler.cli.output import said_to, show_records
 from labeler.cli.screen import how_long, note, say
 from labeler.cli.settings import project_settings, shown
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from labeler.models.policies.learn import Abilities
 
 
-@unfolded
 def command(
     *,
     model: model_options.ModelName = None,
@@ -32,7 +31,7 @@ def command(
     timeout: model_options.Seconds = 60.0,
     output: OutputFlags,
 ) -> None:
-    """Say which model would judge and why, try one call, and estimate cost and time."""
+    """Say which model would judge, try one call, estimate the cost."""
     import asyncio
 
     from labeler.models.check import has_key, try_call

@@ -12,7 +12,7 @@ import typer
 
 from labeler.cli.grouping import GroupFlags, GroupGateFlags
 from labeler.cli.numbers import COUNT_OR_NONE, JOBS, number
-from labeler.cli.options import OutputFlags, unfolded
+from labeler.cli.options import OutputFlags
 from labeler.cli.scoring import (
     COMPARING,
     SCORING,
@@ -85,7 +85,6 @@ class TableFlags:
             raise Misuse(problem, parameter="by")
 
 
-@unfolded
 def command(
     context: typer.Context,
     paths: Annotated[
@@ -135,7 +134,10 @@ def command(
     gates: GroupGateFlags,
     output: OutputFlags,
 ) -> None:
-    """Score runs against qrels, with intervals, tests and the share that is judged."""
+    """Score runs against qrels, with intervals and the share judged.
+
+    Tests say which runs differ.
+    """
     from labeler.cli.output import name_unread_runs, say_drawn, show, show_json, warn
     from labeler.cli.screen import progress
     from labeler.evaluation.evaluate import report_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import said_to, show_json, show_records
 from labeler.cli.screen import note, say
 from labeler.data import Failure, Judgement, Pair
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from labeler.store.base import Record
 
 
-@unfolded
 def command(
     folder: Folder,
     query_id: Annotated[str, typer.Argument(metavar="QID", help="The query's id.")],
@@ -35,7 +34,7 @@ def command(
     ] = None,
     output: OutputFlags,
 ) -> None:
-    """Show how a pair came by its grade: prompt as sent, reply as received, every attempt, cost."""
+    """Show how a pair came by its grade: prompt, reply, attempts, cost."""
     import asyncio
 
     from labeler.collection.layout import open_collection

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.numbers import COUNT, number
-from labeler.cli.options import OUTPUT, Folder, Force, FormFlags, unfolded
+from labeler.cli.options import OUTPUT, Folder, Force, FormFlags
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, say
 from labeler.exchange.export.content import FormatName
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from labeler.collection.export import Exported
 
 
-@unfolded
 def command(
     folder: Folder,
     *,

@@ -1,4 +1,4 @@
-"""`labeler fuse`: several runs as one."""
+"""`labeler runs fuse`: several runs as one."""
 
 from __future__ import annotations
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from labeler.queries.generate import GenerateResult
 
 
-@options.unfolded
 def command(
     folder: options.Folder,
     *,
@@ -52,7 +51,10 @@ def command(
     flags: model_options.RunFlags,
     output: options.OutputFlags,
 ) -> None:
-    """Write queries that the corpus answers: queries.jsonl, and rejected.jsonl with reasons."""
+    """Write queries that the documents answer.
+
+    They go to queries.jsonl; what a filter dropped goes to rejected.jsonl, with its reason.
+    """
     from labeler.collection.layout import open_collection
     from labeler.models.choose import model_in
     from labeler.queries.generate import GenerateOptions, agenerate, aplan_generation

@@ -1,4 +1,4 @@
-"""`labeler import-labels`: take a sheet that a person graded into a collection."""
+"""`labeler people import`: take a sheet that a person graded into a collection."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, say
 from labeler.messages import count_of
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from labeler.people.import_labels import ImportCounts
 
 
-@unfolded
 def command(
     sheet: Annotated[Path, typer.Argument(help="The sheet, with grades in it.")],
     folder: Folder,
@@ -37,7 +36,7 @@ def command(
 
     if sheet.is_dir():
         problem = f"{sheet} is a folder: the sheet comes first"
-        raise Misuse(f"{problem}, as in: labeler import-labels SHEET.csv {sheet} --as {name}")
+        raise Misuse(f"{problem}, as in: labeler people import SHEET.csv {sheet} --as {name}")
     now = datetime.now(UTC).isoformat(timespec="seconds")
     collection = open_collection(folder)
     to = output.made_from(sheet, folder)

@@ -1,4 +1,4 @@
-"""`labeler import-qrels`: keep people's judgements as qrels of a collection."""
+"""`labeler import`: keep people's judgements as qrels of a collection."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import Folder, GradeMap, OutputFlags, Scale, unfolded
+from labeler.cli.options import Folder, GradeMap, OutputFlags, Scale
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, say
 from labeler.messages import count_of
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from labeler.pools.import_qrels import ImportedQrels
 
 
-@unfolded
 def command(
     qrels: Annotated[
         Path,

@@ -1,4 +1,4 @@
-"""`labeler ingest`: files to corpus.jsonl."""
+"""`labeler corpus ingest`: files to corpus.jsonl."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from labeler.cli.options import (
     Force,
     FormFlags,
     MaxFileSize,
-    unfolded,
 )
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, progress, say
@@ -36,7 +35,6 @@ _REASONS = {
 }
 
 
-@unfolded
 def command(
     inputs: Annotated[
         list[str],

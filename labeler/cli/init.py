@@ -10,7 +10,7 @@ from labeler.files.settings import NAME, TEMPLATE
 
 
 def command(force: Force = False) -> None:
-    """Write a commented labeler.toml: settings for the commands that are started in this folder.
+    """Write a labeler.toml, the settings of this folder.
 
     An option beats the environment, and the environment beats the file. Every command that uses a
     setting says so. LABELER_CONFIG names another file; set to nothing, no file is read.

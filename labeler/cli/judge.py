@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from labeler.pools.expand import ExpandedJudging
 
 
-@options.unfolded
 def command(
     folder: options.Folder,
     *,

@@ -1,4 +1,4 @@
-"""`labeler leaderboard`: the same runs ranked by two qrels."""
+"""`labeler lab leaderboard`: the same runs ranked by two qrels."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Annotated, Literal
 import typer
 
 from labeler.cli.numbers import SEED, number
-from labeler.cli.options import OutputFlags, unfolded
+from labeler.cli.options import OutputFlags
 from labeler.cli.scoring import TABLES, Plot
 
 
-@unfolded
 def command(
     context: typer.Context,
     sources: Annotated[
@@ -50,7 +49,7 @@ def command(
 
     qrels, runs = qrels_and_runs(sources, 2)
     if len(qrels) < 2:
-        raise Misuse("a leaderboard needs two qrels; as in: labeler leaderboard A B RUNS...")
+        raise Misuse("a leaderboard needs two qrels; as in: labeler lab leaderboard A B RUNS...")
     to = output.made_from(*qrels, *runs)
     drawing = output.picture(picture, *qrels, *runs)
     name_unread_runs(*sources)

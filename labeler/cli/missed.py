@@ -8,13 +8,12 @@ from typing import Annotated
 import typer
 
 from labeler.cli.numbers import TOP_GRADE, number
-from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import say
 from labeler.errors import Misuse, about
 
 
-@unfolded
 def command(
     folder: Folder,
     *,

@@ -1,4 +1,4 @@
-"""`labeler mmr`: a run re-ranked for diversity."""
+"""`labeler runs mmr`: a run re-ranked for diversity."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import typer
 
 from labeler.cli import encoder_options  # noqa: F401  registers options
 from labeler.cli.numbers import COUNT, SHARE, number
-from labeler.cli.options import OUTPUT, Force, unfolded
+from labeler.cli.options import OUTPUT, Force
 from labeler.cli.progress import control_of
 from labeler.cli.screen import note
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.settings import Limits
 
 
-@unfolded
 def command(
     run: Annotated[Path, typer.Argument(help="The run to re-rank; - is standard input.")],
     collection: Annotated[Path, typer.Argument(metavar="COLL", help="Whose documents it ranks.")],

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 PAGES = (".html", ".htm")
 
 
-@options.unfolded
 def command(
     context: typer.Context,
     folder: options.Folder,

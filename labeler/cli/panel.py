@@ -1,4 +1,4 @@
-"""`labeler panel`: several assessors' grades of the same pairs put together into one grade each."""
+"""`labeler lab panel`: several assessors' grades of the same pairs, put together."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Annotated
 import typer
 
 from labeler.cli.numbers import SEED, number
-from labeler.cli.options import OUTPUT, Force, FormFlags, unfolded
+from labeler.cli.options import OUTPUT, Force, FormFlags
 from labeler.cli.output import show, show_json, warn
 from labeler.cli.panel_options import PanelRuleFlags
 from labeler.cli.screen import note, say
 
 
-@unfolded
 def command(
     context: typer.Context,
     sources: Annotated[

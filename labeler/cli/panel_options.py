@@ -57,7 +57,7 @@ def show_judged_panel(judged: JudgedPanel) -> None:
     made_by = "" if panel.options.rule == "median" else f" --rule {panel.options.rule}"
     if panel.options.fewest is not None:
         made_by += f" --fewest {panel.options.fewest}"
-    again = f"labeler panel {folder} {names}{made_by} --as {judged.name}"
+    again = f"labeler lab panel {folder} {names}{made_by} --as {judged.name}"
     note(f"how far it agrees with people: {again}")
 
 

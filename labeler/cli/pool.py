@@ -11,7 +11,7 @@ from labeler.cli import encoder_options  # noqa: F401  registers options
 from labeler.cli.expanding import EXPANDING, NEIGHBORS, REL, UNTIL, Neighbors, check_expanded
 from labeler.cli.model_options import DryRun
 from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SEED, SHARE, TOP_GRADE, number
-from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import show_encoding_plan, show_outcome
 from labeler.cli.screen import note, say
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from labeler.pools.pool import PoolResult
 
 
-@unfolded
 def command(
     folder: Folder,
     *,
@@ -90,7 +89,10 @@ def command(
     dry_run: DryRun = False,
     output: OutputFlags,
 ) -> None:
-    """Find the pairs to judge: the first documents of every run, added to pool.jsonl."""
+    """Choose the pairs to judge: the first documents of every run.
+
+    They are added to pool.jsonl.
+    """
     from labeler.collection.layout import open_collection
     from labeler.models.encoders import Encoding
     from labeler.pools.expand import Expansion, NewRuns, plan_expansion

@@ -7,11 +7,10 @@ from typing import Annotated, Literal
 import typer
 
 from labeler.cli.numbers import COUNT, SHARE, SIZE, number
-from labeler.cli.options import OutputFlags, unfolded
+from labeler.cli.options import OutputFlags
 from labeler.cli.scoring import TABLES
 
 
-@unfolded
 def command(
     context: typer.Context,
     sources: Annotated[
@@ -55,7 +54,7 @@ def command(
     ] = None,
     output: OutputFlags,
 ) -> None:
-    """Say what so many queries can tell apart, and how many a difference needs."""
+    """Say what so many queries can tell apart, and how many are needed."""
     from labeler.cli.output import name_unread_runs, show, show_json, warn
     from labeler.evaluation.inputs import qrels_and_runs
     from labeler.evaluation.power import power as planned

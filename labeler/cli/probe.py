@@ -1,4 +1,4 @@
-"""`labeler probe`: what a document can talk an assessor into, and what moves its grades."""
+"""`labeler lab probe`: what a document can talk an assessor into, and what moves its grades."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from labeler.lab.probe.certificate import ProbeResult
 
 
-@options.unfolded
 def command(
     folder: options.Folder,
     *,
@@ -63,7 +62,9 @@ def command(
     flags: model_options.RunFlags,
     output: options.OutputFlags,
 ) -> None:
-    """Say how often a document talks a model into a better grade, and what else moves its grades.
+    """Say how often a document talks a model into a better grade.
+
+    It says what else moves its grades, too.
 
     Replies are kept in the collection: the same command, run again, asks only for what is missing.
     """

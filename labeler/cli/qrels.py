@@ -9,14 +9,12 @@ from typing import Annotated, Any, Literal
 import typer
 
 from labeler.cli.numbers import COUNT, SEED, number
-from labeler.cli.options import OUTPUT, Force, GradeMap, OutputFlags, Scale, unfolded
+from labeler.cli.options import OUTPUT, Force, GradeMap, OutputFlags, Scale
 from labeler.cli.screen import caution, note
 from labeler.collection.user_files import Output
 
 QrelsFormat = Literal["trec", "beir", "json", "csv", "parquet"]
 Conflict = Literal["error", "first", "last", "max", "min", "drop"]
-
-app = typer.Typer(help="Look at, check, merge and change qrels files.", no_args_is_help=True)
 
 File = Annotated[
     Path, typer.Argument(metavar="QRELS", help="A qrels file, plain or gzip; - is standard input.")
@@ -42,8 +40,6 @@ def _wrote(output: Path, lines: int) -> None:
     note(f"wrote {output}: {count_of(lines, 'pair', 'pairs')}")
 
 
-@app.command(epilog="Example: labeler qrels stats human.qrels llm.qrels")
-@unfolded
 def stats(paths: Files, *, output: OutputFlags) -> None:
     """Count queries, pairs and grades."""
     from labeler.cli.output import show_counts
@@ -54,8 +50,6 @@ def stats(paths: Files, *, output: OutputFlags) -> None:
     show_counts(counts, stats_table, output.format, to)
 
 
-@app.command(epilog="Example: labeler qrels validate human.qrels --scale 0,1,2,3")
-@unfolded
 def validate(
     paths: Files,
     *,
@@ -98,7 +92,6 @@ def _without_warnings(counts: dict[str, Any]) -> dict[str, Any]:
     return counts
 
 
-@app.command(epilog="Example: labeler qrels merge a.qrels b.qrels -o all.qrels --conflict max")
 def merge(
     paths: Files,
     *,
@@ -147,7 +140,6 @@ def merge(
         note(f"wrote {merged.sources}: where each line came from")
 
 
-@app.command("map", epilog="Example: labeler qrels map a.csv -o b.qrels --map 0:0,0.5:1,1:2")
 def map_grades(
     path: File,
     *,
@@ -169,7 +161,6 @@ def map_grades(
     _wrote(output, map_qrels(path, Output(output, force), meaning, caution))
 
 
-@app.command(epilog="Example: labeler qrels convert human.qrels -o human.json")
 def convert(
     path: File,
     *,
@@ -199,7 +190,6 @@ def convert(
     _wrote(output, convert_qrels(path, Output(output, force), to or "", meaning, caution))
 
 
-@app.command(epilog="Example: labeler qrels subset human.qrels -o some.qrels --queries q1,q7")
 def subset(
     path: File,
     *,
@@ -228,8 +218,6 @@ def subset(
     _wrote(output, subset_qrels(path, to, choice, caution))
 
 
-@app.command(epilog="Example: labeler qrels compare human.qrels llm.qrels")
-@unfolded
 def compare(first: File, second: File, *, output: OutputFlags) -> None:
     """Count the pairs of two qrels, and cross-tabulate the grades of common ones."""
     from labeler.cli.output import show, show_json

@@ -11,7 +11,7 @@ import typer
 
 from labeler.cli import query_options  # noqa: F401  it registers options
 from labeler.cli.numbers import COUNT, EXPONENT, SEED, number
-from labeler.cli.options import OPTIONS_OF, OUTPUT, Folder, OutputFlags, unfolded
+from labeler.cli.options import OPTIONS_OF, OUTPUT, Folder, OutputFlags
 from labeler.cli.screen import note
 from labeler.errors import BadInput
 from labeler.exchange.fields import LogFields
@@ -31,11 +31,7 @@ OPTIONS_OF[LogFields] = {
     for name, text in _COLUMNS.items()
 }
 
-app = typer.Typer(help="Look at queries, and take them from real traffic.", no_args_is_help=True)
 
-
-@app.command(epilog="Example: labeler queries passages coll/ --format csv -o passages.csv")
-@unfolded
 def passages(
     folder: Folder,
     *,
@@ -56,8 +52,6 @@ def passages(
         show(listed.tables(), output.format, to)
 
 
-@app.command(epilog="Example: labeler queries realism coll/ --real clicked.csv")
-@unfolded
 def realism(
     folder: Folder,
     *,
@@ -85,10 +79,6 @@ def realism(
         show(result.tables(), output.format, to)
 
 
-@app.command(
-    "from-log", epilog="Example: labeler queries from-log log.csv --queries 200 -o real.jsonl"
-)
-@unfolded
 def from_log(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="CSV, TSV, JSON Lines or Parquet.")],
     *,

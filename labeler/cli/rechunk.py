@@ -1,4 +1,4 @@
-"""`labeler rechunk`: passages of another length in a collection whose grades are kept."""
+"""`labeler corpus rechunk`: passages of another length in a collection whose grades are kept."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Annotated
 import typer
 
 from labeler.cli.numbers import WORDS, number
-from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.screen import note, progress
 from labeler.cli.update import DryRun, show_update
 
 
-@unfolded
 def command(
     folder: Folder,
     *,

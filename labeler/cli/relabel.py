@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from labeler.judging.relabel import RelabelResult
 
 
-@options.unfolded
 def command(
     folder: options.Folder,
     *,
@@ -54,7 +53,7 @@ def command(
     flags: model_options.RunFlags,
     output: options.OutputFlags,
 ) -> None:
-    """Judge the same pairs with another prompt or model, then show which grades moved.
+    """Judge the same pairs by another prompt or model; show what moved.
 
     With --only, the pairs that are left out stay unjudged under the new name.
     """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from labeler.cli.numbers import COUNT, SEED, number
-from labeler.cli.options import OUTPUT, AsJson, Force, ToFile, unfolded
+from labeler.cli.options import OUTPUT, AsJson, Force, ToFile
 from labeler.cli.scoring import COMPARING, SCORING, Baseline, StaleGrades
 from labeler.collection_report.options import TOP
 from labeler.evaluation.options import DEFAULT_MEASURES
@@ -41,7 +41,6 @@ class PageFlags:
     force: Force = False
 
 
-@unfolded
 def command(
     collection: Annotated[
         Path | None, typer.Argument(metavar="COLL", help="The collection's directory.")
@@ -95,7 +94,9 @@ def command(
     stale: StaleGrades = "drop",
     file: PageFlags,
 ) -> None:
-    """Write what a collection says on one page: systems, agreement, costs, and every query.
+    """Write what a collection says on one page.
+
+    It shows systems, agreement, costs, and every query.
 
     Without -o the summary goes to the terminal, as Markdown for a pull request.
     """

@@ -1,4 +1,4 @@
-"""`labeler rerank`: a run with its first documents in the order of a model that reads them."""
+"""`labeler runs rerank`: a run with its first documents in the order of a model that reads them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 WINDOWS = "What the model is shown"
 
 
-@options.unfolded
 def command(
     folder: options.Folder,
     run: Annotated[

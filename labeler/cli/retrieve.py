@@ -12,7 +12,7 @@ import typer
 from labeler.cli.encoder_options import MaxCost, MaxTokens
 from labeler.cli.model_options import DryRun, Prices, Seconds, Tries
 from labeler.cli.numbers import AT_ONCE, COUNT, number
-from labeler.cli.options import MODEL, OUTPUT, Folder, OutputFlags, unfolded
+from labeler.cli.options import MODEL, OUTPUT, Folder, OutputFlags
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import show_encoding_plan, show_outcome
 from labeler.cli.screen import caution, note, say
@@ -110,7 +110,6 @@ class SystemFlags:
         return replace(described, encoder=encoder()) if described.needs_vector else described
 
 
-@unfolded
 def command(
     folder: Folder,
     *,
@@ -164,7 +163,7 @@ def command(
     dry_run: DryRun = False,
     output: OutputFlags,
 ) -> None:
-    """Ask your own search system for every query, and keep its run in the collection.
+    """Ask your own search system for every query, and keep its run.
 
     With --engine and --fields, a built-in engine over some fields of the documents instead. With
     --vectors, a database of vectors.

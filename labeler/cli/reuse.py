@@ -6,13 +6,12 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import said_to, show, show_json
 from labeler.cli.screen import say
 from labeler.errors import about
 
 
-@unfolded
 def command(
     folder: Folder,
     *,

@@ -1,4 +1,4 @@
-"""`labeler route`: the pairs that a person should look at, and what that is expected to bring."""
+"""`labeler lab route`: the pairs that a person should look at, and what that brings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from labeler.cli.numbers import COUNT, SEED, number
-from labeler.cli.options import OutputFlags, unfolded
+from labeler.cli.options import OutputFlags
 from labeler.cli.scoring import Plot
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 SHOWN = 10
 
 
-@unfolded
 def command(
     context: typer.Context,
     sources: Annotated[
@@ -54,7 +53,7 @@ def command(
     picture: Plot = None,
     output: OutputFlags,
 ) -> None:
-    """Choose the pairs whose grades people should check, and say what that is expected to bring.
+    """Choose the pairs whose grades people should check, and say what that brings.
 
     People's grades of these pairs are no random sample: no statistic takes them for one.
     """
@@ -81,7 +80,7 @@ def command(
         )
         if result.collection is not None:
             (name,) = free_names(result.collection, 1)
-            note(f"when graded: labeler import-labels {to_sheet.path} {sources[0]} --as {name}")
+            note(f"when graded: labeler people import {to_sheet.path} {sources[0]} --as {name}")
             note(f"or on a page: labeler annotate {sources[0]} --sample {sample.id}")
     if drawing is not None:
         from labeler.lab.route.plot import plot_route

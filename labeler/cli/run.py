@@ -1,4 +1,4 @@
-"""`labeler run`: look at, check, cut, sort and convert runs."""
+"""`labeler runs`: look at, check, cut, sort and convert runs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from labeler.cli.numbers import COUNT, number
-from labeler.cli.options import OUTPUT, Force, OutputFlags, unfolded
+from labeler.cli.options import OUTPUT, Force, OutputFlags
 from labeler.cli.screen import caution, note
 from labeler.messages import count_of
 
 if TYPE_CHECKING:
     from labeler.runs.rewrite import Change
-
-app = typer.Typer(help="Look at, check, cut, sort and convert runs.", no_args_is_help=True)
 
 RunFormat = Literal["trec", "json", "parquet", "csv"]
 FORMATS_HELP = "TREC's columns, BEIR's .json, .csv or .parquet, by its name"
@@ -42,8 +40,6 @@ Tag = Annotated[
 ]
 
 
-@app.command(epilog="Example: labeler run stats bm25.trec dense.trec")
-@unfolded
 def stats(paths: Files, *, output: OutputFlags) -> None:
     """Count queries, documents, ties, and ranks that contradict their scores."""
     from labeler.cli.output import show_counts
@@ -54,8 +50,6 @@ def stats(paths: Files, *, output: OutputFlags) -> None:
     show_counts([run_stats(path) for path in run_paths(paths)], stats_table, output.format, to)
 
 
-@app.command(epilog="Example: labeler run validate bm25.trec.gz")
-@unfolded
 def validate(
     paths: Files,
     *,
@@ -93,7 +87,6 @@ def _warned(counts: dict[str, Any]) -> dict[str, Any]:
     return counts
 
 
-@app.command(epilog="Example: labeler run cut bm25.trec -o top100.trec --depth 100")
 def cut(
     path: File,
     *,
@@ -108,7 +101,6 @@ def cut(
     _rewrite(path, output, force, Change(_tag(path, tag), depth))
 
 
-@app.command(epilog="Example: labeler run sort bm25.trec -o sorted.trec")
 def sort(path: File, *, output: ToWrite, tag: Tag = "", force: Force = False) -> None:
     """Sort by query, then as trec_eval does, and number the ranks anew."""
     from labeler.runs.rewrite import Change
@@ -116,7 +108,6 @@ def sort(path: File, *, output: ToWrite, tag: Tag = "", force: Force = False) ->
     _rewrite(path, output, force, Change(_tag(path, tag), sort=True))
 
 
-@app.command(epilog="Example: labeler run convert bm25.trec.gz -o bm25.json")
 def convert(
     path: File,
     *,

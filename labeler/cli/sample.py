@@ -1,4 +1,4 @@
-"""`labeler sample`: draw pairs for people, as a sheet to grade in."""
+"""`labeler people sample`: draw pairs for people, as a sheet to grade in."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def command(
 ) -> None:
     """Draw pairs for people into a sheet to grade in, with instructions beside it.
 
-    `labeler import-labels` takes the graded sheet back. The sheet is blind: it shows no grade.
+    `labeler people import` takes the graded sheet back. The sheet is blind: it shows no grade.
     """
     from labeler.agreement.align import parse_scale, parse_share
     from labeler.collection.layout import open_collection
@@ -74,6 +74,6 @@ def command(
         queries_drawn = count_of(drawn.queries, "query", "queries")
         say(f"{sheet}: sample {drawn.id}, {pairs_drawn} of {queries_drawn}")
     for sheet, name in zip(sheets, free_names(collection, len(sheets)), strict=True):
-        note(f"when graded: labeler import-labels {sheet} {folder} --as {name}")
+        note(f"when graded: labeler people import {sheet} {folder} --as {name}")
     if len(samples) == 1:
         note(f"or on a page: labeler annotate {folder} --sample {samples[0].id}")

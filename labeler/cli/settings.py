@@ -67,7 +67,7 @@ def defaults_of(command: str, words: Sequence[str]) -> dict[str, Any]:
     note(shown(ProjectSettings(settings.path, used)))
     _check_model(settings.path, used.get("model"))
     _check_server(settings.path, used.get("base_url"))
-    return {command: used}
+    return used
 
 
 def _is_set(name: str, words: Sequence[str]) -> bool:

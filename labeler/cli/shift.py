@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from labeler.cli.numbers import COUNT_OR_NONE, number
-from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show, show_records, warn
 from labeler.cli.screen import note
 from labeler.messages import count_of
@@ -15,7 +15,6 @@ from labeler.messages import count_of
 _MANY = 0.05
 
 
-@unfolded
 def command(
     context: typer.Context,
     folder: Folder,

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import said_to, show, show_json
 from labeler.cli.reporting import show_failures, suspicious_pairs
 from labeler.cli.screen import say
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from labeler.judging.status import SetStatus
 
 
-@unfolded
 def command(folder: Folder, *, output: OutputFlags) -> None:
-    """Show what is judged, what failed and why, what it cost, and how to go on."""
+    """Show what is judged, what failed, what it cost, how to go on."""
     from labeler.collection.card import standing
     from labeler.collection.layout import open_collection
     from labeler.judging.status import pool_size, status, status_table, store_status

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import say
 from labeler.errors import BadInput, FileProblem, Misuse
@@ -17,8 +17,6 @@ from labeler.errors import BadInput, FileProblem, Misuse
 if TYPE_CHECKING:
     from labeler.store.base import Verified
     from labeler.store.maintain import KeptStore
-
-app = typer.Typer(help="Look after the replies that a collection keeps.", no_args_is_help=True)
 
 
 @contextmanager
@@ -46,8 +44,6 @@ def _place_of(store: KeptStore) -> str:
     return str(store.path if isinstance(store, SqliteStore) else store.address)
 
 
-@app.command(epilog="Example: labeler store verify coll/")
-@unfolded
 def verify(folder: Folder, *, output: OutputFlags) -> None:
     """Check the store, and every reply against its checksum; exit 65 where one does not match."""
     from labeler.store import maintain
@@ -68,8 +64,6 @@ def _show_checked(result: Verified) -> None:
         say(f"{result.replies:,} replies, all as they were written")
 
 
-@app.command(epilog="Example: labeler store stats coll/")
-@unfolded
 def stats(folder: Folder, *, output: OutputFlags) -> None:
     """Count replies, tokens and cost by model."""
     from labeler.cli.output import show
@@ -84,7 +78,6 @@ def stats(folder: Folder, *, output: OutputFlags) -> None:
     show([table], output.format, to)
 
 
-@app.command(epilog="Example: labeler store prune coll/ --before 2026-01-31")
 def prune(
     folder: Folder,
     model: Annotated[
@@ -106,7 +99,6 @@ def prune(
         say(f"forgot {maintain.prune(store, model, before):,} replies")
 
 
-@app.command(epilog="Example: labeler store gc coll/")
 def gc(folder: Folder) -> None:
     """Give the room of forgotten replies back to the disk.
 
@@ -119,7 +111,6 @@ def gc(folder: Folder) -> None:
     say(f"{before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB after")
 
 
-@app.command(epilog="Example: labeler store copy coll/ --to postgresql://anna@db.example/labeler")
 def copy(
     folder: Folder,
     to: Annotated[

@@ -1,4 +1,4 @@
-"""`labeler tune`: which of many prompts and models agrees best with people."""
+"""`labeler lab tune`: which of many prompts and models agrees best with people."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 CHOICE, GRADES = "How the best is chosen", "Reading grades"
 
 
-@options.unfolded
 def command(
     context: typer.Context,
     folder: options.Folder,

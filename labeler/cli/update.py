@@ -1,4 +1,4 @@
-"""`labeler update`: edited documents into a collection whose grades are kept."""
+"""`labeler corpus update`: edited documents into a collection whose grades are kept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from labeler.cli.ingest import note_left_out
 from labeler.cli.numbers import WORDS, number
-from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, progress, say
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count; write nothing.")]
 
 
-@unfolded
 def command(
     inputs: Annotated[
         list[str],

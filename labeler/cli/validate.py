@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show as show_tables
 from labeler.cli.output import show_json
 from labeler.cli.screen import note, progress, say
@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     from labeler.collection.validate import Validation
 
 
-@unfolded
 def command(
     folder: Folder,
     *,
     strict: Annotated[bool, typer.Option("--strict", help="Fail at warnings, too.")] = False,
     output: OutputFlags,
 ) -> None:
-    """Check a whole collection: ids, hashes, counts, and what its files say of one another."""
+    """Check a whole collection: ids, hashes, counts.
+
+    It says where its files contradict one another, too.
+    """
     from labeler.collection.validate import validate
     from labeler.models.control import Control
 

@@ -75,7 +75,9 @@ class CollectionContents:
         """
         folder = shlex.quote(f"{self.name}/")
         if not self.documents:
-            yield NextStep("There are no documents.", f"labeler ingest DOCUMENTS -o {folder}")
+            yield NextStep(
+                "There are no documents.", f"labeler corpus ingest DOCUMENTS -o {folder}"
+            )
         if not self.queries:
             text = "There are no queries."
             yield NextStep(text, f"labeler generate {folder}")

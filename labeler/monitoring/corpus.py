@@ -120,7 +120,7 @@ class CorpusDrift:
     @property
     def mended_by(self) -> str:
         """The commands that carry grades over and judge what has none."""
-        update = f"labeler update {' '.join(self.inputs)} {self.folder}"
+        update = f"labeler corpus update {' '.join(self.inputs)} {self.folder}"
         return f"{update}, then labeler judge {self.folder}"
 
     def alarms(self) -> list[Finding]:

@@ -211,7 +211,7 @@ STAGES: dict[str, Stage] = {
     "no runs": ("runs", "labeler pool shop/"),
     "no people": ("qrels/human.qrels", "labeler annotate shop/"),
     "people alone": ("judgements qrels/first.qrels qrels/second.qrels", ""),
-    "no texts": ("corpus.jsonl queries.jsonl pool.jsonl card.json", "labeler ingest"),
+    "no texts": ("corpus.jsonl queries.jsonl pool.jsonl card.json", "labeler corpus ingest"),
     "nothing": ("corpus.jsonl queries.jsonl pool.jsonl card.json runs qrels judgements", "ingest"),
 }
 

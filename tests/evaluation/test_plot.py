@@ -103,7 +103,7 @@ def test_a_file_of_settings_in_the_current_folder_changes_no_picture(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "command", ["evaluate h.qrels a.trec", "leaderboard h.qrels h.qrels a.trec b.trec"]
+    "command", ["evaluate h.qrels a.trec", "lab leaderboard h.qrels h.qrels a.trec b.trec"]
 )
 def test_another_ending_is_refused_before_anything_is_read(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

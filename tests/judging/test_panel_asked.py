@@ -140,7 +140,7 @@ def test_the_command_judges_with_prompts_and_models(
     )
     assert execute([*command, "--rule", "mean", "--fewest", "2", "--as", "mean"]) == 0
     shown = capsys.readouterr()
-    again = next(line for line in shown.err.splitlines() if "labeler panel" in line)
+    again = next(line for line in shown.err.splitlines() if "labeler lab panel" in line)
     assert execute(again.partition("labeler ")[2].split()) == 0
     capsys.readouterr()
     assert execute([*command, "--control", "3"]) == 2

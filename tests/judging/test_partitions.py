@@ -465,7 +465,7 @@ def test_collecting_by_the_command_ends_with_3_while_partitions_are_left(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     write(collection, folder, assessor)
-    command = ["collect", str(collection.folder), str(folder.path)]
+    command = ["parts", "collect", str(collection.folder), str(folder.path)]
     assert execute(command) == 3
     assert "no partition is judged yet" in capsys.readouterr().err
     work(folder, assessor, 1)

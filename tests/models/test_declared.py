@@ -173,7 +173,9 @@ def test_a_panel_and_tune_take_declared_assessors_by_their_names(
     assert execute(["judge", "coll", "--panel", "rule,plain", "--as", "both", "--quiet"]) == 0
     assert {"rule", "plain", "both"} == set(collection.judgement_names())
     capsys.readouterr()
-    assert execute(["tune", "coll", "--models", "rule,plain", "--quiet"]) == 0, capsys.readouterr()
+    assert execute(["lab", "tune", "coll", "--models", "rule,plain", "--quiet"]) == 0, (
+        capsys.readouterr()
+    )
     assert re.search(r"^four-grades-rule|^rule", capsys.readouterr().out, re.MULTILINE)
 
 

@@ -357,7 +357,7 @@ def test_a_run_of_an_encoder_stands_beside_those_of_others(tmp_path: Path) -> No
         out = tmp_path / "diverse.trec"
         run = str(collection.run("other"))
         calls = len(server.calls)
-        assert execute(["mmr", run, str(collection.folder), "-o", str(out), *where]) == 0
+        assert execute(["runs", "mmr", run, str(collection.folder), "-o", str(out), *where]) == 0
         assert len(server.calls) == calls
     assert " fake-title+text\n" in collection.run("other").read_text()
     assert read_run(out).keys() == {"q1", "q2"}

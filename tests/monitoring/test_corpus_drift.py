@@ -92,7 +92,7 @@ def test_a_query_that_lost_its_only_relevant_document_is_named_and_what_mends_it
     assert [query.text for query in result.bereft] == ["how do fish rest"]
     assert all(each.state == "gone" for each in result.stale)
     said = " ".join(map(str, result.alarms()))
-    assert f"labeler update {place / 'docs'} {place / 'coll'}, then labeler judge" in said
+    assert f"labeler corpus update {place / 'docs'} {place / 'coll'}, then labeler judge" in said
     assert result.as_json()["stale"] == len(result.as_json()["stale_pairs"]) == len(result.stale)
     assert [row[2] for row in result.stale_table().values()] == [2, 0]
 

@@ -324,7 +324,7 @@ def test_a_servers_names_on_this_machine_are_one_assessor() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["judge coll --panel first,second --rule mean", "tune coll --models first,second --quiet"],
+    ["judge coll --panel first,second --rule mean", "lab tune coll --models first,second --quiet"],
 )
 def test_declared_assessors_of_one_call_each_get_their_own_key(
     words: str, monkeypatch: pytest.MonkeyPatch

@@ -1,0 +1,92 @@
+"""The parser of one command, made of its function; and that of all of them, for shells."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import typer
+
+from labeler.cli.options import option_names, unfolded
+from labeler.cli.shown_types import with_plain_types
+from labeler.cli.table import COMMANDS, GROUPS, Command, named_by
+from labeler.errors import Misuse
+
+HELP = {"help_option_names": ["--help", "-h"]}
+COMPLETING = "_LABELER_COMPLETE"
+"""Set by the shell's script, which `--install-completion` installs."""
+
+LINES = ("_TYPER_COMPLETE_ARGS", "COMP_WORDS")
+"""The line that was typed so far, as the scripts of the shells hand it over."""
+
+
+@cache
+def parser_of(command: Command) -> Any:
+    """The parser of one command, made once in a process: it takes longer than many commands run."""
+    app = typer.Typer(
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings=HELP,
+    )
+    app.command(command.name, epilog=f"Example: {command.example}")(unfolded(command.load()))
+    return with_plain_types(app)
+
+
+def run(command: Command, words: Sequence[str], defaults: Mapping[str, Any]) -> object:
+    """Run a command with the words after its name; an exit code where it ended with one.
+
+    Raises `Misuse` where the words are none of its arguments and options.
+    """
+    name = f"labeler {command.name}"
+    how = {"prog_name": name, "standalone_mode": False, "default_map": defaults}
+    try:
+        return parser_of(command)([*words], **how)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except typer.TyperException as error:
+        problem = error.format_message().replace("Value error, ", "").rstrip(".")
+        raise Misuse(f"{problem}; see {name} --help") from None
+
+
+def options_of(command: Command) -> dict[str, str]:
+    """A command's options in their longest spelling, by the names of their parameters."""
+    return option_names(parser_of(command))
+
+
+def answer_shell(words: Sequence[str]) -> object:
+    """Install or show the script of a shell, or answer what it asks while a line is typed."""
+    how = {"prog_name": "labeler", "standalone_mode": False}
+    return typer.main.get_command(_all_commands(_line_so_far()))([*words], **how)
+
+
+def _line_so_far() -> list[str]:
+    line = next((os.environ[name] for name in LINES if name in os.environ), "")
+    return line.split()[1:]
+
+
+def _all_commands(line: Sequence[str]) -> typer.Typer:
+    """All commands by their names; of the one that the line names, its options too."""
+    root = typer.Typer(name="labeler", context_settings=HELP)
+    root.callback()(_nothing("Build retrieval test collections."))
+    groups = {name: typer.Typer(help=text) for name, text in GROUPS.items()}
+    for command in COMMANDS.values():
+        first, _, name = command.name.partition(" ")
+        is_typed = command == named_by(line)
+        function = unfolded(command.load()) if is_typed else _nothing(command.summary)
+        groups.get(first, root).command(name or first)(function)
+    for name, group in groups.items():
+        root.add_typer(group, name=name)
+    return root
+
+
+def _nothing(summary: str) -> Callable[[], None]:
+    """A command that says of itself what it is for, and is not run."""
+
+    def command() -> None:
+        raise NotImplementedError
+
+    command.__doc__ = summary
+    return command
