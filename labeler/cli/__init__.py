@@ -17,7 +17,6 @@ __all__ = ["COMMANDS", "complain_of_file", "execute", "main"]
 
 INTERRUPTED = 130
 TERMINATED = 143
-HELP = frozenset(["--help", "-h"])
 SHELLS = ("--install-completion", "--show-completion")
 COMPLETING = "_LABELER_COMPLETE"
 """Set by the script that `--install-completion` gives a shell, which asks what may follow."""
@@ -65,14 +64,16 @@ def _answer(words: Sequence[str]) -> object:
         from labeler import __version__
 
         print(f"labeler {__version__}")
-    elif not words or words[0] in HELP:
+    elif not words or words[0] in ("--help", "-h"):
         from labeler.cli.overview import overview
 
         say(overview())
-    elif words[0] in GROUPS and (not words[1:] or words[1] in HELP):
+    elif words[0] in GROUPS and words[1:2] in ([], ["--help"], ["-h"]):
         from labeler.cli.overview import overview_of
 
         say(overview_of(words[0]))
+        if not words[1:]:
+            raise Misuse(f"expected one of these commands; see labeler {words[0]} --help")
     else:
         from labeler.cli.overview import unknown
 

@@ -8,13 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from labeler.cli.options import AsJson
-from labeler.cli.output import show_json
-from labeler.cli.overview import in_columns, names_of, overview, overview_of
+from labeler.cli.options import OutputFlags
+from labeler.cli.output import said_to, show, show_json
+from labeler.cli.overview import names_of, overview, overview_of
 from labeler.cli.parser import parser_of
 from labeler.cli.screen import say
 from labeler.cli.table import COMMANDS, GROUPS, Command, named_by
 from labeler.errors import Misuse
+from labeler.report.table import Column, Table
 
 
 def command(
@@ -22,37 +23,39 @@ def command(
         list[str] | None, typer.Argument(metavar="WORD...", help="What is looked for.")
     ] = None,
     *,
-    as_json: AsJson = False,
+    output: OutputFlags,
 ) -> None:
     """Find commands by words of their names, help and options.
 
     A command's own name shows its help. With --json a program reads all commands and options.
     """
-    words = words or []
+    words, to = words or [], output.made_from()
     exact = named_by(words)
-    if as_json:
-        show_json([described(each) for each in ([exact] if exact else _found(words))])
+    commands = [exact] if exact else _commands_with(words)
+    if output.format == "json":
+        show_json([described(each) for each in commands], to)
     elif exact:
         parser_of(exact)(["--help"], prog_name=f"labeler {exact.name}", standalone_mode=False)
-    elif words and words[0] in GROUPS:
-        say(overview_of(words[0]))
-    elif not words:
-        say(overview())
+    elif words and words[0] not in GROUPS:
+        columns = [Column("command", align="left"), Column("what it does", align="left")]
+        show(
+            [Table("commands", columns, [[c.name, c.summary] for c in commands])], output.format, to
+        )
     else:
-        for line in in_columns([(each.name, each.summary) for each in _found(words)]):
-            say(line)
+        with said_to(to):
+            say(overview_of(words[0]) if words else overview())
 
 
-def _found(words: Sequence[str]) -> list[Command]:
+def _commands_with(words: Sequence[str]) -> list[Command]:
     """The commands in whose names, summary, help or options all words stand, in this order.
 
     `Misuse` where there is none.
     """
-    places = (lambda c: " ".join(names_of(c)), lambda c: c.summary, _whole_help)
-    found = [c for place in places for c in COMMANDS.values() if _stand_in(words, place(c))]
-    if not found:
+    texts = (lambda c: " ".join(names_of(c)), lambda c: c.summary, _whole_help)
+    with_words = [c for text in texts for c in COMMANDS.values() if _stand_in(words, text(c))]
+    if not with_words:
         raise Misuse(f"no command says {' '.join(words)!r:.80} of itself; see labeler --help")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(with_words))
 
 
 def _stand_in(words: Sequence[str], text: str) -> bool:

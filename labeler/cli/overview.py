@@ -17,7 +17,7 @@ CLOSE = 0.7
 SEVERAL = 3
 
 ABOUT = "Build retrieval test collections with an LLM as the relevance assessor."
-USAGE = "usage: labeler COMMAND ...    labeler COMMAND --help    labeler help WORD"
+USAGE = "Usage: labeler COMMAND ...    labeler COMMAND --help    labeler help WORD"
 OWN_OPTIONS = "options: --version, --help, --install-completion, --show-completion"
 
 
@@ -36,7 +36,7 @@ def overview() -> str:
 def overview_of(group: str) -> str:
     """What `labeler GROUP --help` shows."""
     rows = in_columns([(_last(command), command.summary) for command in commands_of(group)])
-    usage = f"usage: labeler {group} COMMAND ...    labeler {group} COMMAND --help"
+    usage = f"Usage: labeler {group} COMMAND ...    labeler {group} COMMAND --help"
     return "\n".join([usage, "", GROUPS[group], "", *rows])
 
 

@@ -1,6 +1,7 @@
 """The command line as a whole: help, usage errors, exit codes."""
 
 import gc
+import json
 import os
 import re
 import subprocess
@@ -116,3 +117,54 @@ def test_a_file_with_an_error_is_closed_before_the_command_ends(
     finally:
         gc.enable()
     assert not [name for name in names if name.startswith(str(tmp_path))]
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        ("panel", "lab panel"),
+        ("import-labels", "people import"),
+        ("balance", "people sample"),
+        ("reciprocal rank fusion", "runs fuse"),
+        ("--max-cost", "judge"),
+    ],
+)
+def test_help_finds_a_command_by_words_of_its_names_its_help_and_its_options(
+    word: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["help", *word.split(), "--json"]) == 0
+    assert name in [command["name"] for command in json.loads(capsys.readouterr().out)]
+
+
+@pytest.mark.parametrize(
+    ("was", "name"),
+    [
+        ("ingest", "corpus ingest"),
+        ("run", "runs"),
+        ("sample", "people sample"),
+        ("import-labels", "people import"),
+        ("import-qrels", "import"),
+        ("leaderboard", "lab leaderboard"),
+    ],
+)
+def test_a_command_that_moved_is_answered_with_its_new_name(
+    was: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute([was]) == 2
+    assert f"did you mean 'labeler {name}'" in capsys.readouterr().err
+
+
+def test_a_program_reads_every_command_with_its_arguments_and_options(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert execute(["help", "--json"]) == 0
+    commands = {command["name"]: command for command in json.loads(capsys.readouterr().out)}
+    assert commands.keys() == COMMANDS.keys()
+    assert {"--depth"} in [set(option["names"]) for option in commands["pool"]["options"]]
+
+
+def test_help_of_all_commands_fits_on_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 48
+    assert max(map(len, lines)) <= 80

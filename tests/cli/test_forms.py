@@ -109,10 +109,9 @@ WRITERS = {
     ),
     "demo": "it tells a story",
     "init": "it writes a file of settings",
-    "sample": "it writes sheets",
+    "people sample": "it writes sheets",
     "trec-eval": "its output is another program's",
     "trust": "it lists what it keeps, a line an address",
-    "prompts show": "it prints a file",
     "prompts new": "it writes a prompt",
     "store prune": "it says one number",
     "store copy": "it says two numbers",
@@ -157,7 +156,6 @@ REPORTS = {
     "judge coll --model similarity --dry-run": {"pairs", "calls", "calls_at_most", "cost"},
     "relabel coll --from a --model similarity --as b": {"name", "judged", "changes", "diff"},
     "diff coll a a": {"pairs", "transitions", "up", "down", "agreement", "leaderboard", "moves"},
-    "prompts": {"prompt", "kind", "what it asks", "source", "scale", "tokens", "reason first"},
     "prompts diff four-grades basic": {"a", "b", "front", "lines", "comparable", "consequences"},
     "pool coll --qrels human.qrels --only": {
         *("pool", "pairs", "new", "queries", "runs", "qrels", "reached", "beyond")
@@ -234,20 +232,6 @@ def test_a_rehearsal_needs_no_key(
     assert execute([*judging, "gpt-4.1-mini"]) == 78
     assert execute([*judging, "simlarity", "--dry-run"]) == 78
     assert "did you mean 'similarity'?" in capsys.readouterr().err
-
-
-def test_the_earlier_name_of_the_output_still_works(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (place / "docs").mkdir()
-    (place / "docs" / "a.txt").write_text("a cat sleeps " * 20)
-    assert execute(["corpus", "ingest", "docs", "--out", "one"]) == 0
-    assert execute(["corpus", "ingest", "docs", "--out=two"]) == 0
-    assert (place / "one" / "corpus.jsonl").read_text() == (
-        place / "two" / "corpus.jsonl"
-    ).read_text()
-    assert execute(["corpus", "ingest", "--help"]) == 0
-    assert "--out " not in capsys.readouterr().out
 
 
 def test_a_pair_that_was_not_judged_is_named_with_the_one_that_was_meant(

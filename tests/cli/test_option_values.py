@@ -100,7 +100,7 @@ def test_a_file_may_have_a_name_that_is_not_utf_8(workspace: Path, capsys: Captu
     said(workspace, "evaluate a.qrels \udcff.trec", capsys, 0)
 
 
-@pytest.mark.parametrize("group", ["qrels", "run", "store"])
+@pytest.mark.parametrize("group", ["qrels", "runs", "store"])
 def test_a_group_of_commands_alone_shows_them_and_says_that_one_was_expected(
     workspace: Path, capsys: Capture, group: str
 ) -> None:

@@ -107,6 +107,7 @@ CASES = {
     "explain": Case("explain coll q1 d1 -o OUT", ()),
     "doctor": Case("doctor --model similarity -o OUT", ()),
     "prompts show": Case("prompts show -o OUT", ()),
+    "help": Case("help drift -o OUT", ()),
     "prompts new": Case("prompts new mine -o OUT", ()),
     "prompts check": Case("prompts check four-grades -o OUT", ()),
     "prompts diff": Case("prompts diff four-grades basic -o OUT", ()),
@@ -474,7 +475,7 @@ def test_the_sheets_of_several_people_are_all_written_or_none(place: Path) -> No
 
 
 def test_a_run_may_be_put_beside_those_of_a_collection(place: Path) -> None:
-    case = CASES["fuse"]
+    case = CASES["runs fuse"]
     assert run(case, "coll/runs/fused.trec") == 0
     assert run(case, "coll/runs/fused.trec") == 0
     assert run(case, "coll/runs/bm25.trec") == 2
