@@ -83,12 +83,11 @@ def _answer(words: Sequence[str]) -> object:
 
 def _run(command: Command, words: Sequence[str]) -> object:
     from labeler.cli.parser import run
-    from labeler.cli.settings import defaults_of
     from labeler.exchange.shapes import told_what_files_are
     from labeler.files.read import rereadable
 
     with rereadable(), told_what_files_are(note):
-        return run(command, words, defaults_of(command.name, words))
+        return run(command, words)
 
 
 def _refuse_no_text(words: Sequence[str]) -> None:

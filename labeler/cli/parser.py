@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -35,15 +35,14 @@ def parser_of(command: Command) -> Any:
     return with_plain_types(app)
 
 
-def run(command: Command, words: Sequence[str], defaults: Mapping[str, Any]) -> object:
+def run(command: Command, words: Sequence[str]) -> object:
     """Run a command with the words after its name; an exit code where it ended with one.
 
     Raises `Misuse` where the words are none of its arguments and options.
     """
     name = f"labeler {command.name}"
-    how = {"prog_name": name, "standalone_mode": False, "default_map": defaults}
     try:
-        return parser_of(command)([*words], **how)
+        return parser_of(command)([*words], prog_name=name, standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
     except typer.TyperException as error:

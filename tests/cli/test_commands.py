@@ -126,7 +126,7 @@ def test_a_file_with_an_error_is_closed_before_the_command_ends(
         ("import-labels", "people import"),
         ("balance", "people sample"),
         ("reciprocal rank fusion", "runs fuse"),
-        ("--max-cost", "judge"),
+        ("most say", "judge"),
     ],
 )
 def test_help_finds_a_command_by_words_of_its_names_its_help_and_its_options(
