@@ -22,6 +22,7 @@ PACKAGE = ROOT / "labeler"
 
 FLOORS = (
     ("data", "errors", "messages", "arrays"),
+    ("entry_points",),
     ("model",),
     ("files",),
     ("wire",),

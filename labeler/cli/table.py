@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from labeler.entry_points import fill
+
 BUILD, JUDGE, MEASURE, LOOK, MORE = "build", "judge", "measure", "look", "more"
 SHOWN = (BUILD, JUDGE, MEASURE, LOOK)
 """The groups whose commands `labeler --help` shows one by one; they are no word of a command."""
@@ -546,9 +548,13 @@ COMMANDS: dict[str, Command] = {command.name: command for command in _COMMANDS}
 
 def named_by(words: Sequence[str]) -> Command | None:
     """The command that the first words of a line name: of a group, the first two."""
-    return COMMANDS.get(" ".join(words[: 2 if words[:1] and words[0] in GROUPS else 1]))
+    name = " ".join(words[: 2 if words[:1] and words[0] in GROUPS else 1])
+    if name not in COMMANDS and name and not name.startswith("-") and name not in GROUPS:
+        fill(COMMANDS, "commands", Command)
+    return COMMANDS.get(name)
 
 
 def commands_of(group: str) -> Iterable[Command]:
     """The commands of a group, in the order in which help lists them."""
+    fill(COMMANDS, "commands", Command)
     return (command for command in COMMANDS.values() if command.group == group)

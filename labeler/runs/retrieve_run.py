@@ -16,6 +16,7 @@ from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries
 from labeler.collection.search import searched_corpus
 from labeler.data import Document, Query, Run
+from labeler.entry_points import fill
 from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
 from labeler.messages import count_of
 from labeler.models.control import Control, run_to_end
@@ -33,7 +34,7 @@ from labeler.runs.asking import (
 )
 from labeler.runs.engines.answers import Hit
 from labeler.runs.matching import OWN_ID, DocumentIds, Ranked, notes_on, run_of
-from labeler.runs.retrieve import BUILT_IN, ENGINES, engines_with, tag_of
+from labeler.runs.retrieve import BUILT_IN, ENGINES, Engine, engines_with, tag_of
 from labeler.text.vectors import DENSE_EXTRA, Encoder
 from labeler.trec.write import write_run
 
@@ -237,6 +238,8 @@ class FieldEngine:
     encoding: Encoding = field(default_factory=Encoding)
 
     def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            fill(ENGINES, "retrievers", Engine)
         if self.engine not in ENGINES:
             names = ", ".join(ENGINES)
             raise Misuse(f"no engine {self.engine!r}; there are: {names}", parameter="engine")
