@@ -87,7 +87,7 @@ class Billing:
 def judged(folder: Path, name: str, address: str, *more: str) -> dict[str, Any]:
     """The JSON that `labeler judge` prints, and its last line of warnings where it fails."""
     command = [sys.executable, "-m", "labeler", "judge", str(folder), "--model", name, "--as", "x"]
-    command += ["--base-url", address, "--prices", str(folder.parent / "prices.toml")]
+    command += ["--base-url", address, "--set", f"budget.prices={folder.parent / 'prices.toml'}"]
     environment = {**os.environ, "OPENAI_API_KEY": "any key", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [*command, "--quiet", "--json", *more], capture_output=True, env=environment, check=False

@@ -109,7 +109,7 @@ def complain_of_file(error: OSError) -> int:
 def _option_of(error: LabelerError, words: Sequence[str]) -> str:
     """`--depth: ` where the error is about the parameter `depth` and the command has the option."""
     option = options_by_parameter(words).get(error.parameter) if error.parameter else None
-    return f"{option}: " if option else ""
+    return f"{option.removesuffix('=')}: " if option else ""
 
 
 def options_by_parameter(words: Sequence[str]) -> dict[str, str]:
@@ -146,12 +146,14 @@ def _how_to_go_on(error: LabelerError, arguments: Sequence[str]) -> str:
 
 def words_of(parameters: Mapping[str, object], options: Mapping[str, str]) -> list[str]:
     """Parameters as the words of a command that has them; of one that is true, the option alone."""
-    return [
-        word
-        for name, value in parameters.items()
-        if name in options
-        for word in ((options[name],) if value is True else (options[name], str(value)))
-    ]
+    words: list[str] = []
+    for name, value in parameters.items():
+        option = options.get(name, "")
+        if option.endswith("="):  # a setting, which follows `--set`
+            words += f"{option}{value}".split(" ", 1)
+        elif option:
+            words += [option] if value is True else [option, str(value)]
+    return words
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli import encoder_options, model_options, options, query_options  # noqa: F401  the first and the last register options
+from labeler.cli import model_options, options
 from labeler.cli.ingest import note_ingested
 from labeler.cli.numbers import COUNT, SEED, number
 from labeler.cli.pool import note_pooled, note_rehearsed_pool

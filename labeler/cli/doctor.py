@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from labeler.cli import model_options
-from labeler.cli.numbers import COUNT, number
+from labeler.cli.model_options import ModelFlags
 from labeler.cli.options import OutputFlags
 from labeler.cli.output import said_to, show_records
 from labeler.cli.screen import how_long, note, say
-from labeler.cli.settings import project_settings, shown
+from labeler.cli.settings import project_path
 from labeler.messages import dollars
+from labeler.models.settings import Limits
+from labeler.options import COUNT, option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,42 +20,46 @@ if TYPE_CHECKING:
     from labeler.models.choose import Choice
     from labeler.models.policies.learn import Abilities
 
+LONGEST_TRIAL = 60.0
+"""Seconds that the one call may take."""
+
 
 def command(
     *,
-    model: model_options.ModelName = None,
-    model_file: model_options.ModelFile = None,
-    base_url: model_options.BaseUrl = None,
-    assessor: model_options.AssessorName = "",
-    pairs: Annotated[int, number(COUNT, help="How many pairs to estimate for.")] = 1000,
-    prices: model_options.Prices = None,
-    timeout: model_options.Seconds = 60.0,
+    who: ModelFlags,
+    pairs: int = option(1000, "How many pairs to estimate for.", COUNT),
+    limits: Limits,
     output: OutputFlags,
 ) -> None:
     """Say which model would judge, try one call, estimate the cost."""
     import asyncio
 
     from labeler.models.check import has_key, try_call
-    from labeler.models.choose import choose, model_in
+    from labeler.models.choose import choose
 
-    to, settings = output.made_from(), project_settings()
-    asks = model_in(model, model_file, assessor)
+    to, settings = output.made_from(), project_path()
+    asked, prices = who.asked(), limits.prices
     if output.format == "table":
         with said_to(to):
             say(f"OPENAI_API_KEY   {'set' if has_key() else 'not set'}")
-            say(f"settings         {shown(settings) if settings.path else 'no labeler.toml here'}")
-            choice = asyncio.run(choose("judge", asks, base_url))
+            say(f"settings         {settings or 'no labeler.toml here'}")
+            choice = asyncio.run(choose("judge", asked, who.base_url))
             say(f"model            {choice}")
-            call = asyncio.run(try_call(choice, timeout, note))
+            call = asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note))
             _show_call(call)
             _show_estimate(choice, pairs, prices)
             _show_time(call, pairs)
         return
-    choice = asyncio.run(choose("judge", asks, base_url))
+    choice = asyncio.run(choose("judge", asked, who.base_url))
     record = {
         "has_key": has_key(),
-        "settings": str(settings.path) if settings.path else None,
-        **_record_of(choice, asyncio.run(try_call(choice, timeout, note)), pairs, prices),
+        "settings": str(settings) if settings else None,
+        **_record_of(
+            choice,
+            asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note)),
+            pairs,
+            prices,
+        ),
     }
     show_records([record], output.format, to)
 

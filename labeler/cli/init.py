@@ -6,7 +6,8 @@ from pathlib import Path
 
 from labeler.cli.options import Force
 from labeler.cli.screen import say
-from labeler.files.settings import NAME, TEMPLATE
+from labeler.cli.settings import template
+from labeler.files.settings import NAME
 
 
 def command(force: Force = False) -> None:
@@ -20,5 +21,5 @@ def command(force: Force = False) -> None:
 
     path = Path(NAME)
     with Output(path, force).writing(), replacing(path) as out:
-        out.write(TEMPLATE)
+        out.write(template())
     say(f"wrote {path}: every setting is commented out; remove the # of those that you want")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labeler.cli import encoder_options, model_options, options  # noqa: F401  registers options
+from labeler.cli import model_options, options
 from labeler.cli.batches import BatchCommand, BatchFlags
 from labeler.cli.expanding import EXPANDING, MAX_ROUNDS, NEIGHBORS, REL, Neighbors, check_expanded
 from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, number

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli import encoder_options  # noqa: F401  registers options
 from labeler.cli.numbers import COUNT, SHARE, number
 from labeler.cli.options import OUTPUT, Force
 from labeler.cli.progress import control_of

@@ -1,30 +1,23 @@
-"""Options of the commands that ask a model: which one, at what cost, how often."""
+"""Options of the commands that ask a model: which one, and what is shown meanwhile."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from labeler.cli.numbers import (
-    A_MINUTE,
-    AT_ONCE,
-    COUNT,
-    COUNT_OR_NONE,
-    DOLLARS,
-    SECONDS,
-    SECONDS_OF_A_CALL,
-    SHARE,
-    TOKENS,
-    Bounds,
-    number,
-)
-from labeler.cli.options import BUDGET, MODEL, OPTIONS_OF, OUTPUT, RETRYING
-from labeler.models.settings import Limits, Proof
+from labeler.cli.numbers import COUNT, DOLLARS, SECONDS_OF_A_CALL, TOKENS, number
+from labeler.cli.options import BUDGET, OUTPUT, RETRYING
+from labeler.models.settings import CONCURRENCY, MODEL, REDACT, RETRY_FAILED, AssessorSettings
+from labeler.options import Option, option
+
+if TYPE_CHECKING:
+    from labeler.models.settings import AnyModel
+
+Options = TypeVar("Options")
 
 ModelName = Annotated[
     str | None,
@@ -97,128 +90,96 @@ Prices = Annotated[
     ),
 ]
 
-LIMITS: Mapping[str, Any] = {
-    "rpm": Annotated[
-        float | None,
-        number(A_MINUTE, help="Begin at most so many calls a minute.", rich_help_panel=BUDGET),
-    ],
-    "tpm": Annotated[
-        float | None,
-        number(Bounds(1, TOKENS.most), help="Use so many tokens a minute.", rich_help_panel=BUDGET),
-    ],
-    "max_calls": Annotated[
-        int | None,
-        number(COUNT_OR_NONE, help="Stop before more calls than this.", rich_help_panel=BUDGET),
-    ],
-    "max_tokens": Annotated[
-        int | None,
-        number(TOKENS, help="Stop before more tokens than this.", rich_help_panel=BUDGET),
-    ],
-    "max_cost": Annotated[
-        float | None,
-        number(
-            DOLLARS, metavar="DOLLARS", help="Stop before it costs more.", rich_help_panel=BUDGET
-        ),
-    ],
-    "deadline": Annotated[
-        float | None,
-        number(
-            SECONDS,
-            metavar="SECONDS",
-            help="Stop after so long; no call outlasts it.",
-            rich_help_panel=BUDGET,
-        ),
-    ],
-    "prices": Prices,
-    "timeout": Seconds,
-    "patience": Annotated[
-        float,
-        number(
-            SECONDS,
-            metavar="SECONDS",
-            help="The longest that one request is retried.",
-            rich_help_panel=RETRYING,
-        ),
-    ],
-    "tries": Tries,
-}
-"""The option of each field of the library's `Limits`, which has the defaults."""
 
-OPTIONS_OF[Limits] = LIMITS
-OPTIONS_OF[Proof] = {
-    "max_failed": Annotated[
-        float,
-        number(
-            SHARE,
-            metavar="SHARE",
-            help="Stop where more of the pairs come to no grade; 1 never stops.",
-            rich_help_panel=BUDGET,
-        ),
-    ],
-    "no_pilot": Annotated[
-        bool,
-        typer.Option(
-            "--no-pilot",
-            help="Ask about all pairs at once, and not first about 30 of 100 or more.",
-            rich_help_panel=BUDGET,
-        ),
-    ],
-}
+MaxTokens = Annotated[int | None, number(TOKENS, help="Stop before more tokens than this.")]
+MaxCost = Annotated[float | None, number(DOLLARS, help="Stop before it costs more.")]
+DRY_RUN = Option("Ask nothing; say how much would be asked, and show it.")
 
 
 @dataclass(frozen=True, slots=True)
-class RunFlags:
-    """How a model is asked, and what is shown meanwhile."""
+class ModelFlags:
+    """Who is asked: a model by its name, or an assessor that somebody declared."""
 
-    assessor: AssessorName = ""
-    store: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Keep replies in a PostgreSQL database that machines share, as "
-            "postgresql://user@host/database (LABELER_STORE; its password in PGPASSWORD).",
-            rich_help_panel=MODEL,
-        ),
-    ] = None
-    concurrency: Annotated[
-        int | None,
-        number(
-            AT_ONCE,
-            help="Calls under way at once, at most.",
-            show_default=False,
-            rich_help_panel=MODEL,
-        ),
-    ] = None
-    retry_failed: Annotated[
-        bool,
-        typer.Option(
-            "--retry-failed",
-            help="Ask again where a reply could not be used.",
-            rich_help_panel=RETRYING,
-        ),
-    ] = False
-    redact: Annotated[
-        bool,
-        typer.Option(
-            "--redact",
-            help="Keep no request texts in the store, only their hashes.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="Show no progress.", rich_help_panel=OUTPUT)
-    ] = False
-    json_progress: Annotated[
-        bool,
-        typer.Option(
-            "--json-progress", help="Progress as JSON lines on stderr.", rich_help_panel=OUTPUT
-        ),
-    ] = False
-    dry_run: DryRun = False
+    model: str | None = option(
+        None,
+        "A server's model, or local, similarity, gguf:PATH. Default: LABELER_MODEL; "
+        "without a key and a server, an embedded model.",
+        panel=MODEL,
+    )
+    model_file: Path | None = option(
+        None,
+        "The embedded LLM's file, where you have one (LABELER_MODEL_FILE).",
+        metavar="FILE",
+        panel=MODEL,
+        rare=True,
+    )
+    base_url: str | None = option(
+        None,
+        "The address of an OpenAI-compatible server (OPENAI_BASE_URL).",
+        metavar="URL",
+        panel=MODEL,
+    )
+    assessor: str = option(
+        "",
+        "An assessor declared in assessors/NAME.toml or labeler.toml; with --model and "
+        "--prompt, another model or prompt in place of its own.",
+        metavar="NAME",
+        panel=MODEL,
+    )
+    declared: AssessorSettings = field(default_factory=AssessorSettings)
+
+    def asked(self) -> AnyModel | None:
+        """The model to ask: the declared assessor, or what `labeler.toml` has under `[model]`."""
+        from labeler.models.choose import is_embedded_name, model_in
+        from labeler.models.settings import Limits
+
+        named = model_in(self.model, self.model_file, self.assessor)
+        if isinstance(named, AssessorSettings):
+            return named
+        name = named or self.declared.model
+        whole = replace(self.declared, model=name, limits=Limits(), concurrency=None)
+        if self.base_url or is_embedded_name(name or os.environ.get("LABELER_MODEL", "")):
+            whole = replace(whole, server="", file="")
+        is_name_alone = replace(whole, file="") == AssessorSettings(model=name)
+        return (name or None) if is_name_alone else whole
+
+    def asking(self, options: Options, **others: Any) -> Options:
+        """The options of whatever asks a model, with the model that is asked."""
+        return replace(options, model=self.asked(), base_url=self.base_url, **others)  # type: ignore[type-var]  # all have both
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFlags:
+    """Whether anything is asked at all, what is shown meanwhile, and where replies are kept."""
+
+    dry_run: bool = option(False, DRY_RUN)
+    quiet: bool = option(False, "Show no progress.", panel=OUTPUT)
+    json_progress: bool = option(
+        False, "Progress as JSON lines on stderr.", panel=OUTPUT, rare=True
+    )
+    store: str = option(
+        "",
+        "Keep replies in a PostgreSQL database that machines share, as "
+        "postgresql://user@host/database (LABELER_STORE; its password in PGPASSWORD).",
+        section="store",
+        key="url",
+        variable="LABELER_STORE",
+        is_address=True,
+    )
 
     def __post_init__(self) -> None:
         """Have every collection of this process keep its replies there."""
-        if self.store is not None:
+        if self.store:
             from labeler.store.postgres.address import DatabaseAddress
 
             os.environ["LABELER_STORE"] = str(DatabaseAddress.of(self.store))
+
+
+@dataclass(frozen=True, slots=True)
+class RunFlags(ShownFlags):
+    """How a model is asked, and what is shown meanwhile."""
+
+    assessor: str = option("", "An assessor declared in assessors/NAME.toml.", panel=MODEL)
+    concurrency: int | None = option(None, CONCURRENCY)
+    retry_failed: bool = option(False, RETRY_FAILED)
+    redact: bool = option(False, REDACT)

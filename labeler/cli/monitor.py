@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli import encoder_options, model_options, options  # noqa: F401  registers options
+from labeler.cli import options
 from labeler.cli.monitor_options import (
     AgainFlags,
     AlarmFlags,

@@ -2,40 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import typer
 
-
-class Bounds(NamedTuple):
-    """The least and the largest number that an option takes."""
-
-    least: float
-    most: float
-
-
-COUNT = Bounds(1, 10**9)
-COUNT_OR_NONE = Bounds(0, 10**9)
-CANDIDATES = Bounds(1, 1000)
-DEPTH_LOOKED_AT = Bounds(1, 100)
-AT_ONCE = Bounds(1, 4096)
-JOBS = Bounds(1, 256)
-TOKENS = Bounds(0, 10**12)
-DOLLARS = Bounds(0, 10**9)
-A_MINUTE = Bounds(0.001, 10**12)
-SECONDS = Bounds(0, 10**7)
-SECONDS_OF_A_CALL = Bounds(0.1, 10**7)
-PORT = Bounds(0, 65_535)
-SEED = Bounds(0, 2**62)
-DRAWS = Bounds(100, 10**5)
-GRADE = Bounds(-(2**31) + 1, 2**31 - 1)
-TOP_GRADE = Bounds(1, 1000)
-SHARE = Bounds(0, 1)
-EXPONENT = Bounds(0, 10)
-WIDTH = Bounds(0.001, 1000)
-WORDS = Bounds(20, 5000)
-SIZE_OF_A_FILE = Bounds(1, 10**6)
-SIZE = Bounds(-(10**9), 10**9)
+from labeler.options import *  # noqa: F403
+from labeler.options import Bounds
 
 
 def number(bounds: Bounds, *names: str, **settings: Any) -> Any:

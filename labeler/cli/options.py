@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""What a command line makes of declared options, and the options that many commands share."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from labeler.cli.numbers import SIZE_OF_A_FILE, WORDS, number
-from labeler.corpus.blocks import FileRules
-from labeler.exchange.fields import FieldNames
+from labeler.cli.numbers import SIZE_OF_A_FILE as MAX_SIZE
+from labeler.cli.numbers import number
+from labeler.cli.screen import result_width
+from labeler.cli.settings import Project, read_project
+from labeler.errors import Misuse, about
+from labeler.options import REQUIRED, Declared, filled, is_option, option, options_of
 from labeler.report.forms import FormName, form_of
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output
 
-MODEL, BUDGET, RETRYING, OUTPUT = "Model", "Budget", "Retrying", "Output"
-"""The panels of a command's help: who is asked, at what cost, how often, and where results go."""
-
-Folder = Annotated[Path, typer.Argument(metavar="COLL", help="The collection's directory.")]
+OUTPUT = "Output"
+"""The panel of where results go."""
 
 Form = Annotated[
     FormName | None,
@@ -61,12 +63,28 @@ FollowLinks = Annotated[
 ]
 
 
+MaxFileSize = Annotated[
+    int,
+    number(MAX_SIZE, metavar="MB", help="Leave out larger texts, and markup of 1/16 of it."),
+]
+MEGABYTES = 64
+
+MODEL, BUDGET, RETRYING = "Model", "Budget", "Retrying"
+
+Folder = Annotated[Path, typer.Argument(metavar="COLL", help="The collection's directory.")]
+
+
 @dataclass(frozen=True, slots=True)
 class FormFlags:
     """In which form results are shown, where the output is a folder that a command makes."""
 
-    form: Form = None
-    as_json: AsJson = False
+    form: FormName | None = option(
+        None,
+        "The form of tables; else the output's suffix says it (.csv, .json, .tex, .md).",
+        panel=OUTPUT,
+        flags=("--format",),
+    )
+    as_json: bool = option(False, "The same as --format json.", panel=OUTPUT, flags=("--json",))
 
     @property
     def format(self) -> FormName:
@@ -75,13 +93,15 @@ class FormFlags:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputFlags:
+class OutputFlags(FormFlags):
     """In which form results are written, and where to."""
 
-    form: Form = None
-    as_json: AsJson = False
-    output: ToFile = None
-    force: Force = False
+    output: Path | None = option(None, "Write to a file.", panel=OUTPUT, flags=("--output", "-o"))
+    force: bool = option(
+        False,
+        "Replace what stands there, even an input or what labeler did not write.",
+        panel=OUTPUT,
+    )
 
     @property
     def format(self) -> FormName:
@@ -118,97 +138,169 @@ class OutputFlags:
         return self.written_to(path, *inputs)
 
 
-MaxFileSize = Annotated[
-    int,
-    number(SIZE_OF_A_FILE, metavar="MB", help="Leave out larger texts, and markup of 1/16 of it."),
+_SET = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="SECTION.KEY=VALUE",
+        help="A setting of labeler.toml for this time, as model.rpm=60; repeatable.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
-MEGABYTES = 64
-
-OPTIONS_OF: dict[type, Mapping[str, Any]] = {}
-"""The options of the library's dataclasses of settings, field by field."""
-
-
-ROWS = "Rows of documents and queries"
-_FIELDS = {
-    "text_field": "What rows of documents call the text; a.b is the b in a, * all columns.",
-    "title_field": "What they call the title.",
-    "id_field": "What they call the id; also of queries.",
-    "query_field": "What rows of queries call the query.",
-}
-OPTIONS_OF[FieldNames] = {
-    name: Annotated[str, typer.Option(metavar="NAME", help=text, rich_help_panel=ROWS)]
-    for name, text in _FIELDS.items()
-}
+HELP_ALL = "--help-all"
+_HELP_ALL = Annotated[
+    bool,
+    typer.Option(
+        HELP_ALL, help="Show all other options and settings, too.", rich_help_panel=OUTPUT
+    ),
+]
+"""Stands in help alone: the word is read before the command is parsed."""
 
 
-READING = "Reading files"
-OPTIONS_OF[FileRules] = {
-    "include": Annotated[
-        list[str],
-        typer.Option(
-            help="Read only files of this pattern; as often as you like.", rich_help_panel=READING
-        ),
-    ],
-    "exclude": Annotated[
-        list[str],
-        typer.Option(
-            help="Leave out what has this pattern, as in .gitignore.", rich_help_panel=READING
-        ),
-    ],
-    "gitignore": Annotated[
-        bool,
-        typer.Option(help="Leave out what a folder's .gitignore names.", rich_help_panel=READING),
-    ],
-    "code": Annotated[
-        bool,
-        typer.Option("--code", help="Read source code, too, by symbol.", rich_help_panel=READING),
-    ],
-    "words": Annotated[
-        int,
-        number(WORDS, help="About how many words a passage has.", rich_help_panel=READING),
-    ],
-}
+def unfolded(function: Callable[..., None]) -> Callable[..., None]:
+    """A command with flags for the options that a function takes, in records or one by one.
 
-
-def unfolded(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with an option for each field of those parameters that are dataclasses.
-
-    So options that several commands share are written down once.
+    An option that stands in several records is one flag, whose value is given to each of them.
     """
-    hints = get_type_hints(command, include_extras=True)
-    signature = inspect.signature(command)
-    groups: dict[str, Any] = {n: hint for n, hint in hints.items() if is_dataclass(hint)}
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in signature.parameters.items():
-        if name in groups:
-            parameters += _options_of(groups[name])
-        else:
-            parameters.append(parameter.replace(annotation=hints[name]))
+    hints = get_type_hints(function, include_extras=True)
+    parameters = inspect.signature(function).parameters
+    records = {name: hints[name] for name in parameters if is_dataclass(hints[name])}
+    single = {
+        name: Declared.of(name, hints[name], parameter.default)
+        for name, parameter in parameters.items()
+        if is_option(parameter.default)
+    }
+    every: list[Declared] = []
+    for name in parameters:
+        every += options_of(records[name]) if name in records else ()
+        every += [single[name]] if name in single else []
+    written = {n: k for n, k in records.items() if not any(True for _ in options_of(k))}
+    settings = {each.setting: each for each in every if each.setting}
+    shown = [
+        parameter.replace(annotation=hints[name])
+        for name, parameter in parameters.items()
+        if name not in records and name not in single
+    ]
+    flags: dict[str, Declared] = {}
+    for each in every:
+        if each.has_flag:
+            flags.setdefault(each.name, each)
+    shown += map(_flag, flags.values())
+    for kind in written.values():
+        typed = get_type_hints(kind, include_extras=True)
+        shown += [_keyword(f.name, typed[f.name], f.default) for f in fields(kind)]
+    shown += [_keyword("set_", _SET, None)] if settings else []
+    has_more = settings or any(each.option.rare for each in every)
+    shown += [_keyword("help_all", _HELP_ALL, False)] if has_more else []
 
-    @wraps(command)
-    def run(**values_by_parameter: Any) -> None:
-        for name, group in groups.items():
-            values = {field.name: values_by_parameter.pop(field.name) for field in fields(group)}
-            values_by_parameter[name] = group(**values)
-        command(**values_by_parameter)
+    @wraps(function)
+    def run(**given: Any) -> None:
+        project = read_project(settings, given.pop("set_", None) or ())
 
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # inspect reads it
+        def value_of(each: Declared) -> Any:
+            return _value(each, given.get(each.name) if each.has_flag else None, project)
+
+        values = {name: value_of(each) for name, each in single.items()}
+        for name, kind in records.items():
+            if name in written:
+                values[name] = kind(**{f.name: given[f.name] for f in fields(kind)})
+            else:
+                values[name] = project.marked(filled(kind, value_of))
+        project.tell()
+        function(**{name: values.get(name, given.get(name)) for name in parameters})
+
+    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # inspect reads it
+    run.settings = settings  # type: ignore[attr-defined]  # `option_names` and help read it
     return run
 
 
-def _options_of(group: Any) -> list[inspect.Parameter]:
-    options = OPTIONS_OF.get(group) or get_type_hints(group, include_extras=True)
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     kind = inspect.Parameter.KEYWORD_ONLY
-    return [
-        inspect.Parameter(f.name, kind, default=f.default, annotation=options[f.name])
-        for f in fields(group)
-    ]
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
+def _flag(each: Declared) -> inspect.Parameter:
+    """The flag of an option for Typer; None is its default where another place has that."""
+    declared, kind, default = each.option, each.kind, each.default
+    if declared.read is not None:
+        kind, default = str | None, None
+    elif each.kind_of_each is not None:
+        kind, default = list[each.kind_of_each] | None, None  # type: ignore[name-defined]  # for Typer
+    elif declared.section:
+        kind, default = each.kind | None, None
+    spelled = each.name.replace("_", "-")
+    names = declared.flags or ((f"--{spelled}",) if each.default is False else ())
+    if each.default is True:
+        names = (f"--{spelled}/--no-{spelled}",)
+    shown: dict[str, Any] = {"metavar": declared.metavar or None}
+    if declared.bounds is not None:
+        shown = _number(each)
+    if default is None or declared.usual:
+        is_shown = each.default not in (None, "", (), False, REQUIRED)
+        shown["show_default"] = declared.usual or (str(each.default) if is_shown else False)
+    panel = declared.panel or None
+    typed = typer.Option(
+        *names, help=declared.text, hidden=declared.rare, rich_help_panel=panel, **shown
+    )
+    given = inspect.Parameter.empty if default is REQUIRED else default
+    return _keyword(each.name, Annotated[kind, typed], given)
+
+
+def _number(each: Declared) -> dict[str, Any]:
+    """How Typer reads an option that is a number; help calls it `N`, which leaves room for texts.
+
+    It shows a lower bound of 0 or 1 alone: nobody has to know the others before meeting them.
+    """
+
+    def check(value: Any) -> Any:
+        try:
+            each.check(value)
+        except Misuse as error:
+            raise typer.BadParameter(str(error)) from None
+        return value
+
+    bounds = each.option.bounds
+    least = bounds.least if bounds is not None and bounds.least >= 0 else None
+    return {"metavar": each.option.metavar or "N", "min": least, "callback": check}
+
+
+def _value(each: Declared, given: Any, project: Project) -> Any:
+    """The value of an option: what the command line gives, else what the project says."""
+    if given is None or given == []:
+        return project.value_of(each) if each.setting else each.default
+    if each.option.read is not None:
+        with about(each.name):
+            return each.option.read(given)
+    return tuple(given) if each.kind_of_each is not None else given
+
+
+def settings_of(command: Any) -> Mapping[str, Declared]:
+    """The settings that a command takes from `labeler.toml` or by `--set`, by their names."""
+    settings: Mapping[str, Declared] = getattr(command.callback, "settings", {})
+    return settings
+
+
+def settings_help(settings: Mapping[str, Declared]) -> str:
+    """What help says of settings: the name, a value, and what it is for."""
+    lines = ["In labeler.toml, or by --set for this time:"]
+    for name, each in settings.items():
+        usual = each.default if each.option.example is None else each.option.example
+        lines.append(
+            f"  {name}={'' if usual is None else usual}".ljust(31) + " " + each.option.text
+        )
+    return "\n".join(
+        fill(line, result_width() or 100, subsequent_indent=32 * " ") for line in lines
+    )
 
 
 def option_names(command: Any) -> dict[str, str]:
-    """A command's options in their longest spelling, by the names of their parameters."""
+    """A command's options in their longest spelling, by the names of their parameters.
+
+    That of a setting ends with the `=` that its value follows.
+    """
+    settings = {each.name: f"--set {name}=" for name, each in settings_of(command).items()}
     options = [option for option in command.params if option.param_type_name == "option"]
-    return {option.name: max(option.opts, key=len) for option in options}
+    return settings | {option.name: max(option.opts, key=len) for option in options}
 
 
 def option_for(command: Any, parameter: str) -> str:

@@ -9,22 +9,23 @@ from typing import Any
 
 import typer
 
-from labeler.cli.options import option_names, unfolded
+from labeler.cli.options import HELP_ALL, option_names, settings_help, settings_of, unfolded
+from labeler.cli.screen import say
 from labeler.cli.shown_types import with_plain_types
 from labeler.cli.table import COMMANDS, GROUPS, Command, named_by
 from labeler.errors import Misuse
 
 HELP = {"help_option_names": ["--help", "-h"]}
-COMPLETING = "_LABELER_COMPLETE"
-"""Set by the shell's script, which `--install-completion` installs."""
-
 LINES = ("_TYPER_COMPLETE_ARGS", "COMP_WORDS")
 """The line that was typed so far, as the scripts of the shells hand it over."""
 
 
 @cache
-def parser_of(command: Command) -> Any:
-    """The parser of one command, made once in a process: it takes longer than many commands run."""
+def parser_of(command: Command, *, is_whole: bool = False) -> Any:
+    """The parser of one command, made once in a process: it takes longer than many commands run.
+
+    Its help shows the rare options and the settings, too, where `is_whole`.
+    """
     app = typer.Typer(
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -32,7 +33,7 @@ def parser_of(command: Command) -> Any:
         context_settings=HELP,
     )
     app.command(command.name, epilog=f"Example: {command.example}")(unfolded(command.load()))
-    return with_plain_types(app)
+    return with_plain_types(app, is_whole=is_whole)
 
 
 def run(command: Command, words: Sequence[str]) -> object:
@@ -41,8 +42,16 @@ def run(command: Command, words: Sequence[str]) -> object:
     Raises `Misuse` where the words are none of its arguments and options.
     """
     name = f"labeler {command.name}"
+    how = {"prog_name": name, "standalone_mode": False}
+    is_whole = HELP_ALL in words[: words.index("--") if "--" in words else None]
     try:
-        return parser_of(command)([*words], prog_name=name, standalone_mode=False)
+        parser = parser_of(command, is_whole=is_whole)
+        if not is_whole:
+            return parser([*words], **how)
+        parser(["--help"], **how)
+        if settings := settings_of(parser):
+            say(settings_help(settings))
+        return 0
     except typer.Abort:
         raise KeyboardInterrupt from None
     except typer.TyperException as error:

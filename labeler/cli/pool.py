@@ -2,133 +2,68 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from labeler.cli import encoder_options  # noqa: F401  registers options
-from labeler.cli.expanding import EXPANDING, NEIGHBORS, REL, UNTIL, Neighbors, check_expanded
-from labeler.cli.model_options import DryRun
-from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SEED, SHARE, TOP_GRADE, number
+from labeler.cli.expanding import check_expanded
+from labeler.cli.model_options import DRY_RUN
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import show_encoding_plan, show_outcome
 from labeler.cli.screen import note, say
 from labeler.cli.vector_options import VectorFlags, show_recall
+from labeler.collection.layout import open_collection
 from labeler.errors import Misuse
 from labeler.messages import count_of
-from labeler.models.encoder_options import EncoderOptions
-from labeler.models.settings import Limits
-
-if TYPE_CHECKING:
-    from labeler.pools.pool import PoolResult
+from labeler.options import option
+from labeler.pools import expand as rounds
+from labeler.pools.pool import DEPTH, PoolOptions, PoolResult, plan_pool, pool
+from labeler.runs.vector_run import plan_queries
 
 
 def command(
     folder: Folder,
     *,
-    depth: Annotated[
-        int | None,
-        number(COUNT, help="How many documents of each run and query to pool; else 10."),
-    ] = None,
-    max_pairs: Annotated[
-        int,
-        number(COUNT_OR_NONE, help="Pool by rank up to so many pairs in all; 0 is any number."),
-    ] = 0,
-    beyond: Annotated[
-        int,
-        number(COUNT_OR_NONE, help="Draw so many pairs at random from beyond the pool."),
-    ] = 0,
-    seed: Annotated[int, number(SEED, help="Which pairs are drawn.")] = 0,
-    run: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="RUN",
-            help="A run of your own to pool too, or a folder of runs; repeatable.",
-        ),
-    ] = None,
-    qrels: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Judgements of people, whose pairs to pool too; may be repeated.",
-        ),
-    ] = None,
-    only: Annotated[
-        bool, typer.Option("--only", help="Retrieve nothing: pool --run and --qrels alone.")
-    ] = False,
-    expand: Annotated[
-        str,
-        typer.Option(
-            metavar="QRELS",
-            help="Add the neighbors of what these qrels of the collection call relevant.",
-            rich_help_panel=EXPANDING,
-        ),
-    ] = "",
-    neighbors: Neighbors = NEIGHBORS,
-    until: Annotated[
-        float,
-        number(
-            SHARE,
-            help="Stop where a round brought less of all relevant documents.",
-            rich_help_panel=EXPANDING,
-        ),
-    ] = UNTIL,
-    rel: Annotated[
-        int,
-        number(
-            TOP_GRADE,
-            help="The lowest grade that counts as relevant.",
-            rich_help_panel=EXPANDING,
-        ),
-    ] = REL,
+    options: PoolOptions,
+    expand: str = option(
+        "",
+        "Add the neighbors of what these qrels of the collection call relevant.",
+        metavar="QRELS",
+        panel=rounds.EXPANDING,
+    ),
+    expansion: rounds.Expansion,
     database: VectorFlags,
-    encoder: EncoderOptions,
-    limits: Limits,
-    dry_run: DryRun = False,
+    dry_run: bool = option(False, DRY_RUN),
     output: OutputFlags,
 ) -> None:
     """Choose the pairs to judge: the first documents of every run.
 
     They are added to pool.jsonl.
     """
-    from labeler.collection.layout import open_collection
-    from labeler.models.encoders import Encoding
-    from labeler.pools.expand import Expansion, NewRuns, plan_expansion
-    from labeler.pools.expand import expand as expanded_pool
-    from labeler.pools.pool import DEPTH, PoolSize, plan_pool, pool
-    from labeler.runs.vector_run import plan_queries
-
-    check_expanded(bool(expand), {"neighbors": neighbors, "until": until, "rel": rel})
-    files = [path for path in map(Path, qrels or ()) if path.exists()]  # others are its own
-    to = output.made_from(open_collection(folder).folder, *(run or ()), *files)
-    sources: dict[str, Any] = {"runs": run or (), "qrels": qrels or (), "only": only}
-    size = PoolSize(max_pairs, beyond, seed)
-    encoding = Encoding(encoder, limits)
+    growth = {name: getattr(expansion, name) for name in ("neighbors", "until", "rel")}
+    check_expanded(bool(expand), growth)
+    files = [path for path in map(Path, options.qrels) if path.exists()]  # others are its own
+    to = output.made_from(open_collection(folder).folder, *options.runs, *files)
     if not database.vectors:
         database.check_none()
-    if expand:
-        if qrels or only or beyond or database.vectors:
-            problem = "it goes with runs alone, not with --qrels, --only, --beyond or --vectors"
-            raise Misuse(problem, parameter="expand")
-        if dry_run:
-            show_encoding_plan(plan_expansion(folder, encoding), output, to)
-            return
-        more = Expansion(expand, neighbors, until, rel, max_pairs)
-        tops = NewRuns(tuple(run or ()), depth or DEPTH)
-        grown = expanded_pool(folder, more, tops, encoding, control_of())
-        show_outcome(grown, _show, output, to)
-        return
+    encoding = options.encoding
+    if expand and (options.qrels or options.only or options.size.beyond or database.vectors):
+        problem = "it goes with runs alone, not with --qrels, --only, --beyond or --vectors"
+        raise Misuse(problem, parameter="expand")
     if dry_run:
         plan = plan_queries if database.vectors else plan_pool
-        show_encoding_plan(plan(folder, encoding), output, to)
+        planned = rounds.plan_expansion if expand else plan
+        show_encoding_plan(planned(folder, encoding), output, to)
         return
-    sources |= {"depth": depth, "size": size, "encoding": encoding}
-    if database.vectors:
-        sources["vectors"] = database.described(encoding)
-    result = pool(folder, **sources, control=control_of(), force=output.force)
-    show_outcome(result, _show, output, to)
+    if expand:
+        more = replace(expansion, qrels=expand)
+        tops = rounds.NewRuns(options.runs, options.depth or DEPTH)
+        grown = rounds.expand(folder, more, tops, encoding, control_of())
+        show_outcome(grown, _show, output, to)
+        return
+    vectors = database.described(encoding) if database.vectors else None
+    options = replace(options, vectors=vectors, force=output.force)
+    show_outcome(pool(folder, options, control=control_of()), _show, output, to)
 
 
 def _show(result: PoolResult) -> None:

@@ -18,7 +18,7 @@ from labeler.messages import Progress, cost_of, count_of, dollars
 from labeler.report.printable import flat
 
 if TYPE_CHECKING:
-    from labeler.cli.model_options import RunFlags
+    from labeler.cli.model_options import ShownFlags
     from labeler.data import Judged
     from labeler.models.control import Control, OnJudged, Underway
     from labeler.models.policies.budget import Budget, Spending
@@ -34,7 +34,7 @@ def how_shown(quiet: bool, as_json: bool) -> ProgressForm:
     return "quiet" if quiet else "json" if as_json else "panel"
 
 
-def control_of(flags: RunFlags | None = None) -> Control:
+def control_of(flags: ShownFlags | None = None) -> Control:
     """How the command line watches the library's work."""
     from labeler.models.control import Control
 

@@ -9,27 +9,14 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli import query_options  # noqa: F401  it registers options
 from labeler.cli.numbers import COUNT, EXPONENT, SEED, number
-from labeler.cli.options import OPTIONS_OF, OUTPUT, Folder, OutputFlags
+from labeler.cli.options import OUTPUT, Folder, OutputFlags
 from labeler.cli.screen import note
 from labeler.errors import BadInput
 from labeler.exchange.fields import LogFields
 from labeler.queries.set_aside import PassageRules
 
 _NUMBER = re.compile(r"\d{0,9}(\.\d{0,15})?(?<=\d)")
-_COLUMNS = {
-    "query_field": "What the log calls the query; a.b is the b in a.",
-    "count_field": "What it calls how often a query was typed.",
-    "doc_field": "What it calls the document that was shown.",
-    "rank_field": "What it calls the rank at which it was shown.",
-    "click_field": "What it calls the clicks.",
-    "session_field": "What it calls the session, in which a query counts once.",
-}
-OPTIONS_OF[LogFields] = {
-    name: Annotated[str, typer.Option(metavar="NAME", help=text, rich_help_panel="Columns")]
-    for name, text in _COLUMNS.items()
-}
 
 
 def passages(

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labeler.cli.encoder_options import MaxCost, MaxTokens
-from labeler.cli.model_options import DryRun, Prices, Seconds, Tries
+from labeler.cli.model_options import DryRun, MaxCost, MaxTokens, Prices, Seconds, Tries
 from labeler.cli.numbers import AT_ONCE, COUNT, number
 from labeler.cli.options import MODEL, OUTPUT, Folder, OutputFlags
 from labeler.cli.progress import control_of

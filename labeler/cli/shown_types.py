@@ -12,16 +12,19 @@ WORDS = {"path": "PATH", "list[path]": "PATH", "str": "TEXT", "list[str]": "TEXT
 """What stands in help for a type of Python; choices are shown as they are."""
 
 
-def with_plain_types(app: typer.Typer) -> Any:
+def with_plain_types(app: typer.Typer, *, is_whole: bool = False) -> Any:
     """The app's command, whose help has words of users for types, and none where they say nothing.
 
-    An option without a value has no type, and an argument is called after what it is already.
+    An option without a value has no type, and an argument is called after what it is already. The
+    rare options are shown where `is_whole`.
     """
     command: Any = typer.main.get_command(app)
     for each in (command, *_commands_in(command)):
         with typer.Context(each, help_option_names=["--help", "-h"]) as context:
             for parameter in each.get_params(context):
                 _show_plainly(parameter, context)
+                if is_whole and getattr(parameter, "hidden", False):
+                    parameter.hidden = False
     return command
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from labeler.cli.numbers import COUNT_OR_NONE, number
 from labeler.cli.screen import caution, note
 from labeler.errors import Misuse
+from labeler.options import COUNT_OR_NONE, option
 
 if TYPE_CHECKING:
     from labeler.models.encoders import Encoding
@@ -27,44 +25,33 @@ ADDRESS = (
 class VectorFlags:
     """Where vectors are, and how they are searched."""
 
-    vectors: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS",
-            help=f"Search the vectors there: {ADDRESS}",
-            rich_help_panel=DATABASE,
-        ),
-    ] = ""
-    exact: Annotated[
-        bool,
-        typer.Option(
-            "--exact", help="Look at every vector, without the index.", rich_help_panel=DATABASE
-        ),
-    ] = False
-    filter: Annotated[
-        str,
-        typer.Option(
-            metavar="TEXT",
-            help="Search these alone: Qdrant's filter as JSON, or a condition of SQL.",
-            rich_help_panel=DATABASE,
-        ),
-    ] = ""
-    search: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="A parameter of the search, as hnsw_ef=256 or hnsw.ef_search=400; repeatable.",
-            rich_help_panel=DATABASE,
-        ),
-    ] = None
-    check_index: Annotated[
-        int,
-        number(
-            COUNT_OR_NONE,
-            help="Search for so many queries exactly, too, to say what the index misses.",
-            rich_help_panel=DATABASE,
-        ),
-    ] = 20
+    vectors: str = option(
+        "", f"Search the vectors there: {ADDRESS}", metavar="ADDRESS", panel=DATABASE, rare=True
+    )
+    exact: bool = option(
+        False, "Look at every vector, without the index.", panel=DATABASE, rare=True
+    )
+    filter: str = option(
+        "",
+        "Search these alone: Qdrant's filter as JSON, or a condition of SQL.",
+        metavar="TEXT",
+        panel=DATABASE,
+        rare=True,
+    )
+    search: tuple[str, ...] = option(
+        (),
+        "A parameter of the search, as hnsw_ef=256 or hnsw.ef_search=400; repeatable.",
+        metavar="NAME=VALUE",
+        panel=DATABASE,
+        rare=True,
+    )
+    check_index: int = option(
+        20,
+        "Search for so many queries exactly, too, to say what the index misses.",
+        COUNT_OR_NONE,
+        panel=DATABASE,
+        rare=True,
+    )
 
     def check_none(self) -> None:
         """Raise `Misuse` where a search is described, and no database is named."""
@@ -77,7 +64,7 @@ class VectorFlags:
         from labeler.runs.engines.databases.base import SearchSettings
         from labeler.runs.vector_run import VectorSearch
 
-        settings = SearchSettings(self.exact, self.filter, tuple(self.search or ()), hit_id)
+        settings = SearchSettings(self.exact, self.filter, self.search, hit_id)
         return VectorSearch(self.vectors, settings, encoding, self.check_index)
 
 

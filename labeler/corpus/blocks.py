@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labeler.errors import Misuse
+from labeler.options import WORDS, option
 
 USUAL = 200
 """A passage has about so many words where nothing else is said, and there is enough text."""
@@ -84,8 +85,16 @@ class FileRules:
     about `words` words.
     """
 
-    include: Sequence[str] = ()
-    exclude: Sequence[str] = ()
-    gitignore: bool = True
-    code: bool = False
-    words: int = USUAL
+    include: Sequence[str] = option((), "Read only files of these patterns.", section="reading")
+    exclude: Sequence[str] = option(
+        (), "Leave out what has one of these patterns, as in .gitignore.", section="reading"
+    )
+    gitignore: bool = option(True, "Leave out what a folder's .gitignore names.", section="reading")
+    code: bool = option(False, "Read source code, too, by symbol.", section="reading")
+    words: int = option(
+        USUAL,
+        "About how many words a passage has.",
+        WORDS,
+        section="reading",
+        flag=True,
+    )

@@ -418,8 +418,8 @@ def _nothing_read(inputs: Sequence[str], input_files: InputFiles, result: Ingest
     if result.missing_extras:
         return f"{names}: {next(iter(result.missing_extras))}"
     if input_files.files:
-        kinds = ", ".join(sorted(result.other_kinds))
-        return f"{names}: no file of a kind that can be read, only {kinds}; known: {', '.join(kinds_read())}"
+        kinds, readable = ", ".join(sorted(result.other_kinds)), ", ".join(kinds_read())
+        return f"{names}: no file of a kind that can be read, only {kinds}; known: {readable}"
     if result.links_out:
         return f"{names}: nothing in it but links that lead out of it, as {result.links_out[0]}"
     if result.left_out:

@@ -77,7 +77,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("mine.md", "prompts diff mine.md four-grades"),
     (
         "prices.toml",
-        "judge coll --model m --base-url http://h.com/v1 --prices prices.toml --dry-run",
+        "judge coll --model m --base-url http://h.com/v1 --set budget.prices=prices.toml --dry-run",
     ),
     ("coll/card.json", "agree coll human first"),
     ("coll/qrels/first.qrels", "agree coll human first"),

@@ -136,7 +136,7 @@ ANOTHER_KIND = (
     "people import docs.csv coll --as x", "people import a.qrels coll --as x",
     "evaluate a.qrels a.trec -m LGTM@2 --lgtm a.qrels", "prompts show prices.toml",
     "judge coll --model similarity --as x --prompt a.trec", "fetch prices.toml -o new",
-    "judge coll --model m --base-url http://h.com/v1 --dry-run --prices mine.toml",
+    "judge coll --model m --base-url http://h.com/v1 --dry-run --set budget.prices=mine.toml",
     "agree a.qrels docs.jsonl", "agree a.qrels coll/pool.jsonl", "evaluate docs.csv a.trec",
     "evaluate a.qrels coll/replies.db", "runs convert coll/card.json -o out.trec",
 )  # fmt: skip

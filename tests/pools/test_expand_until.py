@@ -151,7 +151,7 @@ def test_rounds_of_another_assessor_do_not_end_those_of_this_one(chain: Collecti
     assert len(wider.rounds) > 3
 
 
-@pytest.mark.parametrize("words", ["--max-rounds 3", "--neighbors 2", "--rel 2", "--encoder a"])
+@pytest.mark.parametrize("words", ["--max-rounds 3", "--neighbors 2", "--rel 2"])
 def test_what_says_how_to_expand_is_refused_where_nothing_is_expanded(
     words: str, chain: Collection, capsys: pytest.CaptureFixture[str]
 ) -> None:
