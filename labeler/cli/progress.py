@@ -6,12 +6,13 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from labeler.cli.screen import LINE_SECONDS, Advance, duration, note, progress
+from labeler.cli.signals import Result, run_until_stopped
 from labeler.data import Failure
 from labeler.errors import Misuse
 from labeler.messages import Progress, cost_of, count_of, dollars
@@ -45,6 +46,14 @@ def control_of(flags: ShownFlags | None = None) -> Control:
         "quiet": _no_steps,
     }
     return Control(note, steps[how], lambda run: _watched(run, how))
+
+
+def watched(
+    flags: ShownFlags | None, work: Callable[[Control], Coroutine[Any, Any, Result]]
+) -> Result:
+    """Run work that somebody watches, and may stop by Ctrl-C or SIGTERM."""
+    control = control_of(flags)
+    return run_until_stopped(lambda stop: work(control.with_stop(stop)))
 
 
 @contextmanager
