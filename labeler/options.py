@@ -7,7 +7,7 @@ a command line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -109,6 +109,12 @@ class Declared(NamedTuple):
     def of(cls, name: str, kind: Any, declaration: Field[Any]) -> Declared:
         """The option that a field is; `is_option` says whether it is one."""
         return cls(name, kind, declaration.default, declaration.metadata[_KEY])
+
+    def shown_in(self, marks: Iterable[Container[str]]) -> Declared:
+        """The same with a flag that help shows, where one of the marks of a command names it."""
+        if not any(self.name in mark for mark in marks):
+            return self
+        return self._replace(option=replace(self.option, flag=True, rare=False))
 
     @property
     def has_flag(self) -> bool:

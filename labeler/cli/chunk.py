@@ -12,6 +12,7 @@ from labeler.cli.output import show, show_records
 from labeler.cli.screen import note, progress
 from labeler.errors import Misuse
 from labeler.messages import count_of
+from labeler.options import option
 
 
 def command(
@@ -19,9 +20,9 @@ def command(
         Path, typer.Argument(metavar="COLL|DOCS", help="A collection, or a folder of documents.")
     ],
     *,
-    compare: Annotated[
-        str, typer.Option(metavar="N,N", help="Lengths of passages to compare, in words.")
-    ] = "100,200,400",
+    compare: str = option(
+        "100,200,400", "Lengths of passages to compare, in words.", metavar="N,N"
+    ),
     output: OutputFlags,
 ) -> None:
     """Compare lengths of passages: which lets retrieval find what the queries were written for."""

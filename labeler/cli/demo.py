@@ -6,15 +6,12 @@ import os
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from labeler.cli.demo_summary import LLM, SIMILARITY, say_page, summary
 from labeler.cli.ingest import note_ingested
-from labeler.cli.model_options import ModelFile
-from labeler.cli.numbers import COUNT, number
-from labeler.cli.options import MODEL, Force
+from labeler.cli.model_options import MODEL_FILE
+from labeler.cli.options import FORCE, OutFolder
 from labeler.cli.output import show
 from labeler.cli.pool import note_pooled
 from labeler.cli.progress import control_of
@@ -22,6 +19,7 @@ from labeler.cli.reporting import note_generated, show_judging
 from labeler.cli.screen import note, progress, say
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import LabelerError, Misconfigured, Misuse
+from labeler.options import COUNT, option
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
@@ -36,20 +34,18 @@ SAMPLED_PER_QUERY = 3
 
 
 def command(
-    out: Annotated[Path, typer.Option("--output", "-o", help="The collection's directory.")],
-    model: Annotated[
-        str | None,
-        typer.Option(help="local, the embedded LLM, and no other.", rich_help_panel=MODEL),
-    ] = None,
-    model_file: ModelFile = None,
-    queries: Annotated[int, number(COUNT, help="How many queries to write.")] = 8,
-    force: Force = False,
+    out: OutFolder,
+    model: str | None = option(None, "local, the embedded LLM, and no other."),
+    model_file: Path | None = option(None, MODEL_FILE),
+    queries: int = option(8, "How many queries to write.", COUNT),
+    force: bool = option(False, FORCE),
 ) -> None:
     """Build, judge and measure a small collection, offline.
 
     Its documents are Python's own documentation.
     """
     from labeler.collection.layout import Collection
+    from labeler.corpus.ingest import IngestOptions
     from labeler.corpus.python_docs import write_python_documents
     from labeler.judging.judge import JudgeOptions
     from labeler.pipeline.build import Build, BuildOptions
@@ -66,9 +62,8 @@ def command(
     documents = write_python_documents(
         collection.folder / "documents", force=force or collection.card.exists()
     )
-    asked = BuildOptions(
-        [str(documents)], queries, depth=DEPTH, judging=JudgeOptions(model=llm), force=force
-    )
+    judging, reading = JudgeOptions(model=llm), IngestOptions(force=force)
+    asked = BuildOptions(str(documents), queries, depth=DEPTH, judging=judging, reading=reading)
     steps = Build(collection, asked, control_of())
     note_ingested(steps.ingest())
     say_first_look(collection)

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from labeler.cli.options import (
-    MEGABYTES,
-    OUTPUT,
-    FollowLinks,
-    Force,
-    FormFlags,
-    MaxFileSize,
-)
+from labeler.cli.options import FORCE, FormFlags, OutFolder, Shown
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, progress, say
-from labeler.corpus.blocks import FileRules
-from labeler.exchange.fields import FieldNames
+from labeler.collection.layout import Collection
+from labeler.corpus.documents import Ingested
+from labeler.corpus.ingest import IngestOptions, ingest
 from labeler.messages import count_of
+from labeler.models.control import Control
+from labeler.options import option
 
-if TYPE_CHECKING:
-    from labeler.collection.layout import Collection
-    from labeler.corpus.documents import Ingested
+_USUAL = ("words", "include", "exclude", "code", "text_field", "title_field", "id_field")
+"""The options that help shows, of those that are said once for a project."""
 
 SHOWN = 20
 _REASONS = {
@@ -45,39 +40,19 @@ def command(
             "hits, _bulk) or Parquet.",
         ),
     ],
-    out: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="The collection's directory.", rich_help_panel=OUTPUT),
-    ],
+    out: OutFolder,
     *,
-    queries_file: Annotated[
-        Path | None,
-        typer.Option(help="Your own queries: one a line, a table, JSON, TREC topics."),
-    ] = None,
-    max_file_size: MaxFileSize = MEGABYTES,
-    follow_links: FollowLinks = False,
-    files: FileRules,
-    force: Force = False,
-    fields: FieldNames,
+    queries_file: Path | None = option(
+        None, "Your own queries: one a line, a table, JSON, TREC topics."
+    ),
+    options: Annotated[IngestOptions, Shown(_USUAL)],
+    force: bool = option(False, FORCE),
     shown: FormFlags,
 ) -> None:
     """Cut documents into passages of about 200 words and write them as corpus.jsonl."""
-    from labeler.collection.layout import Collection
-    from labeler.corpus.ingest import ingest
-    from labeler.models.control import Control
-
     collection, control = Collection(out), Control(note=note, progress=progress)
-    result = ingest(
-        inputs,
-        collection,
-        queries_file,
-        max_file_size << 20,
-        control,
-        follow_links=follow_links,
-        force=force,
-        **asdict(files),
-        **asdict(fields),
-    )
+    whole = replace(options, force=force)
+    result = ingest(inputs, collection, queries_file, whole, control=control)
     note_left_out(result)
     show_outcome(result, lambda ingested: _show(collection, ingested), shown)
 

@@ -93,6 +93,12 @@ Prices = Annotated[
 
 MaxTokens = Annotated[int | None, number(TOKENS, help="Stop before more tokens than this.")]
 MaxCost = Annotated[float | None, number(DOLLARS, help="Stop before it costs more.")]
+MODEL_FILE = Option(
+    "The embedded LLM's file, where you have one (LABELER_MODEL_FILE).",
+    metavar="FILE",
+    panel=MODEL,
+    rare=True,
+)
 DRY_RUN = Option("Ask nothing; say how much would be asked, and show it.")
 
 
@@ -106,13 +112,7 @@ class ModelFlags:
         "without a key and a server, an embedded model.",
         panel=MODEL,
     )
-    model_file: Path | None = option(
-        None,
-        "The embedded LLM's file, where you have one (LABELER_MODEL_FILE).",
-        metavar="FILE",
-        panel=MODEL,
-        rare=True,
-    )
+    model_file: Path | None = option(None, MODEL_FILE)
     base_url: str | None = option(
         None,
         "The address of an OpenAI-compatible server (OPENAI_BASE_URL).",

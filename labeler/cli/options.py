@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -17,7 +17,7 @@ from labeler.cli.numbers import number
 from labeler.cli.screen import result_width
 from labeler.cli.settings import Project, read_project
 from labeler.errors import Misuse, about
-from labeler.options import REQUIRED, Declared, filled, is_option, option, options_of
+from labeler.options import REQUIRED, Declared, Option, filled, is_option, option, options_of
 from labeler.report.forms import FormName, form_of
 
 if TYPE_CHECKING:
@@ -71,6 +71,13 @@ MEGABYTES = 64
 
 MODEL, BUDGET, RETRYING = "Model", "Budget", "Retrying"
 
+FORCE = Option(
+    "Replace what stands there, even an input or what labeler did not write.", panel=OUTPUT
+)
+OutFolder = Annotated[
+    Path,
+    typer.Option("--output", "-o", help="The collection's directory.", rich_help_panel=OUTPUT),
+]
 Folder = Annotated[Path, typer.Argument(metavar="COLL", help="The collection's directory.")]
 
 
@@ -97,11 +104,7 @@ class OutputFlags(FormFlags):
     """In which form results are written, and where to."""
 
     output: Path | None = option(None, "Write to a file.", panel=OUTPUT, flags=("--output", "-o"))
-    force: bool = option(
-        False,
-        "Replace what stands there, even an input or what labeler did not write.",
-        panel=OUTPUT,
-    )
+    force: bool = option(False, FORCE)
 
     @property
     def format(self) -> FormName:
@@ -157,61 +160,99 @@ _HELP_ALL = Annotated[
 """Stands in help alone: the word is read before the command is parsed."""
 
 
+class Shown(frozenset[str]):
+    """The options of a record that a command shows as flags, though others keep them elsewhere.
+
+    As in `files: Annotated[FileRules, Shown(["words"])]`.
+    """
+
+
 def unfolded(function: Callable[..., None]) -> Callable[..., None]:
     """A command with flags for the options that a function takes, in records or one by one.
 
-    An option that stands in several records is one flag, whose value is given to each of them.
+    An option that stands in several records is one flag, whose value is given to each of them. With
+    an assessor of a name, the file's section of the one without a name says nothing.
     """
-    hints = get_type_hints(function, include_extras=True)
-    parameters = inspect.signature(function).parameters
-    records = {name: hints[name] for name in parameters if is_dataclass(hints[name])}
-    single = {
-        name: Declared.of(name, hints[name], parameter.default)
-        for name, parameter in parameters.items()
-        if is_option(parameter.default)
-    }
-    every: list[Declared] = []
-    for name in parameters:
-        every += options_of(records[name]) if name in records else ()
-        every += [single[name]] if name in single else []
-    written = {n: k for n, k in records.items() if not any(True for _ in options_of(k))}
-    settings = {each.setting: each for each in every if each.setting}
-    shown = [
-        parameter.replace(annotation=hints[name])
-        for name, parameter in parameters.items()
-        if name not in records and name not in single
-    ]
-    flags: dict[str, Declared] = {}
-    for each in every:
-        if each.has_flag:
-            flags.setdefault(each.name, each)
-    shown += map(_flag, flags.values())
-    for kind in written.values():
-        typed = get_type_hints(kind, include_extras=True)
-        shown += [_keyword(f.name, typed[f.name], f.default) for f in fields(kind)]
-    shown += [_keyword("set_", _SET, None)] if settings else []
-    has_more = settings or any(each.option.rare for each in every)
-    shown += [_keyword("help_all", _HELP_ALL, False)] if has_more else []
+    taken = _Taken.by(function)
 
     @wraps(function)
     def run(**given: Any) -> None:
-        project = read_project(settings, given.pop("set_", None) or ())
+        project = read_project(taken.settings, given.pop("set_", None) or ())
+        if given.get("assessor"):
+            project = project.without("model")
 
         def value_of(each: Declared) -> Any:
-            return _value(each, given.get(each.name) if each.has_flag else None, project)
+            return _value(each, given.get(each.name) if taken.has_flag(each) else None, project)
 
-        values = {name: value_of(each) for name, each in single.items()}
-        for name, kind in records.items():
-            if name in written:
-                values[name] = kind(**{f.name: given[f.name] for f in fields(kind)})
-            else:
-                values[name] = project.marked(filled(kind, value_of))
+        values = {name: value_of(each) for name, each in taken.single.items()}
+        for name, kind in taken.records.items():
+            values[name] = project.marked(filled(kind, value_of))
+        for name, kind in taken.written.items():
+            values[name] = kind(**{f.name: given[f.name] for f in fields(kind)})
         project.tell()
-        function(**{name: values.get(name, given.get(name)) for name in parameters})
+        function(**{name: values.get(name, given.get(name)) for name in taken.parameters})
 
-    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # inspect reads it
-    run.settings = settings  # type: ignore[attr-defined]  # `option_names` and help read it
+    run.__signature__ = inspect.Signature(taken.words())  # type: ignore[attr-defined]  # inspect reads it
+    run.settings = taken.settings  # type: ignore[attr-defined]  # `settings_of` reads it
     return run
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """What a function takes: records of options, single options, and arguments of other kinds.
+
+    `flags` are the options that have one, by name, and `settings` those of `labeler.toml`.
+    """
+
+    parameters: Mapping[str, inspect.Parameter]
+    records: Mapping[str, type]
+    single: Mapping[str, Declared]
+    flags: Mapping[str, Declared]
+    settings: Mapping[str, Declared]
+    written: Mapping[str, type]
+
+    @classmethod
+    def by(cls, function: Callable[..., None]) -> _Taken:
+        """What a function takes, by its signature."""
+        hints = get_type_hints(function, include_extras=True)
+        parameters = inspect.signature(function).parameters
+        records, single, every, written = {}, {}, list[Declared](), {}
+        for name, parameter in parameters.items():
+            kind, *marks = get_args(hints[name]) if _marks(hints[name]) else (hints[name],)
+            if is_option(parameter.default):
+                single[name] = Declared.of(name, kind, parameter.default)
+                every.append(single[name])
+            elif is_dataclass(kind) and any(True for _ in options_of(kind)):
+                records[name] = kind
+                every += (each.shown_in(marks) for each in options_of(kind))
+            elif is_dataclass(kind):
+                written[name] = kind
+        named = {name: p.replace(annotation=hints[name]) for name, p in parameters.items()}
+        flags = {each.name: each for each in reversed(every) if each.has_flag}
+        ordered = {each.name: flags[each.name] for each in every if each.name in flags}
+        settings = {each.setting: each for each in every if each.setting}
+        return cls(named, records, single, ordered, settings, written)
+
+    def has_flag(self, each: Declared) -> bool:
+        """Whether an option of a record takes the value of a flag."""
+        flag = self.flags.get(each.name)
+        return flag is not None and (each.has_flag or flag.setting == each.setting)
+
+    def words(self) -> list[inspect.Parameter]:
+        """The arguments and options of the command, as Typer reads them."""
+        made = {*self.records, *self.single, *self.written}
+        words = [parameter for name, parameter in self.parameters.items() if name not in made]
+        words += map(_flag, self.flags.values())
+        for kind in self.written.values():
+            typed = get_type_hints(kind, include_extras=True)
+            words += [_keyword(f.name, typed[f.name], f.default) for f in fields(kind)]
+        words += [_keyword("set_", _SET, None)] if self.settings else []
+        has_more = self.settings or any(each.option.rare for each in self.flags.values())
+        return words + ([_keyword("help_all", _HELP_ALL, False)] if has_more else [])
+
+
+def _marks(hint: Any) -> bool:
+    return any(isinstance(part, Shown) for part in getattr(hint, "__metadata__", ()))
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from labeler.cli.numbers import WORDS, number
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.screen import note, progress
-from labeler.cli.update import DryRun, show_update
+from labeler.cli.update import ONLY_COUNT, show_update
+from labeler.options import REQUIRED, WORDS, option
 
 
 def command(
     folder: Folder,
     *,
-    words: Annotated[int, number(WORDS, help="About how many words a passage has.")],
-    inputs: Annotated[
-        list[str],
-        typer.Option("--from", metavar="INPUT", help="Where the documents are, if elsewhere now."),
-    ] = [],  # noqa: B006  typer copies it
-    dry_run: DryRun = False,
+    words: int = option(REQUIRED, "About how many words a passage has.", WORDS),
+    inputs: tuple[str, ...] = option(
+        (), "Where the documents are, if elsewhere now.", metavar="INPUT", flags=("--from",)
+    ),
+    dry_run: bool = option(False, ONLY_COUNT),
     output: OutputFlags,
 ) -> None:
     """Cut a collection's documents anew; passages that are still there keep their grades."""

@@ -25,7 +25,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "budget": ("models.settings:Limits",),
     "store": ("cli.model_options:ShownFlags", "judging.judge:JudgeOptions"),
     "encoder": ("models.encoder_options:EncoderOptions",),
-    "reading": ("corpus.blocks:FileRules",),
+    "reading": ("corpus.ingest:IngestOptions",),
     "fields": ("exchange.fields:FieldNames",),
     "passages": ("queries.set_aside:PassageRules",),
     "filters": ("queries.filter:FilterRules",),
@@ -69,6 +69,11 @@ class Project:
         self._check_safe(each, str(value))
         self.used[each.setting] = value
         return each.converted(value)
+
+    def without(self, section: str) -> Project:
+        """The same without what the file says in a section."""
+        said = {name: values for name, values in self.said.items() if name != section}
+        return replace(self, said=said)
 
     def says(self, *settings: str) -> bool:
         """Whether the file alone gave one of these settings."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.ingest import note_left_out
-from labeler.cli.numbers import WORDS, number
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, progress, say
 from labeler.messages import count_of
+from labeler.options import WORDS, Option, option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from labeler.collection.user_files import Output
     from labeler.corpus.update import UpdateResult
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count; write nothing.")]
+ONLY_COUNT = Option("Only count; write nothing.")
 
 
 def command(
@@ -30,8 +30,8 @@ def command(
     ],
     folder: Folder,
     *,
-    words: Annotated[int | None, number(WORDS, help="About how many words a passage has.")] = None,
-    dry_run: DryRun = False,
+    words: int | None = option(None, "About how many words a passage has.", WORDS),
+    dry_run: bool = option(False, ONLY_COUNT),
     output: OutputFlags,
 ) -> None:
     """Read edited documents into a collection; passages that are still there keep their grades."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labeler.options import option
 
 if TYPE_CHECKING:  # the options of commands are made of these names
     from labeler.exchange.tables import Row
+
+ROWS = "Rows of documents and queries"
+name = partial(option, section="fields", metavar="NAME", flag=True, rare=True, panel=ROWS)
 
 _ACTIONS = ("index", "create", "update", "delete")
 
@@ -21,19 +25,12 @@ class FieldNames:
     Rows of documents have a text, a title and an id, those of queries a text and an id.
     """
 
-    text_field: str = option(
-        "",
-        "What rows of documents call the text; a.b is the b in a, * all columns.",
-        section="fields",
-        key="text",
+    text_field: str = name(
+        "", "What rows of documents call the text; a.b is the b in a, * all columns.", key="text"
     )
-    title_field: str = option("", "What they call the title.", section="fields", key="title")
-    id_field: str = option(
-        "", "What they call the id; also of queries.", section="fields", key="id"
-    )
-    query_field: str = option(
-        "", "What rows of queries call the query.", section="fields", key="query"
-    )
+    title_field: str = name("", "What they call the title.", key="title")
+    id_field: str = name("", "What they call the id; also of queries.", key="id")
+    query_field: str = name("", "What rows of queries call the query.", key="query")
 
 
 def _column(text: str) -> str:
