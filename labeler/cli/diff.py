@@ -9,7 +9,7 @@ import typer
 
 from labeler.cli.numbers import COUNT_OR_NONE, number
 from labeler.cli.options import OutputFlags
-from labeler.cli.output import name_unread_runs, said_to, say_drawn, show, show_json, warn
+from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
 from labeler.cli.scoring import Plot, StaleGrades
 from labeler.cli.screen import note, result_width, say
 
@@ -73,9 +73,9 @@ def command(
     else:
         show([changes.moved_table(), *changes.tables()], output.format, to)
     if drawing is not None:
-        from labeler.agreement.diff.plot import plot_diff
+        from labeler.agreement.diff.plot import diff_drawings
 
-        say_drawn(drawing, plot_diff(changes, drawing))
+        draw(drawing, diff_drawings(changes))
     if Path(sources[0]).is_dir():
         note_next(open_collection(sources[0]), changes)
 
