@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from labeler.agreement.align import parse_scale
+from labeler.agreement.align import Rules, parse_maps, parse_scale
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import OUTPUT, Folder, Force, FormFlags, OutputFlags
-from labeler.cli.output import show, show_json, warn
+from labeler.cli.options import MODEL, OUTPUT, Folder, Force, FormFlags, OutputFlags
+from labeler.cli.output import draw, said_to, show, show_json, warn
 from labeler.cli.progress import watched
 from labeler.cli.reporting import (
     check_complete,
@@ -23,20 +24,37 @@ from labeler.cli.reporting import (
     show_judging_plan,
     show_outcome,
 )
-from labeler.cli.screen import note, say
+from labeler.cli.scoring import PLOT
+from labeler.cli.screen import note, result_width, say
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import Incomplete, Misuse
+from labeler.evaluation.gates import parse_limits
 from labeler.files.paths import check_existing
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge, aplan_judging
 from labeler.lab.control import ControlPairs, adrift, aplan_drift
-from labeler.lab.panel.ask import JudgedPanel, PanelPlan, ajudge_panel, aplan_panel, members_named
+from labeler.lab.panel.ask import (
+    JudgedPanel,
+    PanelPlan,
+    ajudge_panel,
+    aplan_panel,
+    members_named,
+)
 from labeler.lab.panel.members import PANEL, PanelOptions
 from labeler.lab.panel.panel import PanelReportOptions
 from labeler.lab.panel.panel import panel as panel_of_sets
-from labeler.options import Bounds, option
+from labeler.lab.probe.certificate import ProbeResult
+from labeler.lab.probe.probe import ProbeOptions, aplan_probe, aprobe, check_gates
+from labeler.lab.tune.plot import tuning_drawing
+from labeler.lab.tune.tune import CHOICE, TuneOptions, TunePlan, aplan_tuning, atune, sentences_of
+from labeler.messages import cost_of
+from labeler.models.choose import declared_assessors, model_in, project_file
+from labeler.models.settings import AnyModel
+from labeler.options import GRADE, Bounds, option
 from labeler.report.render import render
+
+GRADES = "Reading grades"
 
 
 def control(
@@ -265,3 +283,169 @@ def _show_panel_plan(plan: PanelPlan) -> None:
         say()
     figures = plan.as_json()
     say(f"calls of all members: {figures['calls']:,}")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFlags:
+    """Where models are asked, and who is beside them: an assessor that somebody declared."""
+
+    base_url: str | None = option(
+        None,
+        "The address of an OpenAI-compatible server (OPENAI_BASE_URL).",
+        metavar="URL",
+        panel=MODEL,
+    )
+    assessor: str = option(
+        "", "An assessor declared in assessors/NAME.toml.", metavar="NAME", panel=MODEL
+    )
+
+
+def tune(
+    context: typer.Context,
+    folder: Folder,
+    *,
+    prompts: tuple[str, ...] = option(
+        (),
+        "Prompts by name or file; commas between, or repeated. Default: each assessor's.",
+        metavar="A,B",
+    ),
+    models: tuple[str, ...] = option(
+        (),
+        "Models as judge takes one, or declared assessors, each with every prompt.",
+        metavar="M,N",
+    ),
+    everybody: bool = option(
+        False, "Ask all about all pairs: no halving.", panel=CHOICE, flags=("--all",)
+    ),
+    maps: tuple[str, ...] = option(
+        (), "Rename grades, as assessor:1=3 or human:1=0,2=1.", panel=GRADES, flags=("--map",)
+    ),
+    cut: int | None = option(
+        None, "Compare only whether a grade is at least this one.", GRADE, panel=GRADES
+    ),
+    options: TuneOptions,
+    server: ServerFlags,
+    flags: ShownFlags,
+    picture: Path | None = option(None, PLOT),
+    output: OutputFlags,
+) -> None:
+    """Ask several prompts and models about pairs that people judged: which agrees best?
+
+    The best is chosen on a part of the queries, and reported on those held out.
+    The better half of each round is asked about twice as many queries.
+    Replies are kept: judge asks for none of them again.
+    """
+    collection = open_collection(folder)
+    to, drawing = output.made_from(collection.folder), output.picture(picture, collection.folder)
+    asked = replace(
+        options,
+        prompts=_listed(prompts, "prompts"),
+        models=_models(_listed(models, "models"), server.assessor),
+        base_url=server.base_url,
+        halving=not everybody,
+        rules=Rules(cut=cut),
+        maps=parse_maps(maps),
+    )
+    if flags.dry_run:
+        plan = watched(flags, lambda watch: aplan_tuning(collection, asked, watch))
+        show_outcome(plan, _show_tuning_plan, output, to)
+        return
+    result = watched(flags, lambda watch: atune(collection, asked, watch))
+    if output.format == "json":
+        show_json(result.as_json(), to)
+    else:
+        words = ["\n".join(sentences_of(result))] if output.format == "table" else []
+        show([*words, result.table(), result.cost_table()], output.format, to)
+        warn(context, result.findings)
+    if drawing is not None and result.standings:
+        draw(drawing, [tuning_drawing(result)])
+    if result.stopped:
+        raise result.stopped
+
+
+def _models(names: Sequence[str], assessor: str) -> tuple[AnyModel | None, ...]:
+    """The models that are named; a name under which an assessor is declared means that one."""
+    declared = declared_assessors(project=project_file())
+    listed = (assessor, *names) if assessor or not names else names
+    return tuple(model_in(None, None, n) if n in declared else n or None for n in listed)
+
+
+def _listed(texts: Sequence[str], parameter: str) -> tuple[str, ...]:
+    """The names that commas and repeated options name."""
+    names = tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+    if texts and not names:
+        raise Misuse("expected names with commas between", parameter=parameter)
+    return names
+
+
+def _show_tuning_plan(plan: TunePlan) -> None:
+    rounds = ", ".join(map(str, plan.sizes))
+    say(f"queries of each round: {rounds}; of each the better half goes on")
+    show([plan.table()], "table")
+    note("at most: as if every one were asked about all pairs, with re-asks")
+
+
+@dataclass(frozen=True, slots=True)
+class ShareGates:
+    """What must hold of shares: that none lies above what is required."""
+
+    require: tuple[str, ...] = option(
+        (), "A gate, as raised:0.05: exit 5 where the share lies above; repeatable.", panel="Gates"
+    )
+    require_high: tuple[str, ...] = option(
+        (), "The same of the interval's high end.", panel="Gates"
+    )
+
+
+def probe(
+    folder: Folder,
+    *,
+    tried: ProbeOptions,
+    gates: ShareGates,
+    options: JudgeOptions,
+    who: ModelFlags,
+    flags: ShownFlags,
+    output: OutputFlags,
+) -> None:
+    """Say how often a document talks a model into a better grade.
+
+    It says what else moves its grades, too. Replies are kept in the collection: the same command,
+    run again, asks only for what is missing.
+    """
+    if options.name is not None:
+        raise Misuse("a probe keeps no judgements, which could have a name", parameter="name")
+    lows = parse_limits(gates.require, "raised:0.05")
+    highs = parse_limits(gates.require_high, "raised:0.05", "require_high")
+    collection, asked = open_collection(folder), who.asking(options)
+    to = output.made_from(collection.folder, *filter(None, [tried.attacks]))
+    check_gates(tried, [name for name, _ in lows])
+    check_gates(tried, [name for name, _ in highs], "require_high")
+    if flags.dry_run:
+        plan = watched(flags, lambda watch: aplan_probe(collection, asked, tried, watch))
+        show_outcome(plan, show_judging_plan, output, to)
+        return
+    result = watched(flags, lambda watch: aprobe(collection, asked, tried, watch))
+    if output.format == "json":
+        show_json(result.as_json(), to)
+    elif output.format == "table":
+        with said_to(to):
+            _show_probe(result)
+    else:
+        show(result.tables(), output.format, to)
+    result.check(lows)
+    result.check(highs, high_end=True)
+
+
+def _show_probe(result: ProbeResult) -> None:
+    """Print what the certificate says in words, then the tables, then what it cost."""
+    prompt, model = result.made_by
+    say(f"{prompt}, {model}, by {result.source}")
+    for sentence in result.sentences():
+        say(sentence)
+    for table in result.tables():
+        say()
+        say(render(table, width=result_width()).rstrip())
+    cost = cost_of(result.cost, result.cost_at_most)
+    say(f"\ncost of this run: {cost}; calls: {result.spent.calls:,}")
+    if result.caveat:
+        note(result.caveat)

@@ -12,6 +12,7 @@ import typer
 
 from labeler.cli.numbers import TOP_GRADE, number
 from labeler.evaluation.options import DEFAULT_MEASURES, Missing, Stale, Ties
+from labeler.options import Option
 
 if TYPE_CHECKING:
     from labeler.evaluation.gates import ScoreGate
@@ -36,6 +37,8 @@ Plot = Annotated[
         "--plot", metavar="FILE", help="Draw it (.png, .svg, .pdf).", rich_help_panel=TABLES
     ),
 ]
+
+PLOT = Option("Draw it (.png, .svg, .pdf).", metavar="FILE", panel=TABLES, flags=("--plot",))
 
 PerQuery = Annotated[
     bool, typer.Option("--per-query", help="Add each query's scores.", rich_help_panel=TABLES)
