@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from labeler.cli.numbers import SEED, number
 from labeler.cli.options import OutputFlags
-from labeler.cli.scoring import Plot
+from labeler.cli.scoring import PLOT
+from labeler.options import SEED, option
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output
@@ -28,33 +28,23 @@ def command(
         ),
     ],
     *,
-    people: Annotated[
-        str, typer.Option(metavar="QRELS", help="Human qrels: a name of the collection, or a file.")
-    ] = "human",
-    method: Annotated[
-        Literal["ordinal", "isotonic"],
-        typer.Option(help="How probabilities follow what the assessor said.", rich_help_panel=FIT),
-    ] = "ordinal",
-    probabilities: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write each pair's probabilities, JSON Lines.", rich_help_panel=FIT
-        ),
-    ] = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the fit, to apply it later.", rich_help_panel=FIT),
-    ] = None,
-    fit: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Apply this saved fit; fit nothing.", rich_help_panel=FIT
-        ),
-    ] = None,
-    seed: Annotated[
-        int, number(SEED, help="Of the folds of queries and the curve.", rich_help_panel=FIT)
-    ] = 0,
-    picture: Plot = None,
+    people: str = option(
+        "human", "Human qrels: a name of the collection, or a file.", metavar="QRELS"
+    ),
+    method: Literal["ordinal", "isotonic"] = option(
+        "ordinal", "How probabilities follow what the assessor said.", panel=FIT
+    ),
+    probabilities: Path | None = option(
+        None, "Write each pair's probabilities, JSON Lines.", metavar="FILE", panel=FIT
+    ),
+    save: Path | None = option(
+        None, "Write the fit, to apply it later.", metavar="FILE", panel=FIT
+    ),
+    fit: Path | None = option(
+        None, "Apply this saved fit; fit nothing.", metavar="FILE", panel=FIT
+    ),
+    seed: int = option(0, "Of the folds of queries and the curve.", SEED, panel=FIT),
+    picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
     """Make probabilities that hold of an assessor's grades, by people's grades of some pairs.

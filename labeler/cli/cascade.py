@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from labeler.cli import model_options, options
-from labeler.cli.numbers import SEED, SHARE, number
 from labeler.models.settings import Limits, Proof
+from labeler.options import SEED, SHARE, option
 
 if TYPE_CHECKING:
     from labeler.lab.cascade.cascade import CascadePlan, CascadeResult
@@ -25,32 +26,23 @@ def command(
         ),
     ],
     *,
-    name: Annotated[
-        str | None,
-        typer.Option("--as", help="The judgements' name; else NAME-cascade."),
-    ] = None,
-    people: Annotated[
-        str | None, typer.Option(metavar="QRELS", help="Human qrels of pairs drawn by chance.")
-    ] = None,
-    by: Annotated[
-        Literal["doubt", "entropy", "disagreement"] | None,
-        typer.Option(help="What tells that it is unsure (default: disagreement, or doubt)."),
-    ] = None,
-    share: Annotated[
-        float | None,
-        number(SHARE, help="Send this share of the pairs; choose no threshold."),
-    ] = None,
-    tolerance: Annotated[
-        float, number(SHARE, help="How much agreement with people the threshold may lose.")
-    ] = 0.01,
-    statistic: Annotated[
-        str, typer.Option("-s", "--statistic", help="Of agreement, of which little is lost.")
-    ] = "kappa",
-    prompt: Annotated[str, typer.Option(help="The strong assessor's prompt.")] = "",
-    model: model_options.ModelName = None,
-    model_file: model_options.ModelFile = None,
-    base_url: model_options.BaseUrl = None,
-    seed: Annotated[int, number(SEED, help="Of the folds of queries, and of ties in doubt.")] = 0,
+    name: str | None = option(None, "The judgements' name; else NAME-cascade.", flags="--as"),
+    people: str | None = option(None, "Human qrels of pairs drawn by chance.", metavar="QRELS"),
+    by: Literal["doubt", "entropy", "disagreement"] | None = option(
+        None, "What tells that it is unsure (default: disagreement, or doubt)."
+    ),
+    share: float | None = option(None, "Send this share of the pairs; choose no threshold.", SHARE),
+    tolerance: float = option(
+        0.01, "How much agreement with people the threshold may lose.", SHARE
+    ),
+    statistic: str = option(
+        "kappa", "Of agreement, of which little is lost.", flags="-s --statistic"
+    ),
+    prompt: str = option("", "The strong assessor's prompt."),
+    model: str | None = option(None, model_options.MODEL_NAME),
+    model_file: Path | None = option(None, model_options.MODEL_FILE),
+    base_url: str | None = option(None, model_options.BASE_URL),
+    seed: int = option(0, "Of the folds of queries, and of ties in doubt.", SEED),
     limits: Limits,
     proof: Proof,
     flags: model_options.RunFlags,

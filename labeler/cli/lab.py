@@ -12,7 +12,7 @@ from labeler.agreement.align import parse_scale
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import OUTPUT, Folder, Force, FormFlags, OutputFlags
+from labeler.cli.options import FORCE, OUTPUT, Folder, FormFlags, OutputFlags
 from labeler.cli.output import show, show_json, warn
 from labeler.cli.progress import watched
 from labeler.cli.reporting import (
@@ -118,7 +118,7 @@ class PanelFlags:
     people: str | None = option(
         None, "Human qrels: how far do panel and members agree?", metavar="QRELS"
     )
-    statistic: str = option("kappa", "By which statistic.", flags=("-s", "--statistic"))
+    statistic: str = option("kappa", "By which statistic.", flags="-s --statistic")
     scale: tuple[int, ...] | None = option(
         None,
         "The grades, as LOW:HIGH; else 0:3, or those that occur.",
@@ -155,9 +155,9 @@ def panel(
         None,
         "Write the panel's qrels here; or, to a .jsonl file, its judgements.",
         panel=OUTPUT,
-        flags=("--output", "-o"),
+        flags="--output -o",
     ),
-    force: Force = False,
+    force: bool = option(False, FORCE),
     shown: FormFlags,
 ) -> None:
     """Put several assessors' grades together, and say how many judges that really is.

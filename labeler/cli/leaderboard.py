@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from labeler.cli.numbers import SEED, number
 from labeler.cli.options import OutputFlags
-from labeler.cli.scoring import TABLES, Plot
+from labeler.cli.scoring import PLOT, TABLES
+from labeler.options import SEED, option
 
 
 def command(
@@ -21,23 +22,15 @@ def command(
         ),
     ],
     *,
-    measure: Annotated[str, typer.Option("-m", "--measure", help="To rank by.")] = "nDCG@10",
-    own_pools: Annotated[
-        bool,
-        typer.Option(
-            "--own-pools",
-            help="Score systems by each side's own pairs, not by those that both judged.",
-        ),
-    ] = False,
-    seed: Annotated[int, number(SEED, help="Of the resampling.")] = 0,
-    table: Annotated[
-        Literal["runs", "statistics", "significance", "swaps"] | None,
-        typer.Option(
-            help="This table alone; csv and jsonl hold one, by default the runs.",
-            rich_help_panel=TABLES,
-        ),
-    ] = None,
-    picture: Plot = None,
+    measure: str = option("nDCG@10", "To rank by.", flags="-m --measure"),
+    own_pools: bool = option(
+        False, "Score systems by each side's own pairs, not by those that both judged."
+    ),
+    seed: int = option(0, "Of the resampling.", SEED),
+    table: Literal["runs", "statistics", "significance", "swaps"] | None = option(
+        None, "This table alone; csv and jsonl hold one, by default the runs.", panel=TABLES
+    ),
+    picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""

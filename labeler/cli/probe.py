@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from typing import TYPE_CHECKING, Literal
 
 from labeler.cli import model_options, options
-from labeler.cli.numbers import COUNT, SEED, number
 from labeler.cli.output import said_to, show, show_json
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import show_judging_plan, show_outcome
@@ -16,6 +13,7 @@ from labeler.cli.screen import note, result_width, say
 from labeler.cli.signals import run_until_stopped
 from labeler.messages import cost_of
 from labeler.models.settings import Limits
+from labeler.options import COUNT, SEED, option
 
 if TYPE_CHECKING:
     from labeler.lab.probe.certificate import ProbeResult
@@ -24,40 +22,28 @@ if TYPE_CHECKING:
 def command(
     folder: options.Folder,
     *,
-    prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "",
-    model: model_options.ModelName = None,
-    model_file: model_options.ModelFile = None,
-    base_url: model_options.BaseUrl = None,
-    pairs: Annotated[
-        int, number(COUNT, help="Pairs to attack, and as many of any grade to change.")
-    ] = 20,
-    qrels: Annotated[
-        str | None,
-        typer.Option(help="Which qrels say what is not relevant; else human, or the only ones."),
-    ] = None,
-    part: Annotated[
-        Literal["attacks", "changes"] | None, typer.Option(help="Try this alone; else both.")
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option("--attack", metavar="NAME", help="Try this attack alone; repeatable."),
-    ] = None,
-    attacks: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Further attacks: a JSON object of lists of texts."),
-    ] = None,
-    seed: Annotated[int, number(SEED, help="Of which pairs are drawn.")] = 0,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A gate, as raised:0.05: exit 5 where the share lies above; repeatable.",
-            rich_help_panel="Gates",
-        ),
-    ] = None,
-    require_high: Annotated[
-        list[str] | None,
-        typer.Option(help="The same of the interval's high end.", rich_help_panel="Gates"),
-    ] = None,
+    prompt: str = option("", "A prompt's name, or a file's path."),
+    model: str | None = option(None, model_options.MODEL_NAME),
+    model_file: Path | None = option(None, model_options.MODEL_FILE),
+    base_url: str | None = option(None, model_options.BASE_URL),
+    pairs: int = option(20, "Pairs to attack, and as many of any grade to change.", COUNT),
+    qrels: str | None = option(
+        None, "Which qrels say what is not relevant; else human, or the only ones."
+    ),
+    part: Literal["attacks", "changes"] | None = option(None, "Try this alone; else both."),
+    only: tuple[str, ...] = option(
+        (), "Try this attack alone; repeatable.", flags="--attack", metavar="NAME"
+    ),
+    attacks: Path | None = option(
+        None, "Further attacks: a JSON object of lists of texts.", metavar="FILE"
+    ),
+    seed: int = option(0, "Of which pairs are drawn.", SEED),
+    require: tuple[str, ...] = option(
+        (), "A gate, as raised:0.05: exit 5 where the share lies above; repeatable.", panel="Gates"
+    ),
+    require_high: tuple[str, ...] = option(
+        (), "The same of the interval's high end.", panel="Gates"
+    ),
     limits: Limits,
     flags: model_options.RunFlags,
     output: options.OutputFlags,

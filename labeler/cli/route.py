@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from labeler.cli.numbers import COUNT, SEED, number
 from labeler.cli.options import OutputFlags
-from labeler.cli.scoring import Plot
+from labeler.cli.scoring import PLOT
+from labeler.options import COUNT, SEED, option
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output
@@ -28,29 +28,20 @@ def command(
         ),
     ],
     *,
-    pairs: Annotated[int, number(COUNT, help="How many pairs people grade.")] = 100,
-    by: Annotated[
-        Literal["disagreement", "entropy", "doubt", "systems", "mixture"] | None,
-        typer.Option(help="What makes a pair worth a look (default: disagreement, or doubt)."),
-    ] = None,
-    people: Annotated[
-        str | None,
-        typer.Option(
-            metavar="QRELS", help="Human qrels of pairs drawn by chance, to tell what it brings."
-        ),
-    ] = None,
-    statistic: Annotated[
-        str, typer.Option("-s", "--statistic", help="Of agreement, which is to rise.")
-    ] = "kappa",
-    run: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="RUN", help="A run, or a folder of runs, to route by; repeatable."),
-    ] = None,
-    sheet: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the pairs as a sheet for people.")
-    ] = None,
-    seed: Annotated[int, number(SEED, help="Orders pairs that are needed alike.")] = 0,
-    picture: Plot = None,
+    pairs: int = option(100, "How many pairs people grade.", COUNT),
+    by: Literal["disagreement", "entropy", "doubt", "systems", "mixture"] | None = option(
+        None, "What makes a pair worth a look (default: disagreement, or doubt)."
+    ),
+    people: str | None = option(
+        None, "Human qrels of pairs drawn by chance, to tell what it brings.", metavar="QRELS"
+    ),
+    statistic: str = option("kappa", "Of agreement, which is to rise.", flags="-s --statistic"),
+    run: tuple[Path, ...] = option(
+        (), "A run, or a folder of runs, to route by; repeatable.", metavar="RUN"
+    ),
+    sheet: Path | None = option(None, "Write the pairs as a sheet for people.", metavar="FILE"),
+    seed: int = option(0, "Orders pairs that are needed alike.", SEED),
+    picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
     """Choose the pairs whose grades people should check, and say what that brings.

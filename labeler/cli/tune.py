@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from labeler.cli import model_options, options
-from labeler.cli.numbers import GRADE, SEED, SHARE, number
 from labeler.cli.output import said_to, say_drawn, show, warn
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import show_outcome
-from labeler.cli.scoring import Plot
+from labeler.cli.scoring import PLOT
 from labeler.cli.screen import note, say
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import Misuse
 from labeler.models.settings import Limits
+from labeler.options import GRADE, SEED, SHARE, option
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output
@@ -30,60 +31,40 @@ def command(
     context: typer.Context,
     folder: options.Folder,
     *,
-    prompts: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A,B",
-            help="Prompts by name or file; commas between, or repeated. Default: each assessor's.",
-        ),
-    ] = None,
-    models: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="M,N",
-            help="Models as judge takes one, or declared assessors, each with every prompt.",
-        ),
-    ] = None,
-    base_url: model_options.BaseUrl = None,
-    people: Annotated[
-        str, typer.Option(metavar="NAME", help="The collection's human qrels.")
-    ] = "human",
-    statistic: Annotated[
-        str,
-        typer.Option("-s", "--statistic", help="What the best is best by.", rich_help_panel=CHOICE),
-    ] = "kappa",
-    held_out: Annotated[
-        float,
-        number(
-            SHARE,
-            help="The share of queries that nobody is chosen by, and the best is reported on.",
-            rich_help_panel=CHOICE,
-        ),
-    ] = 0.5,
-    everybody: Annotated[
-        bool,
-        typer.Option("--all", help="Ask all about all pairs: no halving.", rich_help_panel=CHOICE),
-    ] = False,
-    seed: Annotated[
-        int, number(SEED, help="Seed of the split and of intervals.", rich_help_panel=CHOICE)
-    ] = 0,
-    maps: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            help="Rename grades, as assessor:1=3 or human:1=0,2=1.",
-            rich_help_panel=GRADES,
-        ),
-    ] = None,
-    cut: Annotated[
-        int | None,
-        number(
-            GRADE, help="Compare only whether a grade is at least this one.", rich_help_panel=GRADES
-        ),
-    ] = None,
+    prompts: tuple[str, ...] = option(
+        (),
+        "Prompts by name or file; commas between, or repeated. Default: each assessor's.",
+        metavar="A,B",
+    ),
+    models: tuple[str, ...] = option(
+        (),
+        "Models as judge takes one, or declared assessors, each with every prompt.",
+        metavar="M,N",
+    ),
+    base_url: str | None = option(None, model_options.BASE_URL),
+    people: str = option("human", "The collection's human qrels.", metavar="NAME"),
+    statistic: str = option(
+        "kappa", "What the best is best by.", flags="-s --statistic", panel=CHOICE
+    ),
+    held_out: float = option(
+        0.5,
+        "The share of queries that nobody is chosen by, and the best is reported on.",
+        SHARE,
+        panel=CHOICE,
+    ),
+    everybody: bool = option(
+        False, "Ask all about all pairs: no halving.", flags="--all", panel=CHOICE
+    ),
+    seed: int = option(0, "Seed of the split and of intervals.", SEED, panel=CHOICE),
+    maps: tuple[str, ...] = option(
+        (), "Rename grades, as assessor:1=3 or human:1=0,2=1.", flags="--map", panel=GRADES
+    ),
+    cut: int | None = option(
+        None, "Compare only whether a grade is at least this one.", GRADE, panel=GRADES
+    ),
     limits: Limits,
     flags: model_options.RunFlags,
-    picture: Plot = None,
+    picture: Path | None = option(None, PLOT),
     output: options.OutputFlags,
 ) -> None:
     """Ask several prompts and models about pairs that people judged: which agrees best?
