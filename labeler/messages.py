@@ -122,9 +122,9 @@ REASONS: tuple[tuple[Callable[[str], str], str], ...] = (
 """What would make two ids the same, and what that tells; the surest comes first."""
 
 
-def count_of(number: int, singular: str, plural: str) -> str:
-    """`1 query`, `2,000 queries`."""
-    return f"{number:,} {singular if number == 1 else plural}"
+def count_of(number: int, singular: str, plural: str = "") -> str:
+    """`1 query`, `2,000 queries`; without a plural the singular with an s."""
+    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
 
 
 def moment(at: float) -> str:

@@ -6,7 +6,7 @@
 Writes random qrels and a run (10,000 queries of up to 1,000 documents and 100 judgements: 9.7
 million lines), has each tool read, sort and score them in a process of its own, and checks that the
 values agree. Then: the library on dicts, a whole `labeler evaluate` process over 50 queries, and
-CPU time from 10 thousand to 10 million lines as a table and a plot.
+CPU time from 10 thousand to 10 million lines.
 """
 
 from __future__ import annotations
@@ -194,41 +194,9 @@ def command_cpu(stem: Path) -> float:
     return min(spent)
 
 
-def plot(curve: dict[int, float], path: Path) -> None:
-    """CPU time over lines, both logarithmic, beside a line of slope 1 through the last point."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-    from matplotlib.ticker import FuncFormatter, NullLocator
-
-    lines, seconds = list(curve), list(curve.values())
-    figure, axes = plt.subplots(figsize=(6.4, 4), layout="constrained", dpi=150)
-    slope = [seconds[-1] * count / lines[-1] for count in lines]
-    axes.loglog(lines, slope, "--", color="0.65", linewidth=1, label="proportional to the lines")
-    axes.loglog(lines, seconds, "o-", color="#1f6f8b", linewidth=2, label="labeler")
-    for count, second in curve.items():
-        place = {"textcoords": "offset points", "xytext": (-3, 8), "ha": "right"}
-        axes.annotate(f"{second:.2f} s", (count, second), **place)
-    axes.set_title("Read, sort and score a run: CPU time grows with its lines", loc="left")
-    axes.set(xlabel="lines of the run", ylabel="CPU seconds, start of the process included")
-    axes.set_xlim(lines[0] / 2.5, lines[-1] * 1.8)
-    axes.set_ylim(min(slope[1:] + seconds) / 2, max(seconds) * 2.5)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.25)
-    axes.legend(frameon=False, loc="upper left")
-    figure.savefig(path)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "-o", type=Path, default=Path(".benchmarks"), help="folder for files and plot"
-    )
+    parser.add_argument("-o", type=Path, default=Path(".benchmarks"), help="folder for files")
     parser.add_argument("--queries", type=int, default=10_000)
     parser.add_argument("--only", choices=TOOLS, action="append", help="these tools alone")
     parser.add_argument("--tool", choices=TOOLS, help=argparse.SUPPRESS)
@@ -274,8 +242,6 @@ def report(folder: Path, queries: int, tools: list[str]) -> None:
             count = sum(1 for _ in lines)
         curve[count] = measured("labeler", files)["cpu"]
         print(f"{count:9} lines: {curve[count]:.2f} s")
-    plot(curve, folder / "bench_metrics.png")
-    print(f"plot: {folder / 'bench_metrics.png'}")
 
 
 if __name__ == "__main__":

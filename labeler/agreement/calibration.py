@@ -11,6 +11,7 @@ import numpy as np
 
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
+from labeler.report.table import Interval
 from labeler.stats.intervals import Ends
 from labeler.stats.resampling import in_blocks
 from labeler.stats.student import LEVEL, t_quantile
@@ -54,6 +55,11 @@ class Calibration:
     high: float | None
     plain_error: float
     brier: float
+
+    @property
+    def interval(self) -> Interval:
+        """The error with the ends of its interval."""
+        return Interval(self.error, self.low, self.high)
 
 
 class _Rows(NamedTuple):

@@ -16,7 +16,6 @@ from labeler.agreement.report import AssessorReport
 from labeler.agreement.statistics import find_statistic
 from labeler.messages import count_of
 from labeler.report.finding import Finding
-from labeler.report.picture import Bar
 from labeler.report.table import Cell, Column, Interval, Row, Table, number_text
 
 if TYPE_CHECKING:
@@ -360,34 +359,6 @@ def baseline_sentences(reports: Sequence[AssessorReport]) -> list[str]:
     """A sentence for each assessor that does not beat the baseline by more than chance."""
     rest = [r for r in reports if r.baseline is not None and r.baseline.verdict != "beats it"]
     return [baseline_sentence(r.baseline, r.assessor, r.human) for r in rest if r.baseline]
-
-
-def bars_of(
-    reports: Sequence[AssessorReport], asked: Sequence[str] | None
-) -> tuple[str, list[Bar]]:
-    """The statistic that a picture of several assessors shows, and its value for each."""
-    statistic = shown_statistics(reports, asked)[0]
-    bars = []
-    for report in in_order(reports, statistic):
-        e = _estimate_of(report, statistic) or Estimate(None, None, None, "")
-        bars.append(Bar(short(report.assessor), e.value, e.low, e.high))
-    return statistic, bars
-
-
-def bars_of_one(report: AssessorReport) -> dict[str, list[Bar]]:
-    """One assessor's statistics by what their numbers mean: shares of perfection, then grades."""
-    agreement = report.agreement
-    groups: dict[str, list[Bar]] = {}
-    for name, e in agreement.statistics.items():
-        if name in agreement.unused:
-            continue
-        is_share = find_statistic(name, agreement.scale).high == 1
-        bars = groups.setdefault(_PERFECT if is_share else _IN_GRADES, [])
-        bars.append(Bar(name, e.value, e.low, e.high))
-    return groups
-
-
-_PERFECT, _IN_GRADES = "1: the same grade to every pair", "in grades; 0: no difference"
 
 
 def findings_of_all(reports: Sequence[AssessorReport]) -> Iterator[Finding]:

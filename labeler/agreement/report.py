@@ -18,7 +18,7 @@ from labeler.arrays import Floats
 from labeler.errors import about
 from labeler.evaluation.gates import parse_limits, raise_failed
 from labeler.report.finding import Finding
-from labeler.report.notebook import notebook_html
+from labeler.report.result import notebook_html
 from labeler.report.table import Column, Interval, Row, Table
 from labeler.stats.intervals import between
 from labeler.stats.resampling import AT_ONCE

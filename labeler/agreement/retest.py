@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,8 @@ from labeler.data import Pair
 from labeler.errors import BadInput
 from labeler.judging.changes import read_set
 from labeler.messages import count_of
-from labeler.report.table import Column, Interval, Row, Table
+from labeler.report.result import Hidden, Result
+from labeler.report.table import Interval, Table, figure_table, interval_text
 from labeler.stats.intervals import between
 from labeler.stats.resampling import Sample
 
@@ -28,14 +28,14 @@ Asked = Mapping[Pair, tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Retest:
+class Retest(Result):
     """What asking the same again gives: the share of pairs with another grade, and the kappa.
 
     Of two of the `times`, on average over any two. `failed` pairs, which had no grade every time,
     are left out.
     """
 
-    name: str
+    name: Hidden[str]
     times: int
     pairs: int
     queries: int
@@ -50,36 +50,15 @@ class Retest:
             return [f"No pair of {self.name} had a grade every time it was asked about."]
         pairs = count_of(self.pairs, "pair", "pairs")
         asked = f"{self.name}: {pairs} asked about {self.times} times"
-        moved = f"of 100, {_of_100(self.moved)} get another grade when they are asked about again"
-        kappa = "" if self.kappa.value is None else f"; test-retest kappa {_text(self.kappa)}"
+        moved = f"{interval_text(self.moved, '.0%')} get another grade when they are asked again"
+        kappa = f"test-retest kappa {interval_text(self.kappa, '.2f')}"
         floor = "Two sets that differ in no more pairs than this show no change."
-        return [f"{asked}: {moved}{kappa}.", floor]
+        return [f"{asked}: {moved}; {kappa}.", floor]
 
-    def table(self) -> Table:
+    def tables(self) -> list[Table]:
         """The two figures, with intervals over queries."""
-        columns = [Column("figure", align="left"), Column("value", format=".3f", ends=".3f")]
-        rows: list[Row] = [
-            ["pairs with another grade when asked again", self.moved],
-            ["test-retest kappa", self.kappa],
-        ]
-        return Table("retest", columns, rows)
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name."""
-        return {
-            "times": self.times,
-            "pairs": self.pairs,
-            "queries": self.queries,
-            "failed": self.failed,
-            "moved": self.moved._asdict(),
-            "kappa": self.kappa._asdict(),
-        }
-
-    def __repr__(self) -> str:
-        return f"Retest({self.name!r}, {self.pairs} pairs, moved={self.moved.value})"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+        named = {"pairs with another grade when asked again": self.moved}
+        return [figure_table("retest", {**named, "test-retest kappa": self.kappa})]
 
 
 def retest_of(collection: Collection | Path | str, name: str) -> Retest:
@@ -172,17 +151,3 @@ def share_off_diagonal(tables: Floats, options: StatisticOptions) -> Interval:
     whole = tables.sum(axis=(1, 2))
     moved = whole - np.trace(tables, axis1=1, axis2=2)
     return share_of(np.clip(moved, 0.0, None), whole, options)
-
-
-def _of_100(share: Interval) -> str:
-    ends = "" if share.low is None or share.high is None else (
-        f" ({100 * share.low:.0f} to {100 * share.high:.0f})"
-    )  # fmt: skip
-    return f"{100 * (share.value or 0.0):.0f}{ends}"
-
-
-def _text(value: Interval) -> str:
-    ends = "" if value.low is None or value.high is None else (
-        f" ({value.low:.2f} to {value.high:.2f})"
-    )  # fmt: skip
-    return f"{value.value:.2f}{ends}"

@@ -27,7 +27,7 @@ from labeler.collection.queries import read_queries
 from labeler.errors import BadInput
 from labeler.messages import count_of
 from labeler.report.finding import Finding
-from labeler.report.notebook import notebook_html
+from labeler.report.result import notebook_html
 from labeler.report.table import Column, Interval, Row, Table
 from labeler.stats.correlation import UNDEFINED, Association, concordance, tau_over_queries
 from labeler.stats.shares import QueryShare, query_share

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from labeler.cli.options import OUTPUT, OutputFlags
-from labeler.cli.output import name_unread_runs, said_to, say_drawn, show, show_json, warn
+from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
 from labeler.cli.scoring import STALE_GRADES
 from labeler.cli.screen import note, progress, say
 from labeler.evaluation.options import Stale
@@ -132,7 +132,7 @@ def command(
     from labeler.agreement.align import Rules, parse_maps, parse_scale
     from labeler.agreement.compare import StatisticOptions
     from labeler.agreement.overview import findings_of_all
-    from labeler.agreement.plot import check_picture, plot
+    from labeler.agreement.plot import agreement_drawings
     from labeler.agreement.report import agreement_gates, check_agreement
     from labeler.agreement.report import as_json as reports_as_json
     from labeler.agreement.shown import statistics_of_all
@@ -161,8 +161,6 @@ def command(
     inputs = tuple(map(Path, (*sources, *(more_humans or ()), *(runs or ()))))
     to = output.written_to(output.output, *inputs) if output.output else None
     drawing = output.picture(picture, *inputs)
-    if drawing is not None:
-        check_picture(drawing.path, len(opened.assessors), details=details)
     reports = agree_all(opened, options)
     if output.format == "json":
         show_json(reports_as_json(reports, details=details), to, indent=2)
@@ -176,7 +174,7 @@ def command(
             else:
                 _show(context, reports, (opened, options), output.format, details=details)
     if drawing is not None:
-        say_drawn(drawing, plot(reports, drawing, details=details, statistics=statistics))
+        draw(drawing, agreement_drawings(reports, details=details, statistics=statistics))
     check_agreement(reports, gates, options.statistics)
 
 

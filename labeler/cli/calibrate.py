@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from labeler.cli.options import OutputFlags
 from labeler.cli.scoring import PLOT
 from labeler.options import SEED, option
-
-if TYPE_CHECKING:
-    from labeler.collection.user_files import Output
-    from labeler.lab.calibrate.calibrate import CalibrateResult
 
 FIT = "Fit"
 
@@ -51,7 +47,7 @@ def command(
 
     How far they hold is measured on queries that they were not fitted to.
     """
-    from labeler.cli.output import say_drawn, warn
+    from labeler.cli.output import draw, show_result, warn
     from labeler.cli.screen import note
     from labeler.lab.calibrate.calibrate import (
         CalibrateOptions,
@@ -73,7 +69,7 @@ def command(
         result = calibrate(*sources, options=CalibrateOptions(people, method, seed))
     else:
         result = apply_calibration(fit, *sources)
-    _show(result, output, to)
+    show_result(result, output.format, to)
     warn(context, result.findings)
     if rows_to is not None:
         write_probabilities(rows_to, result)
@@ -82,9 +78,9 @@ def command(
         write_calibration(fit_to, result.saved)
         note(f"the fit: {fit_to.path}")
     if drawing is not None:
-        from labeler.lab.calibrate.plot import plot_calibration
+        from labeler.lab.calibrate.plot import calibration_drawings
 
-        say_drawn(drawing, plot_calibration(result, drawing))
+        draw(drawing, calibration_drawings(result))
 
 
 def _nothing_of_a_fit(context: typer.Context) -> None:
@@ -96,14 +92,3 @@ def _nothing_of_a_fit(context: typer.Context) -> None:
         if source is not None and source.name == "COMMANDLINE":
             problem = "a saved fit is applied as it is, and nothing is fitted; leave this out"
             raise Misuse(problem, parameter=name)
-
-
-def _show(result: CalibrateResult, output: OutputFlags, to: Output | None) -> None:
-    from labeler.cli.output import show, show_json
-
-    if output.format == "json":
-        show_json(result.as_json(), to)
-    elif output.format == "table":
-        show(["\n".join(result.sentences), *result.tables()], "table", to)
-    else:
-        show(result.tables(), output.format, to)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,8 @@ from labeler.errors import LabelerError
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
-    from labeler.collection.user_files import Output
     from labeler.judging.job import JudgeResult
+    from labeler.report.charts import Drawing
 
 MEASURES = ("nDCG@5", "P@5", "RR@5")
 STATISTICS = ("agreement", "kappa", "kappa-quadratic")
@@ -76,7 +76,7 @@ def say_queries(collection: Collection) -> None:
 def say_scores(collection: Collection, name: str) -> None:
     """The systems' scores by the grades of one assessor."""
     from labeler.evaluation.evaluate import evaluate
-    from labeler.evaluation.plot import plot_scores
+    from labeler.evaluation.plot import score_drawings
 
     report = evaluate(collection.qrels(name), collection, MEASURES)
     for finding in report.findings:
@@ -85,14 +85,14 @@ def say_scores(collection: Collection, name: str) -> None:
     show(report.tables()[:1])
     if name == SIMILARITY:
         say("(similarity grades by the vectors of dense and the terms of bm25: it favors both.)")
-    draw(collection.folder / "scores.png", lambda output: plot_scores(report, output))
+    draw(collection.folder / "scores.svg", score_drawings(report))
 
 
 def say_agreement(collection: Collection) -> None:
     """How far the two assessors agree, and why nobody should trust either."""
     from labeler.agreement.agree import AgreeOptions, agree_all
     from labeler.agreement.compare import StatisticOptions
-    from labeler.agreement.plot import plot
+    from labeler.agreement.plot import agreement_drawings
     from labeler.agreement.shown import confusion_table, statistics_table
     from labeler.agreement.sources import open_sources
     from labeler.models.local.caveats import MEASURED, NOT_FOR_DECISIONS
@@ -106,15 +106,15 @@ def say_agreement(collection: Collection) -> None:
     for assessor, measured in MEASURED.items():
         say(f"{assessor}: {measured}")
     say(f"So neither is to be trusted: {NOT_FOR_DECISIONS}.")
-    draw(collection.folder / "agreement.png", lambda output: plot([report], output))
+    draw(collection.folder / "agreement.svg", agreement_drawings([report]))
 
 
-def draw(path: Path, picture: Callable[[Output], object]) -> None:
-    """Draw a picture, where pictures can be drawn."""
+def draw(path: Path, drawings: Sequence[Drawing]) -> None:
+    """Draw charts, where nothing else stands there."""
     from labeler.collection.user_files import Output
 
     try:
-        picture(Output(path))
+        Output(path).draw(drawings)
     except LabelerError as error:
         note(f"no picture: {error}")
         return

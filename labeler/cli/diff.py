@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.options import OutputFlags
-from labeler.cli.output import name_unread_runs, said_to, say_drawn, show, show_json, warn
+from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
 from labeler.cli.scoring import PLOT, STALE_GRADES
 from labeler.cli.screen import note, result_width, say
 from labeler.evaluation.options import Stale
@@ -68,9 +68,9 @@ def command(
     else:
         show([changes.moved_table(), *changes.tables()], output.format, to)
     if drawing is not None:
-        from labeler.agreement.diff.plot import plot_diff
+        from labeler.agreement.diff.plot import diff_drawings
 
-        say_drawn(drawing, plot_diff(changes, drawing))
+        draw(drawing, diff_drawings(changes))
     if Path(sources[0]).is_dir():
         note_next(open_collection(sources[0]), changes)
 

@@ -109,7 +109,7 @@ def command(
 
     Tests say which runs differ.
     """
-    from labeler.cli.output import name_unread_runs, say_drawn, show, show_json, warn
+    from labeler.cli.output import draw, name_unread_runs, show, show_json, warn
     from labeler.cli.screen import progress
     from labeler.evaluation.evaluate import report_of
     from labeler.evaluation.options import EvaluationOptions, Scoring
@@ -158,9 +158,9 @@ def command(
         show([" ".join(report.headline), *shown], output.format, to)
     warn(context, report.findings)
     if drawing is not None:
-        from labeler.evaluation.plot import plot_scores
+        from labeler.evaluation.plot import score_drawings
 
-        say_drawn(drawing, plot_scores(report, drawing))
+        draw(drawing, score_drawings(report))
     gates.check(report, held, groups.thin)
 
 

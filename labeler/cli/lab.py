@@ -108,7 +108,7 @@ def _show_repeated(repeated: _Repeated) -> None:
     for sentence in repeated.again.sentences:
         say(sentence)
     say()
-    say(render(repeated.again.table()).rstrip())
+    say(render(repeated.again.tables()[0]).rstrip())
 
 
 @dataclass(frozen=True, slots=True)

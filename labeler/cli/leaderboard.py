@@ -34,7 +34,7 @@ def command(
     output: OutputFlags,
 ) -> None:
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
-    from labeler.cli.output import name_unread_runs, say_drawn, show, show_json, warn
+    from labeler.cli.output import draw, name_unread_runs, show, show_json, warn
     from labeler.errors import Misuse
     from labeler.evaluation.boards.two_sided import SHOWN
     from labeler.evaluation.inputs import qrels_and_runs
@@ -56,6 +56,6 @@ def command(
         show([*sentences, *filled], output.format, to)
     warn(context, board.findings)
     if drawing is not None:
-        from labeler.evaluation.plot import plot_leaderboard
+        from labeler.evaluation.plot import board_drawings
 
-        say_drawn(drawing, plot_leaderboard(board, drawing))
+        draw(drawing, board_drawings(board))

@@ -17,8 +17,10 @@ if TYPE_CHECKING:  # every command imports this module, and most print no table
     import typer
 
     from labeler.collection.user_files import Output
+    from labeler.report.charts import Drawing
     from labeler.report.finding import Finding, Setting
     from labeler.report.forms import FormName
+    from labeler.report.result import Result
     from labeler.report.table import Table
 
 
@@ -53,6 +55,14 @@ def show(
     deliver(rendered_all(parts, form, width, color=color), output)
 
 
+def show_result(result: Result, form: FormName, output: Output | None = None) -> None:
+    """Write what a library function returned: sentences and tables for people, else its figures."""
+    if form == "json":
+        show_json(result.as_json(), output)
+    else:
+        show(["\n".join(result.sentences), *result.tables()], form, output)
+
+
 def show_json(value: object, output: Output | None = None, indent: int = 1) -> None:
     """Write a value as JSON."""
     from labeler.report.neutral import json_text
@@ -60,10 +70,9 @@ def show_json(value: object, output: Output | None = None, indent: int = 1) -> N
     deliver(json_text(value, indent) + "\n", output)
 
 
-def say_drawn(picture: Output, warnings: Iterable[str]) -> None:
-    """Say where a picture was drawn, and what a reader of it should know."""
-    for warning in warnings:
-        caution(warning)
+def draw(picture: Output, drawings: Sequence[Drawing]) -> None:
+    """Draw charts below one another, and say where."""
+    picture.draw(drawings)
     note(f"drawn: {picture.path}")
 
 

@@ -49,7 +49,7 @@ def command(
     People's grades of these pairs are no random sample: no statistic takes them for one.
     """
     from labeler.agreement.compare import StatisticOptions
-    from labeler.cli.output import say_drawn, warn
+    from labeler.cli.output import draw, warn
     from labeler.cli.screen import note
     from labeler.lab.route.route import RouteOptions, route, write_routed
     from labeler.people.sample import free_names
@@ -74,9 +74,9 @@ def command(
             note(f"when graded: labeler people import {to_sheet.path} {sources[0]} --as {name}")
             note(f"or on a page: labeler annotate {sources[0]} --sample {sample.id}")
     if drawing is not None:
-        from labeler.lab.route.plot import plot_route
+        from labeler.lab.route.plot import route_drawing
 
-        say_drawn(drawing, plot_route(result, drawing))
+        draw(drawing, [route_drawing(result)])
 
 
 def _show(result: RouteResult, output: OutputFlags, to: Output | None) -> None:

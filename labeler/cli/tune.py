@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from labeler.cli import model_options, options
-from labeler.cli.output import said_to, say_drawn, show, warn
+from labeler.cli.output import draw, said_to, show, warn
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import show_outcome
 from labeler.cli.scoring import PLOT
@@ -106,9 +106,9 @@ def command(
     result = run_until_stopped(lambda stop: atune(collection, asked, control.with_stop(stop)))
     _show(context, result, output, to)
     if drawing is not None and result.standings:
-        from labeler.lab.tune.plot import plot_tuning
+        from labeler.lab.tune.plot import tuning_drawing
 
-        say_drawn(drawing, plot_tuning(result, drawing))
+        draw(drawing, [tuning_drawing(result)])
     if result.stopped:
         raise result.stopped
 

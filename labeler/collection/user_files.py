@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from labeler.collection.layout import (
     Collection,
@@ -22,8 +23,17 @@ from labeler.collection.layout import (
     open_collection,
 )
 from labeler.errors import FileProblem, Misuse
-from labeler.files.atomic import is_as_written, is_special, recording, refuse_read_only
+from labeler.files.atomic import (
+    is_as_written,
+    is_special,
+    recording,
+    refuse_read_only,
+    replacing_bytes,
+)
 from labeler.files.read import STANDARD
+
+if TYPE_CHECKING:
+    from labeler.report.charts import Drawing
 
 # Which files an evaluation reads, and what its runs are called.
 
@@ -149,6 +159,15 @@ class Output:
         self.check()
         with recording(self.path, force=self.force):
             yield
+
+    def draw(self, drawings: Sequence[Drawing]) -> None:
+        """Draw charts below one another; the path's ending says in which form."""
+        from labeler.report.picture import check_ending, picture_bytes
+
+        check_ending(self.path)
+        content = picture_bytes(drawings, self.path.suffix)
+        with self.writing(), replacing_bytes(self.path) as out:
+            out.write(content)
 
 
 def _refusal(path: Path, problem: str) -> Misuse:

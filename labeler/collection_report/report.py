@@ -17,8 +17,8 @@ from labeler.collection_report.shown.page import fitting_page, summary_page
 from labeler.files.atomic import replacing
 from labeler.report.finding import Finding
 from labeler.report.neutral import json_text
-from labeler.report.notebook import notebook_html
 from labeler.report.page import Page
+from labeler.report.result import notebook_html
 
 PageForm = Literal["html", "markdown", "json"]
 _BY_SUFFIX: dict[str, PageForm] = {".md": "markdown", ".markdown": "markdown", ".json": "json"}

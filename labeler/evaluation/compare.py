@@ -27,7 +27,7 @@ from labeler.evaluation.options import (
 )
 from labeler.evaluation.summary import comparison_as_json, comparison_table
 from labeler.report.finding import Finding
-from labeler.report.notebook import notebook_html
+from labeler.report.result import notebook_html
 from labeler.report.table import Table
 
 if TYPE_CHECKING:

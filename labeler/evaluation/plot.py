@@ -1,167 +1,117 @@
-"""Pictures of scores: systems with their intervals, and systems by two qrels."""
+"""Charts of scores: systems with their intervals, and systems by two qrels."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labeler.collection.user_files import Output
-from labeler.evaluation.boards.bias_plot import draw_bias
-from labeler.evaluation.summary import groups_in_order
-from labeler.files.atomic import replacing_bytes
-from labeler.report.picture import (
-    MOST_ROWS,
-    Bar,
-    check_ending,
-    forest,
-    height_of,
-    most_rows,
-    picture_bytes,
-    shortened,
-)
+from labeler.metrics import parse
+from labeler.report.charts import Axis, Drawing, NamedValue, Point, Series, intervals, plane
+from labeler.report.table import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from labeler.evaluation.boards.board import Leaderboard
-    from labeler.evaluation.groups import ByGroup, GroupScore
+    from labeler.evaluation.boards.two_sided import System
+    from labeler.evaluation.groups import ByGroup
     from labeler.evaluation.score_report import Report
     from labeler.evaluation.scores import RunScores
 
-MOST_PANELS = 3
-ROWS_WIDTH, GAP, SQUARE, NAMES_WIDTH = 7.4, 0.9, 5.0, 2.4
-"""Inches of a leaderboard's picture."""
+STEPS = 60
+"""Points of a line through systems."""
 
 
-def plot_scores(report: Report, output: Output | Path) -> list[str]:
-    """Draw every run's scores with their intervals, the best first; a panel for each measure.
+def score_drawings(report: Report) -> list[Drawing]:
+    """Every run's scores with their intervals, the best first; a chart for each measure.
 
-    Of the first three measures; returns what a reader of the picture should know. Where the runs
-    are scored by groups of queries, it shows those of the first field instead, a panel for a run.
+    Where the runs are scored by groups of queries, a chart of the groups for each field instead.
     """
     if report.by:
-        return _plot_groups(report, report.by[0], output)
-
-    def draw(figure: Figure) -> None:
-        runs, measures = report.ranked, report.measures[:MOST_PANELS]
-        shown, left_out = most_rows([Bar(run.name, None) for run in runs])
-        figure.set_size_inches(3.2 + 4.0 * len(measures), height_of(len(shown)))
-        panels = figure.subplots(1, len(measures), squeeze=False)[0]
-        for number, (panel, measure) in enumerate(zip(panels, measures, strict=True)):
-            bars = [_bar(run, measure) for run in runs[: len(shown)]]
-            label = f"{measure}\ndot and number: mean; line: 95 % interval over queries"
-            notes = f"; {left_out}" if left_out and not number else ""
-            forest(panel, bars, label + notes, named=not number)
-
-    left = report.measures[MOST_PANELS:]
-    notes = [f"a picture holds {MOST_PANELS} measures; left out: {', '.join(left)}"] if left else []
-    return [*notes, *write_picture(draw, output)]
+        return [_by_group(report, grouped) for grouped in report.by]
+    return [measure_drawing(report, measure) for measure in report.measures]
 
 
-def _plot_groups(report: Report, grouped: ByGroup, output: Output | Path) -> list[str]:
-    """Draw the groups' scores by the first measure, the best run's lowest first, and all queries'.
-
-    Of the first three runs.
-    """
-    runs, measure = report.ranked[:MOST_PANELS], report.measures[0]
-
-    def draw(figure: Figure) -> None:
-        order = groups_in_order(grouped, runs[0].name, measure)
-        rows = {(s.run, s.group): s for s in grouped.scores if s.measure == measure}
-        figure.set_size_inches(3.2 + 4.0 * len(runs), height_of(min(len(order) + 1, MOST_ROWS)))
-        panels = figure.subplots(1, len(runs), squeeze=False, sharex=True)[0]
-        for number, (panel, run) in enumerate(zip(panels, runs, strict=True)):
-            bars = [_group_bar(rows[run.name, group]) for group in order]
-            shown, left_out = most_rows([*bars, replace(_bar(run, measure), name="all queries")])
-            label = f"{measure} of {shortened(run.name)}\nby {grouped.by}, with 95 % intervals"
-            forest(panel, shown, label + (f"; {left_out}" if left_out else ""), named=not number)
-
-    notes = [
-        f"a picture holds {MOST_PANELS} runs; left out: {len(report.runs) - MOST_PANELS}",
-    ][: len(report.runs) > MOST_PANELS]
-    if report.measures[1:]:
-        notes.append(f"a picture of groups holds one measure, {measure}")
-    if report.by[1:]:
-        notes.append(f"a picture holds one field, {grouped.by}")
-    return [*notes, *write_picture(draw, output)]
+def measure_drawing(report: Report, measure: str) -> Drawing:
+    """Every run's mean by a measure with its interval over queries, the best first."""
+    rows = [_named(run, run.name, measure) for run in report.ranked]
+    return intervals(f"{measure} of each system, with 95 % intervals", rows, Axis(measure))
 
 
-def _group_bar(score: GroupScore) -> Bar:
-    """A group's mean and its interval, with how many queries it has behind its name."""
-    value, low, high = (None if math.isnan(x) else x for x in (score.value, score.low, score.high))
-    return Bar(score.group, value, low, high, after=f" ({score.queries})")
+def _named(run: RunScores, name: str, measure: str) -> NamedValue:
+    return NamedValue.of(name, Interval(*run.values()[measure].values()))
 
 
-def plot_leaderboard(board: Leaderboard, output: Output | Path) -> list[str]:
-    """Draw every run's score by both qrels, and beside it the second's bias as a line.
+def _by_group(report: Report, grouped: ByGroup) -> Drawing:
+    """Each run's groups by the first measure, its lowest first, and all queries' below them."""
+    from labeler.evaluation.summary import groups_in_order
 
-    On the left a row for each run, with the interval of the change between the two; on the right
-    the scores by one against those by the other.
-    """
-
-    def draw(figure: Figure) -> None:
-        height = height_of(min(len(board.systems), MOST_ROWS)) + 0.2
-        figure.set_size_inches(ROWS_WIDTH + GAP + SQUARE + NAMES_WIDTH, max(height, SQUARE))
-        # rows, a gap for numbers, the square, and room for names beside it
-        grid = figure.add_gridspec(
-            2,
-            4,
-            width_ratios=(ROWS_WIDTH, GAP, SQUARE, NAMES_WIDTH),
-            height_ratios=(SQUARE, max(height - SQUARE, 0.01)),
-        )
-        draw_systems(figure.add_subplot(grid[:, 0]), board, board.names)
-        draw_bias(figure.add_subplot(grid[0, 2]), board, board.names)
-
-    return write_picture(draw, output)
+    measure = report.measures[0]
+    scores = {(s.run, s.group): s for s in grouped.scores if s.measure == measure}
+    rows = []
+    for run in report.ranked:
+        for group in groups_in_order(grouped, run.name, measure):
+            score = scores[run.name, group]
+            name = f"{group} ({score.queries})"
+            rows.append(NamedValue(name, score.value, score.low, score.high, run.name))
+        rows.append(replace(_named(run, "all queries", measure), group=run.name))
+    return intervals(f"{measure} by {grouped.by}, with 95 % intervals", rows, Axis(measure))
 
 
-def draw_systems(panel: Axes, board: Leaderboard, names: tuple[str, str]) -> None:
-    """A row for each system: its score by both qrels, and the interval of the change.
+def board_drawings(board: Leaderboard, names: tuple[str, str] | None = None) -> list[Drawing]:
+    """Every run's score by both qrels, and the second's bias as a line through the systems.
 
     `names` are those of the qrels.
     """
-    bars = [
-        Bar(
-            s.run,
-            s.first,
-            None if s.low is None else s.first + s.low,
-            None if s.high is None else s.first + s.high,
-            s.second,
-            f"  {s.first_rank} → {s.second_rank}",
+    first, second = names or board.names
+    rows = [
+        NamedValue(
+            f"{system.run} ({system.first_rank} → {system.second_rank})",
+            system.first,
+            *_change(system),
+            other=system.second,
         )
-        for s in board.ranked
+        for system in board.ranked
     ]
-    shown, left_out = most_rows(bars)
-    first, second = map(shortened, names)
-    label = f"{board.measure}   ● by {first}   □ by {second}\n"
-    label += "line: 95 % interval of the change from ● to □; after each name: its ranks"
-    forest(panel, shown, label + (f"; {left_out}" if left_out else ""))
+    title = f"{board.measure} of each system, with its ranks"
+    message = "Lines are 95 % intervals of the change from the dot to the square."
+    systems = intervals(title, rows, Axis(board.measure), message, (f"by {first}", f"by {second}"))
+    return [systems, _bias(board, f"by {first}", f"by {second}")]
 
 
-def check_picture(path: Path) -> None:
-    """Refuse what could not be drawn: another ending, or no matplotlib."""
-    check_ending(path)
+def _change(system: System) -> tuple[float | None, float | None]:
+    """The ends of the interval of the change, from people's score."""
+    if system.low is None or system.high is None:
+        return None, None
+    return system.first + system.low, system.first + system.high
 
 
-def _bar(run: RunScores, measure: str) -> Bar:
-    """A run's mean and its interval, None for nan."""
-    mean = run.values()[measure]
-    value, low, high = (
-        None if math.isnan(mean[key]) else mean[key] for key in ("value", "low", "high")
-    )
-    return Bar(run.name, value, low, high)
+def _bias(board: Leaderboard, first: str, second: str) -> Drawing:
+    """Each system by both qrels, the line of equal scores, and that of unrelated systems."""
+    kin = {favour.kin.run for favour in board.bias.favors}
+    points = {s.run: Point(s.first, s.second, *_change(s), s.run) for s in board.systems}
+    unrelated = [point for run, point in points.items() if run not in kin]
+    series = [Series("system", unrelated, "dot unclear", named="name")]
+    if kin:
+        of_kin = [points[run] for run in sorted(kin)]
+        series.insert(0, Series("kin of the assessor", of_kin, "other", named="alarm"))
+    message = "Dashed: equal scores; upright lines: 95 % interval of the change, over queries."
+    if board.bias.line is not None:
+        of = f"{board.bias.line.points} unrelated systems" if kin else "the systems"
+        series.insert(0, Series(f"line of {of}", list(_line(board)), "", "line", band=True))
+        message += " In the area lie 95 of 100 such systems."
+    axes = Axis(f"{board.measure} {first}"), Axis(f"{board.measure} {second}")
+    return plane("The systems by both", series, axes, message, diagonal=True)
 
 
-def write_picture(draw: Callable[[Figure], None], output: Output | Path) -> list[str]:
-    """Draw a picture into a file; returns what a reader of it should know."""
-    picture = Output.of(output)
-    check_picture(picture.path)
-    content, lacking = picture_bytes(draw, picture.path.suffix)
-    with picture.writing(), replacing_bytes(picture.path) as out:
-        out.write(content)
-    return lacking
+def _line(board: Leaderboard) -> Iterator[Point]:
+    """The line of the unrelated systems, and the band in which 95 of 100 such lie."""
+    line = board.bias.line
+    if line is None:
+        return
+    scores = [system.first for system in board.systems]
+    sign = -1.0 if parse(board.measure).definition.lower_is_better else 1.0
+    low, high = min(scores), max(scores)
+    for step in range(STEPS):
+        x = low + (high - low) * step / (STEPS - 1)
+        middle, reach = sign * x + line.at(sign * x), line.reach(sign * x)
+        yield Point(x, sign * middle, sign * middle - reach, sign * middle + reach)

@@ -13,7 +13,7 @@ from labeler.evaluation.inputs import AnyQrels, AnyRuns, runs_from
 from labeler.evaluation.origin import pool_findings
 from labeler.messages import count_of
 from labeler.report.finding import Finding
-from labeler.report.notebook import notebook_html
+from labeler.report.result import notebook_html
 from labeler.report.table import Column, Ends, Table
 from labeler.stats.power import (
     PlannedTest,

@@ -183,7 +183,7 @@ class Report:
         return f"<Report by {short_name(self.qrels)}; {of}: {', '.join(scores)}>"
 
     def _repr_html_(self) -> str:
-        from labeler.report.notebook import notebook_html
+        from labeler.report.result import notebook_html
 
         tables = [*self.tables()[:2], *self.group_tables()]
         return notebook_html(tables, merged(self.findings), self.headline)

@@ -23,7 +23,6 @@ from labeler.monitoring.logs import LogWatch, watch_logs
 from labeler.monitoring.watched import SEARCHES, Watched, Weeks, joined_weeks, with_gaps
 from labeler.report.charts import Axis, Moment, control
 from labeler.report.finding import Finding, Setting
-from labeler.report.notebook import notebook_html
 from labeler.report.page import (
     Block,
     Chart,
@@ -35,6 +34,7 @@ from labeler.report.page import (
     Paragraph,
     TableBlock,
 )
+from labeler.report.result import notebook_html
 from labeler.report.table import Column, Row, Table
 
 # The page of a run of the watch: what is wrong, then each watch over time, then the rest.

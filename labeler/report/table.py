@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    Protocol,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from labeler.messages import dollars
 from labeler.report.printable import flat
@@ -13,7 +25,30 @@ from labeler.report.printable import flat
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    shown = property
+else:
+
+    class shown(property):  # noqa: N801 - a decorator in place of `property`
+        """A property that its record shows as it shows a field: in JSON, and in tables."""
+
+
 Scalar = str | int | float | None
+
+
+class Estimated(Protocol):
+    """A value with the ends of its interval, whatever else is known of it."""
+
+    @property
+    def value(self) -> float | None:
+        """The value; `None` or nan is undefined."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower end."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper end."""
 
 
 class Interval(NamedTuple):
@@ -31,7 +66,7 @@ class Ends(NamedTuple):
     high: float | None
 
 
-Cell = Scalar | Interval | Ends
+Cell = Scalar | Estimated | Ends
 Row = Sequence[Cell]
 
 
@@ -41,7 +76,7 @@ class Column:
 
     `title` stands in the header for people, `name` where there is none. `format` is a format spec
     of numbers, such as ".4f" or "+.1f"; a whole number is shown whole in any of them. `ends` is the
-    spec of the ends of intervals, and says that the cells are `Interval` or, where `format` is
+    spec of the ends of intervals, and says that the cells are `Estimated` or, where `format` is
     empty, `Ends`: people read `0.8552 [0.704, 1.000]`, programs `name`, `name low`, `name high`.
     `undefined` is what people see of nan and `None`. `widest` is how much of its words the text
     form shows at most, 0 for all that there is room for, `None` for all.
@@ -49,7 +84,7 @@ class Column:
     some of its cells.
     """
 
-    name: str
+    name: str = ""
     title: str = ""
     format: str = ".4f"
     ends: str = ""
@@ -70,25 +105,33 @@ class Column:
 
     def values(self, cell: Cell) -> tuple[Scalar, ...]:
         """A cell for programs, one value for each of `keys`; what is undefined is `None`."""
-        parts = cell if isinstance(cell, Interval | Ends) else (cell,)
+        parts = _parts(cell)[-len(self.keys) :] if self.ends else _parts(cell)[:1]
         return tuple(None if is_undefined(part) else part for part in parts)
 
     def text(self, cell: Cell) -> str:
         """A cell for people, on one line."""
-        if isinstance(cell, Interval):
-            value = self._of(cell.value, self.format)
-            ends = self.text(Ends(cell.low, cell.high))
-            return value if self.undefined in (value, ends) else f"{value} {ends}"
-        if isinstance(cell, Ends):
-            if is_undefined(cell.low) or is_undefined(cell.high):
-                return self.undefined
-            return f"[{self._of(cell.low, self.ends)}, {self._of(cell.high, self.ends)}]"
-        return self._of(cell, self.format)
+        value, low, high = _parts(cell)
+        if not self.ends:
+            return self._of(value, self.format)
+        ends = f"[{self._of(low, self.ends)}, {self._of(high, self.ends)}]"
+        if is_undefined(low) or is_undefined(high):
+            ends = "" if self.format else self.undefined
+        shown_value = self._of(value, self.format) if self.format else ""
+        return shown_value if shown_value == self.undefined else f"{shown_value} {ends}".strip()
 
     def _of(self, value: Scalar, spec: str) -> str:
         if value is None or is_undefined(value):
             return self.undefined
         return flat(value) if isinstance(value, str) else number_text(value, spec)
+
+
+def _parts(cell: Cell) -> tuple[Scalar, float | None, float | None]:
+    """The value of a cell and its ends, where it has some."""
+    if isinstance(cell, Ends):
+        return None, *cell
+    if cell is None or isinstance(cell, str | int | float) or not hasattr(cell, "low"):
+        return cast(Scalar, cell), None, None
+    return cell.value, cell.low, cell.high
 
 
 def is_undefined(value: Scalar) -> bool:
@@ -109,6 +152,15 @@ def number_text(value: float, spec: str) -> str:
     text = format(value, spec)
     rounds_to_zero = math.isfinite(value) and not any(digit in "123456789" for digit in text)
     return text.lstrip("+-") if rounds_to_zero else text
+
+
+def interval_text(of: Estimated | float | None, spec: str = ".3f", ends: str = "") -> str:
+    """A value with its interval as sentences say it; specs are those of a `Column`.
+
+    >>> interval_text(Interval(0.8552, 0.704, 1.0)), interval_text(0.5, "+.0%")
+    ('0.855 [0.704, 1.000]', '+50%')
+    """
+    return Column(format=spec, ends=ends or spec, undefined="undefined").text(of)
 
 
 @dataclass(frozen=True)
@@ -157,12 +209,73 @@ class Table:
 
     def frame(self) -> DataFrame:
         """The rows for programs as a pandas DataFrame."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.values()), columns=pd.Index(self.keys))
+        return frame_of(self.values(), *self.keys)
 
     def _repr_html_(self) -> str:
         from labeler.report.html import table_as_html  # its names of characters take long to load
 
         aligned = [column.align for column in self.shown]
         return table_as_html([self.titles, *self.texts()], aligned, self.title, self.note)
+
+
+def table_of(  # noqa: PLR0913 - what a table is, each by its name
+    name: str,
+    of: type,
+    records: Iterable[object],
+    *,
+    title: str = "",
+    note: str = "",
+    instead: Mapping[str, Column] | None = None,
+) -> Table:
+    """A table of records, with a column for each field, or `shown` property, of their class `of`.
+
+    A field says by `Annotated[float, Column(title="standard error", format=".2f")]` what is not as
+    usual: a column has the field's name, its underscores blanks, words are flush left, and numbers
+    have three decimals. A field that holds neither words nor numbers nor `Estimated` has no column
+    unless it says so. `instead` are columns by field, where they depend on the values.
+    """
+    columns = {**declared_columns(of), **(instead or {})}
+    rows = [[getattr(record, field) for field in columns] for record in records]
+    return Table(name, list(columns.values()), rows, title, note)
+
+
+def frame_of(rows: Iterable[Iterable[object]], *columns: str) -> DataFrame:
+    """Rows as a pandas DataFrame; pandas is loaded only here."""
+    import pandas as pd
+
+    return pd.DataFrame([tuple(row) for row in rows], columns=pd.Index(columns))
+
+
+def figure_table(
+    name: str, figures: Mapping[str, Cell], first: str = "figure", spec: str = ".3f"
+) -> Table:
+    """A table of two columns: what each figure is, and its value with its interval."""
+    columns = [Column(first, align="left"), Column("value", format=spec, ends=spec)]
+    return Table(name, columns, list(figures.items()))
+
+
+def declared_columns(of: type) -> Mapping[str, Column]:
+    """The columns that a class of records declares, by field."""
+    hints = get_type_hints(of, include_extras=True)
+    for name, value in vars(of).items():
+        if type(value) is shown:
+            hints[name] = get_type_hints(value.fget, include_extras=True)["return"]
+    columns = {name: _column(hint) for name, hint in hints.items()}
+    return {
+        name: replace(column, name=column.name or name.replace("_", " "))
+        for name, column in columns.items()
+        if column is not None
+    }
+
+
+def _column(hint: Any) -> Column | None:
+    """What a field's type says of its column; `None` of what no cell can show."""
+    for declared in getattr(hint, "__metadata__", ()):
+        return declared if isinstance(declared, Column) else None
+    origin = get_origin(hint)
+    kinds = get_args(hint) if origin in {Union, UnionType, Literal} else (hint,)
+    if str in kinds or (origin is Literal and isinstance(kinds[0], str)):
+        return Column(align="left")
+    if any("low" in (*vars(kind), *getattr(kind, "__dataclass_fields__", ())) for kind in kinds):
+        return Column(format=".3f", ends=".3f")
+    return Column(format=".3f") if int in kinds or float in kinds else None

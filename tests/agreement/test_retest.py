@@ -204,7 +204,7 @@ def test_the_command_asks_again_and_says_what_that_gave(
     assert json.loads(capsys.readouterr().out)["pairs"] == 24
     assert execute(asked) == 0
     said = capsys.readouterr().out
-    assert "a: 12 pairs asked about 2 times: of 100, 0 (0 to 56) get another grade" in said
+    assert "a: 12 pairs asked about 2 times: 0% [0%, 56%] get another grade" in said
     assert execute([*asked[:-1], "11"]) == 2
     assert "--repeat: a pair is asked about 1 to 10 times, not 11" in capsys.readouterr().err
     assert execute([*asked, "--control", "5"]) == 2

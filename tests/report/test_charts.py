@@ -15,17 +15,18 @@ from labeler.report.charts import (
     NamedCounts,
     NamedValue,
     NamedValues,
-    Spot,
+    Point,
+    Series,
     bars,
     control,
     intervals,
     matrix,
-    scatter,
+    plane,
     shares,
     strip,
 )
+from labeler.report.charts.axes import scale
 from labeler.report.charts.svg import fitted, length
-from labeler.report.charts.ticks import scale
 from labeler.report.table import Ends
 
 NDCG = Axis("nDCG@10")
@@ -49,12 +50,12 @@ def every_chart(name: str) -> list[Drawing]:
         shares(name, [NamedCounts(name, [1, 2])], [name, "b"]),
         matrix(name, GRADES, [name, "b", "c"], (name, "b")),
         control(name, [Moment(name, 0.5, Ends(0.4, 0.6), Ends(0.6, 0.7))], axis),
-        scatter(name, [Spot(name, 0.1, 0.2)], (axis, axis)),
+        plane(name, [Series(name, [Point(0.1, 0.2, 0.1, 0.3, name)], named="name")], (axis, axis)),
     ]
 
 
-def parsed(drawing: Drawing) -> list[ET.Element]:
-    return [ET.fromstring(svg) for svg in (drawing.wide, drawing.narrow)]
+def parsed(drawing: Drawing) -> ET.Element:
+    return ET.fromstring(drawing.svg)
 
 
 def shown_texts(svg: str) -> list[str]:
@@ -68,18 +69,17 @@ def is_text(element: ET.Element) -> bool:
 @pytest.mark.parametrize("number", range(7))
 def test_no_text_adds_an_element_or_a_control_character_to_a_chart(number: int) -> None:
     tame, hostile = every_chart("tame")[number], every_chart(HOSTILE)[number]
-    for plain, attacked in zip(parsed(tame), parsed(hostile), strict=True):
-        assert {e.tag for e in plain.iter()} == {e.tag for e in attacked.iter()}
-        assert "\x1b" not in ET.tostring(attacked, "unicode")
-        assert "\u202e" not in ET.tostring(attacked, "unicode")
+    plain, attacked = parsed(tame), parsed(hostile)
+    assert {e.tag for e in plain.iter()} == {e.tag for e in attacked.iter()}
+    assert "\x1b" not in ET.tostring(attacked, "unicode")
+    assert "\u202e" not in ET.tostring(attacked, "unicode")
 
 
 @pytest.mark.parametrize("number", range(7))
 def test_a_chart_has_a_title_a_message_and_its_numbers_as_a_table(number: int) -> None:
     drawing = every_chart("a name")[number]
-    for svg in parsed(drawing):
-        title, description = list(svg)[:2]
-        assert (title.text, description.text) == ("a name", drawing.message)
+    title, description = list(parsed(drawing))[:2]
+    assert (title.text, description.text) == ("a name", drawing.message)
     assert drawing.table.rows
     assert drawing.message
 
@@ -102,7 +102,7 @@ def test_rows_of_one_value_have_no_highest_and_no_lowest() -> None:
 def test_an_interval_that_holds_the_reference_is_hollow_and_said_to_be_unclear() -> None:
     rows = [NamedValue("a", 0.05, 0.01, 0.09), NamedValue("b", 0.02, -0.03, 0.07)]
     drawing = intervals("Gains", rows, Axis("gain", "+.3f", reference=0.0))
-    assert re.findall(r'class="dot unclear"[^>]*><title>(\w)', drawing.wide) == ["b"]
+    assert re.findall(r'class="dot unclear"[^>]*><title>(\w)', drawing.svg) == ["b"]
     assert "1 of 2 intervals excludes 0" in drawing.message
 
 
@@ -118,7 +118,7 @@ def test_a_control_chart_marks_what_lies_outside_its_limits() -> None:
     limits = Ends(0.5, 0.7)
     moments = [Moment(f"week {i}", v, limits=limits) for i, v in enumerate([0.6, 0.71, 0.6, 0.4])]
     drawing = control("Kappa", moments, Axis("kappa"))
-    assert re.findall(r'class="out"[^>]*><title>(week \d)', drawing.wide) == ["week 1", "week 3"]
+    assert re.findall(r'class="out"[^>]*><title>(week \d)', drawing.svg) == ["week 1", "week 3"]
     assert drawing.message == (
         "kappa at 4 times, last 0.400 (week 3). 2 of 4 outside their limits: week 1, week 3."
     )
@@ -128,8 +128,7 @@ def test_a_control_chart_marks_what_lies_outside_its_limits() -> None:
 def test_shares_add_up_to_the_width_of_the_row() -> None:
     drawing = shares("Grades", [NamedCounts("a", [1, 2, 5, 0])], ["0", "1", "2", "3"])
     parts = [
-        float(w)
-        for w in re.findall(r'class="part[^>]*? width="([\d.]+)" height="20"', drawing.wide)
+        float(w) for w in re.findall(r'class="part[^>]*? width="([\d.]+)" height="20"', drawing.svg)
     ]
     assert [part / sum(parts) for part in parts] == pytest.approx([1 / 8, 2 / 8, 5 / 8], abs=0.001)
 
@@ -158,8 +157,8 @@ DEGENERATE: dict[str, Callable[[], Drawing]] = {
     "no moments": lambda: control("t", [], NDCG),
     "one moment": lambda: control("t", [Moment("now", 0.5, limits=Ends(0.4, None))], NDCG),
     "gaps": lambda: control("t", [Moment(str(i), v) for i, v in enumerate([0.5, None, 0.6])], NDCG),
-    "no spots": lambda: scatter("t", [], (NDCG, NDCG), diagonal=True),
-    "spots undefined": lambda: scatter("t", [Spot("a", None, 1.0)], (NDCG, NDCG)),
+    "no points": lambda: plane("t", [], (NDCG, NDCG), diagonal=True),
+    "points undefined": lambda: plane("t", [Series("a", [Point(1.0, None)])], (NDCG, NDCG)),
 }
 
 
@@ -167,11 +166,11 @@ DEGENERATE: dict[str, Callable[[], Drawing]] = {
 def test_a_chart_of_little_or_odd_data_has_finite_coordinates_within_its_box(
     made: Callable[[], Drawing],
 ) -> None:
-    for svg in parsed(made()):
-        width, height = float(svg.attrib["width"]), float(svg.attrib["height"])
-        for element in svg.iter():
-            for name, most in (("x", width), ("y", height), ("cx", width), ("cy", height)):
-                assert -0.5 <= float(element.attrib.get(name, 0)) <= most + 0.5, element.attrib
+    svg = parsed(made())
+    width, height = float(svg.attrib["width"]), float(svg.attrib["height"])
+    for element in svg.iter():
+        for name, most in (("x", width), ("y", height), ("cx", width), ("cy", height)):
+            assert -0.5 <= float(element.attrib.get(name, 0)) <= most + 0.5, element.attrib
 
 
 @pytest.mark.parametrize(
@@ -196,22 +195,21 @@ def test_a_name_is_cut_in_its_middle_and_shown_in_full_to_a_pointer() -> None:
     assert fitted(name, 200).startswith("model-")
     assert fitted(name, 200).endswith("-v2.1")
     assert length(fitted(name, 200)) <= 200
-    assert f"<title>{name}</title></text>" in drawing.wide
+    assert f"<title>{name}</title></text>" in drawing.svg
 
 
 @pytest.mark.parametrize("systems", [1, 2, 40, 200])
 def test_each_system_has_a_row_of_its_own_with_its_name_and_number(systems: int) -> None:
     rows = [NamedValue(f"system {i}", i / 200, i / 250, i / 150) for i in range(systems)]
     drawing = intervals("t", rows, NDCG)
-    for svg in (drawing.wide, drawing.narrow):
-        names = [text for text in shown_texts(svg) if text.startswith("system")]
-        assert len(names) == systems
-        heights = [float(y) for y in re.findall(r'class="dot"[^>]*cy="([\d.]+)"', svg)]
-        assert all(b - a >= 18 for a, b in pairwise(heights))
+    names = [text for text in shown_texts(drawing.svg) if text.startswith("system")]
+    assert len(names) == systems
+    heights = [float(y) for y in re.findall(r'class="dot"[^>]*cy="([\d.]+)"', drawing.svg)]
+    assert all(b - a >= 18 for a, b in pairwise(heights))
 
 
 @pytest.mark.parametrize(("queries", "most"), [(50, 8_000), (500, 60_000), (5000, 40_000)])
 def test_a_strip_of_many_queries_stays_short(queries: int, most: int) -> None:
     values = {f"q{i}": (i * 0.618) % 1 for i in range(queries)}
     drawing = strip("Kappa by query", [NamedValues("gpt-4o", values)], Axis("kappa"))
-    assert len(drawing.wide) + len(drawing.narrow) < most
+    assert len(drawing.svg) < most

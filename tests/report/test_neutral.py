@@ -22,9 +22,9 @@ from labeler.report.neutral import (
     spreadsheet_cell,
     spreadsheet_passage,
 )
-from labeler.report.notebook import notebook_html
 from labeler.report.printable import flat, printable
 from labeler.report.render import FORMS, rendered_all
+from labeler.report.result import notebook_html
 from labeler.report.table import Column, Table
 
 PIECES = (

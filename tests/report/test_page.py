@@ -52,6 +52,9 @@ def every_block(text: str) -> list[Block]:
     return [PageSection(text, inner), PageSection(text, [PageSection(text, [Paragraph(text)])])]
 
 
+_OF_LENGTH = {"class", "textlength", "lengthadjust"}
+
+
 class _Elements(HTMLParser):
     """The elements of a page with their attributes, and whether each that opens closes."""
 
@@ -82,7 +85,7 @@ class _Elements(HTMLParser):
 
     def shape(self) -> list[tuple[str, list[str]]]:
         """The elements with the names of their attributes, less what the length of a text adds."""
-        shape = [(tag, sorted({*attributes} - {"class"})) for tag, attributes in self.elements]
+        shape = [(tag, sorted({*attributes} - _OF_LENGTH)) for tag, attributes in self.elements]
         return [element for element in shape if element[0] != "title"]
 
 

@@ -13,12 +13,13 @@ from labeler.report.charts import (
     NamedCounts,
     NamedValue,
     NamedValues,
-    Spot,
+    Point,
+    Series,
     bars,
     control,
     intervals,
     matrix,
-    scatter,
+    plane,
     shares,
     strip,
 )
@@ -79,7 +80,7 @@ def every_chart() -> list[Chart]:
         Moment(f"2026-01-{i + 1:02}", 0.6 - i / 100, Ends(0.3, 0.7), Ends(0.5, 0.7), 0.6 - i / 150)
         for i in range(30)
     ]
-    spots = [Spot(f"system {i}", (i * 0.37) % 1, (i * 0.71) % 1) for i in range(60)]
+    points = [Point((i * 0.37) % 1, (i * 0.71) % 1, name=f"system {i}") for i in range(60)]
     drawings = [
         *(intervals("intervals", systems(number, "s"), AXIS) for number in (1, 2, 40, 200)),
         intervals("long names", systems(9, LONG), AXIS, second=(LONG, LONG)),
@@ -98,8 +99,8 @@ def every_chart() -> list[Chart]:
         ),
         control("control", drifting, Axis(LONG, reference=0.6)),
         control("one moment", drifting[:1], AXIS),
-        scatter("scatter", spots, (AXIS, AXIS)),
-        scatter("diagonal", spots[:20], (Axis(LONG), Axis(LONG)), diagonal=True),
+        plane("points", [Series(LONG, points, named="name")], (AXIS, AXIS)),
+        plane("diagonal", [Series("a", points[:20])], (Axis(LONG), Axis(LONG)), diagonal=True),
     ]
     return [Chart(drawing) for drawing in drawings]
 
@@ -224,4 +225,4 @@ def test_on_paper_all_is_open_and_nothing_is_dark(shown: BrowserPage, tmp_path: 
     assert shown.evaluate(background) == "rgb(255, 255, 255)"
     assert all(p.is_visible() for p in shown.locator("details p, details table").all())
     assert not shown.locator(".themes, nav, .skip").first.is_visible()
-    assert shown.locator(".wide svg").first.is_visible()
+    assert shown.locator(".picture svg").first.is_visible()

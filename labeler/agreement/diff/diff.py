@@ -44,7 +44,7 @@ from labeler.files.paths import check_existing
 from labeler.judging.changes import JudgedSet, Move, Transitions, changes_of, human_beside, read_set
 from labeler.messages import count_of
 from labeler.report.finding import Finding
-from labeler.report.notebook import notebook_html
+from labeler.report.result import notebook_html
 from labeler.report.table import Column, Interval, Row, Table
 from labeler.stats.student import SIGNIFICANT
 from labeler.trec.memory import Source

@@ -32,7 +32,7 @@ from labeler.collection.annotations import JournalRow
 from labeler.collection.layout import Collection, open_collection
 from labeler.messages import count_of
 from labeler.report.finding import Finding
-from labeler.report.notebook import notebook_html
+from labeler.report.result import notebook_html
 from labeler.report.table import Column, Interval, Row, Table
 from labeler.stats.shares import clustered_interval
 

@@ -34,7 +34,7 @@ from labeler.evaluation.inputs import short_name
 from labeler.messages import count_of
 from labeler.metrics import Measure, parse
 from labeler.report.finding import Finding
-from labeler.report.notebook import notebook_html
+from labeler.report.result import notebook_html
 from labeler.report.table import Table, number_text
 from labeler.stats.correlation import (
     Correlation,

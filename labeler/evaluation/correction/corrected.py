@@ -15,7 +15,7 @@ from labeler.evaluation.summary import P_TITLES, told_apart
 from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, parse, score
 from labeler.report.finding import Finding
-from labeler.report.notebook import notebook_html
+from labeler.report.result import notebook_html
 from labeler.report.table import Cell, Column, Interval, Table
 from labeler.stats.estimates import UNIT, Design, Mean, at_random, by_chance, with_replacement
 from labeler.stats.ppi import FEWEST, LIKE_THESE, CorrectedMean, Joint

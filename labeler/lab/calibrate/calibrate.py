@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,8 +45,8 @@ from labeler.lab.calibrate.recalibration import (
 )
 from labeler.messages import count_of, no_pair_in_common
 from labeler.report.finding import Finding
-from labeler.report.notebook import notebook_html
-from labeler.report.table import Column, Interval, Row, Table
+from labeler.report.result import Result
+from labeler.report.table import Column, Row, Table, figure_table, frame_of, interval_text, table_of
 from labeler.stats.estimates import Mean
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class CutReliability:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrateResult:
+class CalibrateResult(Result):
     """A fit, the probabilities it gives to every pair of the assessor, and how far they hold.
 
     `probabilities` are `(pairs, grades)`, in the order of `shares.pairs` and of the fit's scale.
@@ -231,13 +231,13 @@ class CalibrateResult:
             f"probabilities for {given}."
         )
         gained = (
-            f"On queries not fitted to, the log loss is {_mean(loss)} nats a pair, "
-            f"{_mean(self.gain)} less than by people's shares of grades alone."
+            f"On queries not fitted to, the log loss is {interval_text(loss)} nats a pair, "
+            f"{interval_text(self.gain)} less than by people's shares of grades alone."
         )
         return [tells, gained, *(self._at_cut(cut) for cut in self.cuts)]
 
     def _at_cut(self, cut: CutReliability) -> str:
-        before, after = (_error(side) for side in (cut.before, cut.after))
+        before, after = (interval_text(side.interval) for side in (cut.before, cut.after))
         reached = f"grade {cut.after.cut} or more"
         return f"The probability of {reached} was off by {before}, and is by {after}."
 
@@ -245,83 +245,44 @@ class CalibrateResult:
         """The tables `log loss`, `cuts` and `learning curve`."""
         if self.gain is None:
             return []
-        loss = Table(
-            "log loss",
-            [Column("probabilities", align="left"), Column("log loss", format=".3f", ends=".3f")],
-            [[name, Interval(m.value, m.low, m.high)] for name, m in self.log_loss.items()],
-            title="log loss on queries not fitted to, in nats a pair",
-        )
-        return [loss, self._cut_table(), self._curve_table()]
-
-    def _cut_table(self) -> Table:
+        loss = figure_table("log loss", self.log_loss, "probabilities")
         columns = [
-            Column("cut", format="d"),
+            Column("cut"),
             Column("before", title="off by, before", format=".3f", ends=".3f"),
             Column("after", title="after", format=".3f", ends=".3f"),
             Column("brier before", format=".3f"),
             Column("brier after", format=".3f"),
         ]
-        rows: list[Row] = [
-            [
-                c.after.cut,
-                *(Interval(side.error, side.low, side.high) for side in (c.before, c.after)),
-                c.before.brier,
-                c.after.brier,
-            ]
-            for c in self.cuts
-        ]
-        return Table("cuts", columns, rows, title="probability of a grade of the cut or more")
-
-    def _curve_table(self) -> Table:
-        columns = [
-            Column("queries", format="d"),
-            Column("pairs", format=",.0f"),
-            Column("log loss", format=".3f"),
-            Column("error", title="standard error", format=".3f"),
-        ]
+        sides = [(c.before, c.after) for c in self.cuts]
+        rows: list[Row] = [[b.cut, b.interval, a.interval, b.brier, a.brier] for b, a in sides]
+        cuts = Table("cuts", columns, rows, title="probability of a grade of the cut or more")
         title = "log loss on other queries, by how many were fitted to"
-        return Table("learning curve", columns, [list(point) for point in self.curve], title=title)
+        return [loss, cuts, table_of("learning curve", CurvePoint, self.curve, title=title)]
 
     def frame(self) -> DataFrame:
         """A row for each pair: ids, the probability of each grade, and the expected grade."""
-        import pandas as pd
-
-        frame = pd.DataFrame(list(self.shares.pairs), columns=pd.Index(["query_id", "doc_id"]))
-        for grade, column in zip(self.scale, self.probabilities.T, strict=True):
-            frame[f"p{grade}"] = column
-        frame["expected"] = self.probabilities @ np.array(self.scale, dtype=np.float64)
-        return frame
+        shares = self.probabilities.tolist()
+        rows = (
+            (*pair, *row, self.expected[pair.query_id][pair.doc_id])
+            for pair, row in zip(self.shares.pairs, shares, strict=True)
+        )
+        grades = (f"p{grade}" for grade in self.scale)
+        return frame_of(rows, "query_id", "doc_id", *grades, "expected")
 
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `calibrate`."""
-        return {
-            "assessor": self.name,
-            "people": self.saved.origin.people,
-            "pairs": self.counts[0],
-            "queries": self.counts[1],
-            "probabilities": len(self.shares.pairs),
-            "log_loss": {name.replace(" ", "_"): asdict(m) for name, m in self.log_loss.items()},
-            "gain": None if self.gain is None else asdict(self.gain),
-            "cuts": [
-                {
-                    "cut": c.after.cut,
-                    "before": _reliability_json(c.before),
-                    "after": _reliability_json(c.after),
-                }
-                for c in self.cuts
-            ],
-            "learning_curve": [point._asdict() for point in self.curve],
-            "calibration": self.saved.as_json(),
-            "warnings": [f.text for f in self.findings if f.level == "warning"],
-        }
-
-    def __repr__(self) -> str:
-        pairs, queries = self.counts
-        of = f"{pairs} pairs of {queries} queries" if pairs else "a saved fit"
-        return f"CalibrateResult({self.name!r}, by {of})"
-
-    def _repr_html_(self) -> str:
-        return notebook_html(self.tables(), self.findings, self.sentences)
+        return self.picked(
+            *("gain", "findings"),
+            assessor=self.name,
+            people=self.saved.origin.people,
+            pairs=self.counts[0],
+            queries=self.counts[1],
+            probabilities=len(self.shares.pairs),
+            log_loss={name.replace(" ", "_"): mean for name, mean in self.log_loss.items()},
+            cuts=[{"cut": c.after.cut, "before": c.before, "after": c.after} for c in self.cuts],
+            learning_curve=self.curve,
+            calibration=self.saved,
+        )
 
 
 def write_probabilities(output: Output, result: CalibrateResult) -> None:
@@ -337,21 +298,6 @@ def write_probabilities(output: Output, result: CalibrateResult) -> None:
     )
     with output.writing():
         write_rows(output.path, rows)
-
-
-def _reliability_json(side: Calibration) -> dict[str, Any]:
-    whole = asdict(side)
-    return {**whole, "bins": [b._asdict() for b in side.bins]}
-
-
-def _mean(mean: Mean) -> str:
-    ends = "" if mean.low is None else f" [{mean.low:.3f}, {mean.high:.3f}]"
-    return f"{mean.value:.3f}{ends}"
-
-
-def _error(side: Calibration) -> str:
-    ends = "" if side.low is None else f" [{side.low:.3f}, {side.high:.3f}]"
-    return f"{side.error:.3f}{ends}"
 
 
 FEW_QUERIES = 10

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from labeler.exchange.tables import described, json_value
 from labeler.files.atomic import replacing
 from labeler.files.boundary import finite, reading
 from labeler.report.neutral import json_text
+from labeler.report.table import Column
 from labeler.stats.estimates import Mean
 from labeler.stats.intervals import between
 from labeler.stats.regression import cumulative_logistic, isotonic, logistic_function
@@ -173,9 +174,9 @@ class CurvePoint(NamedTuple):
     """
 
     queries: int
-    pairs: float
+    pairs: Annotated[float, Column(format=",.0f")]
     log_loss: float
-    error: float | None
+    error: Annotated[float | None, Column(title="standard error", format=".3f")]
 
 
 class HeldOut(NamedTuple):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeler.agreement.overview import plain, signed
 from labeler.agreement.shares import RoutingSources, open_routing
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
@@ -45,8 +44,8 @@ from labeler.lab.route.criteria import Criterion, check_tells_doubt, default_cri
 from labeler.messages import count_of
 from labeler.models.control import Control, run_to_end
 from labeler.report.finding import Finding
-from labeler.report.notebook import notebook_html
-from labeler.report.table import Column, Interval, Row, Table
+from labeler.report.result import Result
+from labeler.report.table import Column, Table, figure_table, frame_of, interval_text, table_of
 from labeler.stats.estimates import Mean
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CascadeResult:
+class CascadeResult(Result):
     """A cascade's set of judgements: who decided which pairs, and what is known of its worth.
 
     `points` are agreement and cost by threshold on people's pairs, `check` what the choice brings
@@ -120,12 +119,13 @@ class CascadeResult:
         if self.check is None:
             return [decided, self._spent()]
         check = self.check
+        means = (check.loss, check.cascade, check.strong, check.cheap)
+        loss, cascade, alone, of_cheap = map(interval_text, means)
         return [
             decided,
             f"{_saved(check.saving)} {self.unit}. On queries that the threshold was not chosen on "
-            f"it loses {_mean(check.loss)} of {self.statistic} with people: "
-            f"{_mean(check.cascade)}, where the strong one alone has {_mean(check.strong)} and "
-            f"the cheap one {_mean(check.cheap)}.",
+            f"it loses {loss} of {self.statistic} with people: {cascade}, where the strong one "
+            f"alone has {alone} and the cheap one {of_cheap}.",
             self._spent(),
         ]
 
@@ -149,24 +149,16 @@ class CascadeResult:
         """The table `thresholds`: agreement and cost on people's pairs by what is sent."""
         if not self.points:
             return []
-        columns = [
-            Column("threshold", format=".3f"),
-            Column("sent", format=".0%"),
-            Column(self.statistic, format=".3f"),
-            Column("cost", title="of the strong one's cost", format=".0%"),
-        ]
-        rows: list[Row] = [list(point) for point in self.points]
-        title = "by threshold, on the pairs that it is chosen on"
-        return [Table("thresholds", columns, rows, title=title), *self._checked()]
-
-    def _checked(self) -> list[Table]:
+        points = table_of(
+            "thresholds",
+            ThresholdPoint,
+            self.points,
+            title="by threshold, on the pairs that it is chosen on",
+            instead={"agreement": Column(self.statistic, format=".3f")},
+        )
         if self.check is None:
-            return []
-        columns = [
-            Column("on other queries", align="left"),
-            Column("value", format=".3f", ends=".3f"),
-        ]
-        means: dict[str, Mean] = {
+            return [points]
+        means = {
             f"{self.statistic}: cheap": self.check.cheap,
             f"{self.statistic}: strong": self.check.strong,
             f"{self.statistic}: cascade": self.check.cascade,
@@ -174,48 +166,26 @@ class CascadeResult:
             "cost saved, by this threshold": self.check.saving,
             "sent, by this threshold": self.check.sent,
         }
-        rows: list[Row] = [[name, Interval(m.value, m.low, m.high)] for name, m in means.items()]
-        return [Table("check", columns, rows)]
+        return [points, figure_table("check", means, "on other queries")]
 
     def frame(self) -> DataFrame:
         """A row for each pair: its ids, and who decided it."""
-        import pandas as pd
-
         cheap, strong = self.members
         rows = [(*p, strong.name if p in self.sent else cheap.name) for p in cheap.rows]
-        return pd.DataFrame(rows, columns=pd.Index(["query_id", "doc_id", "decided"]))
+        return frame_of(rows, "query_id", "doc_id", "decided")
 
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `cascade`."""
-        return {
-            "name": self.name,
-            "cheap": self.members[0].name,
-            "strong": self.members[1].name,
-            "by": self.by,
-            "threshold": self.threshold if math.isfinite(self.threshold) else None,
-            "pairs": self.pairs,
-            "sent": len(self.sent),
-            "failures": len(self.failures),
-            "statistic": self.statistic,
-            "check": None if self.check is None else asdict(self.check),
-            "thresholds": [
-                {**p._asdict(), "threshold": p.threshold if math.isfinite(p.threshold) else None}
-                for p in self.points
-            ],
-            "unit": self.unit,
-            "spent": {
-                name.replace(" ", "_"): None if math.isnan(amount) else amount
-                for name, amount in self.spent.items()
-            },
-            "calls": self.calls,
-            "warnings": [f.text for f in self.findings if f.level == "warning"],
-        }
-
-    def __repr__(self) -> str:
-        return f"CascadeResult({self.name!r}, sent={len(self.sent)} of {self.pairs} pairs)"
-
-    def _repr_html_(self) -> str:
-        return notebook_html(self.tables(), self.findings, self.sentences)
+        return self.picked(
+            *("name", "by", "threshold", "pairs", "statistic", "check", "unit", "calls"),
+            "findings",
+            cheap=self.members[0].name,
+            strong=self.members[1].name,
+            sent=len(self.sent),
+            failures=len(self.failures),
+            thresholds=self.points,
+            spent={name.replace(" ", "_"): amount for name, amount in self.spent.items()},
+        )
 
 
 def _amount(value: float, unit: str) -> str:
@@ -224,28 +194,13 @@ def _amount(value: float, unit: str) -> str:
     return f"{value:,.0f} {unit}"
 
 
-def _mean(mean: Mean) -> str:
-    value = plain(mean.value, 3)
-    if mean.low is None or mean.high is None:
-        return value
-    return (
-        f"{value} [{signed(mean.low, 3)}, {signed(mean.high, 3)}]"
-        if mean.low < 0
-        else (f"{value} [{plain(mean.low, 3)}, {plain(mean.high, 3)}]")
-    )
-
-
 def _saved(mean: Mean) -> str:
     """What is saved, or how much more it takes, of what the strong assessor alone takes."""
     if mean.value >= 0:
-        return f"It saves {_percent(mean)} of what the strong assessor alone takes in"
+        return f"It saves {interval_text(mean, '.0%')} of what the strong assessor alone takes in"
     ends = (None, None) if mean.low is None or mean.high is None else (-mean.high, -mean.low)
-    return f"It takes {_percent(Mean(-mean.value, *ends))} more than the strong assessor alone in"
-
-
-def _percent(mean: Mean) -> str:
-    ends = "" if mean.low is None or mean.high is None else f" [{mean.low:.0%}, {mean.high:.0%}]"
-    return f"{mean.value:.0%}{ends}"
+    more = interval_text(Mean(-mean.value, *ends), ".0%")
+    return f"It takes {more} more than the strong assessor alone in"
 
 
 CASCADE_CRITERIA: tuple[Criterion, ...] = ("doubt", "entropy", "disagreement")

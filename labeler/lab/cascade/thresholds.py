@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from labeler.errors import BadInput
 from labeler.lab.calibrate.recalibration import CalibrationSet
 from labeler.lab.panel.members import Member, check_panel_name
 from labeler.lab.route.criteria import Criterion, doubt_of, needs
+from labeler.report.table import Column
 from labeler.stats.estimates import Mean
 from labeler.stats.intervals import between
 from labeler.stats.regression import isotonic
@@ -250,9 +251,9 @@ class ThresholdPoint(NamedTuple):
     """
 
     threshold: float
-    sent: float
+    sent: Annotated[float, Column(format=".0%")]
     agreement: float
-    cost: float
+    cost: Annotated[float, Column(title="of the strong one's cost", format=".0%")]
 
 
 @dataclass(frozen=True)

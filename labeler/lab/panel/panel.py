@@ -42,7 +42,7 @@ from labeler.lab.panel.members import (
 )
 from labeler.messages import count_of
 from labeler.report.finding import Finding
-from labeler.report.notebook import notebook_html
+from labeler.report.result import notebook_html
 from labeler.report.table import Cell, Column, Interval, Row, Table
 from labeler.trec.labels import number
 from labeler.trec.memory import Source, as_qrels

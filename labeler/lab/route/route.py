@@ -33,7 +33,7 @@ from labeler.lab.route.criteria import (
 from labeler.messages import count_of, no_pair_in_common
 from labeler.people.sample import SheetSample, route_sheet
 from labeler.report.finding import Finding
-from labeler.report.notebook import notebook_html
+from labeler.report.result import notebook_html
 from labeler.report.table import Column, Interval, Row, Table
 from labeler.stats.estimates import Mean
 from labeler.stats.intervals import between

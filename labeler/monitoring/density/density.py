@@ -55,8 +55,7 @@ from labeler.monitoring.density.searches import (
     by_week,
     corpus_distance,
 )
-from labeler.report.charts.control import Moment, control
-from labeler.report.charts.drawing import Axis
+from labeler.report.charts import Axis, Moment, control
 from labeler.report.finding import Finding
 from labeler.report.page.blocks import Block, Chart, Disclosure, Paragraph, TableBlock
 from labeler.report.table import Ends, Table

@@ -18,8 +18,7 @@ from labeler.monitoring.online.behavior import (
     median_delay,
     variants_of,
 )
-from labeler.report.charts.drawing import Axis, NamedValue
-from labeler.report.charts.intervals import intervals
+from labeler.report.charts import Axis, NamedValue, intervals
 from labeler.report.finding import Finding
 from labeler.report.page.blocks import Block, Chart, FindingList, PageSection, TableBlock
 from labeler.report.table import Column, Interval, Row, Table

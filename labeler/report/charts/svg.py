@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from labeler.report.neutral import html_text
+from labeler.report.printable import printable
+
+Spot = tuple[float, float]
+"""A place in pixels, from the left and from the top."""
 
 SIZE = 12
 """The size of letters in pixels; on a page it is shown as it is."""
-_NARROW = frozenset("iljtfrI.,:;'|!()[] -/")
-_BROAD = frozenset("mwMW@%&")
+_WIDTHS = {
+    letter: width
+    for width, letters in (
+        (0.22, "ijl'|"),
+        (0.28, " !,./:;I[\\]ft"),
+        (0.34, '()-`r"{}'),
+        (0.42, "*^"),
+        (0.5, "cksvxyzJ"),
+        (0.61, "FTZ+<=>~"),
+        (0.67, "ABEKPSVXY&"),
+        (0.73, "CDHNRUw"),
+        (0.78, "GOQ"),
+        (0.84, "Mm"),
+        (0.95, "W%"),
+        (1.02, "@"),
+    )
+    for letter in letters
+}
+"""Widths of letters of Helvetica and its like, in sizes; of the other ASCII ones it is 0.56."""
 
 
-def svg(width: float, height: float, parts: str, words: tuple[str, str]) -> str:
+def svg(width: float, height: float, parts: str, words_of: tuple[str, str]) -> str:
     """A chart as an image with a title and a description, for who hears it."""
-    title, message = (html_text(text) for text in words)
+    title, message = (html_text(text) for text in words_of)
     size = f'width="{short(width)}" height="{short(height)}"'
     box = f'viewBox="0 0 {short(width)} {short(height)}"'
     head = f"<title>{title}</title><desc>{message}</desc>"
@@ -39,65 +60,51 @@ def element(tag: str, kind: str, tip: str = "", /, **attributes: float | str) ->
     return f"{start}><title>{html_text(tip)}</title></{tag}>" if tip else f"{start}/>"
 
 
-def line(kind: str, start: tuple[float, float], end: tuple[float, float]) -> str:
+def line(kind: str, start: Spot, end: Spot) -> str:
     """A straight line."""
     return element("line", kind, x1=start[0], y1=start[1], x2=end[0], y2=end[1])
 
 
-def rectangle(kind: str, corner: tuple[float, float], size: tuple[float, float], tip: str) -> str:
+def rectangle(kind: str, corner: Spot, size: Spot, tip: str = "") -> str:
     """A rectangle, from its upper left corner."""
     (x, y), (width, height) = corner, size
     return element("rect", kind, tip, x=x, y=y, width=width, height=height)
 
 
-def dot(kind: str, center: tuple[float, float], radius: float, tip: str = "") -> str:
-    """A filled circle."""
-    return element("circle", kind, tip, cx=center[0], cy=center[1], r=radius)
-
-
-def dots(kind: str, centers: Iterable[tuple[float, float]], size: float) -> str:
-    """Many filled circles as one line of round ends, a tenth as long as an element for each."""
-    starts = "".join(f"M{short(x)} {short(y)}h0" for x, y in centers)
-    return element("path", kind, d=starts, **{"stroke-width": size}) if starts else ""
-
-
-def uprights(kind: str, across: Iterable[float], spans: Sequence[tuple[float, float]]) -> str:
-    """Vertical lines as one element, each in pieces from top to bottom."""
-    pieces = "".join(
-        f"M{short(x)} {short(top)}V{short(bottom)}" for x in across for top, bottom in spans
-    )
-    return element("path", kind, d=pieces) if pieces else ""
-
-
-def path(kind: str, points: Iterable[tuple[float, float]], tip: str = "") -> str:
+def path(kind: str, spots: Iterable[Spot], tip: str = "") -> str:
     """A line through points; one that ends where it began encloses an area."""
-    joined = "L".join(f"{short(x)} {short(y)}" for x, y in points)
+    joined = "L".join(f"{short(x)} {short(y)}" for x, y in spots)
     return element("path", kind, tip, d=f"M{joined}") if joined else ""
 
 
-def words(kind: str, at: tuple[float, float], text: str, full: str = "") -> str:
+def mark(kind: str, at: Spot, tip: str = "", radius: float = 4.5) -> str:
+    """A mark of a class at its middle: `out` is a triangle, `other` a square, else a disc."""
+    x, y = at
+    if kind.startswith("out"):
+        return path(kind, [(x - 6, y + 5), (x + 6, y + 5), (x, y - 6), (x - 6, y + 5)], tip)
+    if kind.startswith("other"):
+        return rectangle(kind, (x - 4, y - 4), (8, 8), tip)
+    return element("circle", kind, tip, cx=x, cy=y, r=radius)
+
+
+def words(kind: str, at: Spot, text: str, room: float | None = None) -> str:
     """Words at a point of their base line; `kind` may say where that is: `end` or `middle`.
 
-    `full` is shown by a pointer where `text` is cut.
+    A longer text than `room` is cut, and shown in full by a pointer. The letters take the width
+    that was reckoned with, whatever font there is, so that no words run into others.
     """
-    tip = f"<title>{html_text(full)}</title>" if full and full != text else ""
+    whole = printable(text)
+    shown = whole if room is None else fitted(whole, room)
+    tip = f"<title>{html_text(text)}</title>" if shown != whole else ""
     where = f'x="{short(at[0])}" y="{short(at[1])}"'
-    return f'<text class="{kind}" {where}>{html_text(text)}{tip}</text>'
+    if shown.isascii() and len(shown) > 1:
+        where += f' textLength="{short(length(shown))}" lengthAdjust="spacingAndGlyphs"'
+    return f'<text class="{kind}" {where}>{html_text(shown)}{tip}</text>'
 
 
 def length(text: str, size: float = SIZE) -> float:
-    """Pixels that a text takes at most, in the widest of the common sans-serif letters."""
-    return size * sum(map(_letter, text))
-
-
-def _letter(character: str) -> float:
-    if character in _NARROW:
-        return 0.42
-    if character in _BROAD:
-        return 1.0
-    if not character.isascii():
-        return 1.05
-    return 0.72 if character.isupper() else 0.645
+    """Pixels that a text takes; letters beyond ASCII are reckoned as broad as any."""
+    return size * sum(_WIDTHS.get(c, 0.56 if c.isascii() else 1.05) for c in text)
 
 
 def fitted(text: str, room: float, size: float = SIZE) -> str:

@@ -201,7 +201,7 @@ def _chart(block: Chart, within: _Renderer) -> str:
     return (
         f'<figure>\n<figcaption>\n<p class="title">{html_text(made.title)}</p>\n'
         f"<p>{html_text(made.message)}</p>\n{caption}</figcaption>\n"
-        f'<div class="wide">{made.wide}</div>\n<div class="narrow">{made.narrow}</div>\n'
+        f'<div class="picture" tabindex="0">{made.svg}</div>\n'
         f"<details>\n<summary>The numbers as a table</summary>\n{table}</details>\n</figure>\n"
     )
 

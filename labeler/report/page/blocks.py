@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from labeler.report.charts.drawing import Drawing
+from labeler.report.charts import Drawing
 from labeler.report.finding import Finding
 from labeler.report.table import Table
 

@@ -1,0 +1,180 @@
+"""What every chart has: an axis with round ticks, a legend, a message, and its numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from labeler.report.charts.svg import Spot, length, line, mark, rectangle, svg, words
+from labeler.report.table import Column, Table, number_text
+
+WIDTH = 720
+"""Pixels of a chart, which fill a page's column; a narrower screen scrolls it."""
+GAP = 14
+"""Pixels between the labels of two ticks."""
+_ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
+_LONG = 1e9
+"""From this number on, ticks are written with a power of ten."""
+_LINE, _SAMPLE = 20.0, 22.0
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What is measured along an axis: its label, how its numbers are written, and its ends.
+
+    An end that is `None` follows from what is drawn. `reference` is a value to compare with, such
+    as 0 for differences, which is drawn as a line.
+    """
+
+    label: str
+    format: str = ".3f"
+    least: float | None = None
+    most: float | None = None
+    reference: float | None = None
+
+    def text(self, value: float | None) -> str:
+        """A value in the axis's format."""
+        return self.column().text(value)
+
+    def column(self, *, with_ends: bool = False) -> Column:
+        """The column of a table that holds what is measured."""
+        ends = self.format if with_ends else ""
+        return Column(self.label, format=self.format, ends=ends, undefined="undefined")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart: its title, its message in a sentence or two, its numbers, and its SVG element."""
+
+    title: str
+    message: str
+    table: Table
+    height: float
+    parts: str
+
+    @property
+    def svg(self) -> str:
+        """The chart as an element of a page."""
+        return svg(WIDTH, self.height, self.parts, (self.title, self.message))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values from `least` to `most` on pixels from `start` to `end`, with ticks between."""
+
+    least: float
+    most: float
+    start: float
+    end: float
+    ticks: tuple[float, ...]
+    labels: tuple[str, ...]
+
+    def __call__(self, value: float) -> float:
+        """The pixel of a value; one beyond the scale lies at its end."""
+        share = (min(max(value, self.least), self.most) - self.least) / (self.most - self.least)
+        return self.start + share * (self.end - self.start)
+
+
+def is_number(value: float | None) -> bool:
+    """Whether a value can be drawn: neither `None` nor nan nor infinite."""
+    return value is not None and math.isfinite(value)
+
+
+def scale(axis: Axis, values: Iterable[float | None], start: float, end: float) -> Scale:
+    """The scale on which all values can be drawn, and the ends that the axis asks for."""
+    named = (axis.least, axis.most, axis.reference)
+    reached = [value for value in (*values, *named) if value is not None and is_number(value)]
+    low, high = min(reached, default=0.0), max(reached, default=1.0)
+    if high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):
+        low, high = _around(low, axis)
+    room = abs(end - start)
+    for most_ticks in range(7 if room > 400 else 5, 1, -1):
+        step = round_step((high - low) / most_ticks)
+        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+        ticks = tuple(number * step for number in range(first, last + 1))
+        labels = tuple(tick_text(tick, step, axis.format) for tick in ticks)
+        each = 2 * GAP if end < start else max(map(length, labels)) + GAP  # upright, or along
+        if each * (len(ticks) - 1) <= room:
+            break
+    return Scale(ticks[0], ticks[-1], start, end, ticks, labels)
+
+
+def _around(value: float, axis: Axis) -> tuple[float, float]:
+    """Some room on both sides of a single value, within what the axis allows."""
+    margin = abs(value) / 10 or 1.0
+    least = value - margin if axis.least is None else axis.least
+    most = value + margin if axis.most is None else axis.most
+    return (least, most) if least < most else (value - margin, value + margin)
+
+
+def round_step(least: float) -> float:
+    """The least of 1, 2, 2.5, 5 times a power of ten that is no less.
+
+    >>> round_step(0.13), round_step(3), round_step(0.22)
+    (0.2, 5.0, 0.25)
+    """
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(factor * power for factor in _ROUND if factor * power >= least * (1 - 1e-9))
+
+
+def tick_text(value: float, step: float, spec: str) -> str:
+    """A tick's number with the decimals that its step needs, as percent or money where it is."""
+    percent, sign = spec.endswith("%"), "+" if "+" in spec else ""
+    size = step * (100 if percent else 1)
+    decimals = next((n for n in range(12) if abs(round(size, n) - size) <= 1e-6 * size), 12)
+    if spec == "$":
+        amount = f"${abs(value):,.{max(decimals, 2) if decimals else 0}f}"
+        return f"-{amount}" if value < 0 else amount
+    if abs(value) >= _LONG or 0 < step < 1 / _LONG:
+        return format(value, f"{sign}.3g")
+    return number_text(value, f"{sign},.{decimals}{'%' if percent else 'f'}")
+
+
+def across(made: Scale, y: float) -> Iterator[str]:
+    """The numbers of the ticks along a horizontal axis, none beyond the chart's width."""
+    for tick, label in zip(made.ticks, made.labels, strict=True):
+        half = length(label) / 2
+        yield words("tick middle", (min(max(made(tick), half), WIDTH - half), y), label)
+
+
+def label_across(label: str, made: Scale, y: float) -> str:
+    """What a horizontal axis measures, below its middle, within the chart."""
+    middle = (made.start + made.end) / 2
+    return words("axis middle", (middle, y), label, 2 * min(middle, WIDTH - middle))
+
+
+def legend(entries: Sequence[tuple[str, str]], start: float, top: float) -> tuple[str, float]:
+    """Each class of marks with what it stands for, and the pixel where the legend ends below."""
+    parts, x, y = [], start, top + 8
+    for kind, name in entries:
+        room = min(length(name), WIDTH - start - _SAMPLE)
+        if x > start and x + _SAMPLE + room > WIDTH:
+            x, y = start, y + _LINE
+        parts += [_sample(kind, (x, y)), words("name", (x + _SAMPLE, y + 4), name, room)]
+        x += _SAMPLE + room + 18
+    return "".join(parts), y + _LINE - 4 if entries else top
+
+
+def _sample(kind: str, at: Spot) -> str:
+    """A mark as it stands in the chart, in 16 pixels."""
+    (x, y), shape = at, kind.partition(" ")[0]
+    if shape in {"dot", "out", "other"}:
+        return mark(kind, (x + 8, y))
+    if shape in {"line", "limit", "reference", "whisker", "median"}:
+        return line(kind, (x, y), (x + 16, y))
+    return rectangle(kind, (x + 1, y - 6), (14, 12))
+
+
+def percent(part: float, whole: float) -> str:
+    """A share in whole percent; what is neither none nor all never rounds to 0% or 100%.
+
+    >>> percent(1, 1000), percent(1, 3), percent(0, 0)
+    ('<1%', '33%', '-')
+    """
+    if not whole:
+        return "-"
+    share = part / whole
+    if 0 < share < 0.005 or 0.995 < share < 1:
+        return "<1%" if share < 0.5 else ">99%"
+    return number_text(share, ".0%")

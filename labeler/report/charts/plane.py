@@ -1,0 +1,316 @@
+"""Charts of two axes: points by two values, and lines, among them a value over time with limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from itertools import groupby
+from typing import NamedTuple
+
+from labeler.messages import count_of
+from labeler.report.charts.axes import (
+    WIDTH,
+    Axis,
+    Drawing,
+    Scale,
+    across,
+    is_number,
+    label_across,
+    legend,
+    scale,
+)
+from labeler.report.charts.svg import SIZE, fitted, length, line, mark, path, words
+from labeler.report.table import Column, Ends, Interval, Row, Table
+
+Box = tuple[float, float, float, float]
+
+
+class Point(NamedTuple):
+    """Two values, the ends of the interval of the second, and a name."""
+
+    x: float
+    y: float | None
+    low: float | None = None
+    high: float | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points of one kind: the classes of their marks and of the line that joins them, or none.
+
+    Intervals are upright lines, of a `band` an area. The names of points stand beside them where
+    there is room, if they are `named`; a class of these words may be said.
+    """
+
+    name: str
+    points: Sequence[Point]
+    mark: str = "dot"
+    line: str = ""
+    band: bool = False
+    named: str = ""
+
+
+def plane(
+    title: str,
+    series: Sequence[Series],
+    axes: tuple[Axis, Axis],
+    message: str = "",
+    *,
+    diagonal: bool = False,
+) -> Drawing:
+    """Points and lines by two values; with `diagonal` on one scale, with a line where x is y."""
+    points = [point for each in series for point in each.points]
+    xs, ys = [p.x for p in points], [y for p in points for y in (p.y, p.low, p.high)]
+    if diagonal:
+        made = scale(Axis("", axes[0].format), [*xs, *ys], 0, 300)
+        axes = (
+            Axis(axes[0].label, axes[0].format, made.least, made.most),
+            Axis(axes[1].label, axes[1].format, made.least, made.most),
+        )
+    side = 420.0 if diagonal else 300.0
+
+    def along(left: float) -> Scale:
+        return scale(axes[0], xs, left, left + side if diagonal else WIDTH - 150)
+
+    drawn = _Plane(series, axes[1], ys, along, side, axes[0].label, diagonal).draw()
+    marked = [(each.name, point) for each in series if each.mark for point in each.points]
+    words_of = (
+        message or f"{count_of(len(marked), 'point')} by {axes[0].label} and {axes[1].label}."
+    )
+    columns = [
+        Column("of", title=" ", align="left"),
+        Column("name", title=" ", align="left"),
+        axes[0].column(),
+        axes[1].column(with_ends=any(point.low is not None for _, point in marked)),
+    ]
+    rows: list[Row] = [(of, p.name, p.x, Interval(p.y, p.low, p.high)) for of, p in marked]
+    return Drawing(title, words_of, Table(title, columns, rows), *drawn)
+
+
+@dataclass(frozen=True)
+class _Plane:
+    """What is drawn: its upward axis and all values on that, the scale along, height and label."""
+
+    series: Sequence[Series]
+    axis: Axis
+    values: Sequence[float | None]
+    along: Callable[[float], Scale]
+    side: float
+    label: str = ""
+    diagonal: bool = False
+
+    def draw(self) -> tuple[float, str]:
+        """The height of the chart and its elements."""
+        axis = self.axis
+        entries = [
+            (each.mark or ("band" if each.band else each.line), each.name)
+            for each in self.series
+            if each.name
+        ]
+        if axis.reference is not None:
+            entries.append(("reference", axis.text(axis.reference)))
+        head, top = legend(entries if len(entries) > 1 else [], 0, 22)
+        bottom = top + 10 + self.side
+        up = scale(axis, self.values, bottom, top + 10)
+        left = max(map(length, up.labels)) + 10
+        along = self.along(left + 12)
+        right = along.end + 12
+        parts = [words("axis", (0, 13), axis.label, WIDTH), head]
+        for each in self.series:
+            parts += _area(each, along, up) if each.band else ()
+        for tick, text in zip(up.ticks, up.labels, strict=True):
+            parts.append(line("grid", (left, up(tick)), (right, up(tick))))
+            parts.append(words("tick end", (left - 6, up(tick) + 4), text))
+        parts += [line("grid", (along(x), up.start), (along(x), up.end)) for x in along.ticks]
+        if axis.reference is not None:
+            y = up(axis.reference)
+            parts.append(line("reference", (left, y), (right, y)))
+        if self.diagonal:
+            parts.append(line("reference", (along.start, up.start), (along.end, up.end)))
+        for each in self.series:
+            parts += _series(each, along, up)
+        parts += [*_names(self.series, along, up), *across(along, bottom + 20)]
+        if self.label:
+            parts.append(label_across(self.label, along, bottom + 38))
+        return bottom + (46 if self.label else 28), "".join(parts)
+
+
+def _area(each: Series, along: Scale, up: Scale) -> Iterator[str]:
+    """The band of the intervals, where they are defined."""
+    for has_ends, run in groupby(each.points, lambda p: is_number(p.low) and is_number(p.high)):
+        held = list(run) if has_ends else []
+        lows = [(along(p.x), up(p.low or 0.0)) for p in held]
+        highs = [(along(p.x), up(p.high or 0.0)) for p in held]
+        yield path("band", [*highs, *reversed(lows)])
+
+
+def _series(each: Series, along: Scale, up: Scale) -> Iterator[str]:
+    """The lines and marks of one kind of points, and their intervals where these are no band."""
+    for p in () if each.band else each.points:
+        if p.low is not None and p.high is not None and is_number(p.low) and is_number(p.high):
+            yield line("whisker faint", (along(p.x), up(p.low)), (along(p.x), up(p.high)))
+    for is_defined, run in groupby(each.points, lambda p: is_number(p.y)):
+        spots = [(along(p.x), up(p.y or 0.0)) for p in run] if is_defined and each.line else []
+        if len(spots) == 1 and each.line == "limit":
+            x, y = spots[0]
+            spots = [(x - 12, y), (x + 12, y)]
+        yield path(each.line, spots)
+    radius = 4.0 if len(each.points) <= 60 else 2.0
+    for p in each.points if each.mark else ():
+        if p.y is not None and is_number(p.y):
+            yield mark(each.mark, (along(p.x), up(p.y)), f"{p.name}: {p.y:.4g}", radius)
+
+
+def _names(series: Sequence[Series], along: Scale, up: Scale) -> Iterator[str]:
+    """The names that fit beside their points and over no other point or name."""
+    spots = [
+        (each, p.name, (along(p.x), up(p.y)))
+        for each in series
+        if each.mark
+        for p in each.points
+        if p.y is not None and is_number(p.y)
+    ]
+    taken: list[Box] = [(x - 5, y - 5, x + 5, y + 5) for _, _, (x, y) in spots]
+    for each, text, (x, y) in spots:
+        wide = min(length(text), 170)
+        corners = (
+            (x + 8, y - 6),
+            (x - 8 - wide, y - 6),
+            *((x - wide / 2, y + far) for far in (-19, 7, -27, 15)),
+        )
+        for left, top in corners if each.named else ():
+            box = (left, top, left + wide, top + SIZE)
+            if _is_free(box, taken, (along.start - 12, up.end - 8, WIDTH, up.start)):
+                taken.append(box)
+                yield words(each.named, (left, top + SIZE - 2), text, wide)
+                break
+
+
+def _is_free(box: Box, taken: Sequence[Box], inside: Box) -> bool:
+    left, top, right, bottom = box
+    if left < inside[0] or top < inside[1] or right > inside[2] or bottom > inside[3]:
+        return False
+    return all(right < a or left > c or bottom < b or top > d for a, b, c, d in taken)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A value at a time, with its interval, and the limits that hold for it.
+
+    `at` places it along the axis: a date, a time or a number, of one kind in all moments; without
+    it the moments stand at equal distances. `smoothed` is what is compared with the limits where
+    that is not the value itself, such as an exponentially weighted mean.
+    """
+
+    label: str
+    value: float | None
+    interval: Ends = Ends(None, None)  # noqa: RUF009 - a tuple, which nobody can change
+    limits: Ends = Ends(None, None)  # noqa: RUF009 - the same
+    smoothed: float | None = None
+    at: date | float | None = None
+
+    @property
+    def compared(self) -> float | None:
+        """What is held against the limits."""
+        return self.value if self.smoothed is None else self.smoothed
+
+    @property
+    def is_out(self) -> bool:
+        """Whether it lies outside its limits."""
+        value, (low, high) = self.compared, self.limits
+        if value is None or math.isnan(value):
+            return False
+        return (low is not None and value < low) or (high is not None and value > high)
+
+
+def control(title: str, moments: Sequence[Moment], axis: Axis, message: str = "") -> Drawing:
+    """A line through the values, a band of their intervals, and dashed lines for the limits.
+
+    The axis's reference is the center line. What lies outside its limits is a triangle with its
+    label.
+    """
+    places = [_number(moment.at) for moment in moments]
+    xs = [float(i) if None in places else x or 0.0 for i, x in enumerate(places)]
+
+    def series(name: str, values: Sequence[float | None], kind: str, line_of: str) -> Series:
+        named = [Point(x, v, name=m.label) for x, v, m in zip(xs, values, moments, strict=True)]
+        return Series(name, named, kind, line_of)
+
+    ends = [Point(x, None, *m.interval) for x, m in zip(xs, moments, strict=True)]
+    is_smoothed = any(moment.smoothed is not None for moment in moments)
+    inside = [None if m.is_out else m.compared for m in moments]
+    outside = [m.compared if m.is_out else None for m in moments]
+    parts = [
+        Series("interval", ends, "", band=True),
+        series("limit", [m.limits.low for m in moments], "", "limit"),
+        series("", [m.limits.high for m in moments], "", "limit"),
+        series("value", [m.value for m in moments], "", "line faint" if is_smoothed else "line"),
+        series("smoothed", [m.smoothed for m in moments], "", "line"),
+        series("", inside, "dot", ""),
+        replace(series("outside", outside, "out", ""), named="alarm"),
+    ]
+    used = [s for s in parts if any(p.y is not None or p.low is not None for p in s.points)]
+    reach = [v for m in moments for v in (m.value, m.smoothed, *m.interval, *m.limits)]
+
+    def along(left: float) -> Scale:
+        return _times(xs, [moment.label for moment in moments], left)
+
+    drawn = _Plane(used, axis, reach, along, 230.0).draw()
+    columns = [
+        Column("when", align="left"),
+        Column(axis.label, format=axis.format, ends=axis.format),
+        Column("smoothed", format=axis.format, only="" if is_smoothed else "programs"),
+        Column("limits", format="", ends=axis.format),
+        Column("outside", align="left", undefined=""),
+    ]
+    rows: list[Row] = [
+        (m.label, Interval(m.value, *m.interval), m.smoothed, m.limits, "outside" * m.is_out)
+        for m in moments
+    ]
+    return Drawing(
+        title, message or _of_moments(moments, axis), Table(title, columns, rows), *drawn
+    )
+
+
+def _number(at: date | float | None) -> float | None:
+    if isinstance(at, datetime):
+        return at.timestamp()
+    return float(at.toordinal() * 86400) if isinstance(at, date) else at
+
+
+def _times(places: Sequence[float], labels: Sequence[str], left: float) -> Scale:
+    """A scale of times, with the labels of as many as have room, the last one first."""
+    low, high = min(places, default=0.0), max(places, default=0.0)
+    if low == high:
+        low, high = low - 1, high + 1
+    made = Scale(low, high, left, WIDTH - 14, (), ())
+    ticks, shown, taken = [], [], math.inf
+    for at, label in reversed(list(zip(places, labels, strict=True))):
+        text = fitted(label, WIDTH / 2)
+        half = length(text) / 2
+        middle = min(made(at), WIDTH - half)
+        if middle + half + 12 <= taken and middle - half >= 0:
+            taken = middle - half
+            ticks.append(at)
+            shown.append(text)
+    return Scale(low, high, left, WIDTH - 14, tuple(ticks), tuple(shown))
+
+
+def _of_moments(moments: Sequence[Moment], axis: Axis) -> str:
+    """The last value, and what lies outside its limits, in words."""
+    defined = [moment for moment in moments if is_number(moment.compared)]
+    if not defined:
+        return f"{axis.label}: no value is defined."
+    last, out = defined[-1], [moment for moment in defined if moment.is_out]
+    times = count_of(len(defined), "time")
+    words_of = f"{axis.label} at {times}, last {axis.text(last.compared)} ({last.label})."
+    if all(moment.limits == Ends(None, None) for moment in defined):
+        return words_of
+    if not out:
+        return f"{words_of} All lie within their limits."
+    names = ", ".join(moment.label for moment in out[-3:])
+    among = "" if len(out) <= 3 else "among them "
+    return f"{words_of} {len(out)} of {len(defined)} outside their limits: {among}{names}."
