@@ -57,20 +57,20 @@ SIZE = Bounds(-(10**9), 10**9)
 class Option:
     """What is said of an option, beside its name, type and default, which are the field's.
 
-    `metavar` stands for its value in help, `panel` is its heading there. `flags` are its spellings
-    where it is not called as its field; a `rare` one stands in `--help-all` alone. One of a
-    `section` is said once for a project, in `labeler.toml` or by `--set SECTION.KEY=VALUE`; it has
-    a flag as well where `flag` says so. `usual` is shown where the default itself says nothing,
-    and `example` is a value for the file. `variable` is the environment's, which comes before the
-    file. What `is_address` and comes from a file is asked once a person has trusted it. `read`
-    makes a value of a text, or raises `Misuse`.
+    `metavar` stands for its value in help, `panel` is its heading there. `flags` are its spellings,
+    with a blank between, where it is not called as its field; a `rare` one stands in `--help-all`
+    alone. One of a `section` is said once for a project, in `labeler.toml` or by
+    `--set SECTION.KEY=VALUE`; it has a flag as well where `flag` says so. `usual` is shown where
+    the default itself says nothing, and `example` is a value for the file. `variable` is the
+    environment's, which comes before the file. What `is_address` and comes from a file is asked
+    once a person has trusted it. `read` makes a value of a text, or raises `Misuse`.
     """
 
     text: str
     bounds: Bounds | None = None
     metavar: str = ""
     panel: str = ""
-    flags: tuple[str, ...] = ()
+    flags: str = ""
     rare: bool = False
     section: str = ""
     key: str = ""

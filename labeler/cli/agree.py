@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from labeler.cli.numbers import DRAWS, GRADE, SEED, SHARE, WIDTH, number
 from labeler.cli.options import OUTPUT, OutputFlags
 from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
-from labeler.cli.scoring import StaleGrades
+from labeler.cli.scoring import STALE_GRADES
 from labeler.cli.screen import note, progress, say
+from labeler.evaluation.options import Stale
+from labeler.options import DRAWS, GRADE, SEED, SHARE, WIDTH, option
+from labeler.report.forms import FormName
 
 if TYPE_CHECKING:
     from labeler.agreement.agree import AgreeOptions
@@ -38,156 +40,88 @@ def command(
         ),
     ],
     *,
-    statistics: Annotated[
-        list[str] | None,
-        typer.Option("-s", "--statistic", help="A statistic, or 'all' of them; repeatable."),
-    ] = None,
-    more_humans: Annotated[
-        list[str] | None,
-        typer.Option("--human", help="Another person's qrels: adds the ceiling; repeatable."),
-    ] = None,
-    margin: Annotated[
-        float,
-        number(
-            SHARE,
-            metavar="KAPPA",
-            help="How much worse than a colleague still counts as as good as one.",
-        ),
-    ] = 0.05,
-    epsilon: Annotated[
-        float,
-        number(
-            SHARE,
-            help="Of three people or more: how much less often than a person may it be as close?",
-        ),
-    ] = 0.1,
-    baseline: Annotated[
-        bool | None,
-        typer.Option(
-            "--with-baseline/--no-baseline",
-            help="Set similar words with fitted cut points beside each; else if it is quick.",
-            show_default=False,
-        ),
-    ] = None,
-    unweighted: Annotated[
-        bool, typer.Option("--unweighted", help="Do not weight sampled pairs back to the pool.")
-    ] = False,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            help="The grades, as LOW:HIGH; else 0:3, or the human range beyond it.",
-            rich_help_panel=GRADES,
-        ),
-    ] = None,
-    clip: Annotated[
-        bool,
-        typer.Option(
-            "--clip",
-            help="Clip the other's numbers into the scale first.",
-            rich_help_panel=GRADES,
-        ),
-    ] = False,
-    maps: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            help="Rename grades, as assessor:1=0,2=1 or human:1=0,2=1.",
-            rich_help_panel=GRADES,
-        ),
-    ] = None,
-    cut: Annotated[
-        int | None,
-        number(
-            GRADE, help="Compare only whether a grade is at least this one.", rich_help_panel=GRADES
-        ),
-    ] = None,
-    runs: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--run",
-            help="A run, or a folder of runs, to rank by both; repeatable.",
-            rich_help_panel=SYSTEMS,
-        ),
-    ] = None,
-    measure: Annotated[
-        str,
-        typer.Option("-m", "--measure", help="What ranks the systems.", rich_help_panel=SYSTEMS),
-    ] = "nDCG@10",
-    own_pools: Annotated[
-        bool,
-        typer.Option(
-            "--own-pools",
-            help="Score systems by each side's own pairs, not by those that both judged.",
-            rich_help_panel=SYSTEMS,
-        ),
-    ] = False,
-    method: Annotated[
-        Method,
-        typer.Option(
-            help="cluster-bootstrap: percentiles over queries, stretched as t is, and wider where "
-            "the error follows the value.",
-            rich_help_panel=INTERVALS,
-        ),
-    ] = "cluster-bootstrap",
-    draws: Annotated[
-        int | None,
-        number(
-            DRAWS,
-            help="Draws of the bootstrap (1,000; of few queries up to 10,000).",
-            rich_help_panel=INTERVALS,
-        ),
-    ] = None,
-    seed: Annotated[
-        int, number(SEED, help="Seed of the bootstrap.", rich_help_panel=INTERVALS)
-    ] = 0,
-    show_naive: Annotated[
-        bool,
-        typer.Option(
-            "--show-naive",
-            help="Also the interval over pairs, which is too narrow.",
-            rich_help_panel=INTERVALS,
-        ),
-    ] = False,
-    how_many: Annotated[
-        float | None,
-        number(
-            WIDTH,
-            metavar="WIDTH",
-            help="What an interval so wide would take, for an even chance and for 80 of 100.",
-            rich_help_panel=INTERVALS,
-        ),
-    ] = None,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A gate, as kappa-quadratic:0.6: exit 5 where the value lies below; repeatable.",
-            rich_help_panel=GATES,
-        ),
-    ] = None,
-    require_low: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The same of the interval's low end (the high one where less is better).",
-            rich_help_panel=GATES,
-        ),
-    ] = None,
-    details: Annotated[
-        bool,
-        typer.Option(
-            "--details",
-            help="Also by grade and by query, and calibration; all of that of each of several.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False,
-    stale: StaleGrades = "drop",
-    picture: Annotated[
-        Path | None,
-        typer.Option(
-            "--plot",
-            help="Draw statistics and systems; of several assessors a row each (.png, .svg, .pdf).",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    statistics: tuple[str, ...] = option(
+        (), "A statistic, or 'all' of them; repeatable.", flags="-s --statistic"
+    ),
+    more_humans: tuple[str, ...] = option(
+        (), "Another person's qrels: adds the ceiling; repeatable.", flags="--human"
+    ),
+    margin: float = option(
+        0.05,
+        "How much worse than a colleague still counts as as good as one.",
+        SHARE,
+        metavar="KAPPA",
+    ),
+    epsilon: float = option(
+        0.1, "Of three people or more: how much less often than a person may it be as close?", SHARE
+    ),
+    baseline: bool | None = option(
+        None,
+        "Set similar words with fitted cut points beside each; else if it is quick.",
+        flags="--with-baseline/--no-baseline",
+    ),
+    unweighted: bool = option(False, "Do not weight sampled pairs back to the pool."),
+    scale: str | None = option(
+        None, "The grades, as LOW:HIGH; else 0:3, or the human range beyond it.", panel=GRADES
+    ),
+    clip: bool = option(False, "Clip the other's numbers into the scale first.", panel=GRADES),
+    maps: tuple[str, ...] = option(
+        (), "Rename grades, as assessor:1=0,2=1 or human:1=0,2=1.", flags="--map", panel=GRADES
+    ),
+    cut: int | None = option(
+        None, "Compare only whether a grade is at least this one.", GRADE, panel=GRADES
+    ),
+    runs: tuple[Path, ...] = option(
+        (), "A run, or a folder of runs, to rank by both; repeatable.", flags="--run", panel=SYSTEMS
+    ),
+    measure: str = option(
+        "nDCG@10", "What ranks the systems.", flags="-m --measure", panel=SYSTEMS
+    ),
+    own_pools: bool = option(
+        False,
+        "Score systems by each side's own pairs, not by those that both judged.",
+        panel=SYSTEMS,
+    ),
+    method: Method = option(
+        "cluster-bootstrap",
+        "cluster-bootstrap: percentiles over queries, stretched as t is, and wider where "
+        "the error follows the value.",
+        panel=INTERVALS,
+    ),
+    draws: int | None = option(
+        None, "Draws of the bootstrap (1,000; of few queries up to 10,000).", DRAWS, panel=INTERVALS
+    ),
+    seed: int = option(0, "Seed of the bootstrap.", SEED, panel=INTERVALS),
+    show_naive: bool = option(
+        False, "Also the interval over pairs, which is too narrow.", panel=INTERVALS
+    ),
+    how_many: float | None = option(
+        None,
+        "What an interval so wide would take, for an even chance and for 80 of 100.",
+        WIDTH,
+        metavar="WIDTH",
+        panel=INTERVALS,
+    ),
+    require: tuple[str, ...] = option(
+        (),
+        "A gate, as kappa-quadratic:0.6: exit 5 where the value lies below; repeatable.",
+        panel=GATES,
+    ),
+    require_low: tuple[str, ...] = option(
+        (), "The same of the interval's low end (the high one where less is better).", panel=GATES
+    ),
+    details: bool = option(
+        False,
+        "Also by grade and by query, and calibration; all of that of each of several.",
+        panel=OUTPUT,
+    ),
+    stale: Stale = option("drop", STALE_GRADES),
+    picture: Path | None = option(
+        None,
+        "Draw statistics and systems; of several assessors a row each (.png, .svg, .pdf).",
+        flags="--plot",
+        panel=OUTPUT,
+    ),
     output: OutputFlags,
 ) -> None:
     """Say how far assessors agree with people, and how sure that is.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -16,9 +16,9 @@ from labeler.cli.looking_options import (
     show_status,
     status_command,
 )
-from labeler.cli.numbers import COUNT, PORT, SEED, number
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.screen import caution, note, say
+from labeler.options import COUNT, PORT, SEED, option
 
 if TYPE_CHECKING:
     from labeler.annotate.annotate import AnnotateOptions
@@ -36,86 +36,48 @@ def command(
     context: typer.Context,
     folder: Folder,
     *,
-    rater: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Who grades (default: your login name); repeat it for a page each.",
-        ),
-    ] = None,
-    export: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Keep the grades so far as these qrels; serve no page."),
-    ] = None,
-    sample: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID", help="This sample, where there are several.", rich_help_panel=DRAW
-        ),
-    ] = None,
-    routed: Annotated[
-        bool,
-        typer.Option(
-            "--routed", help="Those that `route` chose, to correct them.", rich_help_panel=DRAW
-        ),
-    ] = False,
-    pairs: Annotated[
-        int | None,
-        number(
-            COUNT,
-            help="Draw so many at random (default: 200, where none are drawn).",
-            rich_help_panel=DRAW,
-        ),
-    ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            help="Balance a draw over these qrels; with --reveal, show theirs.",
-            rich_help_panel=DRAW,
-        ),
-    ] = None,
-    overlap: Annotated[
-        str,
-        typer.Option(
-            help="Of a draw for several raters, the share that all of them grade.",
-            rich_help_panel=DRAW,
-        ),
-    ] = "20%",
-    seed: Annotated[
-        int, number(SEED, help="Decides which pairs are drawn.", rich_help_panel=DRAW)
-    ] = 0,
-    gold: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="QRELS",
-            help="Pairs to train on; raters are told their grades at once.",
-            rich_help_panel=TRAIN,
-        ),
-    ] = None,
-    gold_every: Annotated[
-        int,
-        number(COUNT, help="From one of them to the next, so many pairs.", rich_help_panel=TRAIN),
-    ] = 10,
-    reveal: Annotated[
-        Literal["never", "after"],
-        typer.Option(
-            help="Show the assessor's grade and reason, once a grade is given.",
-            rich_help_panel=TRAIN,
-        ),
-    ] = "never",
+    rater: tuple[str, ...] = option(
+        (), "Who grades (default: your login name); repeat it for a page each.", metavar="NAME"
+    ),
+    export: str | None = option(
+        None, "Keep the grades so far as these qrels; serve no page.", metavar="NAME"
+    ),
+    sample: str | None = option(
+        None, "This sample, where there are several.", metavar="ID", panel=DRAW
+    ),
+    routed: bool = option(False, "Those that `route` chose, to correct them.", panel=DRAW),
+    pairs: int | None = option(
+        None, "Draw so many at random (default: 200, where none are drawn).", COUNT, panel=DRAW
+    ),
+    source: str | None = option(
+        None,
+        "Balance a draw over these qrels; with --reveal, show theirs.",
+        flags="--from",
+        panel=DRAW,
+    ),
+    overlap: str = option(
+        "20%", "Of a draw for several raters, the share that all of them grade.", panel=DRAW
+    ),
+    seed: int = option(0, "Decides which pairs are drawn.", SEED, panel=DRAW),
+    gold: Path | None = option(
+        None,
+        "Pairs to train on; raters are told their grades at once.",
+        metavar="QRELS",
+        panel=TRAIN,
+    ),
+    gold_every: int = option(
+        10, "From one of them to the next, so many pairs.", COUNT, panel=TRAIN
+    ),
+    reveal: Literal["never", "after"] = option(
+        "never", "Show the assessor's grade and reason, once a grade is given.", panel=TRAIN
+    ),
     look: LookFlags,
     status: StatusFlags,
-    host: Annotated[
-        str, typer.Option(help="The address to listen at.", rich_help_panel=SERVER)
-    ] = "127.0.0.1",
-    port: Annotated[
-        int | None,
-        number(PORT, help="The port (default: 8765, or one that is free).", rich_help_panel=SERVER),
-    ] = None,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Open no browser.", rich_help_panel=SERVER)
-    ] = False,
+    host: str = option("127.0.0.1", "The address to listen at.", panel=SERVER),
+    port: int | None = option(
+        None, "The port (default: 8765, or one that is free).", PORT, panel=SERVER
+    ),
+    no_browser: bool = option(False, "Open no browser.", panel=SERVER),
     shown: OutputFlags,
 ) -> None:
     """Serve a page on which people grade pairs, blind.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from labeler.cli.ingest import note_ingested
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import FORCE, FormFlags, OutFolder
+from labeler.cli.options import FORCE, OUT_FOLDER, FormFlags
 from labeler.cli.pool import note_pooled, note_rehearsed_pool
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import (
@@ -23,7 +24,7 @@ from labeler.cli.reporting import (
 from labeler.cli.screen import say
 from labeler.cli.signals import run_until_stopped
 from labeler.collection.layout import Collection
-from labeler.options import option
+from labeler.options import REQUIRED, option
 from labeler.pipeline.build import Build, BuildOptions, BuildPlan, BuildResult, Rehearsal, rehearsal
 
 
@@ -32,7 +33,7 @@ def command(
         list[str],
         typer.Argument(metavar="INPUT...", help="Folders, files or patterns, as ingest takes."),
     ],
-    out: OutFolder,
+    out: Path = option(REQUIRED, OUT_FOLDER),
     *,
     options: BuildOptions,
     who: ModelFlags,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.options import OutputFlags
-from labeler.cli.scoring import Baseline, GateFlags, PerQuery, ScoringFlags
+from labeler.cli.scoring import BASELINE, PER_QUERY, GateFlags, ScoringFlags
 from labeler.evaluation.options import Target
+from labeler.options import option
 
 if TYPE_CHECKING:
     from labeler.report.table import Table
@@ -25,31 +26,23 @@ def command(
         ),
     ],
     *,
-    human: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="In a collection: which qrels are people's (default: human)."
-        ),
-    ] = None,
-    assessor: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="In a collection: the qrels of all queries (default: the only)."
-        ),
-    ] = None,
-    target: Annotated[
-        Target, typer.Option(help="The mean over all queries like-these, or over these alone.")
-    ] = "like-these",
-    chances: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="How likely each query was to be drawn for people: `query chance` lines.",
-        ),
-    ] = None,
+    human: str | None = option(
+        None, "In a collection: which qrels are people's (default: human).", metavar="NAME"
+    ),
+    assessor: str | None = option(
+        None, "In a collection: the qrels of all queries (default: the only).", metavar="NAME"
+    ),
+    target: Target = option(
+        "like-these", "The mean over all queries like-these, or over these alone."
+    ),
+    chances: Path | None = option(
+        None,
+        "How likely each query was to be drawn for people: `query chance` lines.",
+        metavar="FILE",
+    ),
     scoring: ScoringFlags,
-    baseline: Baseline = None,
-    per_query: PerQuery = False,
+    baseline: str | None = option(None, BASELINE),
+    per_query: bool = option(False, PER_QUERY),
     gates: GateFlags,
     output: OutputFlags,
 ) -> None:

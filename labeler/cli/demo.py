@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from labeler.cli.demo_summary import LLM, SIMILARITY, say_page, summary
 from labeler.cli.ingest import note_ingested
 from labeler.cli.model_options import MODEL_FILE
-from labeler.cli.options import FORCE, OutFolder
+from labeler.cli.options import FORCE, OUT_FOLDER
 from labeler.cli.output import show
 from labeler.cli.pool import note_pooled
 from labeler.cli.progress import control_of
@@ -19,7 +19,7 @@ from labeler.cli.reporting import note_generated, show_judging
 from labeler.cli.screen import note, progress, say
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import LabelerError, Misconfigured, Misuse
-from labeler.options import COUNT, option
+from labeler.options import COUNT, REQUIRED, option
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
@@ -34,7 +34,7 @@ SAMPLED_PER_QUERY = 3
 
 
 def command(
-    out: OutFolder,
+    out: Path = option(REQUIRED, OUT_FOLDER),
     model: str | None = option(None, "local, the embedded LLM, and no other."),
     model_file: Path | None = option(None, MODEL_FILE),
     queries: int = option(8, "How many queries to write.", COUNT),

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.numbers import COUNT_OR_NONE, number
 from labeler.cli.options import OutputFlags
 from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
-from labeler.cli.scoring import Plot, StaleGrades
+from labeler.cli.scoring import PLOT, STALE_GRADES
 from labeler.cli.screen import note, result_width, say
+from labeler.evaluation.options import Stale
+from labeler.options import COUNT_OR_NONE, option
 
 if TYPE_CHECKING:
     from labeler.agreement.diff.diff import Diff
@@ -30,22 +31,16 @@ def command(
         ),
     ],
     *,
-    people: Annotated[
-        str | None,
-        typer.Option(metavar="QRELS", help="Human qrels: which of the two is closer to them?"),
-    ] = None,
-    run: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="RUN", help="A run, or a folder of runs, to rank by both; repeatable."
-        ),
-    ] = None,
-    measure: Annotated[str, typer.Option("-m", "--measure", help="What ranks the systems.")] = (
-        "nDCG@10"
+    people: str | None = option(
+        None, "Human qrels: which of the two is closer to them?", metavar="QRELS"
     ),
-    stale: StaleGrades = "drop",
-    limit: Annotated[int, number(COUNT_OR_NONE, help="How many moved pairs to list.")] = LISTED,
-    picture: Plot = None,
+    run: tuple[Path, ...] = option(
+        (), "A run, or a folder of runs, to rank by both; repeatable.", metavar="RUN"
+    ),
+    measure: str = option("nDCG@10", "What ranks the systems.", flags="-m --measure"),
+    stale: Stale = option("drop", STALE_GRADES),
+    limit: int = option(LISTED, "How many moved pairs to list.", COUNT_OR_NONE),
+    picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
     """Show which grades changed, and whether systems change places.

@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.grouping import GroupFlags, GroupGateFlags
-from labeler.cli.numbers import COUNT_OR_NONE, JOBS, number
 from labeler.cli.options import OutputFlags
 from labeler.cli.scoring import (
+    BASELINE,
     COMPARING,
+    PER_QUERY,
+    PLOT,
     SCORING,
+    STALE_GRADES,
     TABLES,
-    Baseline,
-    PerQuery,
-    Plot,
     ScoringFlags,
-    StaleGrades,
 )
-from labeler.evaluation.options import IntervalKind, Unanswerable
+from labeler.evaluation.options import IntervalKind, Stale, Unanswerable
+from labeler.options import COUNT_OR_NONE, JOBS, option
+from labeler.report.forms import FormName
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
@@ -37,39 +38,20 @@ if TYPE_CHECKING:
 class TableFlags:
     """Which tables are shown beside the scores, or instead of them where a file holds one."""
 
-    per_query: PerQuery = False
-    comparisons: Annotated[
-        bool,
-        typer.Option(
-            "--comparisons",
-            help="In csv and jsonl: the comparisons of runs.",
-            rich_help_panel=TABLES,
-        ),
-    ] = False
-    compare: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="MEASURE",
-            help="Compare runs by it, or by all; else by the first. Repeatable.",
-            rich_help_panel=TABLES,
-        ),
-    ] = None
-    scenarios: Annotated[
-        bool,
-        typer.Option(
-            "--scenarios",
-            help="What unjudged documents leave open; always in JSON.",
-            rich_help_panel=TABLES,
-        ),
-    ] = False
-    movers: Annotated[
-        int,
-        number(
-            COUNT_OR_NONE,
-            help="List so many queries that gained and lost most.",
-            rich_help_panel=TABLES,
-        ),
-    ] = 0
+    per_query: bool = option(False, PER_QUERY)
+    comparisons: bool = option(False, "In csv and jsonl: the comparisons of runs.", panel=TABLES)
+    compare: tuple[str, ...] = option(
+        (),
+        "Compare runs by it, or by all; else by the first. Repeatable.",
+        metavar="MEASURE",
+        panel=TABLES,
+    )
+    scenarios: bool = option(
+        False, "What unjudged documents leave open; always in JSON.", panel=TABLES
+    )
+    movers: int = option(
+        0, "List so many queries that gained and lost most.", COUNT_OR_NONE, panel=TABLES
+    )
 
     def check_one(self, by: Sequence[str] | None, form: FormName) -> None:
         """`Misuse` where groups and another table are asked for in a form that holds one table."""
@@ -92,45 +74,34 @@ def command(
         typer.Argument(metavar="QRELS RUN... | COLLECTION", help="Qrels, then runs; or a folder."),
     ],
     *,
-    qrels: Annotated[
-        str | None, typer.Option(help="In a collection: which of its qrels (default: human).")
-    ] = None,
+    qrels: str | None = option(None, "In a collection: which of its qrels (default: human)."),
     scoring: ScoringFlags,
-    unanswerable: Annotated[
-        Unanswerable,
-        typer.Option(
-            help="Queries without a relevant document: count, or skip.", rich_help_panel=SCORING
-        ),
-    ] = "count",
-    verdicts: Annotated[
-        Path | None,
-        typer.Option(
-            "--lgtm",
-            metavar="FILE",
-            help="For LGTM@k of one run: a query and yes or no a line, by a person.",
-            rich_help_panel=SCORING,
-        ),
-    ] = None,
-    stale: StaleGrades = "drop",
-    jobs: Annotated[
-        int,
-        number(
-            JOBS,
-            help="So many processes score the runs; it pays where one takes ten seconds or more.",
-            rich_help_panel=SCORING,
-        ),
-    ] = 1,
-    baseline: Baseline = None,
-    interval: Annotated[
-        IntervalKind,
-        typer.Option(
-            help="bootstrap over queries, at least as wide as t's; or t, with the paired t test.",
-            rich_help_panel=COMPARING,
-        ),
-    ] = "bootstrap",
+    unanswerable: Unanswerable = option(
+        "count", "Queries without a relevant document: count, or skip.", panel=SCORING
+    ),
+    verdicts: Path | None = option(
+        None,
+        "For LGTM@k of one run: a query and yes or no a line, by a person.",
+        flags="--lgtm",
+        metavar="FILE",
+        panel=SCORING,
+    ),
+    stale: Stale = option("drop", STALE_GRADES),
+    jobs: int = option(
+        1,
+        "So many processes score the runs; it pays where one takes ten seconds or more.",
+        JOBS,
+        panel=SCORING,
+    ),
+    baseline: str | None = option(None, BASELINE),
+    interval: IntervalKind = option(
+        "bootstrap",
+        "bootstrap over queries, at least as wide as t's; or t, with the paired t test.",
+        panel=COMPARING,
+    ),
     groups: GroupFlags,
     tables: TableFlags,
-    picture: Plot = None,
+    picture: Path | None = option(None, PLOT),
     gates: GroupGateFlags,
     output: OutputFlags,
 ) -> None:

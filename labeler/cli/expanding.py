@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from labeler.cli.numbers import COUNT, number
 from labeler.errors import Misuse
+from labeler.options import COUNT, Option
 
 EXPANDING = "Round after round"
 
-Neighbors = Annotated[
-    int,
-    number(COUNT, help="Neighbors of each, by BM25 and by vectors.", rich_help_panel=EXPANDING),
-]
+NEIGHBORS = Option("Neighbors of each, by BM25 and by vectors.", COUNT, panel=EXPANDING)
 
 NEIGHBORS = 5
 UNTIL = 0.05

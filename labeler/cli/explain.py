@@ -14,6 +14,7 @@ from labeler.cli.screen import note, say
 from labeler.data import Failure, Judgement, Pair
 from labeler.errors import Misuse
 from labeler.messages import dollars, moment
+from labeler.options import option
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
@@ -26,12 +27,8 @@ def command(
     query_id: Annotated[str, typer.Argument(metavar="QID", help="The query's id.")],
     doc_id: Annotated[str, typer.Argument(metavar="DOCID", help="The document's id.")],
     *,
-    name: Annotated[
-        str | None, typer.Option("--as", help="One set of judgements; else all.")
-    ] = None,
-    prompt: Annotated[
-        str | None, typer.Option(help="The prompt's file, where it is no longer as it was.")
-    ] = None,
+    name: str | None = option(None, "One set of judgements; else all.", flags="--as"),
+    prompt: str | None = option(None, "The prompt's file, where it is no longer as it was."),
     output: OutputFlags,
 ) -> None:
     """Show how a pair came by its grade: prompt, reply, attempts, cost."""

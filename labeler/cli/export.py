@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from labeler.cli.numbers import COUNT, number
-from labeler.cli.options import OUTPUT, Folder, Force, FormFlags
+from labeler.cli.options import FORCE, OUTPUT, Folder, FormFlags
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, say
 from labeler.exchange.export.content import FormatName
+from labeler.options import COUNT, REQUIRED, option
 
 if TYPE_CHECKING:
     from labeler.collection.export import Exported
@@ -20,32 +18,21 @@ if TYPE_CHECKING:
 def command(
     folder: Folder,
     *,
-    to: Annotated[FormatName, typer.Option("--to", help="The tool that shall read it.")],
-    output: Annotated[
-        Path,
-        typer.Option(
-            *("--output", "-o"),
-            help="A folder; or a file, for a tool that reads one.",
-            rich_help_panel=OUTPUT,
-        ),
-    ],
-    qrels: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which qrels; human, or the only ones.")
-    ] = None,
-    runs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--run", metavar="NAME", help="A run of the collection's too; may be repeated."
-        ),
-    ] = None,
-    relevant: Annotated[
-        int, number(COUNT, help="The lowest relevant grade, for tools that know no grades.")
-    ] = 1,
-    depth: Annotated[
-        int, number(COUNT, help="How many documents of the run such tools are given.")
-    ] = 10,
+    to: FormatName = option(REQUIRED, "The tool that shall read it."),
+    output: Path = option(
+        REQUIRED,
+        "A folder; or a file, for a tool that reads one.",
+        flags="--output -o",
+        panel=OUTPUT,
+    ),
+    qrels: str | None = option(None, "Which qrels; human, or the only ones.", metavar="NAME"),
+    runs: tuple[str, ...] = option(
+        (), "A run of the collection's too; may be repeated.", flags="--run", metavar="NAME"
+    ),
+    relevant: int = option(1, "The lowest relevant grade, for tools that know no grades.", COUNT),
+    depth: int = option(10, "How many documents of the run such tools are given.", COUNT),
     shown: FormFlags,
-    force: Force = False,
+    force: bool = option(False, FORCE),
 ) -> None:
     """Write a collection as files that another tool reads, such as BEIR, ranx or ragas."""
     from labeler.collection.export import ExportOptions, export

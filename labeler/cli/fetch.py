@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.options import OUTPUT, AsJson, Force, Form, OutputFlags
+from labeler.cli.options import AS_JSON, FORCE, FORM, OUTPUT, OutputFlags
 from labeler.cli.output import show
 from labeler.cli.screen import note, progress, say
 from labeler.messages import count_of
+from labeler.options import option
+from labeler.report.forms import FormName
 
 MODEL = "model"
 IR_DATASETS = "ir_datasets:"
@@ -23,18 +25,12 @@ def command(
         str | None,
         typer.Argument(help="A recipe's name or file, or 'model'; without one, all are listed."),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The collection's directory; of the list, a file.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    force: Force = False,
-    form: Form = "table",
-    as_json: AsJson = False,
+    out: Path | None = option(
+        None, "The collection's directory; of the list, a file.", flags="--output -o", panel=OUTPUT
+    ),
+    force: bool = option(False, FORCE),
+    form: FormName | None = option("table", FORM),
+    as_json: bool = option(False, AS_JSON),
 ) -> None:
     """Fetch a public, human-judged collection, published prompts, or the embedded model's file.
 

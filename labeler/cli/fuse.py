@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from labeler.cli.numbers import COUNT, SIZE, number
-from labeler.cli.options import OUTPUT, Force
+from labeler.cli.options import FORCE, OUTPUT
 from labeler.cli.screen import caution, note
+from labeler.options import COUNT, REQUIRED, SIZE, option
 
 SCORES = "Fusing by score"
 
@@ -25,37 +25,25 @@ def command(
         ),
     ],
     *,
-    output: Annotated[
-        Path,
-        typer.Option(
-            *("--output", "-o"),
-            help="The run to write (.gz is compressed); - is standard output.",
-            rich_help_panel=OUTPUT,
-        ),
-    ],
-    method: Annotated[
-        Method, typer.Option(help="Reciprocal rank fusion, or scores added.")
-    ] = "rrf",
-    k: Annotated[float, number(SIZE, help="RRF's constant.")] = 60,
-    norm: Annotated[
-        Norm,
-        typer.Option(
-            help="How scores are scaled before they are added; zscore and zmuv are the same.",
-            rich_help_panel=SCORES,
-        ),
-    ] = "min-max",
-    weights: Annotated[
-        str,
-        typer.Option(
-            help="For wsum, one for each run: 0.3,0.7 or bm25=0.3,dense=0.7.",
-            rich_help_panel=SCORES,
-        ),
-    ] = "",
-    depth: Annotated[int, number(COUNT, help="Documents to keep a query.")] = 1000,
-    tag: Annotated[
-        str, typer.Option(help="The run's last column.", rich_help_panel=OUTPUT)
-    ] = "fused",
-    force: Force = False,
+    output: Path = option(
+        REQUIRED,
+        "The run to write (.gz is compressed); - is standard output.",
+        flags="--output -o",
+        panel=OUTPUT,
+    ),
+    method: Method = option("rrf", "Reciprocal rank fusion, or scores added."),
+    k: float = option(60, "RRF's constant.", SIZE),
+    norm: Norm = option(
+        "min-max",
+        "How scores are scaled before they are added; zscore and zmuv are the same.",
+        panel=SCORES,
+    ),
+    weights: str = option(
+        "", "For wsum, one for each run: 0.3,0.7 or bm25=0.3,dense=0.7.", panel=SCORES
+    ),
+    depth: int = option(1000, "Documents to keep a query.", COUNT),
+    tag: str = option("fused", "The run's last column.", panel=OUTPUT),
+    force: bool = option(False, FORCE),
 ) -> None:
     """Fuse runs, by rank (RRF) or by score."""
     from labeler.collection.user_files import Output, run_paths

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from labeler.cli.numbers import Bounds, number
 from labeler.cli.scoring import GATES, GateFlags
 from labeler.evaluation.options import FEWEST, Grouping, Thin
+from labeler.options import Bounds, option
 
 if TYPE_CHECKING:
     from labeler.evaluation.gates import Gates
@@ -26,45 +24,30 @@ IN_A_GROUP = Bounds(2, 10**9)
 class GroupFlags:
     """By which fields of queries they are grouped and weighted."""
 
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FIELD",
-            help="Score groups of queries apart: kind, or any field of metadata. Repeatable.",
-            rich_help_panel=GROUPS,
-        ),
-    ] = None
-    weights: Annotated[
-        str,
-        typer.Option(
-            metavar="FIELD",
-            help="What each query counts in means, as the weight of queries from-log.",
-            rich_help_panel=GROUPS,
-        ),
-    ] = ""
-    queries: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A table with query_id and these fields; else the collection's queries.",
-            rich_help_panel=GROUPS,
-        ),
-    ] = None
-    min_queries: Annotated[
-        int,
-        number(
-            IN_A_GROUP,
-            help="A group of fewer is too thin to decide a gate.",
-            rich_help_panel=GROUPS,
-        ),
-    ] = FEWEST
-    thin: Annotated[
-        Thin,
-        typer.Option(
-            help="Thin groups fail a gate on the worst group, or it skips them.",
-            rich_help_panel=GROUPS,
-        ),
-    ] = "fail"
+    by: tuple[str, ...] = option(
+        (),
+        "Score groups of queries apart: kind, or any field of metadata. Repeatable.",
+        metavar="FIELD",
+        panel=GROUPS,
+    )
+    weights: str = option(
+        "",
+        "What each query counts in means, as the weight of queries from-log.",
+        metavar="FIELD",
+        panel=GROUPS,
+    )
+    queries: Path | None = option(
+        None,
+        "A table with query_id and these fields; else the collection's queries.",
+        metavar="FILE",
+        panel=GROUPS,
+    )
+    min_queries: int = option(
+        FEWEST, "A group of fewer is too thin to decide a gate.", IN_A_GROUP, panel=GROUPS
+    )
+    thin: Thin = option(
+        "fail", "Thin groups fail a gate on the worst group, or it skips them.", panel=GROUPS
+    )
 
     def grouping(self, fields: Sequence[str]) -> Grouping:
         """The groups that were asked for, and those that gates need."""
@@ -92,14 +75,12 @@ class GroupFlags:
 class GroupGateFlags(GateFlags):
     """What must hold of all queries, or of groups."""
 
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A gate: nDCG@10:0.45, nDCG@10:0.4@worst-kind or nDCG@10:0.4@kind=keyword. "
-            "Exit 5 where a run lies below; repeatable.",
-            rich_help_panel=GATES,
-        ),
-    ] = None
+    require: tuple[str, ...] = option(
+        (),
+        "A gate: nDCG@10:0.45, nDCG@10:0.4@worst-kind or nDCG@10:0.4@kind=keyword. "
+        "Exit 5 where a run lies below; repeatable.",
+        panel=GATES,
+    )
 
     def read(self) -> Gates | None:
         """The gates that were asked for; the module is not loaded where none was."""

@@ -12,6 +12,7 @@ from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, say
 from labeler.messages import count_of
+from labeler.options import REQUIRED, option
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
@@ -22,11 +23,9 @@ def command(
     sheet: Annotated[Path, typer.Argument(help="The sheet, with grades in it.")],
     folder: Folder,
     *,
-    name: Annotated[str, typer.Option("--as", help="The name of the qrels.")],
-    assessor: Annotated[str, typer.Option(help="Who graded, where the sheet does not say.")] = "",
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Take this sheet's grade where there is another one.")
-    ] = False,
+    name: str = option(REQUIRED, "The name of the qrels.", flags="--as"),
+    assessor: str = option("", "Who graded, where the sheet does not say."),
+    replace: bool = option(False, "Take this sheet's grade where there is another one."),
     output: OutputFlags,
 ) -> None:
     """Check a graded sheet, and keep its grades as qrels of the collection."""

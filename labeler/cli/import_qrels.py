@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import Folder, GradeMap, OutputFlags, Scale
+from labeler.cli.options import GRADE_MAP, SCALE, Folder, OutputFlags
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, say
 from labeler.messages import count_of
+from labeler.options import option
 
 if TYPE_CHECKING:
     from labeler.pools.import_qrels import ImportedQrels
@@ -23,9 +24,9 @@ def command(
     ],
     folder: Folder,
     *,
-    name: Annotated[str, typer.Option("--as", help="The name of the qrels.")] = "human",
-    grade_map: GradeMap = "",
-    scale: Scale = "",
+    name: str = option("human", "The name of the qrels.", flags="--as"),
+    grade_map: str = option("", GRADE_MAP),
+    scale: str = option("", SCALE),
     output: OutputFlags,
 ) -> None:
     """Keep people's judgements as qrels of a collection, and pool the pairs that they judged."""

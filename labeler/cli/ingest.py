@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.options import FORCE, FormFlags, OutFolder, Shown
+from labeler.cli.options import FORCE, OUT_FOLDER, FormFlags, Shown
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, progress, say
 from labeler.collection.layout import Collection
@@ -16,7 +16,7 @@ from labeler.corpus.documents import Ingested
 from labeler.corpus.ingest import IngestOptions, ingest
 from labeler.messages import count_of
 from labeler.models.control import Control
-from labeler.options import option
+from labeler.options import REQUIRED, option
 
 _USUAL = ("words", "include", "exclude", "code", "text_field", "title_field", "id_field")
 """The options that help shows, of those that are said once for a project."""
@@ -40,7 +40,7 @@ def command(
             "hits, _bulk) or Parquet.",
         ),
     ],
-    out: OutFolder,
+    out: Path = option(REQUIRED, OUT_FOLDER),
     *,
     queries_file: Path | None = option(
         None, "Your own queries: one a line, a table, JSON, TREC topics."

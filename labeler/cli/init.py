@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from labeler.cli.options import Force
+from labeler.cli.options import FORCE
 from labeler.cli.screen import say
 from labeler.cli.settings import template
 from labeler.files.settings import NAME
+from labeler.options import option
 
 
-def command(force: Force = False) -> None:
+def command(force: bool = option(False, FORCE)) -> None:
     """Write a labeler.toml, the settings of this folder.
 
     An option beats the environment, and the environment beats the file. Every command that uses a

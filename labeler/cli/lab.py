@@ -13,7 +13,7 @@ from labeler.agreement.align import Rules, parse_maps, parse_scale
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import MODEL, OUTPUT, Folder, Force, FormFlags, OutputFlags
+from labeler.cli.options import FORCE, OUTPUT, Folder, FormFlags, OutputFlags
 from labeler.cli.output import draw, said_to, show, show_json, warn
 from labeler.cli.progress import watched
 from labeler.cli.reporting import (
@@ -50,7 +50,7 @@ from labeler.lab.tune.plot import tuning_drawing
 from labeler.lab.tune.tune import CHOICE, TuneOptions, TunePlan, aplan_tuning, atune, sentences_of
 from labeler.messages import cost_of
 from labeler.models.choose import declared_assessors, model_in, project_file
-from labeler.models.settings import AnyModel
+from labeler.models.settings import MODEL, AnyModel
 from labeler.options import GRADE, Bounds, option
 from labeler.report.render import render
 
@@ -136,7 +136,7 @@ class PanelFlags:
     people: str | None = option(
         None, "Human qrels: how far do panel and members agree?", metavar="QRELS"
     )
-    statistic: str = option("kappa", "By which statistic.", flags=("-s", "--statistic"))
+    statistic: str = option("kappa", "By which statistic.", flags="-s --statistic")
     scale: tuple[int, ...] | None = option(
         None,
         "The grades, as LOW:HIGH; else 0:3, or those that occur.",
@@ -173,9 +173,9 @@ def panel(
         None,
         "Write the panel's qrels here; or, to a .jsonl file, its judgements.",
         panel=OUTPUT,
-        flags=("--output", "-o"),
+        flags="--output -o",
     ),
-    force: Force = False,
+    force: bool = option(False, FORCE),
     shown: FormFlags,
 ) -> None:
     """Put several assessors' grades together, and say how many judges that really is.
@@ -315,10 +315,10 @@ def tune(
         metavar="M,N",
     ),
     everybody: bool = option(
-        False, "Ask all about all pairs: no halving.", panel=CHOICE, flags=("--all",)
+        False, "Ask all about all pairs: no halving.", panel=CHOICE, flags="--all"
     ),
     maps: tuple[str, ...] = option(
-        (), "Rename grades, as assessor:1=3 or human:1=0,2=1.", panel=GRADES, flags=("--map",)
+        (), "Rename grades, as assessor:1=3 or human:1=0,2=1.", panel=GRADES, flags="--map"
     ),
     cut: int | None = option(
         None, "Compare only whether a grade is at least this one.", GRADE, panel=GRADES

@@ -111,9 +111,7 @@ def route(
     ],
     *,
     options: RouteOptions,
-    statistic: str = option(
-        "kappa", "Of agreement, which is to rise.", flags=("-s", "--statistic")
-    ),
+    statistic: str = option("kappa", "Of agreement, which is to rise.", flags="-s --statistic"),
     sheet: Path | None = option(None, "Write the pairs as a sheet for people.", metavar="FILE"),
     picture: Path | None = option(None, PLOT),
     output: OutputFlags,
@@ -205,7 +203,7 @@ def leaderboard(
         ),
     ],
     *,
-    measure: str = option("nDCG@10", "To rank by.", flags=("-m", "--measure")),
+    measure: str = option("nDCG@10", "To rank by.", flags="-m --measure"),
     own_pools: bool = option(
         False, "Score systems by each side's own pairs, not by those that both judged."
     ),

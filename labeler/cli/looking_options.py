@@ -6,14 +6,14 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from labeler.cli.numbers import COUNT, DEPTH_LOOKED_AT, number
 from labeler.cli.options import OutputFlags
 from labeler.cli.output import show, show_json, warn
 from labeler.errors import Misuse
+from labeler.options import COUNT, DEPTH_LOOKED_AT, option
 
 if TYPE_CHECKING:
     from labeler.annotate.lgtm_report import LgtmReport
@@ -30,37 +30,26 @@ LOOK, STATUS = "Pages of results", "What the answers say"
 class LookFlags:
     """Runs whose first results people look at, and of which queries."""
 
-    lgtm: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RUN",
-            help="A query and its first results: good or not? That gives LGTM@10.",
-            rich_help_panel=LOOK,
-        ),
-    ] = None
-    side_by_side: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            metavar="A B",
-            help="The first results of two runs, names hidden: which are better?",
-            rich_help_panel=LOOK,
-        ),
-    ] = None
-    queries: Annotated[
-        int | None,
-        number(COUNT, help="Draw so many queries (default: all).", rich_help_panel=LOOK),
-    ] = None
-    depth: Annotated[
-        int, number(DEPTH_LOOKED_AT, help="Results of each query.", rich_help_panel=LOOK)
-    ] = DEPTH
-    by: Annotated[
-        str,
-        typer.Option(
-            metavar="FIELD",
-            help="Draw as many queries of each group, by a field of their metadata.",
-            rich_help_panel=LOOK,
-        ),
-    ] = ""
+    lgtm: str | None = option(
+        None,
+        "A query and its first results: good or not? That gives LGTM@10.",
+        metavar="RUN",
+        panel=LOOK,
+    )
+    side_by_side: tuple[str, str] | None = option(
+        None,
+        "The first results of two runs, names hidden: which are better?",
+        metavar="A B",
+        panel=LOOK,
+    )
+    queries: int | None = option(None, "Draw so many queries (default: all).", COUNT, panel=LOOK)
+    depth: int = option(DEPTH, "Results of each query.", DEPTH_LOOKED_AT, panel=LOOK)
+    by: str = option(
+        "",
+        "Draw as many queries of each group, by a field of their metadata.",
+        metavar="FIELD",
+        panel=LOOK,
+    )
 
     @property
     def is_asked_for(self) -> bool:
@@ -79,44 +68,29 @@ class LookFlags:
 class StatusFlags:
     """Whether it is said what the answers show so far, and beside what."""
 
-    status: Annotated[
-        bool,
-        typer.Option(
-            "--status",
-            help="Serve no page: how far raters are and how they agree, or what they say of runs.",
-            rich_help_panel=STATUS,
-        ),
-    ] = False
-    with_revealed: Annotated[
-        bool,
-        typer.Option(
-            "--with-revealed",
-            help="Count what raters changed after they saw the assessor's grade.",
-            rich_help_panel=STATUS,
-        ),
-    ] = False
-    weights: Annotated[
-        str,
-        typer.Option(
-            metavar="FIELD",
-            help="Of runs: what a query counts, by a field of its metadata.",
-            rich_help_panel=STATUS,
-        ),
-    ] = ""
-    qrels: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Of runs: the qrels of the measure beside (default: human).",
-            rich_help_panel=STATUS,
-        ),
-    ] = None
-    measure: Annotated[
-        str,
-        typer.Option(
-            help="Of runs: the measure beside (default: nDCG at the depth).", rich_help_panel=STATUS
-        ),
-    ] = ""
+    status: bool = option(
+        False,
+        "Serve no page: how far raters are and how they agree, or what they say of runs.",
+        panel=STATUS,
+    )
+    with_revealed: bool = option(
+        False, "Count what raters changed after they saw the assessor's grade.", panel=STATUS
+    )
+    weights: str = option(
+        "",
+        "Of runs: what a query counts, by a field of its metadata.",
+        metavar="FIELD",
+        panel=STATUS,
+    )
+    qrels: str | None = option(
+        None,
+        "Of runs: the qrels of the measure beside (default: human).",
+        metavar="NAME",
+        panel=STATUS,
+    )
+    measure: str = option(
+        "", "Of runs: the measure beside (default: nDCG at the depth).", panel=STATUS
+    )
 
 
 def check_look(look: LookFlags, status: StatusFlags, of_pairs: Mapping[str, object]) -> None:

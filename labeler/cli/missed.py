@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated
 
-import typer
-
-from labeler.cli.numbers import TOP_GRADE, number
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import say
 from labeler.errors import Misuse, about
+from labeler.options import TOP_GRADE, option
 
 
 def command(
     folder: Folder,
     *,
-    qrels: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The collection's qrels that judged the sample."),
-    ] = None,
-    rel: Annotated[int, number(TOP_GRADE, help="The lowest grade that counts as relevant.")] = 1,
+    qrels: str | None = option(
+        None, "The collection's qrels that judged the sample.", metavar="NAME"
+    ),
+    rel: int = option(1, "The lowest grade that counts as relevant.", TOP_GRADE),
     output: OutputFlags,
 ) -> None:
     """Estimate how many relevant documents the pool missed, from the pairs sampled beyond it."""

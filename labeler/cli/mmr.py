@@ -7,34 +7,29 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.numbers import COUNT, SHARE, number
-from labeler.cli.options import OUTPUT, Force
+from labeler.cli.options import FORCE, OUTPUT
 from labeler.cli.progress import control_of
 from labeler.cli.screen import note
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.settings import Limits
+from labeler.options import COUNT, REQUIRED, SHARE, option
 
 
 def command(
     run: Annotated[Path, typer.Argument(help="The run to re-rank; - is standard input.")],
     collection: Annotated[Path, typer.Argument(metavar="COLL", help="Whose documents it ranks.")],
     *,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", help="The run to write (.gz is compressed).", rich_help_panel=OUTPUT
-        ),
-    ],
-    balance: Annotated[
-        float, number(SHARE, "--lambda", help="1 keeps the run's order, 0 looks at novelty alone.")
-    ] = 0.5,
-    depth: Annotated[int, number(COUNT, help="Documents to re-rank and keep a query.")] = 100,
-    tag: Annotated[
-        str, typer.Option(help="The run's last column.", rich_help_panel=OUTPUT)
-    ] = "mmr",
+    output: Path = option(
+        REQUIRED, "The run to write (.gz is compressed).", flags="--output -o", panel=OUTPUT
+    ),
+    balance: float = option(
+        0.5, "1 keeps the run's order, 0 looks at novelty alone.", SHARE, flags="--lambda"
+    ),
+    depth: int = option(100, "Documents to re-rank and keep a query.", COUNT),
+    tag: str = option("mmr", "The run's last column.", panel=OUTPUT),
     encoder: EncoderOptions,
     limits: Limits,
-    force: Force = False,
+    force: bool = option(False, FORCE),
 ) -> None:
     """Re-rank a run by maximal marginal relevance, with an encoder's vectors."""
     from labeler.collection.layout import open_collection

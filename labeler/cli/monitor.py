@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -24,6 +25,8 @@ from labeler.errors import GateFailed, LabelerError, Misuse
 from labeler.messages import count_of
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.settings import Limits
+from labeler.options import option
+from labeler.report.forms import FormName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,33 +45,21 @@ def command(
     context: typer.Context,
     folder: options.Folder,
     *,
-    documents: Annotated[
-        list[str] | None,
-        typer.Option(metavar="INPUT", help="The documents as they are now; repeatable."),
-    ] = None,
-    judgements: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Judgements whose controls count; repeatable. Default: all."
-        ),
-    ] = None,
-    qrels: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Qrels that documents are held against."),
-    ] = None,
+    documents: tuple[str, ...] = option(
+        (), "The documents as they are now; repeatable.", metavar="INPUT"
+    ),
+    judgements: tuple[str, ...] = option(
+        (), "Judgements whose controls count; repeatable. Default: all.", metavar="NAME"
+    ),
+    qrels: str | None = option(None, "Qrels that documents are held against.", metavar="NAME"),
     logs: LogFlags,
     encoder: EncoderOptions,
     alarms: AlarmFlags,
     again: AgainFlags,
     limits: Limits,
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet",
-            help="Print alarms and errors alone: nothing where there are none.",
-            rich_help_panel=options.OUTPUT,
-        ),
-    ] = False,
+    quiet: bool = option(
+        False, "Print alarms and errors alone: nothing where there are none.", panel=options.OUTPUT
+    ),
     output: options.OutputFlags,
 ) -> None:
     """Say whether yesterday's evaluation still describes today's search, once a week or so.

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from labeler.cli import model_options, options
-from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, Bounds, number
 from labeler.errors import Misuse
+from labeler.options import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, Bounds, option
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output
@@ -25,109 +23,71 @@ ALARMS, AGAIN, LOG = "Alarms", "Judge again", "Log"
 class AlarmFlags:
     """From where on there is an alarm, and which alarms end a run with 5."""
 
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KIND",
-            help="End with 5 at this alarm alone, as judge-drift; repeatable. Default: at any.",
-            rich_help_panel=ALARMS,
-        ),
-    ] = None
-    stale: Annotated[
-        float,
-        number(
-            SHARE,
-            metavar="SHARE",
-            help="The share of judged pairs that may be stale.",
-            rich_help_panel=ALARMS,
-        ),
-    ] = 0.05
-    fresh: Annotated[
-        float,
-        number(
-            SHARE,
-            metavar="SHARE",
-            help="The share of first places that new documents may take.",
-            rich_help_panel=ALARMS,
-        ),
-    ] = 0.1
-    depth: Annotated[
-        int, number(COUNT, help="So many places of each query are first.", rich_help_panel=ALARMS)
-    ] = 10
-    rel: Annotated[
-        int,
-        number(TOP_GRADE, help="The lowest grade that counts as relevant.", rich_help_panel=ALARMS),
-    ] = 1
+    require: tuple[str, ...] = option(
+        (),
+        "End with 5 at this alarm alone, as judge-drift; repeatable. Default: at any.",
+        metavar="KIND",
+        panel=ALARMS,
+    )
+    stale: float = option(
+        0.05, "The share of judged pairs that may be stale.", SHARE, metavar="SHARE", panel=ALARMS
+    )
+    fresh: float = option(
+        0.1,
+        "The share of first places that new documents may take.",
+        SHARE,
+        metavar="SHARE",
+        panel=ALARMS,
+    )
+    depth: int = option(10, "So many places of each query are first.", COUNT, panel=ALARMS)
+    rel: int = option(1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=ALARMS)
 
 
 @dataclass(frozen=True, slots=True)
 class AgainFlags:
     """Whether fixed pairs are judged again first, and by which model."""
 
-    control: Annotated[
-        int,
-        number(
-            COUNT_OR_NONE,
-            help="Judge so many fixed pairs again first; this asks a model.",
-            rich_help_panel=AGAIN,
-        ),
-    ] = 0
-    model: model_options.ModelName = None
-    base_url: model_options.BaseUrl = None
+    control: int = option(
+        0, "Judge so many fixed pairs again first; this asks a model.", COUNT_OR_NONE, panel=AGAIN
+    )
+    model: str | None = option(None, model_options.MODEL_NAME)
+    base_url: str | None = option(None, model_options.BASE_URL)
 
 
 @dataclass(frozen=True, slots=True)
 class LogFlags:
     """Which logs are read, and how."""
 
-    log: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="A log of searches: CSV, JSON Lines, Parquet; repeatable, or a pattern.",
-            rich_help_panel=LOG,
-        ),
-    ] = None
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PART:NAME",
-            help="A column's name where it is no usual one, as time:when; repeatable.",
-            rich_help_panel=LOG,
-        ),
-    ] = None
-    propose: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write here the queries that would make the set current, as JSON lines.",
-            rich_help_panel=LOG,
-        ),
-    ] = None
-    time_zone: Annotated[
-        str, typer.Option(help="Of times without one, as Europe/Berlin.", rich_help_panel=LOG)
-    ] = "UTC"
-    time_format: Annotated[
-        str, typer.Option(help="Of times, as %d.%m.%Y %H:%M.", rich_help_panel=LOG)
-    ] = ""
-    application: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="Read this one, of several in a log.", rich_help_panel=LOG
-        ),
-    ] = ""
-    first_rank: Annotated[
-        int | None,
-        number(Bounds(0, 1), help="The rank of the first result: 0 or 1.", rich_help_panel=LOG),
-    ] = None
-    shares: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VARIANT:SHARE,...",
-            help="How users were meant to be split, as A:9,B:1. Default: evenly.",
-            rich_help_panel=LOG,
-        ),
-    ] = None
+    log: tuple[str, ...] = option(
+        (),
+        "A log of searches: CSV, JSON Lines, Parquet; repeatable, or a pattern.",
+        metavar="FILE",
+        panel=LOG,
+    )
+    column: tuple[str, ...] = option(
+        (),
+        "A column's name where it is no usual one, as time:when; repeatable.",
+        metavar="PART:NAME",
+        panel=LOG,
+    )
+    propose: Path | None = option(
+        None,
+        "Write here the queries that would make the set current, as JSON lines.",
+        metavar="FILE",
+        panel=LOG,
+    )
+    time_zone: str = option("UTC", "Of times without one, as Europe/Berlin.", panel=LOG)
+    time_format: str = option("", "Of times, as %d.%m.%Y %H:%M.", panel=LOG)
+    application: str = option("", "Read this one, of several in a log.", metavar="NAME", panel=LOG)
+    first_rank: int | None = option(
+        None, "The rank of the first result: 0 or 1.", Bounds(0, 1), panel=LOG
+    )
+    shares: str | None = option(
+        None,
+        "How users were meant to be split, as A:9,B:1. Default: evenly.",
+        metavar="VARIANT:SHARE,...",
+        panel=LOG,
+    )
 
 
 def shares_of(flags: LogFlags) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from pathlib import Path
 from textwrap import fill
@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from labeler.cli.numbers import SIZE_OF_A_FILE as MAX_SIZE
-from labeler.cli.numbers import number
 from labeler.cli.screen import result_width
 from labeler.cli.settings import Project, read_project
 from labeler.errors import Misuse, about
@@ -26,58 +24,25 @@ if TYPE_CHECKING:
 OUTPUT = "Output"
 """The panel of where results go."""
 
-Form = Annotated[
-    FormName | None,
-    typer.Option(
-        "--format",
-        help="The form of tables; else the output's suffix says it (.csv, .json, .tex, .md).",
-        rich_help_panel=OUTPUT,
-    ),
-]
+FORM = Option(
+    "The form of tables; else the output's suffix says it (.csv, .json, .tex, .md).",
+    flags="--format",
+    panel=OUTPUT,
+)
 
-AsJson = Annotated[
-    bool, typer.Option("--json", help="The same as --format json.", rich_help_panel=OUTPUT)
-]
+AS_JSON = Option("The same as --format json.", flags="--json", panel=OUTPUT)
 
-ToFile = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write to a file.", rich_help_panel=OUTPUT)
-]
+TO_FILE = Option("Write to a file.", flags="--output -o", panel=OUTPUT)
 
-Force = Annotated[
-    bool,
-    typer.Option(
-        "--force",
-        help="Replace what stands there, even an input or what labeler did not write.",
-        rich_help_panel=OUTPUT,
-    ),
-]
+GRADE_MAP = Option("Each rating and its grade: 0:0,0.5:1,1:2.", flags="--map")
 
-GradeMap = Annotated[str, typer.Option("--map", help="Each rating and its grade: 0:0,0.5:1,1:2.")]
+SCALE = Option("The highest rating and its grade, by a rule of three: 100:3.")
 
-Scale = Annotated[
-    str, typer.Option(help="The highest rating and its grade, by a rule of three: 100:3.")
-]
-
-FollowLinks = Annotated[
-    bool, typer.Option("--follow-links", help="Read links that lead out of a folder, too.")
-]
-
-
-MaxFileSize = Annotated[
-    int,
-    number(MAX_SIZE, metavar="MB", help="Leave out larger texts, and markup of 1/16 of it."),
-]
-MEGABYTES = 64
-
-MODEL, BUDGET, RETRYING = "Model", "Budget", "Retrying"
 
 FORCE = Option(
     "Replace what stands there, even an input or what labeler did not write.", panel=OUTPUT
 )
-OutFolder = Annotated[
-    Path,
-    typer.Option("--output", "-o", help="The collection's directory.", rich_help_panel=OUTPUT),
-]
+OUT_FOLDER = Option("The collection's directory.", flags="--output -o", panel=OUTPUT)
 Folder = Annotated[Path, typer.Argument(metavar="COLL", help="The collection's directory.")]
 
 
@@ -85,13 +50,8 @@ Folder = Annotated[Path, typer.Argument(metavar="COLL", help="The collection's d
 class FormFlags:
     """In which form results are shown, where the output is a folder that a command makes."""
 
-    form: FormName | None = option(
-        None,
-        "The form of tables; else the output's suffix says it (.csv, .json, .tex, .md).",
-        panel=OUTPUT,
-        flags=("--format",),
-    )
-    as_json: bool = option(False, "The same as --format json.", panel=OUTPUT, flags=("--json",))
+    form: FormName | None = option(None, FORM)
+    as_json: bool = option(False, AS_JSON)
 
     @property
     def format(self) -> FormName:
@@ -103,7 +63,7 @@ class FormFlags:
 class OutputFlags(FormFlags):
     """In which form results are written, and where to."""
 
-    output: Path | None = option(None, "Write to a file.", panel=OUTPUT, flags=("--output", "-o"))
+    output: Path | None = option(None, TO_FILE)
     force: bool = option(False, FORCE)
 
     @property
@@ -187,8 +147,6 @@ def unfolded(function: Callable[..., None]) -> Callable[..., None]:
         values = {name: value_of(each) for name, each in taken.single.items()}
         for name, kind in taken.records.items():
             values[name] = project.marked(filled(kind, value_of))
-        for name, kind in taken.written.items():
-            values[name] = kind(**{f.name: given[f.name] for f in fields(kind)})
         project.tell()
         function(**{name: values.get(name, given.get(name)) for name in taken.parameters})
 
@@ -209,29 +167,26 @@ class _Taken:
     single: Mapping[str, Declared]
     flags: Mapping[str, Declared]
     settings: Mapping[str, Declared]
-    written: Mapping[str, type]
 
     @classmethod
     def by(cls, function: Callable[..., None]) -> _Taken:
         """What a function takes, by its signature."""
         hints = get_type_hints(function, include_extras=True)
         parameters = inspect.signature(function).parameters
-        records, single, every, written = {}, {}, list[Declared](), {}
+        records, single, every = {}, {}, list[Declared]()
         for name, parameter in parameters.items():
             kind, *marks = get_args(hints[name]) if _marks(hints[name]) else (hints[name],)
             if is_option(parameter.default):
                 single[name] = Declared.of(name, kind, parameter.default)
                 every.append(single[name])
-            elif is_dataclass(kind) and any(True for _ in options_of(kind)):
+            elif is_dataclass(kind):
                 records[name] = kind
                 every += (each.shown_in(marks) for each in options_of(kind))
-            elif is_dataclass(kind):
-                written[name] = kind
         named = {name: p.replace(annotation=hints[name]) for name, p in parameters.items()}
         flags = {each.name: each for each in reversed(every) if each.has_flag}
         ordered = {each.name: flags[each.name] for each in every if each.name in flags}
         settings = {each.setting: each for each in every if each.setting}
-        return cls(named, records, single, ordered, settings, written)
+        return cls(named, records, single, ordered, settings)
 
     def has_flag(self, each: Declared) -> bool:
         """Whether an option of a record takes the value of a flag."""
@@ -240,12 +195,9 @@ class _Taken:
 
     def words(self) -> list[inspect.Parameter]:
         """The arguments and options of the command, as Typer reads them."""
-        made = {*self.records, *self.single, *self.written}
+        made = {*self.records, *self.single}
         words = [parameter for name, parameter in self.parameters.items() if name not in made]
         words += map(_flag, self.flags.values())
-        for kind in self.written.values():
-            typed = get_type_hints(kind, include_extras=True)
-            words += [_keyword(f.name, typed[f.name], f.default) for f in fields(kind)]
         words += [_keyword("set_", _SET, None)] if self.settings else []
         has_more = self.settings or any(each.option.rare for each in self.flags.values())
         return words + ([_keyword("help_all", _HELP_ALL, False)] if has_more else [])
@@ -270,7 +222,7 @@ def _flag(each: Declared) -> inspect.Parameter:
     elif declared.section:
         kind, default = each.kind | None, None
     spelled = each.name.replace("_", "-")
-    names = declared.flags or ((f"--{spelled}",) if each.default is False else ())
+    names = tuple(declared.flags.split()) or ((f"--{spelled}",) if each.default is False else ())
     if each.default is True:
         names = (f"--{spelled}/--no-{spelled}",)
     shown: dict[str, Any] = {"metavar": declared.metavar or None}

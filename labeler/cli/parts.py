@@ -66,7 +66,7 @@ def work(
         "Cut and judge the pool of this collection by workers on Ray, and collect it.",
         metavar="COLL",
         panel=RAY,
-        flags=("--ray",),
+        flags="--ray",
     ),
     ray: RayOptions,
     options: JudgeOptions,

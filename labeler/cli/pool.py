@@ -11,14 +11,12 @@ from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import show_encoding_plan, show_outcome
 from labeler.cli.screen import note, say
-from labeler.cli.vector_options import VectorFlags, show_recall
 from labeler.collection.layout import open_collection
 from labeler.errors import Misuse
 from labeler.messages import count_of
 from labeler.options import option
 from labeler.pools import expand as rounds
 from labeler.pools.pool import DEPTH, PoolOptions, PoolResult, plan_pool, pool
-from labeler.runs.vector_run import plan_queries
 
 
 def command(
@@ -32,7 +30,6 @@ def command(
         panel=rounds.EXPANDING,
     ),
     expansion: rounds.Expansion,
-    database: VectorFlags,
     dry_run: bool = option(False, DRY_RUN),
     output: OutputFlags,
 ) -> None:
@@ -44,15 +41,12 @@ def command(
     check_expanded(bool(expand), growth)
     files = [path for path in map(Path, options.qrels) if path.exists()]  # others are its own
     to = output.made_from(open_collection(folder).folder, *options.runs, *files)
-    if not database.vectors:
-        database.check_none()
     encoding = options.encoding
-    if expand and (options.qrels or options.only or options.size.beyond or database.vectors):
-        problem = "it goes with runs alone, not with --qrels, --only, --beyond or --vectors"
+    if expand and (options.qrels or options.only or options.size.beyond):
+        problem = "it goes with runs alone, not with --qrels, --only or --beyond"
         raise Misuse(problem, parameter="expand")
     if dry_run:
-        plan = plan_queries if database.vectors else plan_pool
-        planned = rounds.plan_expansion if expand else plan
+        planned = rounds.plan_expansion if expand else plan_pool
         show_encoding_plan(planned(folder, encoding), output, to)
         return
     if expand:
@@ -61,14 +55,12 @@ def command(
         grown = rounds.expand(folder, more, tops, encoding, control_of())
         show_outcome(grown, _show, output, to)
         return
-    vectors = database.described(encoding) if database.vectors else None
-    options = replace(options, vectors=vectors, force=output.force)
+    options = replace(options, force=output.force)
     show_outcome(pool(folder, options, control=control_of()), _show, output, to)
 
 
 def _show(result: PoolResult) -> None:
     note_pooled(result)
-    show_recall(result.recall)
     for line in result.expansion.sentences() if result.expansion else ():
         say(line)
     if result.reached:

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from labeler.cli.numbers import COUNT, SHARE, SIZE, number
 from labeler.cli.options import OutputFlags
 from labeler.cli.scoring import TABLES
+from labeler.options import COUNT, SHARE, SIZE, option
 
 
 def command(
@@ -21,37 +21,27 @@ def command(
         ),
     ],
     *,
-    measure: Annotated[str, typer.Option("-m", "--measure", help="To plan for.")] = "nDCG@10",
-    queries: Annotated[
-        list[int] | None, number(COUNT, help="What can so many queries tell? Repeatable.")
-    ] = None,
-    differences: Annotated[
-        list[float] | None,
-        number(SIZE, "--difference", help="How many does this difference need? Repeatable."),
-    ] = None,
-    power: Annotated[float, number(SHARE, help="The chance to find the difference.")] = 0.8,
-    level: Annotated[float, number(SHARE, help="Of significance.")] = 0.05,
-    planned_runs: Annotated[
-        int | None,
-        number(COUNT, "--compared", help="Plan for so many runs (default: as many as these)."),
-    ] = None,
-    named_baseline: Annotated[
-        bool,
-        typer.Option(
-            "--one-baseline", help="Plan for each run against one that is named, not for all pairs."
-        ),
-    ] = False,
-    assurance: Annotated[
-        float | None,
-        number(SHARE, help="Be so sure of the power, though these queries are few: as 0.8."),
-    ] = None,
-    table: Annotated[
-        Literal["detectable", "needed"] | None,
-        typer.Option(
-            help="This table alone; csv and jsonl hold one, else the first.",
-            rich_help_panel=TABLES,
-        ),
-    ] = None,
+    measure: str = option("nDCG@10", "To plan for.", flags="-m --measure"),
+    queries: tuple[int, ...] = option((), "What can so many queries tell? Repeatable.", COUNT),
+    differences: tuple[float, ...] = option(
+        (), "How many does this difference need? Repeatable.", SIZE, flags="--difference"
+    ),
+    power: float = option(0.8, "The chance to find the difference.", SHARE),
+    level: float = option(0.05, "Of significance.", SHARE),
+    planned_runs: int | None = option(
+        None, "Plan for so many runs (default: as many as these).", COUNT, flags="--compared"
+    ),
+    named_baseline: bool = option(
+        False,
+        "Plan for each run against one that is named, not for all pairs.",
+        flags="--one-baseline",
+    ),
+    assurance: float | None = option(
+        None, "Be so sure of the power, though these queries are few: as 0.8.", SHARE
+    ),
+    table: Literal["detectable", "needed"] | None = option(
+        None, "This table alone; csv and jsonl hold one, else the first.", panel=TABLES
+    ),
     output: OutputFlags,
 ) -> None:
     """Say what so many queries can tell apart, and how many are needed."""

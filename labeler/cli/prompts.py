@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from labeler.cli.options import Force, OutputFlags, ToFile
+from labeler.cli.options import FORCE, TO_FILE, OutputFlags
 from labeler.cli.screen import note, say
 from labeler.errors import BadInput, Misuse
+from labeler.options import option
+from labeler.report.forms import FormName
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output
@@ -57,11 +59,11 @@ def _list(form: FormName, to: Output | None) -> None:
 def new(
     name: Annotated[str, typer.Argument(help="What the new prompt is called.")],
     *,
-    source: Annotated[
-        str, typer.Option("--from", help="The prompt to copy: its name, or a file's path.")
-    ] = "four-grades",
-    output: ToFile = None,
-    force: Force = False,
+    source: str = option(
+        "four-grades", "The prompt to copy: its name, or a file's path.", flags="--from"
+    ),
+    output: Path | None = option(None, TO_FILE),
+    force: bool = option(False, FORCE),
 ) -> None:
     """Write a copy of a prompt, to be edited: NAME.md in this folder, or the output."""
     from labeler.cli.output import deliver
@@ -82,12 +84,11 @@ def new(
 def check(
     name: Annotated[str, typer.Argument(metavar="FILE", help="A prompt's file, or its name.")],
     *,
-    collection: Annotated[
-        Path | None,
-        typer.Option(metavar="COLL", help="Show the prompt as filled in for a pair of it."),
-    ] = None,
-    query: Annotated[str, typer.Option(metavar="ID", help="The query of that pair.")] = "",
-    doc: Annotated[str, typer.Option(metavar="ID", help="The document of that pair.")] = "",
+    collection: Path | None = option(
+        None, "Show the prompt as filled in for a pair of it.", metavar="COLL"
+    ),
+    query: str = option("", "The query of that pair.", metavar="ID"),
+    doc: str = option("", "The document of that pair.", metavar="ID"),
     output: OutputFlags,
 ) -> None:
     """Say everything that is wrong with a prompt's file, and show what it would send.

@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.numbers import COUNT, EXPONENT, SEED, number
 from labeler.cli.options import OUTPUT, Folder, OutputFlags
 from labeler.cli.screen import note
 from labeler.errors import BadInput
 from labeler.exchange.fields import LogFields
+from labeler.options import COUNT, EXPONENT, SEED, option
 from labeler.queries.set_aside import PassageRules
 
 _NUMBER = re.compile(r"\d{0,9}(\.\d{0,15})?(?<=\d)")
@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"\d{0,9}(\.\d{0,15})?(?<=\d)")
 def passages(
     folder: Folder,
     *,
-    seed: Annotated[int, number(SEED, help="Decides the order, as of generate.")] = 0,
+    seed: int = option(0, "Decides the order, as of generate.", SEED),
     rules: PassageRules,
     output: OutputFlags,
 ) -> None:
@@ -42,14 +42,11 @@ def passages(
 def realism(
     folder: Folder,
     *,
-    real: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Real queries. Default: those in the collection, else published figures.",
-            show_default=False,
-        ),
-    ] = None,
+    real: Path | None = option(
+        None,
+        "Real queries. Default: those in the collection, else published figures.",
+        metavar="FILE",
+    ),
     output: OutputFlags,
 ) -> None:
     """Say how generated queries differ from real ones: length, questions, words, difficulty."""
@@ -69,29 +66,18 @@ def realism(
 def from_log(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="CSV, TSV, JSON Lines or Parquet.")],
     *,
-    queries: Annotated[int, number(COUNT, help="How many queries, spread over strata.")] = 100,
-    seed: Annotated[int, number(SEED, help="Decides which are drawn.")] = 0,
-    min_count: Annotated[
-        int, number(COUNT, help="Leave out what was typed less often: it may name somebody.")
-    ] = 1,
-    eta: Annotated[
-        float, number(EXPONENT, help="Attention falls with the rank as (1/rank)^eta.")
-    ] = 1.0,
-    attention: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N,N,...",
-            help="That to each rank from the first, as measured, instead of --eta.",
-        ),
-    ] = None,
+    queries: int = option(100, "How many queries, spread over strata.", COUNT),
+    seed: int = option(0, "Decides which are drawn.", SEED),
+    min_count: int = option(1, "Leave out what was typed less often: it may name somebody.", COUNT),
+    eta: float = option(1.0, "Attention falls with the rank as (1/rank)^eta.", EXPONENT),
+    attention: str | None = option(
+        None, "That to each rank from the first, as measured, instead of --eta.", metavar="N,N,..."
+    ),
     fields: LogFields,
-    click_run: Annotated[
-        Path | None, typer.Option(help="Write what was clicked as a run.", rich_help_panel=OUTPUT)
-    ] = None,
-    click_qrels: Annotated[
-        Path | None,
-        typer.Option(help="Write clicks as weak qrels, no judgements.", rich_help_panel=OUTPUT),
-    ] = None,
+    click_run: Path | None = option(None, "Write what was clicked as a run.", panel=OUTPUT),
+    click_qrels: Path | None = option(
+        None, "Write clicks as weak qrels, no judgements.", panel=OUTPUT
+    ),
     output: OutputFlags,
 ) -> None:
     """Sample real queries from a log by frequency, with weights and without personal data."""

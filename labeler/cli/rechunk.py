@@ -13,7 +13,7 @@ def command(
     *,
     words: int = option(REQUIRED, "About how many words a passage has.", WORDS),
     inputs: tuple[str, ...] = option(
-        (), "Where the documents are, if elsewhere now.", metavar="INPUT", flags=("--from",)
+        (), "Where the documents are, if elsewhere now.", metavar="INPUT", flags="--from"
     ),
     dry_run: bool = option(False, ONLY_COUNT),
     output: OutputFlags,

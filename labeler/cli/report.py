@@ -10,35 +10,32 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from labeler.cli.numbers import COUNT, SEED, number
-from labeler.cli.options import OUTPUT, AsJson, Force, ToFile
-from labeler.cli.scoring import COMPARING, SCORING, Baseline, StaleGrades
+from labeler.cli.options import AS_JSON, FORCE, OUTPUT, TO_FILE
+from labeler.cli.scoring import BASELINE, COMPARING, SCORING, STALE_GRADES
 from labeler.collection_report.options import TOP
-from labeler.evaluation.options import DEFAULT_MEASURES
+from labeler.evaluation.options import DEFAULT_MEASURES, Stale
+from labeler.options import COUNT, SEED, Option, option
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output
     from labeler.collection_report.options import ReportOptions
     from labeler.collection_report.report import WrittenReport
 
-Form = Annotated[
-    Literal["html", "markdown", "json"] | None,
-    typer.Option(
-        "--format",
-        help="The page, its summary, or the figures; else the output's suffix says it.",
-        rich_help_panel=OUTPUT,
-    ),
-]
+FORM = Option(
+    "The page, its summary, or the figures; else the output's suffix says it.",
+    flags="--format",
+    panel=OUTPUT,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class PageFlags:
     """In which form the report is written, and where to."""
 
-    form: Form = None
-    as_json: AsJson = False
-    output: ToFile = None
-    force: Force = False
+    form: Literal["html", "markdown", "json"] | None = option(None, FORM)
+    as_json: bool = option(False, AS_JSON)
+    output: Path | None = option(None, TO_FILE)
+    force: bool = option(False, FORCE)
 
 
 def command(
@@ -46,52 +43,42 @@ def command(
         Path | None, typer.Argument(metavar="COLL", help="The collection's directory.")
     ] = None,
     *,
-    qrels: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The grades that score systems (default: people's, unless twice as many exist).",
-            rich_help_panel=SCORING,
-        ),
-    ] = None,
-    humans: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--human",
-            metavar="NAME",
-            help="People's qrels to compare assessors with (default: human); repeatable.",
-            rich_help_panel=SCORING,
-        ),
-    ] = None,
-    measures: Annotated[
-        list[str] | None,
-        typer.Option(
-            *("-m", "--measure"),
-            help="A measure, as nDCG@10; the first is the main one; repeatable.",
-            rich_help_panel=SCORING,
-        ),
-    ] = None,
-    runs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--run",
-            metavar="NAME",
-            help="A run of the collection to report (default: all); repeatable.",
-            rich_help_panel=SCORING,
-        ),
-    ] = None,
-    baseline: Baseline = None,
-    compare: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            metavar="A B",
-            help="Two sets of the collection's judgements; or, without COLL, two collections.",
-            rich_help_panel=COMPARING,
-        ),
-    ] = None,
-    top: Annotated[int, number(COUNT, help="Show so many documents of each system.")] = TOP,
-    seed: Annotated[int, number(SEED, help="Of the resampling.")] = 0,
-    stale: StaleGrades = "drop",
+    qrels: str | None = option(
+        None,
+        "The grades that score systems (default: people's, unless twice as many exist).",
+        metavar="NAME",
+        panel=SCORING,
+    ),
+    humans: tuple[str, ...] = option(
+        (),
+        "People's qrels to compare assessors with (default: human); repeatable.",
+        flags="--human",
+        metavar="NAME",
+        panel=SCORING,
+    ),
+    measures: tuple[str, ...] = option(
+        (),
+        "A measure, as nDCG@10; the first is the main one; repeatable.",
+        flags="-m --measure",
+        panel=SCORING,
+    ),
+    runs: tuple[str, ...] = option(
+        (),
+        "A run of the collection to report (default: all); repeatable.",
+        flags="--run",
+        metavar="NAME",
+        panel=SCORING,
+    ),
+    baseline: str | None = option(None, BASELINE),
+    compare: tuple[str, str] | None = option(
+        None,
+        "Two sets of the collection's judgements; or, without COLL, two collections.",
+        metavar="A B",
+        panel=COMPARING,
+    ),
+    top: int = option(TOP, "Show so many documents of each system.", COUNT),
+    seed: int = option(0, "Of the resampling.", SEED),
+    stale: Stale = option("drop", STALE_GRADES),
     file: PageFlags,
 ) -> None:
     """Write what a collection says on one page.

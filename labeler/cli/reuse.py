@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import said_to, show, show_json
 from labeler.cli.screen import say
 from labeler.errors import about
+from labeler.options import option
 
 
 def command(
     folder: Folder,
     *,
-    qrels: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The collection's qrels to score by."),
-    ] = None,
-    measure: Annotated[
-        str, typer.Option("--measure", "-m", help="What runs are scored by.")
-    ] = "nDCG@10",
-    family: Annotated[
-        list[str] | None,
-        typer.Option(metavar="RUN,RUN", help="Runs to leave out together; repeatable."),
-    ] = None,
+    qrels: str | None = option(None, "The collection's qrels to score by.", metavar="NAME"),
+    measure: str = option("nDCG@10", "What runs are scored by.", flags="--measure -m"),
+    family: tuple[str, ...] = option(
+        (), "Runs to leave out together; repeatable.", metavar="RUN,RUN"
+    ),
     output: OutputFlags,
 ) -> None:
     """Leave each run out of the pool in turn, and say how its score and rank would change."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from labeler.cli.numbers import COUNT, number
-from labeler.cli.options import OUTPUT, Force, OutputFlags
+from labeler.cli.options import FORCE, OUTPUT, OutputFlags
 from labeler.cli.screen import caution, note
 from labeler.messages import count_of
+from labeler.options import COUNT, REQUIRED, Option, option
 
 if TYPE_CHECKING:
     from labeler.runs.rewrite import Change
@@ -26,18 +26,10 @@ Files = Annotated[
     list[Path],
     typer.Argument(metavar="RUN...", help=f"Runs ({FORMATS_HELP}), or a folder of them."),
 ]
-ToWrite = Annotated[
-    Path,
-    typer.Option(
-        *("--output", "-o"),
-        help=f"The run to write ({FORMATS_HELP}); - is standard output.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-Tag = Annotated[
-    str,
-    typer.Option(help="The run's last column; its name where not given.", rich_help_panel=OUTPUT),
-]
+TO_WRITE = Option(
+    f"The run to write ({FORMATS_HELP}); - is standard output.", flags="--output -o", panel=OUTPUT
+)
+TAG = Option("The run's last column; its name where not given.", panel=OUTPUT)
 
 
 def stats(paths: Files, *, output: OutputFlags) -> None:
@@ -53,10 +45,9 @@ def stats(paths: Files, *, output: OutputFlags) -> None:
 def validate(
     paths: Files,
     *,
-    collection: Annotated[
-        Path | None,
-        typer.Option("--in", metavar="COLL", help="Whose queries and documents they must be."),
-    ] = None,
+    collection: Path | None = option(
+        None, "Whose queries and documents they must be.", flags="--in", metavar="COLL"
+    ),
     output: OutputFlags,
 ) -> None:
     """Read runs strictly; warn of ties and of ranks that contradict their scores."""
@@ -90,10 +81,10 @@ def _warned(counts: dict[str, Any]) -> dict[str, Any]:
 def cut(
     path: File,
     *,
-    output: ToWrite,
-    depth: Annotated[int, number(COUNT, help="Documents to keep a query.")],
-    tag: Tag = "",
-    force: Force = False,
+    output: Path = option(REQUIRED, TO_WRITE),
+    depth: int = option(REQUIRED, "Documents to keep a query.", COUNT),
+    tag: str = option("", TAG),
+    force: bool = option(False, FORCE),
 ) -> None:
     """Keep the first documents of every query."""
     from labeler.runs.rewrite import Change
@@ -101,7 +92,13 @@ def cut(
     _rewrite(path, output, force, Change(_tag(path, tag), depth))
 
 
-def sort(path: File, *, output: ToWrite, tag: Tag = "", force: Force = False) -> None:
+def sort(
+    path: File,
+    *,
+    output: Path = option(REQUIRED, TO_WRITE),
+    tag: str = option("", TAG),
+    force: bool = option(False, FORCE),
+) -> None:
     """Sort by query, then as trec_eval does, and number the ranks anew."""
     from labeler.runs.rewrite import Change
 
@@ -111,17 +108,15 @@ def sort(path: File, *, output: ToWrite, tag: Tag = "", force: Force = False) ->
 def convert(
     path: File,
     *,
-    output: ToWrite,
-    tag: Tag = "",
-    read_as: Annotated[
-        RunFormat | None,
-        typer.Option("--from", help="The format to read, where the name does not say it."),
-    ] = None,
-    write_as: Annotated[
-        RunFormat | None,
-        typer.Option("--to", help="The format to write, where the name does not say it."),
-    ] = None,
-    force: Force = False,
+    output: Path = option(REQUIRED, TO_WRITE),
+    tag: str = option("", TAG),
+    read_as: RunFormat | None = option(
+        None, "The format to read, where the name does not say it.", flags="--from"
+    ),
+    write_as: RunFormat | None = option(
+        None, "The format to write, where the name does not say it.", flags="--to"
+    ),
+    force: bool = option(False, FORCE),
 ) -> None:
     """Convert between TREC's columns, BEIR's JSON and parquet, by the files' names."""
     from labeler.runs.rewrite import Change

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from labeler.cli.numbers import COUNT, SEED, number
-from labeler.cli.options import OUTPUT, Folder, Force
+from labeler.cli.options import FORCE, OUTPUT, Folder
 from labeler.cli.screen import note, say
 from labeler.messages import count_of
+from labeler.options import COUNT, REQUIRED, SEED, option
 
 DEFAULT_PAIRS = 200
 
@@ -18,37 +15,26 @@ DEFAULT_PAIRS = 200
 def command(
     folder: Folder,
     *,
-    pairs: Annotated[
-        int | None, number(COUNT, help="How many pairs people grade (default: 200, or all).")
-    ] = None,
-    all_pairs: Annotated[
-        bool, typer.Option("--all-pairs", help="All pairs of the queries, to correct scores by.")
-    ] = False,
-    queries: Annotated[
-        int | None, number(COUNT, help="From so many queries, drawn at random (default: all).")
-    ] = None,
-    sheets: Annotated[
-        list[Path],
-        typer.Option(
-            "--output",
-            "-o",
-            help="The sheet to write, CSV; repeat it to share the pairs among raters.",
-            rich_help_panel=OUTPUT,
-        ),
-    ],
-    source: Annotated[
-        str | None,
-        typer.Option("--from", help="Balance the sample over the grades of these qrels."),
-    ] = None,
-    overlap: Annotated[
-        str,
-        typer.Option(help="With several sheets: the share of pairs that every rater grades."),
-    ] = "20%",
-    scale: Annotated[
-        str | None, typer.Option(help="The grades, as 0:3; otherwise the judging prompt's.")
-    ] = None,
-    seed: Annotated[int, number(SEED, help="Decides which pairs are drawn.")] = 0,
-    force: Force = False,
+    pairs: int | None = option(None, "How many pairs people grade (default: 200, or all).", COUNT),
+    all_pairs: bool = option(False, "All pairs of the queries, to correct scores by."),
+    queries: int | None = option(
+        None, "From so many queries, drawn at random (default: all).", COUNT
+    ),
+    sheets: tuple[Path, ...] = option(
+        REQUIRED,
+        "The sheet to write, CSV; repeat it to share the pairs among raters.",
+        flags="--output -o",
+        panel=OUTPUT,
+    ),
+    source: str | None = option(
+        None, "Balance the sample over the grades of these qrels.", flags="--from"
+    ),
+    overlap: str = option(
+        "20%", "With several sheets: the share of pairs that every rater grades."
+    ),
+    scale: str | None = option(None, "The grades, as 0:3; otherwise the judging prompt's."),
+    seed: int = option(0, "Decides which pairs are drawn.", SEED),
+    force: bool = option(False, FORCE),
 ) -> None:
     """Draw pairs for people into a sheet to grade in, with instructions beside it.
 

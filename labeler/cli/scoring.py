@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from labeler.cli.numbers import TOP_GRADE, number
-from labeler.evaluation.options import DEFAULT_MEASURES, Missing, Stale, Ties
-from labeler.options import Option
+from labeler.evaluation.options import DEFAULT_MEASURES, Missing, Ties
+from labeler.options import TOP_GRADE, Option, option
 
 if TYPE_CHECKING:
     from labeler.evaluation.gates import ScoreGate
@@ -22,67 +18,32 @@ COMPARING = "Comparing runs"
 TABLES = "Tables"
 GATES = "Gates"
 
-Baseline = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RUN",
-        help="The run to compare with (default: the best).",
-        rich_help_panel=COMPARING,
-    ),
-]
+BASELINE = Option("The run to compare with (default: the best).", metavar="RUN", panel=COMPARING)
 
-Plot = Annotated[
-    Path | None,
-    typer.Option(
-        "--plot", metavar="FILE", help="Draw it (.png, .svg, .pdf).", rich_help_panel=TABLES
-    ),
-]
+PLOT = Option("Draw it (.png, .svg, .pdf).", flags="--plot", metavar="FILE", panel=TABLES)
 
-PLOT = Option("Draw it (.png, .svg, .pdf).", metavar="FILE", panel=TABLES, flags=("--plot",))
-
-PerQuery = Annotated[
-    bool, typer.Option("--per-query", help="Add each query's scores.", rich_help_panel=TABLES)
-]
+PER_QUERY = Option("Add each query's scores.", flags="--per-query", panel=TABLES)
 
 
-StaleGrades = Annotated[
-    Stale,
-    typer.Option(
-        help="Grades of texts that have changed since: drop, or keep.", rich_help_panel=SCORING
-    ),
-]
+STALE_GRADES = Option("Grades of texts that have changed since: drop, or keep.", panel=SCORING)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringFlags:
     """How runs are scored."""
 
-    measures: Annotated[
-        list[str] | None,
-        typer.Option(
-            *("-m", "--measure"),
-            help="A measure, as nDCG@10 or P(rel=2)@5; repeatable.",
-            rich_help_panel=SCORING,
-        ),
-    ] = None
-    missing: Annotated[
-        Missing,
-        typer.Option(
-            help="Queries that a run lacks: zero, or skip as trec_eval does.",
-            rich_help_panel=SCORING,
-        ),
-    ] = "zero"
-    ties: Annotated[
-        Ties,
-        typer.Option(
-            help="Order of a run: trec (score, then id), or file (as written).",
-            rich_help_panel=SCORING,
-        ),
-    ] = "trec"
-    max_grade: Annotated[
-        int | None,
-        number(TOP_GRADE, help="The scale's top grade, for ERR and RBP.", rich_help_panel=SCORING),
-    ] = None
+    measures: tuple[str, ...] = option(
+        (), "A measure, as nDCG@10 or P(rel=2)@5; repeatable.", flags="-m --measure", panel=SCORING
+    )
+    missing: Missing = option(
+        "zero", "Queries that a run lacks: zero, or skip as trec_eval does.", panel=SCORING
+    )
+    ties: Ties = option(
+        "trec", "Order of a run: trec (score, then id), or file (as written).", panel=SCORING
+    )
+    max_grade: int | None = option(
+        None, "The scale's top grade, for ERR and RBP.", TOP_GRADE, panel=SCORING
+    )
 
     def measures_with(self, gates: Sequence[ScoreGate]) -> tuple[str, ...]:
         """The measures asked for, and those of the gates."""
@@ -93,35 +54,21 @@ class ScoringFlags:
 class GateFlags:
     """What must hold, else the command ends with exit code 5."""
 
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A gate, as nDCG@10:0.45: exit 5 where a run lies below; repeatable.",
-            rich_help_panel=GATES,
-        ),
-    ] = None
-    require_low: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The same of the interval's low end (the high one where lower is better).",
-            rich_help_panel=GATES,
-        ),
-    ] = None
-    no_worse_than: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RUN",
-            help="A gate: exit 5 unless runs are shown to lose less than a margin against it.",
-            rich_help_panel=GATES,
-        ),
-    ] = None
-    margin: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="How much may be lost: 0.05 (the gate's default) or AP:0.02; repeatable.",
-            rich_help_panel=GATES,
-        ),
-    ] = None
+    require: tuple[str, ...] = option(
+        (), "A gate, as nDCG@10:0.45: exit 5 where a run lies below; repeatable.", panel=GATES
+    )
+    require_low: tuple[str, ...] = option(
+        (), "The same of the interval's low end (the high one where lower is better).", panel=GATES
+    )
+    no_worse_than: str | None = option(
+        None,
+        "A gate: exit 5 unless runs are shown to lose less than a margin against it.",
+        metavar="RUN",
+        panel=GATES,
+    )
+    margin: tuple[str, ...] = option(
+        (), "How much may be lost: 0.05 (the gate's default) or AP:0.02; repeatable.", panel=GATES
+    )
 
     @contextmanager
     def blamed(self) -> Iterator[None]:

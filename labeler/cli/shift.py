@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
-from labeler.cli.numbers import COUNT_OR_NONE, number
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show, show_records, warn
 from labeler.cli.screen import note
 from labeler.messages import count_of
+from labeler.options import COUNT_OR_NONE, option
 
 _MANY = 0.05
 
@@ -19,11 +17,9 @@ def command(
     context: typer.Context,
     folder: Folder,
     *,
-    qrels: Annotated[
-        str, typer.Option(metavar="NAME", help="The qrels that both states are scored with.")
-    ] = "",
-    measure: Annotated[str, typer.Option("--measure", "-m", help="The measure.")] = "nDCG@10",
-    state: Annotated[int, number(COUNT_OR_NONE, help="The state in history/; 0 is the last.")] = 0,
+    qrels: str = option("", "The qrels that both states are scored with.", metavar="NAME"),
+    measure: str = option("nDCG@10", "The measure.", flags="--measure -m"),
+    state: int = option(0, "The state in history/; 0 is the last.", COUNT_OR_NONE),
     output: OutputFlags,
 ) -> None:
     """Say how far scores moved since documents changed: through labels, and through retrieval."""

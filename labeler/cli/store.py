@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import say
 from labeler.errors import BadInput, FileProblem, Misuse
+from labeler.options import REQUIRED, option
 
 if TYPE_CHECKING:
     from labeler.store.base import Verified
@@ -80,12 +79,8 @@ def stats(folder: Folder, *, output: OutputFlags) -> None:
 
 def prune(
     folder: Folder,
-    model: Annotated[
-        str | None, typer.Option(help="Forget this model's; as `store stats` names it.")
-    ] = None,
-    before: Annotated[
-        str | None, typer.Option(metavar="DAY", help="Forget what is older, as 2026-01-31.")
-    ] = None,
+    model: str | None = option(None, "Forget this model's; as `store stats` names it."),
+    before: str | None = option(None, "Forget what is older, as 2026-01-31.", metavar="DAY"),
 ) -> None:
     """Forget replies; what depends on them would be asked and paid for again.
 
@@ -113,9 +108,7 @@ def gc(folder: Folder) -> None:
 
 def copy(
     folder: Folder,
-    to: Annotated[
-        str, typer.Option(metavar="URL", help="A database, as postgresql://user@host/database.")
-    ],
+    to: str = option(REQUIRED, "A database, as postgresql://user@host/database.", metavar="URL"),
 ) -> None:
     """Send a collection's replies into a database that machines share; the file stays."""
     from labeler.collection.layout import open_collection

@@ -8,6 +8,7 @@ import typer
 
 from labeler.cli.screen import say
 from labeler.errors import Misuse
+from labeler.options import option
 
 
 def command(
@@ -15,13 +16,10 @@ def command(
         str | None,
         typer.Argument(help="A server's address; without one, the trusted ones are listed."),
     ] = None,
-    key: Annotated[
-        str,
-        typer.Option(
-            metavar="VARIABLE", help="The environment variable that holds the server's key."
-        ),
-    ] = "",
-    forget: Annotated[bool, typer.Option("--forget", help="Trust the address no longer.")] = False,
+    key: str = option(
+        "", "The environment variable that holds the server's key.", metavar="VARIABLE"
+    ),
+    forget: bool = option(False, "Trust the address no longer."),
 ) -> None:
     """Name a server once for all, so that files may name it: it gets texts, and its own key.
 

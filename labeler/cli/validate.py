@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show as show_tables
@@ -12,6 +10,7 @@ from labeler.cli.output import show_json
 from labeler.cli.screen import note, progress, say
 from labeler.errors import BadInput
 from labeler.messages import count_of
+from labeler.options import option
 from labeler.report.printable import flat
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 def command(
     folder: Folder,
     *,
-    strict: Annotated[bool, typer.Option("--strict", help="Fail at warnings, too.")] = False,
+    strict: bool = option(False, "Fail at warnings, too."),
     output: OutputFlags,
 ) -> None:
     """Check a whole collection: ids, hashes, counts.

@@ -255,7 +255,7 @@ class JudgeOptions:
     model: AnyModel | None = None
     base_url: str | None = None
     name: str | None = option(
-        None, "The judgements' name; else PROMPT-MODEL.", metavar="NAME", flags=("--as",)
+        None, "The judgements' name; else PROMPT-MODEL.", metavar="NAME", flags="--as"
     )
     concurrency: int | None = option(None, CONCURRENCY)
     retry_failed: bool = option(False, RETRY_FAILED)

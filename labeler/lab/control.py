@@ -284,7 +284,7 @@ async def _prepared(
                         name,
                         drawn_by_chance(seed, rows, which.pairs, stale)[0],
                     )
-                    which = which._replace(redraw=False)
+                    which = replace(which, redraw=False)
         if which.fixed and _goes_on(collection, name, which):
             drawn, changed = fixed_rows(collection, name, rows, stale)
         else:

@@ -262,7 +262,7 @@ class PoolOptions:
         (),
         "A run of your own to pool too, or a folder of runs; repeatable.",
         metavar="RUN",
-        flags=("--run",),
+        flags="--run",
     )
     qrels: tuple[str, ...] = option(
         (), "Judgements of people, whose pairs to pool too; may be repeated.", metavar="FILE"

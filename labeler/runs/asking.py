@@ -22,6 +22,7 @@ from labeler.files.paths import file_to_append
 from labeler.files.read import file_problems
 from labeler.messages import Advance, Progress, count_of
 from labeler.models.control import run_to_end
+from labeler.options import AT_ONCE, COUNT, SECONDS_OF_A_CALL, check_options, option
 from labeler.runs.engines.answers import Hit, Search, Sleep, retrying
 from labeler.runs.engines.databases.engine import VectorEngine
 
@@ -141,15 +142,19 @@ class SearchEngine(Protocol):
 class AskingLimits:
     """How a system is asked: queries at once, seconds and tries for each."""
 
-    concurrency: int = 4
-    seconds: float = 30.0
-    tries: int = 4
+    concurrency: int = option(4, "Calls under way at once, at most.", AT_ONCE)
+    seconds: float = option(
+        30.0,
+        "The longest a call may take.",
+        SECONDS_OF_A_CALL,
+        flags="--timeout",
+        metavar="SECONDS",
+        rare=True,
+    )
+    tries: int = option(4, "Calls for one request before it has failed.", COUNT, rare=True)
 
     def __post_init__(self) -> None:
-        if self.concurrency < 1:
-            raise Misuse("concurrency counts from 1", parameter="concurrency")
-        if self.tries < 1:
-            raise Misuse("tries count from 1", parameter="tries")
+        check_options(self)
 
 
 class AnswerKeeping(NamedTuple):

@@ -229,7 +229,7 @@ class CascadeOptions:
     share: float | None = option(None, "Send this share of the pairs; choose no threshold.", SHARE)
     tolerance: float = option(0.01, "How much agreement with people the threshold may lose.", SHARE)
     statistic: str = option(
-        "kappa", "Of agreement, of which little is lost.", flags=("-s", "--statistic")
+        "kappa", "Of agreement, of which little is lost.", flags="-s --statistic"
     )
     seed: int = option(0, "Of the folds of queries, and of ties in doubt.", SEED)
     judging: JudgeOptions = field(default_factory=JudgeOptions)

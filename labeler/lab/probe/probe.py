@@ -102,7 +102,7 @@ class ProbeOptions:
         None, "Further attacks: a JSON object of lists of texts.", metavar="FILE"
     )
     only: tuple[str, ...] = option(
-        (), "Try this attack alone; repeatable.", metavar="NAME", flags=("--attack",)
+        (), "Try this attack alone; repeatable.", metavar="NAME", flags="--attack"
     )
     seed: int = option(0, "Of which pairs are drawn.", SEED)
 

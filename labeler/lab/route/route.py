@@ -306,7 +306,7 @@ class RouteOptions:
     some.
     """
 
-    budget: int = option(100, "How many pairs people grade.", COUNT, flags=("--pairs",))
+    budget: int = option(100, "How many pairs people grade.", COUNT, flags="--pairs")
     by: Criterion | None = option(
         None, "What makes a pair worth a look.", usual="disagreement, or doubt"
     )
@@ -317,7 +317,7 @@ class RouteOptions:
         (),
         "A run, or a folder of runs, to route by; repeatable.",
         metavar="RUN",
-        flags=("--run",),
+        flags="--run",
     )
     statistics: StatisticOptions = field(default_factory=lambda: StatisticOptions(("kappa",)))
     seed: int = option(0, "Orders pairs that are needed alike.", SEED)

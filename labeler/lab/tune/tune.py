@@ -77,11 +77,9 @@ class TuneOptions:
     prompts: Sequence[str] = ()
     models: Sequence[AnyModel | None] = (None,)
     base_url: str | None = None
-    human: str = option(
-        "human", "The collection's human qrels.", metavar="NAME", flags=("--people",)
-    )
+    human: str = option("human", "The collection's human qrels.", metavar="NAME", flags="--people")
     statistic: str = option(
-        "kappa", "What the best is best by.", panel=CHOICE, flags=("-s", "--statistic")
+        "kappa", "What the best is best by.", panel=CHOICE, flags="-s --statistic"
     )
     held_out: float = option(
         0.5,

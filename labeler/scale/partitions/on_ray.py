@@ -93,7 +93,7 @@ class RayOptions:
         "A running cluster (RAY_ADDRESS); else Ray is started on this machine.",
         panel=RAY,
         metavar="ADDRESS",
-        flags=("--ray-address",),
+        flags="--ray-address",
     )
     rows: int | None = option(None, "Pairs of a partition, at least.", COUNT, panel=RAY)
 
