@@ -2,61 +2,146 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
-from labeler.cli.expanding import check_expanded
-from labeler.cli.model_options import DRY_RUN
+from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
-from labeler.cli.progress import control_of
-from labeler.cli.reporting import show_encoding_plan, show_outcome
+from labeler.cli.progress import control_of, watched
+from labeler.cli.reporting import (
+    check_complete,
+    show_encoding_plan,
+    show_judging,
+    show_judging_plan,
+    show_outcome,
+)
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.errors import Misuse
+from labeler.judging.judge import JudgeOptions, aplan_judging
 from labeler.messages import count_of
-from labeler.options import option
+from labeler.models.encoders import Encoding
+from labeler.options import COUNT, option
 from labeler.pools import expand as rounds
 from labeler.pools.pool import DEPTH, PoolOptions, PoolResult, plan_pool, pool
+
+
+@dataclass(frozen=True, slots=True)
+class RoundFlags:
+    """Whose judgements a pool grows by, and who judges what a round added."""
+
+    expand: str = option(
+        "",
+        "Add the neighbors of what these qrels of the collection call relevant.",
+        metavar="QRELS",
+        panel=rounds.EXPANDING,
+    )
+    prompt: str = option(
+        "",
+        "With --model or --assessor the pool is judged, too, round after round: by this prompt.",
+        panel=rounds.EXPANDING,
+    )
+    max_rounds: int = option(10, "The most rounds.", COUNT, panel=rounds.EXPANDING, rare=True)
+
+    def is_judged(self, who: ModelFlags) -> bool:
+        """Whether an assessor is named, who judges each round."""
+        return bool(who.model or who.assessor or self.prompt)
+
+    def until(self, expansion: rounds.Expansion) -> rounds.Rounds:
+        """When rounds end."""
+        return rounds.Rounds(
+            until=expansion.until,
+            most=self.max_rounds,
+            rel=expansion.rel,
+            neighbors=expansion.neighbors,
+            max_pairs=expansion.max_pairs,
+        )
+
+    def check(self, options: PoolOptions, expansion: rounds.Expansion, who: ModelFlags) -> None:
+        """`Misuse` where rounds are described and not asked for, or other pairs are asked for."""
+        if self.expand:
+            if options.qrels or options.only or options.size.beyond:
+                problem = "it goes with runs alone, not with --qrels, --only or --beyond"
+                raise Misuse(problem, parameter="expand")
+            return
+        usual = rounds.Expansion(max_pairs=expansion.max_pairs)
+        names = ("neighbors", "until", "rel")
+        given = [name for name in names if getattr(expansion, name) != getattr(usual, name)]
+        given += ["model"] if self.is_judged(who) else []
+        if given:
+            raise Misuse("it says how --expand goes on, which is not given", parameter=given[0])
 
 
 def command(
     folder: Folder,
     *,
     options: PoolOptions,
-    expand: str = option(
-        "",
-        "Add the neighbors of what these qrels of the collection call relevant.",
-        metavar="QRELS",
-        panel=rounds.EXPANDING,
-    ),
+    growth: RoundFlags,
     expansion: rounds.Expansion,
-    dry_run: bool = option(False, DRY_RUN),
+    who: ModelFlags,
+    flags: ShownFlags,
     output: OutputFlags,
 ) -> None:
     """Choose the pairs to judge: the first documents of every run.
 
-    They are added to pool.jsonl.
+    They are added to pool.jsonl. With --expand the pool grows by what is like its relevant
+    documents; with --model or --assessor, too, each round is judged until one brings too few.
     """
-    growth = {name: getattr(expansion, name) for name in ("neighbors", "until", "rel")}
-    check_expanded(bool(expand), growth)
     files = [path for path in map(Path, options.qrels) if path.exists()]  # others are its own
     to = output.made_from(open_collection(folder).folder, *options.runs, *files)
-    encoding = options.encoding
-    if expand and (options.qrels or options.only or options.size.beyond):
-        problem = "it goes with runs alone, not with --qrels, --only or --beyond"
-        raise Misuse(problem, parameter="expand")
-    if dry_run:
-        planned = rounds.plan_expansion if expand else plan_pool
-        show_encoding_plan(planned(folder, encoding), output, to)
+    growth.check(options, expansion, who)
+    if growth.expand and growth.is_judged(who):
+        judging = JudgeOptions(growth.prompt, name=growth.expand, limits=options.encoding.limits)
+        _judge_rounds(
+            _Rounds(folder, who.asking(judging), growth.until(expansion), options.encoding),
+            flags,
+            output,
+        )
         return
-    if expand:
-        more = replace(expansion, qrels=expand)
+    if flags.dry_run:
+        plan = rounds.plan_expansion if growth.expand else plan_pool
+        show_encoding_plan(plan(folder, options.encoding), output, to)
+        return
+    if growth.expand:
+        more = replace(expansion, qrels=growth.expand)
         tops = rounds.NewRuns(options.runs, options.depth or DEPTH)
-        grown = rounds.expand(folder, more, tops, encoding, control_of())
-        show_outcome(grown, _show, output, to)
+        result = rounds.expand(folder, more, tops, options.encoding, control_of(flags))
+    else:
+        result = pool(folder, replace(options, force=output.force), control=control_of(flags))
+    show_outcome(result, _show, output, to)
+
+
+class _Rounds(NamedTuple):
+    """A collection whose pool grows round after round, who judges it, and when that ends."""
+
+    folder: Path
+    judging: JudgeOptions
+    until: rounds.Rounds
+    encoding: Encoding
+
+
+def _judge_rounds(grown: _Rounds, flags: ShownFlags, output: OutputFlags) -> None:
+    """Judge the pool and what each round adds, print what came of it, and end as judging does."""
+    to = output.made_from(grown.folder)
+    if flags.dry_run:
+        plan = watched(flags, lambda watch: aplan_judging(grown.folder, grown.judging, watch))
+        show_outcome(plan, show_judging_plan, output, to)
+        note("that is the pool as it is; what rounds add to it is not known before")
         return
-    options = replace(options, force=output.force)
-    show_outcome(pool(folder, options, control=control_of()), _show, output, to)
+    result = watched(
+        flags, lambda watch: rounds.aexpand_until(grown.folder, grown.judging, grown.until, watch)
+    )
+    show_outcome(result, _show_rounds, output, to)
+    check_complete(result.judging)
+
+
+def _show_rounds(grown: rounds.ExpandedJudging) -> None:
+    """Print what the last judging left, each round, and why there is no other."""
+    show_judging(grown.judging)
+    for each in grown.rounds:
+        say(str(each))
+    say(grown.sentence())
 
 
 def _show(result: PoolResult) -> None:
