@@ -111,8 +111,8 @@ def make_workspace(folder: Path) -> Path:
     assert execute(["pool", coll, "--run", run]) == 0
     for name in ("first", "second"):
         assert execute(["judge", coll, "--model", "similarity", "--as", name, "--quiet"]) == 0
-    control = ["--as", "first", "--control", "4", "--fixed", "--quiet"]
-    assert execute(["judge", coll, "--model", "similarity", *control]) == 0
+    control = ["--as", "first", "--pairs", "4", "--fixed", "--quiet"]
+    assert execute(["lab", "control", coll, "--model", "similarity", *control]) == 0
     assert execute(["monitor", coll, "--quiet"]) == 0
     (watch,) = collection.monitoring.iterdir()
     watch.rename(watch.with_name("RUN.json"))

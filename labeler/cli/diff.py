@@ -92,7 +92,7 @@ def note_next(collection: Collection, changes: Diff) -> None:
         human = changes.agreeing.human
         note(f"more on who is closer: labeler agree {collection.folder} {human} {before} {after}")
     if changes.noise is None and before in collection.judgement_names() and changes.moved:
-        again = f"labeler judge {collection.folder} --as {before} --repeat 3"
+        again = f"labeler lab repeat {collection.folder} --as {before} --times 3"
         note(f"how many of these moves are chance? {again}, with its prompt and model, tells")
     if changes.agreeing is None and {before, after} <= set(collection.judgement_names()):
         ask = f"labeler people sample {collection.folder} --from {after} -o sheet.csv"

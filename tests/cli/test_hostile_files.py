@@ -125,7 +125,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("coll/card.json", "monitor coll"),
     (
         "coll/controls/first.fixed.jsonl",
-        "judge coll --model similarity --as first --control 4 --fixed --quiet",
+        "lab control coll --model similarity --as first --pairs 4 --fixed --quiet",
     ),
     ("people.txt", "generate coll --model local --dry-run --personas people.txt"),
     ("docs.jsonl", "corpus ingest docs.jsonl -o new"),

@@ -47,7 +47,6 @@ ARGUMENTS: dict[str, list[str]] = {
     "pool": ["coll", "coll --run a.trec", "coll --qrels human.qrels"],
     "judge": [
         "coll --model similarity --as second",
-        "coll --model similarity --panel basic,four-grades",
     ],
     "parts collect": ["coll parts"],
     "relabel": ["coll --from first --model similarity --as second"],
@@ -55,7 +54,12 @@ ARGUMENTS: dict[str, list[str]] = {
         "coll --model similarity --qrels llm --pairs 2",
         "coll --model similarity --dry-run",
     ],
-    "lab panel": ["coll first llm", "llm.qrels other.qrels", "coll first human"],
+    "lab panel": [
+        "coll --model similarity --members basic,four-grades",
+        "coll first llm",
+        "llm.qrels other.qrels",
+        "coll first human",
+    ],
     "lab tune": ["coll --prompts four-grades,basic --models similarity"],
     "diff": ["coll first first", "llm.qrels other.qrels", "coll first human"],
     "evaluate": ["human.qrels runs", "human.qrels a.trec", "coll", "llm.qrels a.trec b.trec"],

@@ -445,16 +445,14 @@ def test_a_workers_budget_asks_for_more_until_there_is_no_more() -> None:
     ("words", "problem"),
     [
         ("--workers 2", "--workers: it is for workers on Ray; it goes with --ray"),
-        ("--ray parts --panel basic,four-grades", "--panel: its members judge the pool once"),
-        ("--ray parts --repeat 2", "--repeat: it asks about each pair several times"),
-        ("--ray parts --batch submit", "--batch: it asks about each pair of the pool once"),
-        ("--ray parts --workers 8 --concurrency 4", "--workers: each of 8 workers makes a call"),
+        ("--ray COLL --workers 8 --concurrency 4", "--workers: each of 8 workers makes a call"),
     ],
 )
 def test_options_that_do_not_go_with_workers_are_refused(
     collection: Collection, capsys: pytest.CaptureFixture[str], words: str, problem: str
 ) -> None:
-    assert execute(["judge", str(collection.folder), "--model", "fake", *words.split()]) == 2
+    given = words.replace("COLL", str(collection.folder)).split()
+    assert execute(["parts", "work", str(collection.folder.parent / "parts"), *given]) == 2
     assert problem in capsys.readouterr().err
 
 

@@ -174,8 +174,8 @@ def test_a_judged_part_and_each_member_of_a_panel_have_their_pilot(
 ) -> None:
     with FakeServer(PROSE) as server:
         where = ["--model", "fake", "--base-url", server.base_url, "--quiet"]
-        panel = ["--panel", "basic,four-grades"]
-        assert execute(["judge", str(collection.folder), *where, *panel]) == 69
+        panel = ["lab", "panel", str(collection.folder), "--members", "basic,four-grades"]
+        assert execute([*panel, *where]) == 69
         assert len(set(pair_calls(server))) == PAIRS
         good = fake_model('{"grade": 1}')
         assert judge(collection, model=good, name="all").judged == IN_ALL
