@@ -183,7 +183,6 @@ class AssessorSettings:
         "The address of an OpenAI-compatible server (OPENAI_BASE_URL).",
         example="http://127.0.0.1:8000/v1",
         variable="OPENAI_BASE_URL",
-        is_address=True,
     )
     api: Api = option("", "Its wire format, where its address does not say which.", section="model")
     key: str = setting("", "The name of the variable that holds its key.", example="OPENAI_API_KEY")

@@ -58,7 +58,7 @@ def test_no_option_takes_what_is_no_usable_number(command: Any, option: Any) -> 
 
 def test_the_walk_meets_every_kind_of_number() -> None:
     names = {option.name for _, _, option in ALL}
-    assert {"max_cost", "timeout", "draws", "seed", "depth", "differences", "k", "cut"} <= names
+    assert {"max_cost", "seconds", "draws", "seed", "depth", "differences", "k", "cut"} <= names
     assert len(ALL) > 60
 
 
