@@ -27,6 +27,9 @@ from labeler.pools import expand as rounds
 from labeler.pools.pool import DEPTH, PoolOptions, PoolResult, plan_pool, pool
 
 
+MOST_ROUNDS = 10
+
+
 @dataclass(frozen=True, slots=True)
 class RoundFlags:
     """Whose judgements a pool grows by, and who judges what a round added."""
@@ -42,7 +45,9 @@ class RoundFlags:
         "With --model or --assessor the pool is judged, too, round after round: by this prompt.",
         panel=rounds.EXPANDING,
     )
-    max_rounds: int = option(10, "The most rounds.", COUNT, panel=rounds.EXPANDING, rare=True)
+    max_rounds: int = option(
+        MOST_ROUNDS, "The most rounds.", COUNT, panel=rounds.EXPANDING, rare=True
+    )
 
     def is_judged(self, who: ModelFlags) -> bool:
         """Whether an assessor is named, who judges each round."""
@@ -68,6 +73,7 @@ class RoundFlags:
         usual = rounds.Expansion(max_pairs=expansion.max_pairs)
         names = ("neighbors", "until", "rel")
         given = [name for name in names if getattr(expansion, name) != getattr(usual, name)]
+        given += ["max_rounds"] if self.max_rounds != MOST_ROUNDS else []
         given += ["model"] if self.is_judged(who) else []
         if given:
             raise Misuse("it says how --expand goes on, which is not given", parameter=given[0])

@@ -207,7 +207,7 @@ def test_the_command_asks_again_and_says_what_that_gave(
     said = capsys.readouterr().out
     assert "a: 12 pairs asked about 2 times: 0% [0%, 56%] get another grade" in said
     assert execute([*asked[:-1], "11"]) == 2
-    assert "--times: expected 2 to 10" in capsys.readouterr().err
+    assert "expected 2 to 10" in capsys.readouterr().err
     with pytest.raises(Misuse, match="1 to 10 times"):
         labeler.judge(made, model=noisy(1), name="b", repeat=0)
 

@@ -444,7 +444,7 @@ def test_a_workers_budget_asks_for_more_until_there_is_no_more() -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ("--workers 2", "--workers: it is for workers on Ray; it goes with --ray"),
+        ("--workers 3", "--workers: it is for workers on Ray; it goes with --ray"),
         ("--ray COLL --workers 8 --concurrency 4", "--workers: each of 8 workers makes a call"),
     ],
 )
