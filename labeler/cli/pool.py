@@ -26,7 +26,6 @@ from labeler.options import COUNT, option
 from labeler.pools import expand as rounds
 from labeler.pools.pool import DEPTH, PoolOptions, PoolResult, plan_pool, pool
 
-
 MOST_ROUNDS = 10
 
 
