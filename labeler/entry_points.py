@@ -8,7 +8,7 @@ A package names what it brings in its `pyproject.toml`, by the key that it has i
 - `ir_labeler.commands`: a `labeler.cli.table.Command`, of one word or of one of the groups
 - `ir_labeler.readers`: of texts with an ending, as `.org`; a function from a text to its title and
   its blocks, as `labeler.corpus.readers.outline.read_plaintext`
-- `ir_labeler.retrievers`: a `labeler.runs.retrieve.Engine`, for `retrieve --engine`
+- `ir_labeler.retrievers`: a `labeler.runs.retrieve.Engine`, as `retrieve` asks one of a name
 - `ir_labeler.statistics`: a `labeler.agreement.statistics.registry.Statistic`
 """
 

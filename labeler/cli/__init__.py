@@ -7,9 +7,8 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 
+from labeler.cli.process import Terminated, end_by_signals, prepare_streams, raise_signals
 from labeler.cli.screen import complain, note, say
-from labeler.cli.signals import Terminated, end_by_signals, raise_signals
-from labeler.cli.streams import prepare_streams
 from labeler.cli.table import COMMANDS, GROUPS, Command, named_by
 from labeler.errors import FileProblem, LabelerError, Misuse, SaysTooLittle
 
@@ -43,7 +42,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         return complain_of_file(error)
     except Exception as error:  # nobody expected it: a bug of ours
-        from labeler.cli.bugs import report_bug
+        from labeler.cli.process import report_bug
 
         return report_bug(error)
     if result == INTERRUPTED:

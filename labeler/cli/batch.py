@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from labeler.cli.model_options import ModelFlags, ShownFlags
+from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show
 from labeler.cli.progress import watched
@@ -22,7 +22,6 @@ from labeler.judging.judge import JudgeOptions, aplan_judging
 from labeler.messages import dollars
 from labeler.models.policies.call import Deferral
 from labeler.models.settings import Limits
-from labeler.options import option
 from labeler.scale.batch.collect import CollectedBatches, acollect, aread_answers, await_batches
 from labeler.scale.batch.look import Batches, abatches, acancel, aclear, aforget
 from labeler.scale.batch.submit import Submitted, asubmit, awrite_requests
@@ -35,15 +34,6 @@ Answers = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFlags:
-    """The server that has the batches, where it is another one than they say."""
-
-    base_url: str | None = option(
-        None, "The address of an OpenAI-compatible server (OPENAI_BASE_URL).", metavar="URL"
-    )
-
-
 def submit(
     folder: Folder,
     *,
@@ -52,7 +42,7 @@ def submit(
     flags: ShownFlags,
     output: OutputFlags,
 ) -> None:
-    """Hand over the pairs of the pool that have no answer, at half of OpenAI's price."""
+    """Hand over the pairs of the pool that have no answer."""
     collection, asked = open_collection(folder), who.asking(options)
     to = output.made_from(collection.folder)
     if flags.dry_run:
@@ -73,7 +63,7 @@ def write(
     flags: ShownFlags,
     output: OutputFlags,
 ) -> None:
-    """Write the requests of the pairs that have no answer, where no server takes batches."""
+    """Write the requests of the pairs that have no answer, to a file."""
     collection, asked = open_collection(folder), who.asking(options)
     to, requests = output.made_from(collection.folder), output.written_to(file)
     if flags.dry_run:
@@ -114,7 +104,7 @@ def cancel(folder: Folder, *, server: ServerFlags, output: OutputFlags) -> None:
 
 
 def forget(folder: Folder, *, server: ServerFlags, output: OutputFlags) -> None:
-    """Give up the batches that cannot be collected, so that their pairs can be asked about."""
+    """Give up batches that cannot be collected: their pairs are asked about again."""
     _look(aforget, folder, server, output)
 
 

@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.ingest import note_ingested
+from labeler.cli.corpus import note_ingested
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import FORCE, OUT_FOLDER, FormFlags
 from labeler.cli.pool import note_pooled, note_rehearsed_pool
+from labeler.cli.process import run_until_stopped
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import (
     check_complete,
@@ -22,7 +23,6 @@ from labeler.cli.reporting import (
     show_outcome,
 )
 from labeler.cli.screen import say
-from labeler.cli.signals import run_until_stopped
 from labeler.collection.layout import Collection
 from labeler.options import REQUIRED, option
 from labeler.pipeline.build import Build, BuildOptions, BuildPlan, BuildResult, Rehearsal, rehearsal

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.process import run_until_stopped
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import note_generated, show_generation_plan, show_outcome
 from labeler.cli.screen import say
-from labeler.cli.signals import run_until_stopped
 from labeler.collection.layout import open_collection
 from labeler.queries.generate import GenerateOptions, GenerateResult, agenerate, aplan_generation
 

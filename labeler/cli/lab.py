@@ -12,7 +12,7 @@ import typer
 from labeler.agreement.align import Rules, parse_maps, parse_scale
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.retest import Retest, retest_of
-from labeler.cli.model_options import ModelFlags, ShownFlags
+from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import FORCE, OUTPUT, Folder, FormFlags, OutputFlags
 from labeler.cli.output import draw, said_to, show, show_json, warn
 from labeler.cli.progress import watched
@@ -66,7 +66,7 @@ def control(
     flags: ShownFlags,
     output: OutputFlags,
 ) -> None:
-    """Judge some graded pairs again, each twice, and nothing else: has the assessor drifted?
+    """Judge some graded pairs again, each twice: has the assessor drifted?
 
     Exit code 5 where it has. Without a prompt that of the set is asked again.
     """
@@ -178,7 +178,7 @@ def panel(
     force: bool = option(False, FORCE),
     shown: FormFlags,
 ) -> None:
-    """Put several assessors' grades together, and say how many judges that really is.
+    """Put assessors' grades together, and say how many judges that really is.
 
     A member without a grade of a pair is left out of it; too few members make a failure.
     """
@@ -286,15 +286,9 @@ def _show_panel_plan(plan: PanelPlan) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerFlags:
+class ModelsFlags(ServerFlags):
     """Where models are asked, and who is beside them: an assessor that somebody declared."""
 
-    base_url: str | None = option(
-        None,
-        "The address of an OpenAI-compatible server (OPENAI_BASE_URL).",
-        metavar="URL",
-        panel=MODEL,
-    )
     assessor: str = option(
         "", "An assessor declared in assessors/NAME.toml.", metavar="NAME", panel=MODEL
     )
@@ -324,12 +318,12 @@ def tune(
         None, "Compare only whether a grade is at least this one.", GRADE, panel=GRADES
     ),
     options: TuneOptions,
-    server: ServerFlags,
+    server: ModelsFlags,
     flags: ShownFlags,
     picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
-    """Ask several prompts and models about pairs that people judged: which agrees best?
+    """Ask several prompts and models what people judged: which agrees best?
 
     The best is chosen on a part of the queries, and reported on those held out.
     The better half of each round is asked about twice as many queries.

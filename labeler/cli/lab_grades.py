@@ -65,7 +65,7 @@ def calibrate(
     picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
-    """Make probabilities that hold of an assessor's grades, by people's grades of some pairs.
+    """Make probabilities of an assessor's grades, by people's grades of some pairs.
 
     How far they hold is measured on queries that they were not fitted to.
     """

@@ -20,7 +20,7 @@ def command(
     rel: int = option(1, "The lowest grade that counts as relevant.", TOP_GRADE),
     output: OutputFlags,
 ) -> None:
-    """Estimate how many relevant documents the pool missed, from the pairs sampled beyond it."""
+    """Estimate how many relevant documents the pool missed."""
     from labeler.collection.layout import open_collection
     from labeler.collection.user_files import collection_qrels
     from labeler.pools.missed import missed

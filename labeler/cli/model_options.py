@@ -46,6 +46,18 @@ NEW_NAME = Option("The judgements' name; else PROMPT-MODEL.", flags="--as", pane
 
 
 @dataclass(frozen=True, slots=True)
+class ServerFlags:
+    """The server that is asked, where nothing else says which."""
+
+    base_url: str | None = option(
+        None,
+        "The address of an OpenAI-compatible server (OPENAI_BASE_URL).",
+        metavar="URL",
+        panel=MODEL,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class NamedModel:
     """Who is asked, where that is said for this time: a model by its name, or an assessor."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -11,7 +12,6 @@ import typer
 
 from labeler.cli.options import HELP_ALL, option_names, settings_help, settings_of, unfolded
 from labeler.cli.screen import say
-from labeler.cli.shown_types import with_plain_types
 from labeler.cli.table import COMMANDS, GROUPS, Command, named_by
 from labeler.errors import Misuse
 
@@ -33,7 +33,31 @@ def parser_of(command: Command, *, is_whole: bool = False) -> Any:
         context_settings=HELP,
     )
     app.command(command.name, epilog=f"Example: {command.example}")(unfolded(command.load()))
-    return with_plain_types(app, is_whole=is_whole)
+    parser: Any = typer.main.get_command(app)
+    with typer.Context(parser, **HELP) as context:
+        for parameter in parser.get_params(context):
+            _show_plainly(parameter, context)
+            parameter.hidden = getattr(parameter, "hidden", False) and not is_whole
+    return parser
+
+
+WORDS = {"path": "PATH", "list[path]": "PATH", "str": "TEXT", "list[str]": "TEXT"}
+"""What stands in help for a type of Python; choices are shown as they are."""
+
+
+def _show_plainly(parameter: Any, context: Any) -> None:
+    """A word of users for a parameter's type, and none where it says nothing.
+
+    An option without a value has no type, and an argument is called after what it is already.
+    """
+    if parameter.param_type_name == "argument":
+        parameter.display_type_rich = lambda ctx: None
+    elif getattr(parameter, "is_flag", False):
+        parameter.metavar = ""
+    elif parameter.metavar is None:
+        shown = re.sub(r"^<(.*)>$", r"\1", parameter.display_type_rich(ctx=context) or "")
+        # words apart, so that a line breaks between two choices and not within one
+        parameter.metavar = WORDS.get(shown.casefold(), shown.replace("|", " | "))
 
 
 def run(command: Command, words: Sequence[str]) -> object:

@@ -38,7 +38,7 @@ def make(
     flags: ShownFlags,
     output: OutputFlags,
 ) -> None:
-    """Cut a pool into partitions that workers anywhere judge, with all that they need.
+    """Cut a pool into partitions that workers anywhere judge.
 
     Each holds whole queries and their texts. `labeler parts work` judges them.
     """
@@ -74,7 +74,7 @@ def work(
     flags: ShownFlags,
     output: OutputFlags,
 ) -> None:
-    """Judge partitions in this process, or on a Ray cluster that shares their folder.
+    """Judge partitions in this process, or on a Ray cluster.
 
     Several processes may work at once, each on partitions of its own. What was answered is kept:
     the same command, run again, asks only for what is missing.

@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from labeler.cli.process import Result, run_until_stopped
 from labeler.cli.screen import LINE_SECONDS, Advance, duration, note, progress
-from labeler.cli.signals import Result, run_until_stopped
 from labeler.data import Failure
 from labeler.errors import Misuse
 from labeler.messages import Progress, cost_of, count_of, dollars

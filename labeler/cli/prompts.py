@@ -65,7 +65,7 @@ def new(
     output: Path | None = option(None, TO_FILE),
     force: bool = option(False, FORCE),
 ) -> None:
-    """Write a copy of a prompt, to be edited: NAME.md in this folder, or the output."""
+    """Write a copy of a prompt, to be edited."""
     from labeler.cli.output import deliver
     from labeler.collection.user_files import Output
     from labeler.prompt import find_prompt
@@ -91,7 +91,7 @@ def check(
     doc: str = option("", "The document of that pair.", metavar="ID"),
     output: OutputFlags,
 ) -> None:
-    """Say everything that is wrong with a prompt's file, and show what it would send.
+    """Say what is wrong with a prompt's file, and show what it would send.
 
     The same is checked before any pair is judged. Exit code 65 where the file has errors.
     """
@@ -157,7 +157,7 @@ def diff(
     *,
     output: OutputFlags,
 ) -> None:
-    """Say in what two prompts differ, word by word, and what that means for judging."""
+    """Say in what two prompts differ, and what that means for judging."""
     from labeler.prompt import find_prompt
     from labeler.prompt.compare import diff_prompts
 

@@ -53,7 +53,7 @@ def validate(
     ),
     output: OutputFlags,
 ) -> None:
-    """Read files strictly, and check that their grades are on the scale and their ids known."""
+    """Read files strictly, and check their grades and ids."""
     from labeler.cli.output import show_counts
     from labeler.collection.queries import CollectionIds
     from labeler.errors import Misuse
@@ -164,7 +164,7 @@ def convert(
     queries: Path | None = option(None, QUERIES_OF_TEXTS),
     force: bool = option(False, FORCE),
 ) -> None:
-    """Write qrels of any kind as TREC's, BEIR's, JSON, CSV or Parquet, by the file's name."""
+    """Write qrels of any kind as TREC's, BEIR's, JSON, CSV or Parquet."""
     from labeler.exchange.qrels import Meaning
     from labeler.qrels.edit import convert_qrels
 
@@ -182,7 +182,7 @@ def subset(
     seed: int = option(0, "Of the draw.", SEED),
     force: bool = option(False, FORCE),
 ) -> None:
-    """Keep the pairs of some queries, of some documents, or of queries drawn at random."""
+    """Keep the pairs of some queries or documents, or of queries drawn at random."""
     from labeler.collection.queries import files_of_ids, parse_ids
     from labeler.qrels.edit import Subset, subset_qrels
 

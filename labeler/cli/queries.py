@@ -26,7 +26,7 @@ def passages(
     rules: PassageRules,
     output: OutputFlags,
 ) -> None:
-    """List the passages that generate asks about, in order, and why others are set aside."""
+    """List the passages that queries are written from, and why others are not."""
     from labeler.cli.output import show, show_json
     from labeler.collection.layout import open_collection
     from labeler.queries.passages import list_passages
@@ -49,7 +49,7 @@ def realism(
     ),
     output: OutputFlags,
 ) -> None:
-    """Say how generated queries differ from real ones: length, questions, words, difficulty."""
+    """Say how generated queries differ from real ones."""
     from labeler.cli.output import show, show_json
     from labeler.collection.layout import open_collection
     from labeler.queries.realism import realism as compare
@@ -80,7 +80,7 @@ def from_log(
     ),
     output: OutputFlags,
 ) -> None:
-    """Sample real queries from a log by frequency, with weights and without personal data."""
+    """Sample real queries from a log by frequency, without personal data."""
     import json
 
     from labeler.cli.output import deliver, show_json

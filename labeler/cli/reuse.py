@@ -19,7 +19,7 @@ def command(
     ),
     output: OutputFlags,
 ) -> None:
-    """Leave each run out of the pool in turn, and say how its score and rank would change."""
+    """Leave each run out of the pool in turn: how would its score change?"""
     from labeler.collection.layout import open_collection
     from labeler.collection.user_files import collection_qrels
     from labeler.pools.reuse import reuse

@@ -22,7 +22,7 @@ def command(
     state: int = option(0, "The state in history/; 0 is the last.", COUNT_OR_NONE),
     output: OutputFlags,
 ) -> None:
-    """Say how far scores moved since documents changed: through labels, and through retrieval."""
+    """Say how far scores moved since documents changed."""
     from labeler.pools.shift import shift
 
     to = output.made_from(folder)

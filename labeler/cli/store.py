@@ -44,7 +44,7 @@ def _place_of(store: KeptStore) -> str:
 
 
 def verify(folder: Folder, *, output: OutputFlags) -> None:
-    """Check the store, and every reply against its checksum; exit 65 where one does not match."""
+    """Check every reply of the store against its checksum; exit 65 where one is off."""
     from labeler.store import maintain
 
     to = output.made_from(folder)
@@ -110,7 +110,7 @@ def copy(
     folder: Folder,
     to: str = option(REQUIRED, "A database, as postgresql://user@host/database.", metavar="URL"),
 ) -> None:
-    """Send a collection's replies into a database that machines share; the file stays."""
+    """Send a collection's replies into a database that machines share."""
     from labeler.collection.layout import open_collection
     from labeler.store.postgres.address import DatabaseAddress
     from labeler.store.postgres.store import PostgresStore, copy_file

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -49,590 +49,462 @@ class Command(NamedTuple):
         return function
 
 
-def _ours(name: str, group: str, summary: str, function: str, example: str, words: str = "") -> Any:
-    """A command of this package: its function is in a module of `labeler.cli`."""
-    return Command(
-        name, group, summary, f"labeler.cli.{function}", f"labeler {name} {example}".strip(), words
-    )
+class _Row(NamedTuple):
+    """A command of this package, as its group's table has it.
+
+    `example` is what follows the command's name. `at` says where in `labeler.cli` its function is:
+    by default that of its name in the module of its group, or `command` in the module of its name.
+    """
+
+    name: str
+    summary: str
+    example: str
+    words: str = ""
+    at: str = ""
 
 
-_COMMANDS: Sequence[Command] = (
-    _ours(
-        "demo",
+def _group(group: str, *rows: _Row) -> Iterator[Command]:
+    """The commands of a group; its name is their first word where it is one of `GROUPS`."""
+    for row in rows:
+        inside, verb = group in GROUPS, row.name.replace("-", "_")
+        name = f"{group} {row.name}" if inside else row.name
+        at = row.at or (f"{group}:{verb}" if inside else f"{verb}:command")
+        example = f"labeler {name} {row.example}".rstrip()
+        yield Command(name, group, row.summary, f"labeler.cli.{at}", example, row.words)
+
+
+_COMMANDS = (
+    *_group(
         BUILD,
-        "Build, judge and measure a small collection, offline.",
-        "demo:command",
-        "-o demo/ --model local",
+        _Row(
+            "demo",
+            "Build, judge and measure a small collection, offline.",
+            "-o demo/ --model local",
+        ),
+        _Row("init", "Write a labeler.toml, the settings of this folder.", "", at="more:init"),
+        _Row(
+            "build",
+            "Build a collection from documents, with queries and judgements.",
+            "docs/ -o coll/ --queries 50",
+        ),
+        _Row("generate", "Write queries that the documents answer.", "coll/ --queries 50"),
+        _Row(
+            "pool",
+            "Choose the pairs to judge: the first documents of every run.",
+            "coll/ --depth 10 --run mine.trec",
+        ),
+        _Row(
+            "retrieve",
+            "Ask your own search system for every query, and keep its run.",
+            "coll/ --as live --url-template 'http://127.0.0.1:8000/?q={query}'",
+        ),
     ),
-    _ours("init", BUILD, "Write a labeler.toml, the settings of this folder.", "init:command", ""),
-    _ours(
-        "build",
-        BUILD,
-        "Build a collection from documents, with queries and judgements.",
-        "build:command",
-        "docs/ -o coll/ --queries 50",
-    ),
-    _ours(
-        "generate",
-        BUILD,
-        "Write queries that the documents answer.",
-        "generate:command",
-        "coll/ --queries 50",
-    ),
-    _ours(
-        "pool",
-        BUILD,
-        "Choose the pairs to judge: the first documents of every run.",
-        "pool:command",
-        "coll/ --depth 10 --run mine.trec",
-    ),
-    _ours(
-        "retrieve",
-        BUILD,
-        "Ask your own search system for every query, and keep its run.",
-        "retrieve:command",
-        "coll/ --as live --url-template 'http://127.0.0.1:8000/?q={query}'",
-    ),
-    _ours(
-        "judge",
+    *_group(
         JUDGE,
-        "Have a model grade the pairs of the pool.",
-        "judge:command",
-        "coll/ --prompt four-grades --model gpt-4.1-mini --as first",
+        _Row(
+            "judge",
+            "Have a model grade the pairs of the pool.",
+            "coll/ --prompt four-grades --model gpt-4.1-mini --as first",
+        ),
+        _Row(
+            "relabel",
+            "Judge the same pairs by another prompt or model; show what moved.",
+            "coll/ --from first --prompt basic --as second",
+        ),
+        _Row("annotate", "Serve a page on which people grade pairs, blind.", "coll/ --rater anna"),
     ),
-    _ours(
-        "relabel",
-        JUDGE,
-        "Judge the same pairs by another prompt or model; show what moved.",
-        "relabel:command",
-        "coll/ --from first --prompt basic --as second",
-    ),
-    _ours(
-        "annotate",
-        JUDGE,
-        "Serve a page on which people grade pairs, blind.",
-        "annotate:command",
-        "coll/ --rater anna",
-    ),
-    _ours(
-        "evaluate",
+    *_group(
         MEASURE,
-        "Score runs against qrels, with intervals and the share judged.",
-        "evaluate:command",
-        "qrels/human.qrels runs/*.trec",
+        _Row(
+            "evaluate",
+            "Score runs against qrels, with intervals and the share judged.",
+            "qrels/human.qrels runs/*.trec",
+        ),
+        _Row(
+            "agree",
+            "Say how far assessors agree with people, and how sure that is.",
+            "human.qrels gpt-4o.qrels",
+        ),
+        _Row(
+            "diff",
+            "Show which grades changed, and whether systems change places.",
+            "coll/ four-grades-gpt basic-gpt",
+        ),
+        _Row(
+            "correct",
+            "Correct an assessor's scores by people's qrels of some queries.",
+            "human.qrels llm.qrels runs/*.trec",
+        ),
+        _Row(
+            "power",
+            "Say what so many queries can tell apart, and how many are needed.",
+            "human.qrels runs/*.trec --difference 0.02",
+        ),
+        _Row("report", "Write what a collection says on one page.", "coll/ -o report.html"),
     ),
-    _ours(
-        "agree",
-        MEASURE,
-        "Say how far assessors agree with people, and how sure that is.",
-        "agree:command",
-        "human.qrels gpt-4o.qrels",
-    ),
-    _ours(
-        "diff",
-        MEASURE,
-        "Show which grades changed, and whether systems change places.",
-        "diff:command",
-        "coll/ four-grades-gpt basic-gpt",
-    ),
-    _ours(
-        "correct",
-        MEASURE,
-        "Correct an assessor's scores by people's qrels of some queries.",
-        "correct:command",
-        "human.qrels llm.qrels runs/*.trec",
-    ),
-    _ours(
-        "power",
-        MEASURE,
-        "Say what so many queries can tell apart, and how many are needed.",
-        "power:command",
-        "human.qrels runs/*.trec --difference 0.02",
-    ),
-    _ours(
-        "report",
-        MEASURE,
-        "Write what a collection says on one page.",
-        "report:command",
-        "coll/ -o report.html",
-    ),
-    _ours(
-        "status",
+    *_group(
         LOOK,
-        "Show what is judged, what failed, what it cost, how to go on.",
-        "status:command",
-        "coll/",
+        _Row(
+            "status",
+            "Show what is judged, what failed, what it cost, how to go on.",
+            "coll/",
+            at="look:status",
+        ),
+        _Row(
+            "explain",
+            "Show how a pair came by its grade: prompt, reply, attempts, cost.",
+            "coll/ q1 d7",
+            at="look:explain",
+        ),
+        _Row(
+            "validate",
+            "Check a whole collection: ids, hashes, counts.",
+            "coll/ --strict",
+            at="look:validate",
+        ),
+        _Row(
+            "doctor",
+            "Say which model would judge, try one call, estimate the cost.",
+            "--model gpt-4.1-mini --pairs 5000",
+            at="look:doctor",
+        ),
     ),
-    _ours(
-        "explain",
-        LOOK,
-        "Show how a pair came by its grade: prompt, reply, attempts, cost.",
-        "explain:command",
-        "coll/ q1 d7",
-    ),
-    _ours(
-        "validate",
-        LOOK,
-        "Check a whole collection: ids, hashes, counts.",
-        "validate:command",
-        "coll/ --strict",
-    ),
-    _ours(
-        "doctor",
-        LOOK,
-        "Say which model would judge, try one call, estimate the cost.",
-        "doctor:command",
-        "--model gpt-4.1-mini --pairs 5000",
-    ),
-    _ours(
-        "corpus ingest",
+    *_group(
         "corpus",
-        "Cut documents into passages of about 200 words and write them as corpus.jsonl.",
-        "ingest:command",
-        "docs/ -o coll/",
+        _Row(
+            "ingest",
+            "Cut documents into passages of about 200 words and write them as corpus.jsonl.",
+            "docs/ -o coll/",
+        ),
+        _Row(
+            "update",
+            "Read edited documents into a collection; passages that stay keep their grades.",
+            "docs/ coll/ --dry-run",
+            words="shift",
+        ),
+        _Row(
+            "rechunk",
+            "Cut a collection's documents anew; passages that stay keep their grades.",
+            "coll/ --words 120",
+        ),
+        _Row(
+            "chunk",
+            "Compare lengths of passages: which lets retrieval find what queries ask for?",
+            "coll/ --compare 100,200,400",
+        ),
     ),
-    _ours(
-        "corpus update",
-        "corpus",
-        "Read edited documents into a collection; passages that are still there keep their grades.",
-        "update:command",
-        "docs/ coll/ --dry-run",
-        "shift",
-    ),
-    _ours(
-        "corpus rechunk",
-        "corpus",
-        "Cut a collection's documents anew; passages that are still there keep their grades.",
-        "rechunk:command",
-        "coll/ --words 120",
-    ),
-    _ours(
-        "corpus chunk",
-        "corpus",
-        "Compare lengths of passages: which lets retrieval find what the queries were written for.",
-        "chunk:command",
-        "coll/ --compare 100,200,400",
-    ),
-    _ours(
-        "queries passages",
+    *_group(
         "queries",
-        "List the passages that generate asks about, in order, and why others are set aside.",
-        "queries:passages",
-        "coll/ --format csv -o passages.csv",
+        _Row(
+            "passages",
+            "List the passages that queries are written from, and why others are not.",
+            "coll/ --format csv -o passages.csv",
+        ),
+        _Row(
+            "from-log",
+            "Sample real queries from a log by frequency, without personal data.",
+            "log.csv --queries 200 -o real.jsonl",
+        ),
+        _Row(
+            "realism",
+            "Say how generated queries differ from real ones.",
+            "coll/ --real clicked.csv",
+        ),
     ),
-    _ours(
-        "queries from-log",
-        "queries",
-        "Sample real queries from a log by frequency, with weights and without personal data.",
-        "queries:from_log",
-        "log.csv --queries 200 -o real.jsonl",
-    ),
-    _ours(
-        "queries realism",
-        "queries",
-        "Say how generated queries differ from real ones: length, questions, words, difficulty.",
-        "queries:realism",
-        "coll/ --real clicked.csv",
-    ),
-    _ours(
-        "runs rerank",
+    *_group(
         "runs",
-        "Put the first documents of a run in the order of an LLM or a cross-encoder.",
-        "rerank:command",
-        "coll/ bm25 --as bm25-gpt --model gpt-4.1",
+        _Row(
+            "rerank",
+            "Put a run's first documents in the order of an LLM or a cross-encoder.",
+            "coll/ bm25 --as bm25-gpt --model gpt-4.1",
+        ),
+        _Row(
+            "fuse", "Fuse runs, by rank (RRF) or by score.", "bm25.trec dense.trec -o hybrid.trec"
+        ),
+        _Row(
+            "mmr",
+            "Re-rank a run by maximal marginal relevance, with an encoder's vectors.",
+            "dense.trec coll/ -o diverse.trec",
+        ),
+        _Row(
+            "cut",
+            "Keep the first documents of every query.",
+            "bm25.trec -o top100.trec --depth 100",
+        ),
+        _Row(
+            "sort",
+            "Sort by query, then as trec_eval does, and number the ranks anew.",
+            "bm25.trec -o sorted.trec",
+        ),
+        _Row(
+            "convert",
+            "Convert between TREC's columns, BEIR's JSON and parquet, by the files' names.",
+            "bm25.trec.gz -o bm25.json",
+        ),
+        _Row(
+            "stats",
+            "Count queries, documents, ties, and ranks that contradict their scores.",
+            "bm25.trec dense.trec",
+        ),
+        _Row(
+            "validate",
+            "Read runs strictly; warn of ties and ranks that contradict scores.",
+            "bm25.trec.gz",
+        ),
     ),
-    _ours(
-        "runs fuse",
-        "runs",
-        "Fuse runs, by rank (RRF) or by score.",
-        "fuse:command",
-        "bm25.trec dense.trec -o hybrid.trec",
-    ),
-    _ours(
-        "runs mmr",
-        "runs",
-        "Re-rank a run by maximal marginal relevance, with an encoder's vectors.",
-        "mmr:command",
-        "dense.trec coll/ -o diverse.trec",
-    ),
-    _ours(
-        "runs cut",
-        "runs",
-        "Keep the first documents of every query.",
-        "run:cut",
-        "bm25.trec -o top100.trec --depth 100",
-    ),
-    _ours(
-        "runs sort",
-        "runs",
-        "Sort by query, then as trec_eval does, and number the ranks anew.",
-        "run:sort",
-        "bm25.trec -o sorted.trec",
-    ),
-    _ours(
-        "runs convert",
-        "runs",
-        "Convert between TREC's columns, BEIR's JSON and parquet, by the files' names.",
-        "run:convert",
-        "bm25.trec.gz -o bm25.json",
-    ),
-    _ours(
-        "runs stats",
-        "runs",
-        "Count queries, documents, ties, and ranks that contradict their scores.",
-        "run:stats",
-        "bm25.trec dense.trec",
-    ),
-    _ours(
-        "runs validate",
-        "runs",
-        "Read runs strictly; warn of ties and of ranks that contradict their scores.",
-        "run:validate",
-        "bm25.trec.gz",
-    ),
-    _ours(
-        "qrels map",
+    *_group(
         "qrels",
-        "Turn ratings of any kind into grades, and queries' texts into ids.",
-        "qrels:map_grades",
-        "a.csv -o b.qrels --map 0:0,0.5:1,1:2",
-        "binarise clip",
+        _Row(
+            "map",
+            "Turn ratings of any kind into grades, and queries' texts into ids.",
+            "a.csv -o b.qrels --map 0:0,0.5:1,1:2",
+            words="binarise clip",
+            at="qrels:map_grades",
+        ),
+        _Row(
+            "merge",
+            "Put qrels together; pairs with several grades are listed.",
+            "a.qrels b.qrels -o all.qrels --conflict max",
+        ),
+        _Row(
+            "convert",
+            "Write qrels of any kind as TREC's, BEIR's, JSON, CSV or Parquet.",
+            "human.qrels -o human.json",
+        ),
+        _Row(
+            "subset",
+            "Keep the pairs of some queries or documents, or of queries drawn at random.",
+            "human.qrels -o some.qrels --queries q1,q7",
+        ),
+        _Row(
+            "compare",
+            "Count the pairs of two qrels, and cross-tabulate the grades of common ones.",
+            "human.qrels llm.qrels",
+        ),
+        _Row("stats", "Count queries, pairs and grades.", "human.qrels llm.qrels"),
+        _Row(
+            "validate",
+            "Read files strictly, and check their grades and ids.",
+            "human.qrels --scale 0,1,2,3",
+        ),
     ),
-    _ours(
-        "qrels merge",
-        "qrels",
-        "Put qrels together; pairs with several grades are listed.",
-        "qrels:merge",
-        "a.qrels b.qrels -o all.qrels --conflict max",
-    ),
-    _ours(
-        "qrels convert",
-        "qrels",
-        "Write qrels of any kind as TREC's, BEIR's, JSON, CSV or Parquet, by the file's name.",
-        "qrels:convert",
-        "human.qrels -o human.json",
-    ),
-    _ours(
-        "qrels subset",
-        "qrels",
-        "Keep the pairs of some queries, of some documents, or of queries drawn at random.",
-        "qrels:subset",
-        "human.qrels -o some.qrels --queries q1,q7",
-    ),
-    _ours(
-        "qrels compare",
-        "qrels",
-        "Count the pairs of two qrels, and cross-tabulate the grades of common ones.",
-        "qrels:compare",
-        "human.qrels llm.qrels",
-    ),
-    _ours(
-        "qrels stats",
-        "qrels",
-        "Count queries, pairs and grades.",
-        "qrels:stats",
-        "human.qrels llm.qrels",
-    ),
-    _ours(
-        "qrels validate",
-        "qrels",
-        "Read files strictly, and check that their grades are on the scale and their ids known.",
-        "qrels:validate",
-        "human.qrels --scale 0,1,2,3",
-    ),
-    _ours(
-        "people sample",
+    *_group(
         "people",
-        "Draw pairs for people into a sheet to grade in, with instructions beside it.",
-        "sample:command",
-        "coll/ --pairs 200 -o sheet.csv",
+        _Row(
+            "sample",
+            "Draw pairs for people into a sheet to grade in.",
+            "coll/ --pairs 200 -o sheet.csv",
+        ),
+        _Row(
+            "import",
+            "Check a graded sheet, and keep its grades as qrels of the collection.",
+            "sheet.csv coll/ --as human2",
+            words="import-labels",
+            at="people:take_in",
+        ),
     ),
-    _ours(
-        "people import",
-        "people",
-        "Check a graded sheet, and keep its grades as qrels of the collection.",
-        "import_labels:command",
-        "sheet.csv coll/ --as human2",
-        "import-labels",
-    ),
-    _ours(
-        "lab tune",
+    *_group(
         "lab",
-        "Ask several prompts and models about pairs that people judged: which agrees best?",
-        "lab:tune",
-        "coll/ --prompts four-grades,basic --models local",
+        _Row(
+            "tune",
+            "Ask several prompts and models what people judged: which agrees best?",
+            "coll/ --prompts four-grades,basic --models local",
+        ),
+        _Row(
+            "panel",
+            "Put assessors' grades together, and say how many judges that really is.",
+            "coll/ four-grades-gpt basic-gpt by-topic-gpt --as panel",
+        ),
+        _Row(
+            "repeat",
+            "Ask about each pair several times: how far do grades differ by chance?",
+            "coll/ --times 3 --model gpt-4.1-mini",
+            words="judge --repeat",
+        ),
+        _Row(
+            "control",
+            "Judge some graded pairs again, each twice: has the assessor drifted?",
+            "coll/ --as first --pairs 50 --fixed",
+            words="judge --control drift",
+        ),
+        _Row(
+            "probe",
+            "Say how often a document talks a model into a better grade.",
+            "coll/ --prompt four-grades --model gpt-4.1-mini --require raised:0.05",
+        ),
+        _Row(
+            "calibrate",
+            "Make probabilities of an assessor's grades, by people's grades of some pairs.",
+            "coll/ first --probabilities first.jsonl",
+            at="lab_grades:calibrate",
+        ),
+        _Row(
+            "route",
+            "Choose the pairs whose grades people should check, and say what that brings.",
+            "coll/ first second --pairs 200 --sheet sheet.csv",
+            at="lab_grades:route",
+        ),
+        _Row(
+            "cascade",
+            "Ask a strong assessor about the pairs of which a cheap one is unsure.",
+            "coll/ cheap --model gpt-4.1 --as both",
+            at="lab_grades:cascade",
+        ),
+        _Row(
+            "leaderboard",
+            "Rank the same runs by two qrels: correlation, drops, and pairs that swap.",
+            "human.qrels llm.qrels runs/*.trec",
+            at="lab_grades:leaderboard",
+        ),
     ),
-    _ours(
-        "lab panel",
-        "lab",
-        "Put several assessors' grades together, and say how many judges that really is.",
-        "lab:panel",
-        "coll/ four-grades-gpt basic-gpt by-topic-gpt --as panel",
-    ),
-    _ours(
-        "lab repeat",
-        "lab",
-        "Ask about each pair several times: how far do grades differ by chance?",
-        "lab:repeat",
-        "coll/ --times 3 --model gpt-4.1-mini",
-        "judge --repeat",
-    ),
-    _ours(
-        "lab control",
-        "lab",
-        "Judge some graded pairs again, each twice, and nothing else: has the assessor drifted?",
-        "lab:control",
-        "coll/ --as first --pairs 50 --fixed",
-        "judge --control drift",
-    ),
-    _ours(
-        "lab probe",
-        "lab",
-        "Say how often a document talks a model into a better grade.",
-        "lab:probe",
-        "coll/ --prompt four-grades --model gpt-4.1-mini --require raised:0.05",
-    ),
-    _ours(
-        "lab calibrate",
-        "lab",
-        "Make probabilities that hold of an assessor's grades, by people's grades of some pairs.",
-        "lab_grades:calibrate",
-        "coll/ first --probabilities first.jsonl",
-    ),
-    _ours(
-        "lab route",
-        "lab",
-        "Choose the pairs whose grades people should check, and say what that brings.",
-        "lab_grades:route",
-        "coll/ first second --pairs 200 --sheet sheet.csv",
-    ),
-    _ours(
-        "lab cascade",
-        "lab",
-        "Ask a strong assessor about the pairs of which a cheap one is unsure.",
-        "lab_grades:cascade",
-        "coll/ cheap --model gpt-4.1 --as both",
-    ),
-    _ours(
-        "lab leaderboard",
-        "lab",
-        "Rank the same runs by two qrels: correlation, drops, and pairs that swap.",
-        "lab_grades:leaderboard",
-        "human.qrels llm.qrels runs/*.trec",
-    ),
-    _ours(
-        "batch submit",
+    *_group(
         "batch",
-        "Hand over the pairs of the pool that have no answer, at half of OpenAI's price.",
-        "batch:submit",
-        "coll/ --model gpt-4.1-mini --as first",
-        "judge --batch",
+        _Row(
+            "submit",
+            "Hand over the pairs of the pool that have no answer.",
+            "coll/ --model gpt-4.1-mini --as first",
+            words="judge --batch",
+        ),
+        _Row("status", "Show the batches of a collection, as their server has them now.", "coll/"),
+        _Row("collect", "Take in the answers of the batches that have ended.", "coll/"),
+        _Row(
+            "wait",
+            "Submit, wait until all have ended, and collect.",
+            "coll/ --model gpt-4.1-mini --as first",
+        ),
+        _Row("cancel", "Cancel the batches that have not ended.", "coll/"),
+        _Row(
+            "forget",
+            "Give up batches that cannot be collected: their pairs are asked about again.",
+            "coll/",
+        ),
+        _Row("clear", "Remove the files of collected batches from their server.", "coll/"),
+        _Row(
+            "write",
+            "Write the requests of the pairs that have no answer, to a file.",
+            "coll/ requests.jsonl --model qwen3-8b --as first",
+            words="judge --batch-file",
+        ),
+        _Row(
+            "read",
+            "Take in the answers to requests that were written to a file.",
+            "coll/ answers.jsonl",
+        ),
     ),
-    _ours(
-        "batch status",
-        "batch",
-        "Show the batches of a collection, as their server has them now.",
-        "batch:status",
-        "coll/",
-    ),
-    _ours(
-        "batch collect",
-        "batch",
-        "Take in the answers of the batches that have ended.",
-        "batch:collect",
-        "coll/",
-    ),
-    _ours(
-        "batch wait",
-        "batch",
-        "Submit, wait until all have ended, and collect.",
-        "batch:wait",
-        "coll/ --model gpt-4.1-mini --as first",
-    ),
-    _ours(
-        "batch cancel", "batch", "Cancel the batches that have not ended.", "batch:cancel", "coll/"
-    ),
-    _ours(
-        "batch forget",
-        "batch",
-        "Give up the batches that cannot be collected, so that their pairs can be asked about.",
-        "batch:forget",
-        "coll/",
-    ),
-    _ours(
-        "batch clear",
-        "batch",
-        "Remove the files of collected batches from their server.",
-        "batch:clear",
-        "coll/",
-    ),
-    _ours(
-        "batch write",
-        "batch",
-        "Write the requests of the pairs that have no answer, where no server takes batches.",
-        "batch:write",
-        "coll/ requests.jsonl --model qwen3-8b --as first",
-        "judge --batch-file",
-    ),
-    _ours(
-        "batch read",
-        "batch",
-        "Take in the answers to requests that were written to a file.",
-        "batch:read",
-        "coll/ answers.jsonl",
-    ),
-    _ours(
-        "parts make",
+    *_group(
         "parts",
-        "Cut a pool into partitions that workers anywhere judge, with all that they need.",
-        "parts:make",
-        "coll/ /shared/parts --model gpt-4.1-mini --as first",
-        "judge --partition-rows",
+        _Row(
+            "make",
+            "Cut a pool into partitions that workers anywhere judge.",
+            "coll/ /shared/parts --model gpt-4.1-mini --as first",
+            words="judge --partition-rows",
+        ),
+        _Row(
+            "work",
+            "Judge partitions in this process, or on a Ray cluster.",
+            "/shared/parts --concurrency 16",
+            words="judge --ray --workers",
+        ),
+        _Row(
+            "collect",
+            "Fold the partitions that are judged into their collection.",
+            "coll/ /shared/parts",
+        ),
     ),
-    _ours(
-        "parts work",
-        "parts",
-        "Judge partitions in this process, or on a Ray cluster that shares their folder.",
-        "parts:work",
-        "/shared/parts --concurrency 16",
-        "judge --ray --workers",
-    ),
-    _ours(
-        "parts collect",
-        "parts",
-        "Fold the partitions that are judged into their collection.",
-        "parts:collect",
-        "coll/ /shared/parts",
-    ),
-    _ours(
-        "prompts show",
+    *_group(
         "prompts",
-        "Print a prompt as it is in its file; without a name, list all.",
-        "prompts:show",
-        "four-grades",
+        _Row(
+            "show", "Print a prompt as it is in its file; without a name, list all.", "four-grades"
+        ),
+        _Row(
+            "new",
+            "Write a copy of a prompt, to be edited.",
+            "mine --from four-grades",
+        ),
+        _Row(
+            "check",
+            "Say what is wrong with a prompt's file, and show what it would send.",
+            "mine.md",
+        ),
+        _Row(
+            "diff",
+            "Say in what two prompts differ, and what that means for judging.",
+            "four-grades mine.md",
+        ),
     ),
-    _ours(
-        "prompts new",
-        "prompts",
-        "Write a copy of a prompt, to be edited: NAME.md in this folder, or the output.",
-        "prompts:new",
-        "mine --from four-grades",
-    ),
-    _ours(
-        "prompts check",
-        "prompts",
-        "Say everything that is wrong with a prompt's file, and show what it would send.",
-        "prompts:check",
-        "mine.md",
-    ),
-    _ours(
-        "prompts diff",
-        "prompts",
-        "Say in what two prompts differ, word by word, and what that means for judging.",
-        "prompts:diff",
-        "four-grades mine.md",
-    ),
-    _ours(
-        "store verify",
+    *_group(
         "store",
-        "Check the store, and every reply against its checksum; exit 65 where one does not match.",
-        "store:verify",
-        "coll/",
+        _Row(
+            "verify",
+            "Check every reply of the store against its checksum; exit 65 where one is off.",
+            "coll/",
+        ),
+        _Row("stats", "Count replies, tokens and cost by model.", "coll/"),
+        _Row(
+            "prune",
+            "Forget replies; what depends on them would be asked and paid for again.",
+            "coll/ --before 2026-01-31",
+        ),
+        _Row("gc", "Give the room of forgotten replies back to the disk.", "coll/"),
+        _Row(
+            "copy",
+            "Send a collection's replies into a database that machines share.",
+            "coll/ --to postgresql://anna@db.example/labeler",
+        ),
     ),
-    _ours(
-        "store stats", "store", "Count replies, tokens and cost by model.", "store:stats", "coll/"
-    ),
-    _ours(
-        "store prune",
-        "store",
-        "Forget replies; what depends on them would be asked and paid for again.",
-        "store:prune",
-        "coll/ --before 2026-01-31",
-    ),
-    _ours(
-        "store gc",
-        "store",
-        "Give the room of forgotten replies back to the disk.",
-        "store:gc",
-        "coll/",
-    ),
-    _ours(
-        "store copy",
-        "store",
-        "Send a collection's replies into a database that machines share; the file stays.",
-        "store:copy",
-        "coll/ --to postgresql://anna@db.example/labeler",
-    ),
-    _ours(
-        "monitor",
+    *_group(
         MORE,
-        "Say whether yesterday's evaluation still describes today's search, once a week or so.",
-        "monitor:command",
-        "coll/ --documents docs/ -o monitor.html",
-    ),
-    _ours(
-        "import",
-        MORE,
-        "Keep people's judgements as qrels of a collection, and pool the pairs that they judged.",
-        "import_qrels:command",
-        "qrels/test.tsv coll/ --as human",
-        "import-qrels",
-    ),
-    _ours(
-        "export",
-        MORE,
-        "Write a collection as files that another tool reads, such as BEIR, ranx or ragas.",
-        "export:command",
-        "coll/ --to beir -o beir/",
-    ),
-    _ours(
-        "fetch",
-        MORE,
-        "Fetch a public, human-judged collection, published prompts, or the embedded model's file.",
-        "fetch:command",
-        "model",
-    ),
-    _ours(
-        "trust",
-        MORE,
-        "Name a server once for all, so that files may name it: it gets texts, and its own key.",
-        "trust:command",
-        "http://127.0.0.1:8000/v1 --key MY_KEY",
-    ),
-    _ours(
-        "trec-eval",
-        MORE,
-        "Stand in for trec_eval 10: its arguments, its measures, its output.",
-        "trec_eval:command",
-        "-q -m map -m P.5,10 qrels.txt run.txt",
-    ),
-    _ours(
-        "shift",
-        MORE,
-        "Say how far scores moved since documents changed: through labels, and through retrieval.",
-        "shift:command",
-        "coll/ --qrels human",
-    ),
-    _ours(
-        "missed",
-        MORE,
-        "Estimate how many relevant documents the pool missed, from the pairs sampled beyond it.",
-        "missed:command",
-        "coll/ --qrels llm",
-    ),
-    _ours(
-        "reuse",
-        MORE,
-        "Leave each run out of the pool in turn, and say how its score and rank would change.",
-        "reuse:command",
-        "coll/ --qrels llm",
-    ),
-    _ours(
-        "help",
-        MORE,
-        "Find commands by words of their names, help and options.",
-        "help:command",
-        "drift",
+        _Row(
+            "monitor",
+            "Say whether yesterday's evaluation still describes today's search.",
+            "coll/ --documents docs/ -o monitor.html",
+        ),
+        _Row(
+            "import",
+            "Keep people's judgements as qrels of a collection, and pool their pairs.",
+            "qrels/test.tsv coll/ --as human",
+            words="import-qrels",
+            at="more:take_qrels",
+        ),
+        _Row(
+            "export",
+            "Write a collection as files that another tool reads.",
+            "coll/ --to beir -o beir/",
+            at="more:write_export",
+        ),
+        _Row(
+            "fetch",
+            "Fetch a public, human-judged collection, published prompts, or a model's file.",
+            "model",
+            at="more:fetch",
+        ),
+        _Row(
+            "trust",
+            "Name a server once for all, so that files may name it.",
+            "http://127.0.0.1:8000/v1 --key MY_KEY",
+            at="more:trust",
+        ),
+        _Row(
+            "trec-eval",
+            "Stand in for trec_eval 10: its arguments, its measures, its output.",
+            "-q -m map -m P.5,10 qrels.txt run.txt",
+        ),
+        _Row(
+            "shift",
+            "Say how far scores moved since documents changed.",
+            "coll/ --qrels human",
+        ),
+        _Row(
+            "missed",
+            "Estimate how many relevant documents the pool missed.",
+            "coll/ --qrels llm",
+        ),
+        _Row(
+            "reuse",
+            "Leave each run out of the pool in turn: how would its score change?",
+            "coll/ --qrels llm",
+        ),
+        _Row("help", "Find commands by words of their names, help and options.", "drift"),
     ),
 )
 

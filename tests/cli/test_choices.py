@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import pytest
 
-from labeler.cli import agree, execute, fuse, qrels, run
+from labeler.cli import agree, execute, qrels, runs
 from labeler.exchange.runs import FORMATS
 from labeler.qrels.edit import CONFLICTS
 from labeler.runs.fuse import METHODS, NORMS
@@ -16,10 +16,10 @@ from labeler.stats import intervals
     ("choices", "names"),
     [
         (agree.Method, intervals.METHODS),
-        (fuse.Method, METHODS),
-        (fuse.Norm, NORMS),
+        (runs.Method, METHODS),
+        (runs.Norm, NORMS),
         (qrels.Conflict, CONFLICTS),
-        (run.RunFormat, FORMATS),
+        (runs.RunFormat, FORMATS),
     ],
 )
 def test_the_choices_of_an_option_are_the_names_that_the_library_knows(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from labeler.cli.signals import Terminated, run_until_stopped
+from labeler.cli.process import Terminated, run_until_stopped
 from labeler.files.atomic import replacing
 from labeler.models.policies.call import StopSignal
 
