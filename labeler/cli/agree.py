@@ -11,9 +11,8 @@ import typer
 
 from labeler.cli.options import OUTPUT, OutputFlags
 from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
-from labeler.cli.scoring import STALE_GRADES
 from labeler.cli.screen import note, progress, say
-from labeler.evaluation.options import Stale
+from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.options import DRAWS, GRADE, SEED, SHARE, WIDTH, option
 from labeler.report.forms import FormName
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from labeler.cli.options import OutputFlags
-from labeler.cli.scoring import BASELINE, PER_QUERY, GateFlags, ScoringFlags
-from labeler.evaluation.options import Target
+from labeler.cli.options import OutputFlags, Without
+from labeler.cli.output import name_unread_runs, show, show_json, warn
+from labeler.cli.scoring import PER_QUERY, GateFlags
+from labeler.cli.screen import note
+from labeler.errors import Misuse
+from labeler.evaluation.correct import corrections_of, files_of_correction
+from labeler.evaluation.gates import check_corrected
+from labeler.evaluation.options import CorrectionOptions
 from labeler.options import option
-
-if TYPE_CHECKING:
-    from labeler.report.table import Table
+from labeler.report.render import FORMS
+from labeler.report.table import Table
+from labeler.trec.labels import read_chances
 
 
 def command(
@@ -32,40 +38,32 @@ def command(
     assessor: str | None = option(
         None, "In a collection: the qrels of all queries (default: the only).", metavar="NAME"
     ),
-    target: Target = option(
-        "like-these", "The mean over all queries like-these, or over these alone."
-    ),
+    options: Annotated[CorrectionOptions, Without(["unanswerable", "stale"])],
     chances: Path | None = option(
         None,
         "How likely each query was to be drawn for people: `query chance` lines.",
         metavar="FILE",
     ),
-    scoring: ScoringFlags,
-    baseline: str | None = option(None, BASELINE),
     per_query: bool = option(False, PER_QUERY),
     gates: GateFlags,
     output: OutputFlags,
 ) -> None:
     """Correct an assessor's scores by people's qrels of some queries."""
-    from labeler.cli.output import name_unread_runs, show, show_json, warn
-    from labeler.cli.screen import note
-    from labeler.evaluation.correct import corrections_of, files_of_correction
-    from labeler.evaluation.options import CorrectionOptions, Scoring
-    from labeler.report.render import FORMS
 
     to = output.made_from(*paths, *([chances] if chances else []))
     name_unread_runs(*paths)
     bounds = gates.score_gates()
     if gates.margin and not gates.no_worse_than:
-        from labeler.errors import Misuse
-
         problem = "a margin is part of a gate here, which --no-worse-than RUN asks for"
         raise Misuse(problem, parameter="margin")
-    how = Scoring(scoring.missing, ties=scoring.ties, max_grade=scoring.max_grade)
-    measures, base = scoring.measures_with(bounds), gates.no_worse_than or baseline
-    options = CorrectionOptions(measures, how, base, target, _chances(chances))
+    asked = replace(
+        options,
+        measures=(*options.measures, *(str(gate.measure) for gate in bounds)),
+        baseline=gates.no_worse_than or options.baseline,
+        chances=None if chances is None else read_chances(chances),
+    )
     with gates.blamed():
-        corrections = corrections_of(*files_of_correction(paths, human, assessor), options)
+        corrections = corrections_of(*files_of_correction(paths, human, assessor), asked)
     says_so = output.format != "json" and (per_query or not FORMS[output.format].of_prose)
     if says_so and corrections.pairs is None:
         note(corrections.coverage)
@@ -76,12 +74,4 @@ def command(
         parts: list[Table | str] = [corrections.sentence, *corrections.tables()]
         show([corrections.query_table()] if per_query else parts, output.format, to)
     if bounds or gates.no_worse_than:
-        from labeler.evaluation.gates import check_corrected
-
-        check_corrected(corrections, bounds, gates.margins(scoring))
-
-
-def _chances(path: Path | None) -> dict[str, float] | None:
-    from labeler.trec.labels import read_chances
-
-    return None if path is None else read_chances(path)
+        check_corrected(corrections, bounds, gates.margins(options.measures))

@@ -9,9 +9,9 @@ import typer
 
 from labeler.cli.options import OutputFlags
 from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
-from labeler.cli.scoring import PLOT, STALE_GRADES
+from labeler.cli.scoring import PLOT
 from labeler.cli.screen import note, result_width, say
-from labeler.evaluation.options import Stale
+from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.options import COUNT_OR_NONE, option
 
 if TYPE_CHECKING:

@@ -1,124 +1,34 @@
-"""`labeler evaluate`: scores of runs, with what they rest on and what must hold."""
+"""`labeler evaluate`: score runs against qrels, and compare them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from labeler.cli.options import OutputFlags
-from labeler.cli.scoring import (
-    BASELINE,
-    COMPARING,
-    GATES,
-    PER_QUERY,
-    PLOT,
-    SCORING,
-    STALE_GRADES,
-    TABLES,
-    GateFlags,
-    ScoringFlags,
-)
-from labeler.evaluation.options import FEWEST, Grouping, IntervalKind, Stale, Thin, Unanswerable
-from labeler.options import COUNT_OR_NONE, JOBS, Bounds, option
+from labeler.cli.output import draw, name_unread_runs, show, show_json, warn
+from labeler.cli.scoring import PER_QUERY, PLOT, TABLES, GroupGateFlags
+from labeler.cli.screen import progress
+from labeler.collection.layout import Collection
+from labeler.collection.user_files import collection_qrels, run_paths
+from labeler.errors import Misuse, about
+from labeler.evaluation.evaluate import report_of
+from labeler.evaluation.inputs import query_texts_beside
+from labeler.evaluation.options import GROUPS, SCORING, EvaluationOptions
+from labeler.evaluation.plot import score_drawings
+from labeler.evaluation.score_report import Report
+from labeler.evaluation.scores import Mover, mover_table
+from labeler.metrics import parse_all
+from labeler.options import COUNT_OR_NONE, option
 from labeler.report.forms import FormName
-
-if TYPE_CHECKING:
-    from labeler.collection.layout import Collection
-    from labeler.evaluation.gates import Gates
-    from labeler.evaluation.score_report import Report
-    from labeler.evaluation.scores import Mover
-    from labeler.report.forms import FormName
-    from labeler.report.table import Table
-
-GROUPS = "Groups and weights of queries"
-IN_A_GROUP = Bounds(2, 10**9)
-
-
-@dataclass(frozen=True, slots=True)
-class GroupFlags:
-    """By which fields of queries they are grouped and weighted."""
-
-    by: tuple[str, ...] = option(
-        (),
-        "Score groups of queries apart: kind, or any field of metadata. Repeatable.",
-        metavar="FIELD",
-        panel=GROUPS,
-    )
-    weights: str = option(
-        "",
-        "What each query counts in means, as the weight of queries from-log.",
-        metavar="FIELD",
-        panel=GROUPS,
-    )
-    queries: Path | None = option(
-        None,
-        "A table with query_id and these fields; else the collection's queries.",
-        metavar="FILE",
-        panel=GROUPS,
-    )
-    min_queries: int = option(
-        FEWEST, "A group of fewer is too thin to decide a gate.", IN_A_GROUP, panel=GROUPS
-    )
-    thin: Thin = option(
-        "fail", "Thin groups fail a gate on the worst group, or it skips them.", panel=GROUPS
-    )
-
-    def grouping(self, fields: Sequence[str]) -> Grouping:
-        """The groups that were asked for, and those that gates need."""
-        by = tuple(dict.fromkeys([*(self.by or ()), *fields]))
-        return Grouping(by, self.weights, self.queries, self.min_queries)
-
-    def check_thin(self, held: Gates | None) -> None:
-        """`Misuse` where there is no gate on a group that thin groups could fail."""
-        from labeler.errors import Misuse
-
-        if self.thin != "fail" and not (held and held.groups):
-            problem = "this says what gates on groups do, and there is none"
-            raise Misuse(problem, parameter="thin")
-
-    def blamed(self, gates: GroupGateFlags) -> AbstractContextManager[None]:
-        """Let the gates be blamed for a field that no query has, where they alone named it."""
-        from labeler.errors import about
-
-        if self.by or not (gates.require or gates.require_low):
-            return nullcontext()
-        return about("require" if gates.require else "require_low", "by")
-
-
-@dataclass(frozen=True, slots=True)
-class GroupGateFlags(GateFlags):
-    """What must hold of all queries, or of groups."""
-
-    require: tuple[str, ...] = option(
-        (),
-        "A gate: nDCG@10:0.45, nDCG@10:0.4@worst-kind or nDCG@10:0.4@kind=keyword. "
-        "Exit 5 where a run lies below; repeatable.",
-        panel=GATES,
-    )
-
-    def read(self) -> Gates | None:
-        """The gates that were asked for; the module is not loaded where none was."""
-        if not self.require and not self.require_low:
-            return None
-        from labeler.evaluation.gates import read_gates
-
-        return read_gates(self.require or (), self.require_low or ())
-
-    def check(self, report: Report, gates: Gates | None, thin: Thin) -> None:
-        """`GateFailed` names all that did not keep its gate."""
-        if not gates and not self.no_worse_than:
-            return
-        from labeler.evaluation.gates import check_scores, group_failures
-
-        failures = group_failures(report, gates.groups, thin) if gates else ()
-        held = gates.overall if gates else ()
-        check_scores(report, held, no_worse_than=bool(self.no_worse_than), of_groups=failures)
+from labeler.report.render import FORMS
+from labeler.report.table import Table
+from labeler.trec.labels import read_verdicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,31 +72,21 @@ def command(
     ],
     *,
     qrels: str | None = option(None, "In a collection: which of its qrels (default: human)."),
-    scoring: ScoringFlags,
-    unanswerable: Unanswerable = option(
-        "count", "Queries without a relevant document: count, or skip.", panel=SCORING
-    ),
+    options: EvaluationOptions,
     verdicts: Path | None = option(
         None,
         "For LGTM@k of one run: a query and yes or no a line, by a person.",
         flags="--lgtm",
         metavar="FILE",
         panel=SCORING,
+        rare=True,
     ),
-    stale: Stale = option("drop", STALE_GRADES),
-    jobs: int = option(
-        1,
-        "So many processes score the runs; it pays where one takes ten seconds or more.",
-        JOBS,
-        panel=SCORING,
+    queries: Path | None = option(
+        None,
+        "A table with query_id and these fields; else the collection's queries.",
+        metavar="FILE",
+        panel=GROUPS,
     ),
-    baseline: str | None = option(None, BASELINE),
-    interval: IntervalKind = option(
-        "bootstrap",
-        "bootstrap over queries, at least as wide as t's; or t, with the paired t test.",
-        panel=COMPARING,
-    ),
-    groups: GroupFlags,
     tables: TableFlags,
     picture: Path | None = option(None, PLOT),
     gates: GroupGateFlags,
@@ -196,41 +96,33 @@ def command(
 
     Tests say which runs differ.
     """
-    from labeler.cli.output import draw, name_unread_runs, show, show_json, warn
-    from labeler.cli.screen import progress
-    from labeler.evaluation.evaluate import report_of
-    from labeler.evaluation.options import EvaluationOptions, Scoring
-
-    inputs = [*paths, *filter(None, (verdicts, groups.queries))]
+    inputs = [*paths, *filter(None, (verdicts, queries))]
     to = output.made_from(*inputs)
     drawing = output.picture(picture, *inputs)
     name_unread_runs(*paths)
-    if tables.scenarios and groups.weights:
-        from labeler.errors import Misuse
-
+    by, weights = options.grouping.by, options.grouping.weights
+    if tables.scenarios and weights:
         problem = "of weighted means it is not known what unjudged documents leave open"
         raise Misuse(problem, parameter="scenarios")
-    tables.check_one(groups.by, output.format)
+    tables.check_one(by, output.format)
     held = gates.read()
-    groups.check_thin(held)
-    grouping = groups.grouping(held.fields if held else ())
-    passed = _verdicts(verdicts) if verdicts else None
-    how = Scoring(scoring.missing, unanswerable, scoring.ties, scoring.max_grade, passed, stale)
-    measures = scoring.measures_with(held.scores if held else ())
-    base = gates.no_worse_than or baseline
-    margins = gates.margins(scoring)
-    options = EvaluationOptions(
-        measures,
-        how,
-        base,
-        interval,
-        margins=margins,
-        grouping=grouping,
+    gates.check_thin(held)
+    groups = tuple(dict.fromkeys([*by, *(held.fields if held else ())]))
+    passed = read_verdicts(verdicts) if verdicts else None
+    asked_for = replace(
+        options,
+        measures=(
+            *options.measures,
+            *(str(gate.measure) for gate in (held.scores if held else ())),
+        ),
+        baseline=gates.no_worse_than or options.baseline,
+        margins=gates.margins(options.measures),
+        scoring=replace(options.scoring, verdicts=passed),
+        grouping=replace(options.grouping, by=groups, queries=queries),
         progress=partial(progress, stays=False),
-        jobs=jobs,
     )
-    with gates.blamed(), groups.blamed(gates):
-        report = report_of(*_sources(paths, qrels), options)
+    with gates.blamed(), gates.blamed_for_groups(by):
+        report = report_of(*_sources(paths, qrels), asked_for)
     asked = {"movers": tables.movers, "comparisons": tables.comparisons}
     asked |= {"compare": bool(tables.compare), "margin": bool(gates.margin)}
     _check_several(report, no_worse_than=gates.no_worse_than, **asked)
@@ -241,27 +133,16 @@ def command(
         listed = {"movers": [mover.as_dict() for mover in movers]} if tables.movers else {}
         show_json(report.as_json(per_query=tables.per_query) | listed, to)
     else:
-        shown = _shown(report, tables, movers, output.format, by=groups.by or ())
+        shown = _shown(report, tables, movers, output.format, by=by)
         show([" ".join(report.headline), *shown], output.format, to)
     warn(context, report.findings)
     if drawing is not None:
-        from labeler.evaluation.plot import score_drawings
-
         draw(drawing, score_drawings(report))
-    gates.check(report, held, groups.thin)
-
-
-def _verdicts(path: Path) -> dict[str, bool]:
-    from labeler.trec.labels import read_verdicts
-
-    return read_verdicts(path)
+    gates.check(report, held)
 
 
 def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Path] | Collection]:
     """Qrels and runs: files, or those of a collection."""
-    from labeler.collection.layout import Collection
-    from labeler.collection.user_files import collection_qrels, run_paths
-    from labeler.errors import Misuse, about
 
     first, runs = paths[0], paths[1:]
     if first.is_dir():
@@ -281,7 +162,6 @@ def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Pa
 
 def _check_several(report: Report, **options: object) -> None:
     """`Misuse` names an option that compares runs, where there is one alone."""
-    from labeler.errors import Misuse
 
     for parameter, value in options.items():
         if value and len(report.runs) == 1:
@@ -291,15 +171,12 @@ def _check_several(report: Report, **options: object) -> None:
 def _movers(report: Report, count: int, path: Path) -> list[Mover]:
     if not count:
         return []
-    from labeler.evaluation.inputs import query_texts_beside
 
     return report.movers(count, query_texts_beside(path))
 
 
 def _compared(report: Report, names: Sequence[str] | None) -> tuple[str, ...] | None:
     """The measures by which runs are to be compared; `None` leaves that to the report."""
-    from labeler.errors import Misuse, about
-    from labeler.metrics import parse_all
 
     if not names:
         return None
@@ -322,8 +199,6 @@ def _shown(
 
     People see groups that gates alone asked for, too.
     """
-    from labeler.evaluation.scores import mover_table
-    from labeler.report.render import FORMS
 
     tables = {table.name: table for table in report.tables()}
     for_people = FORMS[form].for_people

@@ -120,6 +120,10 @@ _HELP_ALL = Annotated[
 """Stands in help alone: the word is read before the command is parsed."""
 
 
+class Without(frozenset[str]):
+    """The options of a record that a command does not have: they keep their defaults."""
+
+
 class Shown(frozenset[str]):
     """The options of a record that a command shows as flags, though others keep them elsewhere.
 
@@ -181,7 +185,10 @@ class _Taken:
                 every.append(single[name])
             elif is_dataclass(kind):
                 records[name] = kind
-                every += (each.shown_in(marks) for each in options_of(kind))
+                left_out = {name for mark in marks if isinstance(mark, Without) for name in mark}
+                shown = [mark for mark in marks if isinstance(mark, Shown)]
+                taken = (each for each in options_of(kind) if each.name not in left_out)
+                every += (each.shown_in(shown) for each in taken)
         named = {name: p.replace(annotation=hints[name]) for name, p in parameters.items()}
         flags = {each.name: each for each in reversed(every) if each.has_flag}
         ordered = {each.name: flags[each.name] for each in every if each.name in flags}
@@ -204,7 +211,7 @@ class _Taken:
 
 
 def _marks(hint: Any) -> bool:
-    return any(isinstance(part, Shown) for part in getattr(hint, "__metadata__", ()))
+    return any(isinstance(part, Shown | Without) for part in getattr(hint, "__metadata__", ()))
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:

@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from labeler.cli.options import AS_JSON, FORCE, OUTPUT, TO_FILE
-from labeler.cli.scoring import BASELINE, COMPARING, SCORING, STALE_GRADES
 from labeler.collection_report.options import TOP
-from labeler.evaluation.options import DEFAULT_MEASURES, Stale
+from labeler.evaluation.options import (
+    BASELINE,
+    COMPARING,
+    DEFAULT_MEASURES,
+    SCORING,
+    STALE_GRADES,
+    Stale,
+)
 from labeler.options import COUNT, SEED, Option, option
 
 if TYPE_CHECKING:

@@ -340,6 +340,7 @@ def report_on(
     options = replace(options, scoring=scoring)
     findings += qrels_findings(pool, measures, scoring)
     findings += verdict_findings(scoring.verdicts, pool)
+    options.grouping.check()
     scope = scope_of(options.grouping, qrels, pool.queries)
     findings += scope.findings
     scored, together, of_runs, queries = score_runs(runs, pool, measures, options, scope.weights)
