@@ -14,14 +14,14 @@ from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json,
 from labeler.cli.screen import note, progress, say
 from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.options import DRAWS, GRADE, SEED, SHARE, WIDTH, option
-from labeler.report.forms import FormName
+from labeler.report.table import FormName
 
 if TYPE_CHECKING:
     from labeler.agreement.agree import AgreeOptions
     from labeler.agreement.report import AssessorReport
     from labeler.agreement.sources import Sources
     from labeler.report.finding import Finding
-    from labeler.report.forms import FormName
+    from labeler.report.table import FormName
 
 GRADES, SYSTEMS, INTERVALS, GATES = "Reading grades", "Systems", "Intervals", "Gates"
 Method = Literal["cluster-bootstrap", "percentile", "jackknife"]
