@@ -141,7 +141,7 @@ _PUBLIC = {
     "ProbeOptions": "lab.probe.probe:ProbeOptions",
     "ProgramEngine": "runs.engines.program:ProgramEngine",
     "QueryDraw": "annotate.look:QueryDraw",
-    "ReportOptions": "collection_report.options:ReportOptions",
+    "ReportOptions": "collection_report.contents:ReportOptions",
     "RouteOptions": "lab.route.route:RouteOptions",
     "Share": "scale.partitions.work:Share",
     "SideBySideOptions": "annotate.side_by_side_report:SideBySideOptions",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,14 +13,15 @@ import typer
 
 from labeler.cli.options import OutputFlags
 from labeler.cli.output import draw, name_unread_runs, show, show_json, warn
-from labeler.cli.scoring import PER_QUERY, PLOT, TABLES, GroupGateFlags
+from labeler.cli.scoring import GATES, PER_QUERY, PLOT, TABLES, GateFlags
 from labeler.cli.screen import progress
 from labeler.collection.layout import Collection
 from labeler.collection.user_files import collection_qrels, run_paths
 from labeler.errors import Misuse, about
 from labeler.evaluation.evaluate import report_of
+from labeler.evaluation.gates import Gates, check_scores, group_failures, read_gates
 from labeler.evaluation.inputs import query_texts_beside
-from labeler.evaluation.options import GROUPS, SCORING, EvaluationOptions
+from labeler.evaluation.options import GROUPS, SCORING, EvaluationOptions, Thin
 from labeler.evaluation.plot import score_drawings
 from labeler.evaluation.score_report import Report
 from labeler.evaluation.scores import Mover, mover_table
@@ -28,6 +30,53 @@ from labeler.options import COUNT_OR_NONE, option
 from labeler.report.render import FORMS
 from labeler.report.table import FormName, Table
 from labeler.trec.labels import read_verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class GroupGateFlags(GateFlags):
+    """What must hold of all queries, or of groups."""
+
+    require: tuple[str, ...] = option(
+        (),
+        "A gate: nDCG@10:0.45, nDCG@10:0.4@worst-kind or nDCG@10:0.4@kind=keyword. "
+        "Exit 5 where a run lies below; repeatable.",
+        panel=GATES,
+    )
+
+    thin: Thin = option(
+        "fail",
+        "Thin groups fail a gate on the worst group, or it skips them.",
+        panel=GROUPS,
+        rare=True,
+    )
+
+    def read(self) -> Gates | None:
+        """The gates that were asked for; the module is not loaded where none was."""
+        if not self.require and not self.require_low:
+            return None
+
+        return read_gates(self.require, self.require_low)
+
+    def check_thin(self, held: Gates | None) -> None:
+        """`Misuse` where there is no gate on a group that thin groups could fail."""
+        if self.thin != "fail" and not (held and held.groups):
+            problem = "this says what gates on groups do, and there is none"
+            raise Misuse(problem, parameter="thin")
+
+    def blamed_for_groups(self, by: Sequence[str]) -> AbstractContextManager[None]:
+        """Let the gates be blamed for a field that no query has, where they alone named it."""
+        if by or not (self.require or self.require_low):
+            return nullcontext()
+        return about("require" if self.require else "require_low", "by")
+
+    def check(self, report: Report, gates: Gates | None) -> None:
+        """`GateFailed` names all that did not keep its gate."""
+        if not gates and not self.no_worse_than:
+            return
+
+        failures = group_failures(report, gates.groups, self.thin) if gates else ()
+        held = gates.overall if gates else ()
+        check_scores(report, held, no_worse_than=bool(self.no_worse_than), of_groups=failures)
 
 
 @dataclass(frozen=True, slots=True)
