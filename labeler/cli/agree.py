@@ -23,7 +23,7 @@ from labeler.cli.scoring import GATES, PLOT
 from labeler.cli.screen import note, progress, say
 from labeler.options import option
 from labeler.report.finding import Finding
-from labeler.report.forms import FormName
+from labeler.report.table import FormName
 
 MAPS = {"map_human": "--map human:", "map_assessor": "--map assessor:"}
 """How a map of one side's grades is given here."""

@@ -166,7 +166,7 @@ def say_next(collection: Collection) -> None:
 
 def say_page(collection: Collection) -> None:
     """Put all of it on one page, and say where that lies."""
-    from labeler.collection_report.options import ReportOptions
+    from labeler.collection_report.contents import ReportOptions
     from labeler.collection_report.report import report_of
 
     path = collection.folder / PAGE

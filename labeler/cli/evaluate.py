@@ -27,9 +27,8 @@ from labeler.evaluation.score_report import Report
 from labeler.evaluation.scores import Mover, mover_table
 from labeler.metrics import parse_all
 from labeler.options import COUNT_OR_NONE, option
-from labeler.report.forms import FormName
 from labeler.report.render import FORMS
-from labeler.report.table import Table
+from labeler.report.table import FormName, Table
 from labeler.trec.labels import read_verdicts
 
 

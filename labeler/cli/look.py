@@ -21,7 +21,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.messages import count_of, dollars, moment
 from labeler.models.settings import Limits
 from labeler.options import COUNT, option
-from labeler.report.printable import flat, one_line
+from labeler.report.neutral import flat, one_line
 
 if TYPE_CHECKING:
     from pathlib import Path

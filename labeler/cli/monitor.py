@@ -19,7 +19,7 @@ from labeler.messages import count_of
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.settings import Limits
 from labeler.options import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, Bounds, option
-from labeler.report.forms import FormName
+from labeler.report.table import FormName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from labeler.monitoring.log.values import LogOptions
     from labeler.monitoring.monitor import Monitoring
     from labeler.report.finding import Finding
-    from labeler.report.forms import FormName
+    from labeler.report.table import FormName
 
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{0,9})?")
 ALARMS, AGAIN, LOG = "Alarms", "Judge again", "Log"

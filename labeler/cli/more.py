@@ -27,7 +27,7 @@ from labeler.exchange.export.content import FormatName
 from labeler.files.settings import NAME
 from labeler.messages import count_of
 from labeler.options import COUNT, REQUIRED, option
-from labeler.report.forms import FormName
+from labeler.report.table import FormName
 
 if TYPE_CHECKING:
     from labeler.collection.export import Exported

@@ -16,7 +16,7 @@ from labeler.cli.screen import result_width
 from labeler.cli.settings import read_project
 from labeler.errors import Misuse, about
 from labeler.options import REQUIRED, UNSET, Declared, Option, filled, is_option, option, options_of
-from labeler.report.forms import FormName, form_of
+from labeler.report.table import FormName, form_of
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output

@@ -19,9 +19,8 @@ if TYPE_CHECKING:  # every command imports this module, and most print no table
     from labeler.collection.user_files import Output
     from labeler.report.charts import Drawing
     from labeler.report.finding import Finding, Setting
-    from labeler.report.forms import FormName
     from labeler.report.result import Result
-    from labeler.report.table import Table
+    from labeler.report.table import FormName, Table
 
 
 def name_unread_runs(*sources: Path | str) -> None:

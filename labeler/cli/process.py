@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 from labeler import __version__
 from labeler.cli.screen import complain, note
 from labeler.errors import Misconfigured
-from labeler.report.printable import printable
+from labeler.report.neutral import printable
 
 if TYPE_CHECKING:
     from labeler.models.policies.call import StopSignal

@@ -16,7 +16,7 @@ from labeler.cli.screen import LINE_SECONDS, Advance, duration, note, progress
 from labeler.data import Failure
 from labeler.errors import Misuse
 from labeler.messages import Progress, cost_of, count_of, dollars
-from labeler.report.printable import flat
+from labeler.report.neutral import flat
 
 if TYPE_CHECKING:
     from labeler.cli.model_options import ShownFlags

@@ -12,14 +12,14 @@ from labeler.cli.options import FORCE, TO_FILE, OutputFlags
 from labeler.cli.screen import note, say
 from labeler.errors import BadInput, Misuse
 from labeler.options import option
-from labeler.report.forms import FormName
+from labeler.report.table import FormName
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output
     from labeler.model import Message
     from labeler.prompt.check import PromptCheck
     from labeler.prompt.compare import PromptDiff
-    from labeler.report.forms import FormName
+    from labeler.report.table import FormName
 
 Shown = TypeVar("Shown", "PromptCheck", "PromptDiff")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from labeler.cli.options import AS_JSON, FORCE, OUTPUT, TO_FILE
-from labeler.collection_report.options import TOP
+from labeler.collection_report.contents import TOP
 from labeler.evaluation.options import (
     BASELINE,
     COMPARING,
@@ -24,7 +24,7 @@ from labeler.options import COUNT, SEED, Option, option
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output
-    from labeler.collection_report.options import ReportOptions
+    from labeler.collection_report.contents import ReportOptions
     from labeler.collection_report.report import WrittenReport
 
 FORM = Option(
@@ -95,7 +95,7 @@ def command(
     """
     from labeler.cli.output import deliver
     from labeler.cli.screen import note, progress
-    from labeler.collection_report.options import ReportOptions
+    from labeler.collection_report.contents import ReportOptions
     from labeler.collection_report.report import page_form_of
 
     to = _output(file, collection, compare)

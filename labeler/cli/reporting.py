@@ -9,7 +9,7 @@ from labeler.cli.output import said_to, show_records
 from labeler.cli.screen import how_long, note, say
 from labeler.errors import GateFailed, Incomplete
 from labeler.messages import cost_of, count_of, dollars
-from labeler.report.printable import one_line
+from labeler.report.neutral import one_line
 
 if TYPE_CHECKING:
     from labeler.cli.options import FormFlags, OutputFlags
@@ -157,9 +157,6 @@ def show_judging(result: JudgeResult) -> None:
 
         problem = f"{pairs} judged by passages, as documents are too long for the server"
         note(f"{problem}; whole ones need {HELP}")
-    position = result.position()
-    if position:
-        say(position.sentence())
     tokens = f"{tally.prompt_tokens:,} in, {tally.completion_tokens:,} out"
     say(f"tokens of all judgements: {tokens}")
     say(f"cost of this run: {cost_of(result.cost, result.cost_at_most)}; calls: {spent.calls:,}")

@@ -25,9 +25,9 @@ from labeler.runs.retrieve_run import (
     RetrieveResult,
     field_run,
     plan_field_run,
+    query_encoder,
     retrieve_run,
 )
-from labeler.runs.vector_run import query_encoder
 
 _NAMED = 5
 

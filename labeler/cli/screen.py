@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from labeler.report.printable import flat, printable
+from labeler.report.neutral import flat, printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -87,7 +87,12 @@ _COMMANDS = (
             "Build a collection from documents, with queries and judgements.",
             "docs/ -o coll/ --queries 50",
         ),
-        _Row("generate", "Write queries that the documents answer.", "coll/ --queries 50"),
+        _Row(
+            "generate",
+            "Write queries that the documents answer.",
+            "coll/ --queries 50",
+            words="realism",
+        ),
         _Row(
             "pool",
             "Choose the pairs to judge: the first documents of every run.",
@@ -204,11 +209,6 @@ _COMMANDS = (
             "from-log",
             "Sample real queries from a log by frequency, without personal data.",
             "log.csv --queries 200 -o real.jsonl",
-        ),
-        _Row(
-            "realism",
-            "Say how generated queries differ from real ones.",
-            "coll/ --real clicked.csv",
         ),
     ),
     *_group(

@@ -74,7 +74,7 @@ def command(
         documents,
         debug.partition(".")[2] or None,
     )
-    from labeler.report.printable import printable
+    from labeler.report.neutral import printable
 
     shown = trec_eval(qrels, run, options)
     sys.stdout.write(printable(shown) if sys.stdout.isatty() else shown)

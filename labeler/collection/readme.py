@@ -15,8 +15,7 @@ from labeler.files.atomic import replacing
 from labeler.files.paths import true_path
 from labeler.messages import count_of
 from labeler.models.local.caveats import caveat, embedded_name
-from labeler.report.neutral import markdown_text
-from labeler.report.printable import flat
+from labeler.report.neutral import flat, markdown_text
 
 # The datasheet in a collection's README.md: what is in it, how it was chosen, and its limits.
 #

@@ -2,36 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.diff.diff import STATISTICS, Diff, DiffOptions, diff
+from labeler.agreement.diff.plot import diff_drawings
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.stale import hash_of
-from labeler.collection_report.chosen import choose_sets
-from labeler.collection_report.contents import CollectionContents, contents_of
-from labeler.collection_report.gathered import words_without_settings
-from labeler.collection_report.options import ReportOptions
-from labeler.collection_report.private import Private
-from labeler.collection_report.systems import runs_to_report, scores_of_systems
+from labeler.collection_report.contents import (
+    CollectionContents,
+    ReportOptions,
+    choose_sets,
+    contents_of,
+)
+from labeler.collection_report.page import first_findings
+from labeler.collection_report.provenance import Private, reworded
+from labeler.collection_report.queries import cut_text
+from labeler.collection_report.report import WrittenReport, words_without_settings
 from labeler.errors import Misuse
-from labeler.evaluation.score_report import Report
+from labeler.judging.changes import Move
 from labeler.report.finding import Finding, merged
-from labeler.report.table import Cell, Column, Interval, Table
+from labeler.report.page import (
+    Block,
+    Chart,
+    Disclosure,
+    DisclosureRows,
+    FindingList,
+    Page,
+    PageSection,
+    Paragraph,
+    TableBlock,
+)
+from labeler.report.table import Table, table_of
+
+MOVES = 100
+"""So many of the pairs that moved are shown."""
+CAPTIONS = {
+    "transitions": "What became of each grade",
+    "queries": "Where most pairs moved",
+    "agreement": "Agreement with people",
+    "runs": "The systems by both, on what both judged",
+    "cost": "Cost",
+    "parts": "What changed in the collection",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class ComparedSide:
-    """One side: a collection, the set of its grades that scores systems, and the scores."""
+    """One side: a collection, and the set of its grades that is compared, where there is one."""
 
     label: str
     contents: CollectionContents
     scoring: str | None
-    scores: Report | None
 
 
 class PartChange(NamedTuple):
@@ -45,8 +71,8 @@ class PartChange(NamedTuple):
     changed: int
 
 
-@dataclass(frozen=True, eq=False)
-class ReportComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class ComparedReports(WrittenReport):
     """What changed from one side to the other: grades, the order of systems, scores, contents.
 
     `changes` is what `diff` says of the grades, None where a side has none; `parts` are of two
@@ -60,6 +86,11 @@ class ReportComparison:
     private: Private
 
     @property
+    def sides(self) -> tuple[ComparedSide, ComparedSide]:
+        """Both sides, the earlier one first."""
+        return self.before, self.after
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """How much moved, which side is closer to people, and whether systems change places."""
         if self.changes is None:
@@ -69,7 +100,7 @@ class ReportComparison:
     def worded(self, text: str) -> str:
         """A text fit for others, with the labels of the sides in place of the names of files."""
         names = () if self.changes is None else self.changes.names
-        for name, side in zip(names, (self.before, self.after), strict=False):
+        for name, side in zip(names, self.sides, strict=False):
             if name.endswith((" (1)", " (2)")):  # so are two files of one name told apart
                 text = text.replace(name, side.label)
         return self.private(text)
@@ -77,76 +108,116 @@ class ReportComparison:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What a reader of the figures should know, warnings first."""
-        every = list(merged(() if self.changes is None else self.changes.findings))
-        ordered = sorted(every, key=lambda finding: finding.level != "warning")
+        every = merged(() if self.changes is None else self.changes.findings)
         return tuple(
             Finding(self.worded(words_without_settings(finding)), level=finding.level)
-            for finding in ordered
+            for finding in sorted(every, key=lambda finding: finding.level != "warning")
         )
 
-    def system_table(self) -> Table:
-        """A row for each system: its score on both sides by the first measure, and its places."""
-        sides = [self._scores(side) for side in (self.before, self.after)]
-        names = [side.label for side in (self.before, self.after)]
-        columns = [Column("run", align="left")]
-        for key, name in zip(("before", "after"), names, strict=True):
-            columns += [Column(key, f"by {name}", ends=".3f"), Column(f"{key} rank", "place")]
-        columns.append(Column("change", format="+.4f"))
-        rows: list[list[Cell]] = []
-        for run in dict.fromkeys([*sides[1], *sides[0]]):
-            cells: list[Cell] = [run]
-            for side in sides:
-                rank, score = side.get(run, (None, Interval(None, None, None)))
-                cells += [score, rank]
-            values = [side[run][1].value for side in sides if run in side]
-            both = len(values) == 2 and None not in values
-            cells.append((values[1] or 0.0) - (values[0] or 0.0) if both else None)
-            rows.append(cells)
-        return Table("systems", columns, rows)
-
-    def _scores(self, side: ComparedSide) -> dict[str, tuple[int | None, Interval]]:
-        """Each run's place and score by the first measure."""
-        if side.scores is None:
-            return {}
-        measure = side.scores.measures[0]
-        return {
-            run.name: (rank, Interval(**run.values()[measure]))
-            for rank, run in enumerate(side.scores.ranked, start=1)
-        }
-
-    def parts_table(self) -> Table:
-        """A row for each part of the collection."""
-        columns = [Column("part", align="left"), *map(Column, PartChange._fields[1:])]
-        return Table("parts", columns, [list(part) for part in self.parts])
+    def tables(self) -> list[Table]:
+        """What `diff` shows of the grades, and what became of the parts of a collection."""
+        tables = [] if self.changes is None else self.changes.tables()
+        parts = [table_of("parts", PartChange, self.parts)] if self.parts else []
+        return [*(reworded(table, self.worded) for table in tables if table.rows), *parts]
 
     def as_json(self) -> dict[str, Any]:
         """What changed, by name."""
-        whole = {
-            "before": {"label": self.before.label, "qrels": self.before.scoring},
-            "after": {"label": self.after.label, "qrels": self.after.scoring},
-            "sentences": list(self.sentences),
-            "warnings": [f.text for f in self.findings if f.level == "warning"],
-            "parts": [part._asdict() for part in self.parts],
-            "systems": self.system_table().records(),
-            "diff": None if self.changes is None else self.changes.as_json(),
-        }
-        return (
-            whole
-            if self.changes is None
-            else {**whole, "diff": self.private.of_json(whole["diff"])}
+        before, after = ({"label": side.label, "qrels": side.scoring} for side in self.sides)
+        figures: dict[str, Any] = self.private.of_json(
+            self.picked(
+                *("sentences", "parts", "findings"),
+                before=before,
+                after=after,
+                diff=self.changes,
+            )
+        )
+        return figures
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders of the collections."""
+        return tuple(dict.fromkeys(side.contents.collection.folder for side in self.sides))
+
+    def __repr__(self) -> str:
+        return f"ComparedReports({self.before.label!r}, {self.after.label!r})"
+
+    def page(self) -> Page:
+        """What changed, on a page."""
+        drawings = [] if self.changes is None else diff_drawings(self.changes)
+        summary = PageSection("Summary", [*first_findings(self.findings), *self._lines()])
+        charts = [PageSection("Charts", list(map(Chart, drawings)))] if drawings else []
+        return self._page([summary, *charts, *self._tables(), *self._moves()])
+
+    def summary(self) -> Page:
+        """Warnings, sentences and tables, for a pull request."""
+        summary = PageSection("Summary", [FindingList(self.findings), *self._lines()])
+        return self._page([summary, *self._tables()])
+
+    def _page(self, blocks: Sequence[Block]) -> Page:
+        title = f"{self.after.contents.title}: from {self.before.label} to {self.after.label}"
+        below = " · ".join(
+            f"{side.label}: {f'graded by {side.scoring}' if side.scoring else 'no grades'}"
+            for side in self.sides
+        )
+        same = all(side.label == side.scoring for side in self.sides)
+        return Page(title, blocks, subtitle="" if same else below)
+
+    def _lines(self) -> list[Block]:
+        lines = (line for sentence in self.sentences for line in sentence.split("\n") if line)
+        return [Paragraph(line, lead=True) for line in lines]
+
+    def _tables(self) -> list[Block]:
+        blocks = [TableBlock(table, CAPTIONS.get(table.name, "")) for table in self.tables()]
+        return [PageSection("Grades", blocks)] if blocks else []
+
+    def _moves(self) -> Iterator[Block]:
+        moved = self.changes.moved if self.changes else ()
+        if not moved:
+            return
+        text = f"{len(moved):,} pairs moved"
+        if len(moved) > MOVES:
+            text += f"; the first {MOVES} are shown, those farthest apart first"
+        names = [side.label for side in self.sides]
+        rows = [self._move(move) for move in moved[:MOVES]]
+        shown = DisclosureRows("query and document", names, rows)
+        yield PageSection("Pairs that moved", [Paragraph(f"{text}."), shown])
+
+    def _move(self, move: Move) -> Disclosure:
+        query_id, doc_id = move.pair
+        query = self.after.contents.queries.get(query_id)
+        text = cut_text(move.query or (query.text if query else ""), 120)
+        reasons = zip(self.sides, (move.reason_before, move.reason_after), strict=True)
+        inner = [
+            Paragraph(f"{s.label}: {cut_text(reason, 600)}") for s, reason in reasons if reason
+        ]
+        return Disclosure(
+            f"{query_id} {text}: {doc_id}",
+            inner or [Paragraph("No reason was given.")],
+            [str(move.before), str(move.after)],
         )
 
 
-def compared_reports(
+def compared_report_of(
     first: Collection | Path | str,
     second: Collection | Path | str,
     collection: Collection | Path | str | None = None,
     options: ReportOptions | None = None,
-) -> ReportComparison:
-    """Two sets of judgements of `collection`, by their names; or two collections.
+) -> ComparedReports:
+    """What changed from one set of judgements of a collection to another, or between collections.
 
-    Scores of each side are those of `evaluate` by its own grades; what became of the grades, and of
+    With a `collection`, `first` and `second` are names of sets in it; without one they are two
+    collections, such as one as it was and as it is. What became of the grades, and of
     the order of the systems by both, is what `diff` says.
+
+    >>> import labeler
+    >>> from labeler.testing import fake_model, small_collection
+    >>> collection = small_collection()
+    >>> for grade in (1, 2):
+    ...     model = fake_model(f'{{"grade": {grade}}}', f"model{grade}")
+    ...     _ = labeler.judge(collection, model=model, name=f"set{grade}")
+    >>> report = labeler.compared_report_of("set1", "set2", collection)
+    >>> report.sentences[0][:65]
+    'set2 gives another grade than set1 to 4 of the 4 pairs that both '
     """
     how = options or ReportOptions()
     if collection is None:
@@ -154,53 +225,43 @@ def compared_reports(
     return _of_sets(open_collection(collection), (str(first), str(second)), how)
 
 
-def _of_sets(
-    collection: Collection, names: tuple[str, str], how: ReportOptions
-) -> ReportComparison:
+def _of_sets(collection: Collection, names: tuple[str, str], how: ReportOptions) -> ComparedReports:
     contents = contents_of(collection)
     for name in names:
         if name not in contents.qrels and name not in contents.ungraded:
             listed = ", ".join([*contents.qrels, *contents.ungraded]) or "none"
             problem = f"{collection.folder} has no set {name!r}; there are: {listed}"
             raise Misuse(problem, parameter="compare")
-    sides = [_side(contents, name, name if name in contents.qrels else None, how) for name in names]
-    runs = [*runs_to_report(contents, how.runs).values()]
+    before, after = (
+        ComparedSide(name, contents, name if name in contents.qrels else None) for name in names
+    )
+    runs = [*contents.chosen_runs(how.runs).values()]
     changes = diff(collection, *names, runs=runs, options=_diff_options(how))
-    return ReportComparison(sides[0], sides[1], changes, (), Private(collection.folder))
+    return ComparedReports(before, after, changes, (), Private(collection.folder))
 
 
-def _of_collections(before: Collection, after: Collection, how: ReportOptions) -> ReportComparison:
-    held = [contents_of(collection) for collection in (before, after)]
-    labels = [contents.name for contents in held]
+def _of_collections(before: Collection, after: Collection, how: ReportOptions) -> ComparedReports:
+    both = [contents_of(collection) for collection in (before, after)]
+    labels = [contents.name for contents in both]
     if labels[0] == labels[1]:
         labels = [f"{labels[0]} (1)", f"{labels[1]} (2)"]
+    sets = [choose_sets(contents, how) for contents in both]
     sides = [
-        _side(contents, label, choose_sets(contents, how).scoring, how)
-        for contents, label in zip(held, labels, strict=True)
+        ComparedSide(label, contents, choice.scoring)
+        for contents, label, choice in zip(both, labels, sets, strict=True)
     ]
-    changes = None
-    if sides[0].scoring is not None and sides[1].scoring is not None:
-        runs = [*runs_to_report(held[1], how.runs).values()]
+    changes, human = None, sets[1].human
+    if all(side.scoring is not None for side in sides):
+        runs = [*both[1].chosen_runs(how.runs).values()]
+        # a side that is scored by people's grades is compared with nobody else's
+        if human is None or any(side.scoring in side.contents.people for side in sides):
+            people = None
+        else:
+            people = after.qrels(human)
         files = [_grades_file(side.contents.collection, side.scoring or "") for side in sides]
-        people = _people_beside(sides, how)
         changes = diff(*files, people=people, runs=runs, options=_diff_options(how))
     private = Private(before.folder, after.folder)
-    return ReportComparison(sides[0], sides[1], changes, tuple(_parts(*held)), private)
-
-
-def _people_beside(sides: list[ComparedSide], how: ReportOptions) -> Path | None:
-    """People's grades of the later collection, where neither side is scored by people's."""
-    if any(side.scoring in side.contents.people for side in sides):
-        return None
-    later = sides[1].contents
-    human = choose_sets(later, how).human
-    return None if human is None else later.collection.qrels(human)
-
-
-def _side(
-    contents: CollectionContents, label: str, scoring: str | None, how: ReportOptions
-) -> ComparedSide:
-    return ComparedSide(label, contents, scoring, scores_of_systems(contents, scoring, how))
+    return ComparedReports(sides[0], sides[1], changes, tuple(_parts(*both)), private)
 
 
 def _diff_options(how: ReportOptions) -> DiffOptions:
@@ -214,9 +275,9 @@ def _grades_file(collection: Collection, name: str) -> Path:
 
 
 def _parts(before: CollectionContents, after: CollectionContents) -> Iterator[PartChange]:
-    """What became of documents, queries and graded pairs, by their ids and their texts."""
+    """What became of documents, queries and runs, by their ids and their texts."""
     yield _change("documents", _texts(before), _texts(after))
-    queries = ({i: q.text for i, q in held.queries.items()} for held in (before, after))
+    queries = ({i: q.text for i, q in side.queries.items()} for side in (before, after))
     yield _change("queries", *queries)
     yield _change("runs", dict.fromkeys(before.runs, ""), dict.fromkeys(after.runs, ""))
 

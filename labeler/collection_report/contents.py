@@ -1,30 +1,122 @@
-"""What a collection holds so far, and by which commands it would get what it lacks."""
+"""What a report is about: what a collection holds and lacks, and which sets of grades are shown."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from labeler.collection.annotations import (
+    JournalRow,
+    journal_names,
+    journal_path,
+    read_journal,
+)
+from labeler.collection.batches import WRITTEN, read_batches
 from labeler.collection.card import card_section, read_card
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import Collection
+from labeler.collection.people import read_people
 from labeler.collection.pool import pool_pairs
 from labeler.collection.queries import read_queries
-from labeler.collection.whose import is_of_people
-from labeler.collection_report.waiting import (
-    NextStep,
-    uncollected,
-    unexported,
-    waiting_grades,
-)
+from labeler.collection.whose import HUMAN, is_of_people
 from labeler.data import Qrels, Query
+from labeler.errors import Misuse
+from labeler.evaluation.options import DEFAULT_MEASURES, Stale
 from labeler.exchange.qrels import read_qrels
 from labeler.files.paths import true_path
-from labeler.messages import count_of
+from labeler.messages import Progress, count_of, no_progress
 from labeler.report.finding import Finding
+
+TOP = 10
+"""So many of the first documents of each system are shown for a query."""
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """Which grades score which systems, by which measures, and what is shown of each query.
+
+    `qrels` names the set that scores the systems; without it these are people's grades, or, where
+    another set holds more than twice as many, the set with most. `humans` are people's qrels:
+    assessors are compared with the first, and the others add how far people agree among themselves.
+    Without any that is `human`, else the first set of people's by name. `runs` are names of runs of
+    the collection, all by default. Of each system the first `top` documents are shown.
+    `stale` grades, of texts that have changed since, are left out (`drop`) or counted (`keep`).
+    """
+
+    qrels: str | None = None
+    humans: tuple[str, ...] = ()
+    measures: tuple[str, ...] = DEFAULT_MEASURES
+    runs: tuple[str, ...] = ()
+    baseline: str | None = None
+    top: int = TOP
+    seed: int = 0
+    stale: Stale = "drop"
+    progress: Progress = field(default=no_progress, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.top < 1:
+            raise Misuse("the first documents count from 1", parameter="top")
+        if not self.measures:
+            raise Misuse("expected a measure, as nDCG@10", parameter="measures")
+
+
+class NextStep(NamedTuple):
+    """What a collection lacks, what that keeps from being known, and a command that mends it."""
+
+    lacks: str
+    command: str
+
+
+def uncollected(collection: Collection, folder: str) -> Iterator[NextStep]:
+    """Of each set of judgements with open batches, the command that takes in their answers."""
+    asked: Counter[tuple[str, bool]] = Counter()
+    for batch in read_batches(collection):
+        if batch.is_open:
+            asked[batch.name, batch.status == WRITTEN] += batch.requests
+    for (name, is_file), number in asked.items():
+        requests = count_of(number, "request")
+        text = f"{name}: the answers to {requests} in batches are not taken in yet."
+        how = "batch read" if is_file else "batch collect"
+        yield NextStep(text, f"labeler judge {folder} ({how})")
+
+
+def waiting_grades(collection: Collection) -> dict[str, int]:
+    """How many grades of each rater stand in the journal, and in no file of people's answers.
+
+    Raters without such are left out.
+    """
+    written = {
+        (answer.assessor, answer.pair.query_id, answer.time)
+        for path in sorted((collection.folder / "people").glob("[!.]*.jsonl"))
+        for answer in read_people(path)
+    }
+    waiting = {
+        rater: sum((rater, row.query_id, row.time) not in written for row in _standing(rows))
+        for rater in journal_names(collection)
+        for rows in [read_journal(journal_path(collection, rater))]
+    }
+    return {rater: pairs for rater, pairs in waiting.items() if pairs}
+
+
+def _standing(rows: Sequence[JournalRow]) -> Iterator[JournalRow]:
+    """The last answer to each pair that counts, without those that were taken back."""
+    answers: dict[tuple[str, str], list[JournalRow]] = {}
+    for row in rows:
+        if row.task != "grade" or row.purpose == "gold":
+            continue
+        own = answers.setdefault((row.sample, row.item), [])
+        if not row.undo:
+            own.append(row)
+        elif own:
+            own.pop()
+    for own in answers.values():
+        last = next((row for row in reversed(own) if row.is_answer), None)
+        if last is not None and last.grade is not None:
+            yield last
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +151,6 @@ class CollectionContents:
         """The name of the collection's folder, without the folders that it lies in."""
         return true_path(self.collection.folder).name or "collection"
 
-    @property
-    def assessors(self) -> tuple[str, ...]:
-        """The sets of grades that are not people's."""
-        return tuple(name for name in self.qrels if name not in self.people)
-
     def grades(self, name: str) -> int:
         """How many pairs of a set have a grade; negative ones say that nobody judged the pair."""
         return sum(grade >= 0 for row in self.qrels[name].values() for grade in row.values())
@@ -79,8 +166,7 @@ class CollectionContents:
                 "There are no documents.", f"labeler corpus ingest DOCUMENTS -o {folder}"
             )
         if not self.queries:
-            text = "There are no queries."
-            yield NextStep(text, f"labeler generate {folder}")
+            yield NextStep("There are no queries.", f"labeler generate {folder}")
         if not self.runs:
             text = "There is no run, so that no system can be scored."
             yield NextStep(text, f"labeler pool {folder}")
@@ -91,7 +177,18 @@ class CollectionContents:
             yield NextStep("No pair has a grade.", f"labeler judge {folder}")
         elif not judged_by_people and not self.waiting:
             yield NextStep("No person has judged a pair.", f"labeler annotate {folder}")
-        yield from unexported(self.waiting, folder)
+        for rater, number in self.waiting.items():
+            text = f"{rater} graded {count_of(number, 'pair')} on the page that no qrels hold yet."
+            yield NextStep(text, f"labeler annotate {folder} (as rater {rater}, to export them)")
+
+    def chosen_runs(self, names: Sequence[str]) -> Mapping[str, Path]:
+        """The runs of these names, by default all; `Misuse` lists those there are."""
+        for name in names:
+            if name not in self.runs:
+                listed = ", ".join(self.runs) or "none"
+                problem = f"no run {name!r} in {self.collection.folder}; there are: {listed}"
+                raise Misuse(problem, parameter="runs")
+        return {name: self.runs[name] for name in names} if names else self.runs
 
 
 def contents_of(collection: Collection) -> CollectionContents:
@@ -104,30 +201,82 @@ def contents_of(collection: Collection) -> CollectionContents:
         if any(grade >= 0 for row in grades.values() for grade in row.values()):
             qrels[name] = grades
             ungraded.pop(name, None)
-    queries = read_queries(collection.queries) if collection.queries.is_file() else {}
+    has_corpus, unread = collection.corpus.is_file(), collection.unread_runs()
+    not_read = f"{count_of(len(unread), 'file')} among the runs not read as runs"
     return CollectionContents(
         collection,
         read_card(collection),
-        _documents(collection),
-        queries,
+        sum(1 for _ in distinct_documents(collection.corpus)) if has_corpus else 0,
+        read_queries(collection.queries) if collection.queries.is_file() else {},
         len(pool_pairs(collection.pool)) if collection.pool.is_file() else 0,
         collection.run_files(),
         qrels,
         tuple(name for name in qrels if is_of_people(collection, name)),
         tuple(ungraded),
         waiting_grades(collection),
-        tuple(_unread(collection)),
+        tuple(Finding(f"{not_read}, as {path.name}") for path in unread[:1]),
     )
 
 
-def _unread(collection: Collection) -> Iterator[Finding]:
-    """The files among the runs whose names do not say that they are runs."""
-    if unread := collection.unread_runs():
-        files = count_of(len(unread), "file", "files")
-        yield Finding(f"{files} among the runs not read as runs, as {unread[0].name}")
+TIMES = 2
+"""People's grades score the systems, unless another set holds more than so many times as many."""
 
 
-def _documents(collection: Collection) -> int:
-    if not collection.corpus.is_file():
-        return 0
-    return sum(1 for _ in distinct_documents(collection.corpus))
+@dataclass(frozen=True)
+class ChosenSets:
+    """The set that scores systems, people's sets, and the assessors, the main one first.
+
+    `rule` says why this set scores the systems.
+    """
+
+    scoring: str | None
+    human: str | None = None
+    more_humans: tuple[str, ...] = ()
+    assessors: tuple[str, ...] = ()
+    rule: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+def choose_sets(contents: CollectionContents, options: ReportOptions) -> ChosenSets:
+    """The sets that a report is about; `Misuse` where a name is none of the collection's.
+
+    People's set is `human`, else the first by name.
+    """
+    asked = [(name, "human") for name in options.humans]
+    for name, parameter in [*asked, *([(options.qrels, "qrels")] if options.qrels else [])]:
+        if name not in contents.qrels:
+            listed = ", ".join(contents.qrels) or "none"
+            of = f"{contents.collection.folder}; there are: {listed}"
+            raise Misuse(f"no qrels {name!r} with a grade in {of}", parameter=parameter)
+    if not contents.qrels:
+        return ChosenSets(None)
+    people = options.humans or ((HUMAN,) if HUMAN in contents.people else contents.people[:1])
+    sizes = {name: contents.grades(name) for name in contents.qrels}
+    # of equally large sets people's come first, then the first by name
+    largest = min(
+        sizes,
+        key=lambda name: (-sizes[name], name not in people, name not in contents.people, name),
+    )
+    scoring, rule = largest, "the set with most grades"
+    if options.qrels is not None:
+        scoring, rule = options.qrels, "as asked for"
+    elif len(sizes) == 1:
+        rule = "the only set of grades"
+    elif people and TIMES * sizes[people[0]] >= sizes[largest]:
+        scoring, rule = (
+            people[0],
+            f"people's, as no set holds more than {TIMES} times as many grades",
+        )
+    models = [name for name in sizes if name not in (*contents.people, *people)]
+    notes = []
+    alike = [name for name in models if sizes[name] == sizes[scoring] and name != scoring]
+    if options.qrels is None and scoring in models and alike:
+        text = f"{scoring} scores the systems as the first by name of those with most grades"
+        notes.append(f"{text}: {', '.join(alike)}")
+    if not options.humans and HUMAN not in contents.people and len(contents.people) > 1:
+        text = f"assessors are compared with {people[0]}, the first by name; there is also "
+        notes.append(f"{text}{', '.join(contents.people[1:])}")
+    ordered = sorted(models, key=lambda name: (name != scoring, -sizes[name], name))
+    findings = tuple(Finding(text, level="note") for text in notes)
+    human = people[0] if people else None
+    return ChosenSets(scoring, human, tuple(people[1:]), tuple(ordered), rule, findings)

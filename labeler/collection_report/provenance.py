@@ -1,10 +1,13 @@
-"""What made a collection: prompts in full, models, versions, seeds, and hashes of its files."""
+"""What made a collection, and texts of a report without what belongs to a machine or its owner."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from labeler.collection.card import card_section
@@ -15,8 +18,83 @@ from labeler.errors import LabelerError
 from labeler.files.cache import sha256_of
 from labeler.judging.status import prompt_source
 from labeler.prompt import find_prompt
-from labeler.report.printable import flat
+from labeler.report.neutral import flat
 from labeler.report.table import Cell, Column, Table
+
+_USER_OF_ADDRESS = re.compile(r"(?<=://)[^/\s@]*@")
+_SECRET_OF_ADDRESS = re.compile(r"(?i)([?&](?:api[-_]?key|key|token|secret|sig|password)=)[^&\s]*")
+_KEY = re.compile(r"\b(?:sk|pk|hf|gsk|xai|ghp|AKIA)[-_][A-Za-z0-9_-]{12,}|\bAIza[A-Za-z0-9_-]{20,}")
+_WORD = re.compile(r"[^\s'\"()<>,;]+")
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+HIDDEN = "[hidden]"
+
+
+class Private:
+    """Hides keys, and shortens paths to what stands behind the collection's folder.
+
+    >>> private = Private(Path("/data/coll"))
+    >>> private("/data/coll/runs/a.trec: 3 ties, read from /home/me/docs/a.md")
+    'runs/a.trec: 3 ties, read from a.md'
+    >>> private("http://me:secret@localhost:8000/v1?api_key=abc gpt")
+    'http://localhost:8000/v1?api_key=[hidden] gpt'
+    """
+
+    def __init__(self, *folders: Path) -> None:
+        spellings = {
+            spelling
+            for folder in folders
+            for spelling in (os.fspath(folder), os.path.abspath(folder), os.path.realpath(folder))
+        }
+        longest_first = sorted(spellings - {"."}, key=len, reverse=True)
+        before = r"(?<![\w/.-])"
+        self._inside = [re.compile(rf"{before}{re.escape(f)}/") for f in longest_first]
+        self._whole = [re.compile(rf"{before}{re.escape(f)}(?![\w/.-])") for f in longest_first]
+
+    def __call__(self, text: str) -> str:
+        """The text, fit for a page that others read."""
+        for inside in self._inside:
+            text = inside.sub("", text)
+        for whole in self._whole:
+            text = whole.sub(lambda match: os.path.basename(match[0]), text)
+        text = _USER_OF_ADDRESS.sub("", text)
+        text = _SECRET_OF_ADDRESS.sub(rf"\1{HIDDEN}", text)
+        text = _KEY.sub(HIDDEN, text)
+        return _WORD.sub(lambda match: _without_folders(match[0]), text)
+
+    def table(self, table: Table) -> Table:
+        """A table with all its texts so."""
+        return reworded(table, self)
+
+    def of_json(self, value: Any) -> Any:
+        """A value of JSON with all its texts so; names of members stay."""
+        if isinstance(value, str):
+            return self(value)
+        if isinstance(value, dict):
+            return {name: self.of_json(inner) for name, inner in value.items()}
+        return [self.of_json(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _without_folders(word: str) -> str:
+    """A word, where it is an absolute path without the folders that the file lies in."""
+    bare = word.lstrip("=[{|`")
+    if _DRIVE.match(bare):
+        return re.split(r"[\\/]", bare)[-1]
+    path, colon, rest = bare.partition(":")
+    if not path.startswith(("/", "~/")) or path.startswith("//") or path.count("/") < 2:
+        return word
+    return path.rstrip("/").rpartition("/")[2] + colon + rest
+
+
+def reworded(table: Table, words: Callable[[str], str]) -> Table:
+    """A table whose title, note, headers and texts are put into other words."""
+    rows = [[words(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows]
+    columns = [
+        replace(column, title=words(column.title or column.name)) for column in table.columns
+    ]
+    return replace(
+        table, columns=columns, rows=rows, title=words(table.title), note=words(table.note)
+    )
+
 
 NOBODY = "no person has judged a pair"
 """What a datasheet says where the card knows of no person; grades may stand beside it."""
@@ -35,96 +113,80 @@ class UsedPrompt:
 class Provenance:
     """What made a collection, as far as its card and its files tell.
 
-    `facts` are names and values; `lines` those of its datasheet; `assessors` has a row for each set
-    of judgements; `hashes` are the SHA-256 of files by their names in the collection.
+    `datasheet` are the lines of its datasheet; `assessors` has a row for each set of judgements;
+    `sha256` are the hashes of files by their names in the collection.
     """
 
-    facts: tuple[tuple[str, str], ...]
-    lines: tuple[str, ...]
+    facts: Mapping[str, str]
+    datasheet: tuple[str, ...]
     assessors: Table
     prompts: tuple[UsedPrompt, ...]
-    hashes: Mapping[str, str]
-
-    def as_json(self) -> dict[str, Any]:
-        """All of it by name; prompts in full."""
-        return {
-            "facts": dict(self.facts),
-            "datasheet": list(self.lines),
-            "assessors": self.assessors.records(),
-            "prompts": [{"id": p.id, "use": p.use, "text": p.text} for p in self.prompts],
-            "sha256": dict(self.hashes),
-        }
+    sha256: Mapping[str, str]
 
 
 def provenance_of(contents: CollectionContents) -> Provenance:
     """What the card and the files tell of how the collection was made."""
-    card = contents.card
+    card, collection = contents.card, contents.collection
     origins = Counter(str(q.metadata.get("origin") or "unknown") for q in contents.queries.values())
+    # without the lines that only part and title the others
+    lines = (line for line in datasheet(card, origins, _flat) if line.startswith("- "))
+    has_people = bool(contents.people or contents.waiting)
+    files = [collection.corpus, collection.queries, collection.pool]
+    files += [*map(collection.qrels, contents.qrels), *contents.runs.values()]
     return Provenance(
-        tuple(_facts(contents, origins)),
-        tuple(
-            line
-            for line in _datasheet(card, origins)
-            if not ((contents.people or contents.waiting) and NOBODY in line)
-        ),
+        dict(_facts(contents, origins)),
+        tuple(line.removeprefix("- ") for line in lines if not (has_people and NOBODY in line)),
         _assessors(card),
         tuple(_prompts(card)),
-        dict(_hashes(contents)),
+        {
+            path.relative_to(collection.folder).as_posix(): sha256_of(path)
+            for path in files
+            if path.is_file()
+        },
     )
 
 
-def _datasheet(card: Mapping[str, Any], origins: Counter[str]) -> Iterator[str]:
-    """The lines of the datasheet, without those that only part and title them."""
-    lines = datasheet(card, origins, lambda value: flat(str(value)))
-    return (line.removeprefix("- ") for line in lines if line.startswith("- "))
+def _flat(value: object) -> str:
+    return flat(str(value))
 
 
 def _facts(contents: CollectionContents, origins: Counter[str]) -> Iterator[tuple[str, str]]:
     card = contents.card
-    fetched = card_section(card, "fetch")
+    fetched, generated = card_section(card, "fetch"), card_section(card, "generate")
     for name in ("recipe", "licence", "citation", "homepage"):
         if fetched.get(name):
-            yield name, flat(str(fetched[name]))
+            yield name, _flat(fetched[name])
     if versions := sorted(set(_versions(card))):
         yield "labeler", ", ".join(versions)
     if contents.queries:
         yield "queries by origin", ", ".join(f"{n:,} {name}" for name, n in origins.most_common())
-    yield from _steps(card)
-    for name in contents.people:
-        if dates := _dates(contents, name):
-            yield f"{name}: judged", dates
-
-
-def _steps(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """How the queries were written, and what the pool was filled with."""
-    generated = card_section(card, "generate")
     for name in ("model", "prompt", "seed"):
         if name in generated:
-            yield f"queries written: {name}", flat(str(generated[name]))
+            yield f"queries written: {name}", _flat(generated[name])
     pooled = card_section(card, "pool")
     if "depth" in pooled:
-        yield "pool depth", flat(str(pooled["depth"]))
+        yield "pool depth", _flat(pooled["depth"])
     for name, tag in card_section(pooled, "runs").items():
-        yield f"run {flat(name)}", flat(str(tag))
+        yield f"run {flat(name)}", _flat(tag)
+    yield from _dates(contents)
+
+
+def _dates(contents: CollectionContents) -> Iterator[tuple[str, str]]:
+    """From when to when people judged, where their answers say so."""
+    for name in contents.people:
+        path = people_path(contents.collection.folder, name)
+        answers = read_people(path) if path.is_file() else ()
+        if days := sorted({flat(answer.time[:10]) for answer in answers if answer.time}):
+            yield f"{name}: judged", " to ".join(dict.fromkeys([days[0], days[-1]]))
 
 
 def _versions(value: object) -> Iterator[str]:
     """Every version of this program that a card names."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            if name == "labeler" and isinstance(inner, str):
-                yield flat(inner)
-            else:
-                yield from _versions(inner)
-
-
-def _dates(contents: CollectionContents, name: str) -> str:
-    """From when to when people judged, where their answers say so."""
-    path = people_path(contents.collection.folder, name)
-    if not path.is_file():
-        return ""
-    days = sorted({answer.time[:10] for answer in read_people(path) if answer.time})
-    return " to ".join(dict.fromkeys([flat(days[0]), flat(days[-1])])) if days else ""
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        if name == "labeler" and isinstance(inner, str):
+            yield flat(inner)
+        else:
+            yield from _versions(inner)
 
 
 def _assessors(card: Mapping[str, Any]) -> Table:
@@ -134,25 +196,22 @@ def _assessors(card: Mapping[str, Any]) -> Table:
         entry = card_section(judged, name)
         served = entry.get("served")
         names = ", ".join(map(str, served)) if isinstance(served, list) else ""
-        parameters = card_section(entry, "parameters")
-        settings = ", ".join(f"{key} {value}" for key, value in parameters.items())
-        rows.append(
-            [name, *(flat(str(entry.get(k, ""))) for k in ("prompt", "model")), names, settings]
-        )
+        settings = (f"{key} {value}" for key, value in card_section(entry, "parameters").items())
+        asked = (_flat(entry.get(key, "")) for key in ("prompt", "model"))
+        rows.append([name, *asked, names, ", ".join(settings)])
     titles = ("set", "prompt", "model as asked", "model as served", "parameters")
     return Table("assessors", [Column(title, align="left") for title in titles], rows)
 
 
 def _prompts(card: Mapping[str, Any]) -> Iterator[UsedPrompt]:
-    uses: dict[str, list[str]] = {}
-    generated = card_section(card, "generate").get("prompt")
-    if isinstance(generated, str) and generated:
-        uses.setdefault(generated, []).append("wrote queries")
     judged = card_section(card, "judge")
-    for name in sorted(judged):
-        identity = card_section(judged, name).get("prompt")
-        if isinstance(identity, str) and "@" in identity:
-            uses.setdefault(identity, []).append(f"judged {name}")
+    named = [("wrote queries", card_section(card, "generate"))]
+    named += [(f"judged {name}", card_section(judged, name)) for name in sorted(judged)]
+    uses: dict[str, list[str]] = {}
+    for use, entry in named:
+        identity = entry.get("prompt")
+        if isinstance(identity, str) and (identity if use == "wrote queries" else "@" in identity):
+            uses.setdefault(identity, []).append(use)
     for identity, names in uses.items():
         yield UsedPrompt(flat(identity), ", ".join(names), _text_of(identity))
 
@@ -164,13 +223,3 @@ def _text_of(identity: str) -> str:
     except LabelerError:
         return ""
     return prompt.text if prompt.id == identity else ""
-
-
-def _hashes(contents: CollectionContents) -> Iterator[tuple[str, str]]:
-    collection = contents.collection
-    files = [collection.corpus, collection.queries, collection.pool]
-    files += [collection.qrels(name) for name in contents.qrels]
-    files += contents.runs.values()
-    for path in files:
-        if path.is_file():
-            yield path.relative_to(collection.folder).as_posix(), sha256_of(path)

@@ -45,8 +45,6 @@ class LogFields:
     query_field: str = _column("What the log calls the query; a.b is the b in a.")
     count_field: str = _column("What it calls how often a query was typed.")
     doc_field: str = _column("What it calls the document that was shown.")
-    rank_field: str = _column("What it calls the rank at which it was shown.")
-    click_field: str = _column("What it calls the clicks.")
     session_field: str = _column("What it calls the session, in which a query counts once.")
 
 
@@ -54,6 +52,8 @@ class LogFields:
 class EventFields(LogFields):
     """What the columns of a log of single searches and clicks are called, where not as usual."""
 
+    rank_field: str = ""
+    click_field: str = ""
     time_field: str = ""
     user_field: str = ""
     search_field: str = ""

@@ -1,4 +1,4 @@
-"""Logs of a search engine: what people typed, how often, and what they were shown and clicked."""
+"""Logs of a search engine: what people typed, and how often."""
 
 from __future__ import annotations
 
@@ -58,30 +58,26 @@ EVENT_PARTS = {
 }
 """What a row holds: the setting that names its column, and that column's usual names."""
 
-SEARCH_PARTS = ("query", "count", "document", "rank", "clicks", "session")
-"""What a row holds that says how often a query was typed, and what of its results was clicked."""
+SEARCH_PARTS = ("query", "count", "document", "session")
+"""What a row holds that says how often a query was typed."""
 
 
 _PARTS = {name: EVENT_PARTS[name] for name in SEARCH_PARTS}
 """What a row of a log holds: the setting that names its column, and how that is usually called."""
 
 _LARGEST_COUNT = 10**12
-_TRUE = {"true": 1, "yes": 1, "false": 0, "no": 0, "": 0}
 
 
 class LogRow(NamedTuple):
-    """A row of a log: a query that was typed `times` times; with clicks, a document it showed.
+    """A row of a log: a query that was typed `times` times; perhaps a document it showed.
 
-    `rank` counts from 1; `clicks` is None where the log has none, `session` empty where it does
-    not say in which visit the query was typed.
+    `session` is empty where the log does not say in which visit the query was typed.
     """
 
     number: int
     query: str
     times: int = 1
     doc_id: str = ""
-    rank: int | None = None
-    clicks: int | None = None
     session: str = ""
 
 
@@ -96,7 +92,7 @@ def read_log(path: Path | str, fields: LogFields | None = None) -> Iterator[LogR
     """
     path = Path(path)
     with rereadable(), reading(path):
-        rows = rows_of_any(path, "query, and for clicks doc_id, rank and clicked")
+        rows = rows_of_any(path, "query, and perhaps its count or session")
         parts = _parts(path, rows.columns, fields or LogFields())
         columns = {name: part.column for name, part in parts.items()}
         tell(path, rows.kind("a log", columns.values()))
@@ -150,21 +146,15 @@ def _read(path: Path, number: int, row: dict[str, Any], columns: dict[str, str])
     if not isinstance(text, str | int | float):
         raise BadInput.at(path, number, f"expected a query, found {text!r:.80}")
     count = _number(path, number, "count", cells["count"]) if columns["count"] else 1
-    rank = _number(path, number, "rank", cells["rank"]) if cells["rank"] not in (None, "") else None
-    clicks = _number(path, number, "clicks", cells["clicks"]) if columns["clicks"] else None
     doc_id = "" if cells["document"] is None else str(cells["document"])
-    if rank == 0:
-        raise BadInput.at(path, number, "ranks count from 1, found 0")
     session = "" if cells["session"] is None else str(cells["session"]).strip()
-    return LogRow(number, str(text), count, doc_id, rank, clicks, session)
+    return LogRow(number, str(text), count, doc_id, session)
 
 
 def _number(path: Path, number: int, what: str, value: object) -> int:
-    """A count of a log: a whole number from 0, or the word for one click or none."""
+    """A count of a log: a whole number from 0."""
     if value is None:
         return 0
-    if isinstance(value, str) and value.strip().casefold() in _TRUE:
-        return _TRUE[value.strip().casefold()]
     try:
         exact = float(value)  # type: ignore[arg-type]  # anything else is no number
     except (TypeError, ValueError):

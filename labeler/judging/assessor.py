@@ -26,10 +26,9 @@ class Assessor:
     `inputs` joins what each request's `inputs` hold; `repeat` numbers the times that a pair is
     asked about, from 0. `secret` is what the marks round documents are made with. `lists` are those
     in which documents were shown before,
-    `examples` the grades of other queries that the prompt shows, `company` the documents of each
-    query among which one is compared, where not all of them are asked about. Each pair is asked
-    about for so many `votes`. A document too long for the `context`, which is counted in tokens, is
-    judged by its passages.
+    `examples` the grades of other queries that the prompt shows. Each pair is asked about for so
+    many `votes`. A document too long for the `context`, which is counted in tokens, is judged by
+    its passages.
     """
 
     prompt: Prompt
@@ -40,7 +39,6 @@ class Assessor:
     secret: bytes = field(default=b"", repr=False)
     lists: Lists = field(default_factory=dict)
     examples: ShownExamples | None = None
-    company: Mapping[str, Sequence[str]] = field(default_factory=dict)
     votes: int = 1
     context: int | None = None
 
@@ -120,14 +118,6 @@ class Assessor:
         code = f" {values['mark']}" if self.prompt.is_marked else ""
         numbered = (f"[{number}{code}]\n{text}" for number, text in enumerate(shown, start=1))
         values |= {"passages": "\n\n".join(numbered), "count": str(len(shown))}
-        return Request(self.prompt.render(values), self.asked_with, schema, values, self.repeat)
-
-    def pair_request(
-        self, query: Query, documents: tuple[Document, Document], schema: Mapping[str, Any] | None
-    ) -> Request:
-        """The first request that shows two documents of a query, in their order."""
-        values, (first, second) = self._of_several(query, documents)
-        values |= {"first": first, "second": second}
         return Request(self.prompt.render(values), self.asked_with, schema, values, self.repeat)
 
     def _of_several(

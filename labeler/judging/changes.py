@@ -18,7 +18,7 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.collection.whose import is_of_people, routed_pairs
 from labeler.data import JUDGED, Failure, Judged, Pair
-from labeler.report.printable import flat
+from labeler.report.neutral import flat
 from labeler.report.table import Cell, Column, Row, Table
 from labeler.trec.qrels import read_qrels
 

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, TypeVar
 from labeler.collection.judgements import JudgementRow, read_judgements
 from labeler.collection.layout import Collection, open_collection
 from labeler.data import JUDGED, Failure, Judgement, Outcome, Pair
-from labeler.errors import BadInput, LabelerError, Misuse, about
+from labeler.errors import LabelerError, Misuse, about
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.attempts import next_request
 from labeler.judging.job import texts_of
-from labeler.judging.methods.examples import examples_for, shown_company
+from labeler.judging.methods.examples import examples_for
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import ALONE, JudgingPart
 from labeler.judging.methods.points import METADATA, questions_given
@@ -190,8 +190,7 @@ async def _explanation(
             assessor = await same_assessor(row.origin, model, prompt, texts, secret_of(store))
             lists = {pair: row.judged.listed.documents} if row.judged.listed else {}
             examples = examples_for(collection, name, assessor.prompt, texts)
-            company = shown_company(collection, name, assessor.prompt, texts)
-            assessor = replace(assessor, lists=lists, examples=examples, company=company)
+            assessor = replace(assessor, lists=lists, examples=examples)
             return Explanation(name, row, attempt_histories(pair, texts, assessor, store))
         except LabelerError as error:
             records = records_by_texts(pair, texts, row.origin.model, store)
@@ -286,17 +285,13 @@ class _Previewed:
         return cls(pair, texts, Assessor(prompt, Model("none", _asks_nothing), examples=examples))
 
     def first(self) -> tuple[Message, ...]:
-        """The first request for the pair, beside another document where the prompt shows several.
-
-        Raises `BadInput` where it compares documents, and there is no other one.
-        """
+        """The first request for the pair, with another document where lists are shown."""
         pairs, front = [self.pair], self.assessor.prompt.front
-        if front.comparisons or front.batch > 1:
+        if front.batch > 1:
             others = (doc_id for doc_id in self.texts.documents if doc_id != self.pair.doc_id)
             pairs += [Pair(self.pair.query_id, doc_id) for doc_id in islice(others, 1)]
         first = Inquiries(pairs, self.texts, self.assessor).example(self.pair)
-        if first is None:
-            raise BadInput("the collection has one document, and the prompt compares two")
+        assert first is not None  # nothing is stored
         return first.messages
 
     def after_writing(self) -> tuple[Message, ...]:

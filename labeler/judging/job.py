@@ -45,7 +45,6 @@ from labeler.report.table import Column, Row, Table
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from labeler.judging.methods.position import PositionEffect
 
 # The counts of a set of judgements: what has a grade, what failed and how, and what it took.
 
@@ -485,19 +484,9 @@ class JudgeResult(WithCost):
         """The file of the grades."""
         return self.job.collection.qrels(self.name)
 
-    def position(self, seed: int = 0) -> PositionEffect | None:
-        """What a document's position in its list does to its grade; None where none was listed."""
-        if not self.tally.listed:
-            return None
-        from labeler.judging.methods.position import position_effect
-
-        return position_effect(self.judgements, seed)
-
     def as_json(self) -> dict[str, Any]:
         """The counts, the files and the cost by name."""
-        position = self.position()
         return {
-            **({"position": position.as_json()} if position else {}),
             "name": self.name,
             "pairs": self.total,
             "judged": self.judged,

@@ -39,7 +39,7 @@ from labeler.judging.job import (
     pool_of,
     texts_of,
 )
-from labeler.judging.methods.examples import as_shown, company_of_whole
+from labeler.judging.methods.examples import as_shown
 from labeler.judging.methods.inquiries import Inquiries, check_reads, unanswered
 from labeler.judging.part import DerivedPairs
 from labeler.model import Request
@@ -403,8 +403,6 @@ async def prepare(
             assessor = Assessor.asked_in(session, prompt)
             assessor = replace(assessor, votes=options.votes, context=options.declared.context)
             assessor = as_shown(assessor, collection, name, texts, options.held_out)
-            company = company_of_whole(collection, parent, prompt, texts)
-            assessor = replace(assessor, company=company)
             check_free(collection, name, assessor)
             yield Prepared(job, assessor, session)
 

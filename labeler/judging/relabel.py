@@ -24,7 +24,7 @@ from labeler.judging.changes import (
 )
 from labeler.judging.job import Job, JudgeResult, check_free, judged_pairs, texts_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set, plan_set, watched
-from labeler.judging.methods.examples import as_shown, shown_company
+from labeler.judging.methods.examples import as_shown
 from labeler.judging.part import DerivedPairs, PartOfSet, derived_pairs
 from labeler.model import Model
 from labeler.models.choose import choose, ready
@@ -203,8 +203,6 @@ async def areparse(
         model = only_remembered(made_by.model, store)
         assessor = await same_assessor(made_by, model, prompt, job.texts, secret_of(store))
         assessor = as_shown(assessor, opened, source, job.texts)
-        company = shown_company(opened, source, assessor.prompt, job.texts)
-        assessor = replace(assessor, company=company)
         check_free(opened, name, assessor)
         guard = Guard(RateLimiter(RateLimits(), stop=control.stop), stop=control.stop)
         tally = await watched(job, assessor, guard, control)

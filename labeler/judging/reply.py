@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Any, NamedTuple
 
 from labeler.data import Failure, Judgement, Outcome, Pair
 from labeler.files.boundary import log_probability
@@ -205,36 +205,6 @@ def _graded(own: Sequence[_Entry], number: int, grades: Sequence[int]) -> Number
         allowed = ", ".join(map(str, grades))
         return NumberedGrade(None, None, "out_of_scale", f"{grade} is not one of {allowed}")
     return NumberedGrade(grade, own[0].reason)
-
-
-# A reply that prefers one of two documents. Pure.
-
-Better = Literal["first", "second", "both", "neither"]
-"""Which of two documents is the better one; both as good, or neither any good."""
-
-POINTS: dict[Better, tuple[float, float]] = {
-    "first": (1.0, 0.0),
-    "second": (0.0, 1.0),
-    "both": (0.5, 0.5),
-    "neither": (0.0, 0.0),
-}
-"""What a preference gives to the first document, and to the second."""
-
-
-def parse_preference(pair: Pair, reply: Reply) -> Better | Failure:
-    """The document that a reply prefers; `Failure` of the pair where it says none of the words."""
-    try:
-        better = str(object_of(reply, "better")["better"]).strip().lower()
-        if not is_preference(better):
-            raise NoGrade("unparsable", f"{better!r:.40} is none of {', '.join(POINTS)}")
-    except NoGrade as none:
-        return Failure(pair, none.status, whole(none.detail))
-    return cast("Better", better)
-
-
-def is_preference(answer: object) -> bool:
-    """Whether an answer is one of the words."""
-    return answer in get_args(Better)
 
 
 LONGEST_QUESTION = 1000

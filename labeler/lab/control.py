@@ -32,7 +32,7 @@ from labeler.judging.attempts import TRIES
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import default_name, texts_of
 from labeler.judging.judge import IN_HAND, JudgeOptions, JudgingPlan
-from labeler.judging.methods.examples import as_shown, shown_company
+from labeler.judging.methods.examples import as_shown
 from labeler.judging.methods.inquiries import Inquiries, check_reads, unanswered
 from labeler.judging.relabel import asked_again
 from labeler.judging.status import prompt_source
@@ -272,7 +272,6 @@ async def _prepared(
     async with open_session(selection, documents, collection.store, control) as session:
         assessor = Assessor.asked_in(session, prompt)
         assessor = as_shown(assessor, collection, name, texts, options.held_out)
-        assessor = replace(assessor, company=shown_company(collection, name, prompt, texts))
         number, stale = next_control(collection), stale_pairs(collection, name)
         if not rehearsal:
             async with locked_in_loop(collection, control.stop, control.note):

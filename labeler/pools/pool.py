@@ -42,9 +42,7 @@ from labeler.pools.adding import (
     within_budget,
 )
 from labeler.pools.import_qrels import read_own_qrels
-from labeler.runs.asking import IndexRecall
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
-from labeler.runs.vector_run import VectorSearch, dense_run_there
 from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
 from labeler.trec.runs import ranking
 
@@ -203,8 +201,7 @@ class PoolResult:
     `runs` are those of the collection; `qrels` the files whose pairs were added now. `reached` is
     the depth that a budget came to, `sample` what was drawn beyond it, and `expansion` what
     relevant documents led to; `dropped` counts the pairs that left the pool, as their query or
-    document is gone, and that returned; None without them. `recall` says what a database's index of
-    vectors misses.
+    document is gone, and that returned; None without them.
     """
 
     pool: Path
@@ -217,7 +214,6 @@ class PoolResult:
     sample: BeyondSample | None = None
     expansion: Expanded | None = None
     dropped: Dropped | None = None
-    recall: IndexRecall | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the file, the runs by name and the qrels."""
@@ -232,7 +228,6 @@ class PoolResult:
             "beyond": None if self.sample is None else self.sample.as_json(),
             "expansion": None if self.expansion is None else self.expansion.as_json(),
             "dropped": None if self.dropped is None else self.dropped.as_json(),
-            "recall": None if self.recall is None else self.recall.as_json(),
         }
 
 
@@ -245,8 +240,8 @@ class PoolOptions:
     pooled. The first `depth` documents of each query in each run (10) are added. With `size`, the
     pool is brought to a number of pairs, or a random sample of what lies beyond it is added.
     `encoding` names another encoder than the embedded one, as a server's, whose vectors the
-    collection keeps. With `vectors`, the dense run is that of a database which holds the documents'
-    vectors. With `force` alone a run of yours is replaced that stands where one is written.
+    collection keeps. With `force` alone a run of yours is replaced that stands where one is
+    written.
     """
 
     depth: int | None = option(
@@ -271,7 +266,6 @@ class PoolOptions:
     force: bool = False
     size: PoolSize = field(default_factory=PoolSize)
     encoding: Encoding = field(default_factory=Encoding)
-    vectors: VectorSearch | None = None
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -312,19 +306,15 @@ def pool(
                 file_of(path)
         for path in own:
             hold_run(path)
-        if options.vectors is not None and options.only:
-            raise Misuse("it is searched, and nothing else shall be pooled", parameter="vectors")
         sources = _Sources(own, judged, options.force)
-        if options.vectors is not None:
-            sources = _searched_there(opened, sources, options.vectors, control)
-        elif not options.only:  # nothing is asked while the lock is held
+        if not options.only:  # nothing is asked while the lock is held
             sources = sources._replace(encoder=_encoder(opened, options.encoding, control))
         with locked(opened, control.note):
             return _pool(opened, options, sources, control)
 
 
 class _Sources(NamedTuple):
-    """What is pooled: files of runs and of qrels, an encoder, and the run of a database.
+    """What is pooled: files of runs and of qrels, and an encoder.
 
     With `force`, runs that stand there are replaced, whoever wrote them.
     """
@@ -333,22 +323,6 @@ class _Sources(NamedTuple):
     qrels: list[Path]
     force: bool
     encoder: Encoder | None = None
-    dense: Run | None = None
-    recall: IndexRecall | None = None
-
-
-def _searched_there(
-    collection: Collection, sources: _Sources, vectors: VectorSearch, control: Control
-) -> _Sources:
-    """The sources with the dense run of a database, and the encoder that its tag names."""
-    dense, recall = dense_run_there(collection, vectors, RUN_DEPTH, control)
-    sources, encoding = sources._replace(dense=dense, recall=recall), vectors.encoding
-    if encoding.options.is_embedded:
-        return sources
-    texts = [query.text for query in read_queries(collection.queries).values()]
-    return sources._replace(
-        encoder=encoding.ready(collection.vectors, EncoderTexts(queries=texts), control)
-    )
 
 
 def plan_pool(collection: Collection | Path | str, encoding: Encoding) -> EncodingPlan | None:
@@ -401,9 +375,7 @@ def _pool(
         pairs = len(merged)
     names = (collection.run_names(), tuple(judged))
     counts = (pairs, pairs - before, len(queries))
-    return PoolResult(
-        collection.pool, *counts, *names, reached, sample, None, dropped, sources.recall
-    )
+    return PoolResult(collection.pool, *counts, *names, reached, sample, None, dropped)
 
 
 def _add(
@@ -444,7 +416,7 @@ def _retrieved(
     _note_other_encoder(collection, sources.encoder, control)
     with control.progress("reading the corpus") as advance:
         searched = searched_corpus(collection, advance)
-    built_in = retrieve(searched, queries, control.progress, sources.encoder, sources.dense)
+    built_in = retrieve(searched, queries, control.progress, sources.encoder)
     for name in [name for name, run in built_in.items() if not any(run.values())]:
         control.note(f"{name} finds no document for any query; there is no run of it")
         del built_in[name]

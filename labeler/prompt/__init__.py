@@ -9,7 +9,6 @@ from labeler.prompt.read import (
     read_prompt,
 )
 from labeler.prompt.template import (
-    PREFERENCE_SCHEMA,
     Prompt,
     grade_schema,
     numbered_schema,
@@ -19,7 +18,6 @@ from labeler.prompt.template import (
 __all__ = [
     "OPTIONAL",
     "PLACEHOLDERS",
-    "PREFERENCE_SCHEMA",
     "FrontMatter",
     "Prompt",
     "checked_prompt",

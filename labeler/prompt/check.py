@@ -150,7 +150,7 @@ def _left_out(prompt: Prompt) -> str:
     front = prompt.front
     if front.kind != "grade":
         return "query and document"
-    if front.batch > 1 or front.comparisons:
+    if front.batch > 1:
         return "query and documents"
     if front.questions:
         return "query, questions and document"

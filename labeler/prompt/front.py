@@ -52,25 +52,6 @@ class Combine(BaseModel):
         return tuple(Fraction(repr(float(cut))) for cut in self.cuts)
 
 
-class DocumentComparisons(BaseModel):
-    """How the documents of a query are compared two by two, and what that makes of them.
-
-    Each is compared with `each` others, once in each order where `both_orders`. `cuts` are the
-    least shares of points of the grades of the prompt's scale, from the second lowest on.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    each: int = Field(default=6, ge=2, le=50, multiple_of=2)
-    both_orders: bool = True
-    cuts: tuple[float, ...] = Field(default=(), strict=False)
-
-    @property
-    def exact_cuts(self) -> tuple[Fraction, ...]:
-        """The cut points as they are written."""
-        return tuple(Fraction(repr(float(cut))) for cut in self.cuts)
-
-
 class GradedExamples(BaseModel):
     """Which grades a prompt shows as examples, before it asks.
 
@@ -93,7 +74,7 @@ PLACEHOLDERS = {
         *("query", "description", "narrative", "reference", "nuggets", "language"),
         *("title", "text", "passage", "mark"),
         *("passages", "count", "criterion", "criteria", "question", "questions"),
-        *("examples", "first", "second"),
+        "examples",
     ),
     "generate": (
         *("title", "text", "passage", "other"),
@@ -107,7 +88,7 @@ PLACEHOLDERS = {
 
 `passages` are several, numbered from 1 to `count`. `criterion` and `question` are one of those by
 which a document is graded, `criteria` and `questions` all of them, numbered.
-`first` and `second` are two documents that are compared. `mark` is a code that
+`mark` is a code that
 nobody who writes documents can guess: it stands before and after what it delimits.
 """
 
@@ -194,9 +175,6 @@ class FrontMatter(BaseModel):
     )
     examples: GradedExamples | None = Field(
         default=None, description="Which grades of other queries are shown as examples."
-    )
-    comparisons: DocumentComparisons | None = Field(
-        default=None, description="How documents of a query are compared two by two."
     )
 
     @field_validator("reply")

@@ -15,7 +15,7 @@ from labeler.prompt.front import PLACEHOLDERS, WRITING_PLACEHOLDERS, FrontMatter
 from labeler.prompt.source import PromptProblem, Source, close_to, warning
 from labeler.prompt.template import PLACEHOLDER
 
-# What is wrong with the cut points that make grades of a value, and with comparisons.
+# What is wrong with the cut points that make grades of a value.
 
 
 def cut_problems(
@@ -34,23 +34,6 @@ def cut_problems(
         yield PromptProblem(line, f"{problem} parts nothing; write one above {low}, to {high}")
 
 
-def comparison_problems(source: Source, front: FrontMatter) -> Iterator[PromptProblem]:
-    """What keeps comparisons from making grades of the scale."""
-    comparisons, line = front.comparisons, source.line_of("comparisons")
-    assert comparisons is not None  # the caller looked
-    if front.has_parts or front.batch > 1:
-        problem = "comparisons go without criteria, questions and lists; leave those out"
-        yield PromptProblem(line, problem)
-    if front.reason:
-        problem = "a comparison has no reason; write reason = false"
-        yield PromptProblem(source.line_of("reason"), problem)
-    if front.reply != "json":
-        problem = 'a comparison is answered with an object; write reply = "json"'
-        yield PromptProblem(source.line_of("reply"), problem)
-    line = source.line_of("cuts", "comparisons")
-    yield from cut_problems(line, comparisons.cuts, len(front.scale) - 1, "share", (0, 1))
-
-
 # What is wrong with the criteria, questions, lists and cut points of a grading prompt.
 
 _GRADE = re.compile(r"-?[0-9]{1,9}")
@@ -62,7 +45,6 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "questions": ("write", "count", "max_tokens"),
     "combine": ("rule", "cuts", "scale"),
     "examples": ("count", "of", "seed", "max_chars"),
-    "comparisons": ("each", "both_orders", "cuts"),
 }
 """The tables of the front matter that are not the scale, and their keys where those are fixed."""
 
@@ -71,7 +53,6 @@ _VALUES = {
     "questions": 'write a table [questions] with write = """…{query}…""" and count = 8',
     "combine": 'write a table [combine] with rule = "sum" and cuts = [5, 7, 10]',
     "examples": "write a table [examples] with count = 4",
-    "comparisons": "write a table [comparisons] with each = 6 and cuts = [0.05, 0.4, 0.75]",
 }
 
 
@@ -110,8 +91,6 @@ def part_problems(source: Source, front: FrontMatter) -> Iterator[PromptProblem]
         yield PromptProblem(source.line_of("combine"), problem)
     elif front.combine:
         yield from _of_combine(source, front)
-    if front.comparisons:
-        yield from comparison_problems(source, front)
     if front.examples and not _QRELS.fullmatch(front.examples.of):
         problem = f"of of [examples] is {front.examples.of!r:.40}, which names no qrels"
         yield PromptProblem(source.line_of("of", "examples"), f'{problem}; write of = "human"')
@@ -177,18 +156,15 @@ def part_placeholder_problems(source: Source, front: FrontMatter) -> Iterator[Pr
         source, used, ("question", "questions"), "[questions]", front.questions is not None
     )
     yield from _one_of(source, used, ("passages",), "batch", front.batch > 1)
-    for name in ("first", "second"):
-        yield from _one_of(source, used, (name,), "[comparisons]", front.comparisons is not None)
     yield from _one_of(source, used, ("examples",), "[examples]", front.examples is not None)
     if "examples" in used and any(
         used["examples"] > at for name, at in used.items() if name != "examples"
     ):
         problem = "{examples} stands after what differs from pair to pair, so that no two requests"
         yield PromptProblem(used["examples"], f"{problem} begin alike; put it before all others")
-    several = "{passages}" if front.batch > 1 else "{first} and {second}"
-    if front.batch > 1 or front.comparisons:
+    if front.batch > 1:
         for name in sorted({"passage", "text", "title"}.intersection(used)):
-            problem = f"{{{name}}} is one document, and a call shows several; write {several}"
+            problem = f"{{{name}}} is one document, and a call shows several; write {{passages}}"
             yield PromptProblem(used[name], problem)
     if "count" in used and front.batch == 1 and not {"criteria", "questions"}.intersection(used):
         problem = "{count} counts what a list shows, and the template shows none; leave it out"

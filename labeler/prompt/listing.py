@@ -34,10 +34,6 @@ def calls_of(prompt: Prompt) -> int:
     Questions that are written for a query take one more call for it.
     """
     front = prompt.front
-    if front.comparisons:
-        return (
-            front.comparisons.each if front.comparisons.both_orders else front.comparisons.each // 2
-        )
     if not front.has_parts or prompt.asks_several:
         return 1
     return len(front.criteria) or (front.questions.count if front.questions else 1)

@@ -163,22 +163,11 @@ def schema_of(prompt: Prompt) -> dict[str, Any]:
 
     Where a reply holds several grades, of as many as there may be.
     """
-    if prompt.front.comparisons:
-        return PREFERENCE_SCHEMA
     front, grades = prompt.front, prompt.part_grades if prompt.front.has_parts else prompt.grades
     if not prompt.asks_several:
         return grade_schema(grades, reason=front.reason)
     count = len(front.criteria) or (front.questions.count if front.questions else front.batch)
     return numbered_schema(count, grades, reason=front.reason)
-
-
-PREFERENCE_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"better": {"type": "string", "enum": ["first", "second", "both", "neither"]}},
-    "required": ["better"],
-    "additionalProperties": False,
-}
-"""Of a reply that compares two documents."""
 
 
 @lru_cache(maxsize=256)

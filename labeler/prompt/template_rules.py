@@ -125,7 +125,7 @@ def _near_misses(number: int, line: str, names: tuple[str, ...]) -> Iterator[Pro
             yield warning(number, problem)
 
 
-_DOCUMENTS = ("passage", "passages", "first", "second", "title", "text")
+_DOCUMENTS = ("passage", "passages", "title", "text")
 
 
 def _misplaced_marks(source: Source) -> Iterator[PromptProblem]:
@@ -307,7 +307,6 @@ def _of_keys(source: Source, front: FrontMatter, is_several: bool) -> Iterator[P
     reader = front.reader
     keys = (reader.key,) if front.kind == "grade" else KEYS[front.kind]
     keys = ("grades", "number", "grade") if is_several else keys
-    keys = ("better",) if front.comparisons else keys
     objects = list(_objects(source))
     if front.kind == "grade" and reader.kind != "json":
         yield from _of_forms(source, front)
@@ -321,10 +320,9 @@ def _of_keys(source: Source, front: FrontMatter, is_several: bool) -> Iterator[P
         shape = SHAPES.get(front.kind, f'{{"{key}": "…"}}')
         shape = reader.example("N") if front.kind == "grade" else shape
         shape = SEVERAL if is_several else shape
-        shape = '{"better": "first"}' if front.comparisons else shape
         if other:
             problem = f"the template asks for {other[1]}, and a reply is read by the key {key!r}"
-            is_alone = front.kind == "grade" and not is_several and not front.comparisons
+            is_alone = front.kind == "grade" and not is_several
             remedy = f', or write reply = "json:{other[2][-1]}"' if is_alone else ""
             yield PromptProblem(other[0], f"{problem}; ask for {shape}{remedy}")
         elif forms and front.kind == "grade":

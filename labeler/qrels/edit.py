@@ -21,7 +21,7 @@ from labeler.files.atomic import is_special, replacing
 from labeler.files.cache import sha256_of
 from labeler.files.read import rereadable
 from labeler.messages import count_of
-from labeler.report.printable import flat
+from labeler.report.neutral import flat
 from labeler.trec.blocks import Batch
 from labeler.trec.index import QRELS, Index, indexed
 from labeler.trec.qrels import pair_batches

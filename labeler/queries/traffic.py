@@ -12,82 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from labeler.data import Query
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput
 from labeler.exchange.fields import LogFields
 from labeler.exchange.logs import LogRow, read_log
 from labeler.messages import count_of
+from labeler.options import COUNT, SEED, check_options, option
 from labeler.queries.filter import words
-
-# What people clicked, as a run and as weak qrels: signs of relevance, and no judgements.
-
-TAG = "clicks"
-FEWEST_SHOWN = 2
-"""A document that was shown less often says nothing by not being clicked."""
-
-
-@dataclass(slots=True)
-class Clicks:
-    """Clicks and impressions of documents, by query.
-
-    A click counts the inverse of how likely somebody looks at its rank, so that low ranks are not
-    taken for less relevant ones (Joachims, Swaminathan and Schnabel 2017, WSDM). At rank k that is
-    `k ** -eta`, or what `attention` gives as its k-th value, of a lower rank its last one. A rank
-    that the log does not give counts as the first.
-    """
-
-    eta: float = 1.0
-    attention: Sequence[float] = ()
-    _weighted: dict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
-    _shown: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
-
-    def add(self, query_id: str, doc_id: str, rank: int | None, clicks: int, shown: int) -> None:
-        """Count that a document was shown so often at a rank, and clicked so often."""
-        self._shown[query_id, doc_id] += shown
-        self._weighted[query_id, doc_id] += clicks / self.looked_at(rank or 1)
-
-    def looked_at(self, rank: int) -> float:
-        """How likely somebody looks at a rank, beside the first."""
-        if self.attention:
-            return self.attention[min(rank, len(self.attention)) - 1] / self.attention[0]
-        return float(float(rank) ** -self.eta)
-
-    def scores(self) -> dict[str, dict[str, float]]:
-        """The clicks for each impression, corrected for ranks, of what was clicked."""
-        scores: dict[str, dict[str, float]] = defaultdict(dict)
-        for (query_id, doc_id), clicks in self._weighted.items():
-            if clicks > 0:
-                scores[query_id][doc_id] = clicks / self._shown[query_id, doc_id]
-        return dict(scores)
-
-    def grades(self) -> dict[str, dict[str, int]]:
-        """1 for what was clicked, 0 for what was shown `FEWEST_SHOWN` times and never clicked."""
-        grades: dict[str, dict[str, int]] = defaultdict(dict)
-        for (query_id, doc_id), shown in sorted(self._shown.items()):
-            is_clicked = self._weighted[query_id, doc_id] > 0
-            if is_clicked or shown >= FEWEST_SHOWN:
-                grades[query_id][doc_id] = int(is_clicked)
-        return dict(grades)
-
-    def run_lines(self) -> Iterator[str]:
-        """A TREC run of what was clicked, the corrected click-through rate as its score."""
-        for query_id, scores in sorted(self.scores().items()):
-            ranked = sorted(scores, key=lambda doc: (-scores[doc], doc))
-            for rank, doc_id in enumerate(ranked, start=1):
-                yield f"{query_id} Q0 {doc_id} {rank} {scores[doc_id]:.6f} {TAG}\n"
-
-    def qrels_lines(self) -> Iterator[str]:
-        """Weak qrels of clicks."""
-        for query_id, grades in sorted(self.grades().items()):
-            yield from (f"{query_id} 0 {doc} {grade}\n" for doc, grade in sorted(grades.items()))
-
-
-def check_named_clicks(path: Path) -> None:
-    """`Misuse` of a file of weak qrels whose name would let them pass for judgements."""
-    if "click" not in path.name.casefold():
-        named = f"expected a name that says so, as clicks.qrels, not {path.name}"
-        problem = f"clicks are no judgements: {named}"
-        raise Misuse(problem, parameter="click_qrels")
-
 
 # Personal data in what people type: what kinds a text holds, so that it is left out.
 
@@ -159,24 +89,16 @@ class TrafficOptions:
 
     `queries` is how many, spread evenly over the strata; `seed` decides which. Those that occur
     less than `min_count` times are left out: what one person typed once may name that person.
-    `fields` say what the log's columns are called. `eta` is how fast attention falls with the rank,
-    as `(1/rank) ** eta`, by which clicks are weighted; or `attention` is that of each rank from the
-    first, as it was estimated from a log in which documents moved (`monitoring.online`).
+    `fields` say what the log's columns are called.
     """
 
-    queries: int = 100
-    seed: int = 0
-    min_count: int = 1
+    queries: int = option(100, "How many queries, spread over strata.", COUNT)
+    seed: int = option(0, "Decides which are drawn.", SEED)
+    min_count: int = option(1, "Leave out what was typed less often: it may name somebody.", COUNT)
     fields: LogFields = field(default_factory=LogFields)
-    eta: float = 1.0
-    attention: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if not all(0.001 <= value <= 1000 for value in self.attention):
-            problem = "expected the attention to each rank from the first, as 1, 0.6, 0.45"
-            raise Misuse(problem, parameter="attention")
-        if self.queries < 1:
-            raise Misuse("queries count from 1", parameter="queries")
+        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +116,7 @@ class Traffic:
     """A sample of real queries whose weights make a weighted mean an estimate of the traffic's.
 
     `dropped` counts the different queries that were left out, by reason, and `searches_dropped` how
-    often these were typed; `clicks` is what was clicked, None where the log does not say.
+    often these were typed.
     `by_session` says that a query counts once in each session.
     """
 
@@ -203,7 +125,6 @@ class Traffic:
     dropped: Mapping[str, int]
     searches: int
     searches_dropped: int
-    clicks: Clicks | None = None
     by_session: bool = False
 
     def as_json(self) -> dict[str, Any]:
@@ -266,7 +187,6 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
     strata = _strata(counts)
     drawn = _drawn(strata, options.queries, options.seed)
     queries = _weighted(strata, drawn, counts, forms)
-    ids = {query.text.casefold(): query.id for query in queries}
     return Traffic(
         queries,
         tuple(
@@ -276,7 +196,6 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
         dropped,
         sum(counts.values()),
         searches_dropped,
-        _clicks(read_log(path, options.fields), ids, options) if typed.has_clicks else None,
         typed.has_sessions,
     )
 
@@ -289,7 +208,6 @@ class _Typed:
     _alone: Counter[str] = field(default_factory=Counter)
     _by_document: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _sessions: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    has_clicks: bool = False
 
     def add(self, row: LogRow) -> None:
         """Count a row."""
@@ -302,7 +220,6 @@ class _Typed:
             self._by_document[key][row.doc_id] += row.times
         else:
             self._alone[key] += row.times
-        self.has_clicks |= bool(row.doc_id) and row.clicks is not None
 
     def searches(self, key: str) -> int:
         """How often a query was searched for.
@@ -402,13 +319,3 @@ def _weighted(
         )
         for number, key in enumerate(ordered, start=1)
     ]
-
-
-def _clicks(rows: Iterable[LogRow], ids: Mapping[str, str], options: TrafficOptions) -> Clicks:
-    """What was clicked for the drawn queries."""
-    clicks = Clicks(options.eta, options.attention)
-    for row in rows:
-        query_id = ids.get(normalized(row.query).casefold())
-        if query_id and row.doc_id and row.clicks is not None:
-            clicks.add(query_id, row.doc_id, row.rank, row.clicks, max(row.times, row.clicks))
-    return clicks

@@ -2,16 +2,65 @@
 
 Texts come from documents, models, servers and names of files. Whatever a reader of the output would
 run, follow or be driven by is written out or marked; JSON, which can say anything, stays exact.
-For terminals it is `printable.printable`.
+On a terminal a control character, with which a passage could drive it, is shown as `\\x1b`.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from html import escape
+import unicodedata
 
-from labeler.report.printable import drives_terminals, printable
+_UNSAFE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+def printable(text: str) -> str:
+    """`text` with its control and format characters written out, line breaks and tabs kept."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" or not drives_terminals(c) else _spelled(c) for c in text)
+
+
+def drives_terminals(character: str) -> bool:
+    """Whether a character is no letter to be seen, but a control or format character."""
+    return unicodedata.category(character) in _UNSAFE
+
+
+def _spelled(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def flat(text: str) -> str:
+    """`text` on one line, printable; a line break or tab becomes a space."""
+    return re.sub(r"(?<!\s)\s*[\n\t]\s*", " ", printable(text)).strip()
+
+
+def one_line(text: str, width: int) -> str:
+    """`text` with single spaces in at most `width` terminal columns, cut with an ellipsis."""
+    return cut(" ".join(printable(text).split()), width)
+
+
+def cut(text: str, width: int) -> str:
+    """`text` within `width` terminal columns; what is longer ends with an ellipsis."""
+    if width_of(text) <= width:
+        return text
+    used = 0
+    for end, character in enumerate(text):
+        used += width_of(character)
+        if used > width - 1:
+            return text[:end] + "…"
+    return text
+
+
+def width_of(text: str) -> int:
+    """Terminal columns: two for a wide character, none for a combining one."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
 
 _FORMULA = re.compile(
     r"""(?:^|(?<=[;\t\n]))                 # where a cell begins, also where ; and tabs part cells
@@ -77,9 +126,12 @@ def markdown_prose(text: str) -> str:
     return "\n".join(_BEGINS_BLOCK.sub(r"\1\\", line) for line in lines)
 
 
+_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
+
+
 def html_text(text: str) -> str:
     """Text of an HTML element or of an attribute in quotes."""
-    return escape(printable(text))
+    return printable(text).translate(_HTML)
 
 
 _SPELLS = re.compile("([\xad\u200c-\u200f])")

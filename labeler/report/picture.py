@@ -77,7 +77,7 @@ def _lines(text: str) -> list[str]:
 @cache
 def _style() -> str:
     """The style of charts on paper, each color in place of its name."""
-    css = (files("labeler.report") / "charts" / "charts.css").read_text(encoding="utf-8")
+    css = (files("labeler.report") / "charts.css").read_text(encoding="utf-8")
     named, _, rules = css.partition("@supports")
     colors = dict(re.findall(r"--(\w+): (#\w+)", named))
     rules = re.sub(

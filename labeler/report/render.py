@@ -8,11 +8,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from labeler.errors import Misuse
-from labeler.report.forms import FormName
-from labeler.report.markup import latex_table, markdown_table
-from labeler.report.neutral import json_text, markdown_prose, spreadsheet_cell
-from labeler.report.printable import printable
-from labeler.report.table import Scalar, Table
+from labeler.report.neutral import (
+    html_text,
+    json_text,
+    latex_text,
+    markdown_prose,
+    markdown_text,
+    printable,
+    spreadsheet_cell,
+)
+from labeler.report.table import FormName, Scalar, Table
 from labeler.report.text import text_table, wrapped
 
 
@@ -50,6 +55,33 @@ def _json(table: Table) -> str:
 
 def _json_lines(table: Table) -> str:
     return "".join(f"{line}\n" for line in _objects(table))
+
+
+def markdown_table(table: Table) -> str:
+    """The table as GitHub and most others read it, its title and note as paragraphs."""
+    rule = ["---" if column.align == "left" else "---:" for column in table.shown]
+    head, *rows = ([markdown_text(cell) for cell in row] for row in [table.titles, *table.texts()])
+    body = "".join(f"| {' | '.join(row)} |\n" for row in [head, rule, *rows])
+    above = f"{markdown_prose(table.title)}\n\n" if table.title else ""
+    below = f"\n{markdown_prose(table.note)}\n" if table.note else ""
+    return f"{above}{body}{below}"
+
+
+def latex_table(table: Table) -> str:
+    """A `tabular` with the rules of the booktabs package; its title and note are comments."""
+    columns = "".join(column.align[0] for column in table.shown)
+    head, *rows = (
+        " & ".join(map(latex_text, row)) + r" \\" for row in [table.titles, *table.texts()]
+    )
+    body = "\n".join([head, r"\midrule", *rows])
+    tabular = (
+        f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
+    )
+    return _comment(table.title) + tabular + _comment(table.note)
+
+
+def _comment(text: str) -> str:
+    return "".join(f"% {line}\n" for line in printable(text).splitlines())
 
 
 FORMS: dict[FormName, Form] = {
@@ -100,3 +132,43 @@ def rendered_all(
             prose = of_prose(part)
             blocks.append(f"{wrapped(prose, width) if form == 'table' else prose}\n")
     return "\n".join(blocks)
+
+
+def table_as_html(
+    rows: Sequence[Sequence[str]],
+    aligned: Sequence[str],
+    title: str = "",
+    note: str = "",
+    *,
+    styled: bool = True,
+) -> str:
+    """The table of rows, of which the first is the header, with every text escaped.
+
+    Columns are aligned `left` or `right`. `styled` says that each cell is aligned by a style of its
+    own; in a page, whose style may hold no others, cells have a class of that name instead, and the
+    first of each row is its header.
+    """
+    sides = [_side(side, styled=styled) for side in aligned]
+    heads = [f'th scope="col"{side}' for side in sides]
+    cells = [f"td{side}" for side in sides]
+    if not styled:
+        cells[0] = f'th scope="row"{sides[0]}'
+    head, *body = (_row(cells if i else heads, row) for i, row in enumerate(rows))
+    caption = f"<caption>{html_text(title)}</caption>\n" if title else ""
+    below = f"<p>{html_text(note)}</p>\n" if note else ""
+    head, inner = f"<thead>\n{head}</thead>", f"<tbody>\n{''.join(body)}</tbody>"
+    return f"<table>\n{caption}{head}\n{inner}\n</table>\n{below}"
+
+
+def _side(align: str, *, styled: bool) -> str:
+    if styled:
+        return f' style="text-align: {align}"'
+    return "" if align == "left" else f' class="{align}"'
+
+
+def _row(starts: Sequence[str], cells: Sequence[str]) -> str:
+    made = (
+        f"<{start}>{html_text(cell)}</{start[:2]}>"
+        for start, cell in zip(starts, cells, strict=True)
+    )
+    return f"<tr>{''.join(made)}</tr>\n"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from labeler.report.finding import Finding
+from labeler.report.neutral import html_text
 from labeler.report.table import Table, shown
 
 if TYPE_CHECKING:
@@ -129,8 +130,6 @@ def notebook_html(
     tables: Iterable[Table], findings: Iterable[Finding] = (), sentences: Iterable[str] = ()
 ) -> str:
     """The tables as HTML, and under them a list of the sentences and then the findings."""
-    from labeler.report.neutral import html_text  # its names of characters take long to load
-
     shown_tables = "".join(table._repr_html_() for table in tables)
     lines = (html_text(str(line)) for line in chain(sentences, findings))
     listed = "".join(f"<li>{line}</li>\n" for line in lines)

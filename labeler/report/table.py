@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import UnionType
 from typing import (
     TYPE_CHECKING,
@@ -20,7 +21,7 @@ from typing import (
 )
 
 from labeler.messages import dollars
-from labeler.report.printable import flat
+from labeler.report.neutral import flat
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -33,6 +34,18 @@ else:
 
 
 Scalar = str | int | float | None
+FormName = Literal["table", "csv", "json", "jsonl", "latex", "markdown"]
+"""The names of `FORMS` in `report/render.py`."""
+
+_BY_SUFFIX: dict[str, FormName] = {
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".tex": "latex",
+    ".md": "markdown",
+    ".markdown": "markdown",
+}
 
 
 class Estimated(Protocol):
@@ -192,6 +205,10 @@ class Table:
         """The rows for programs, each a dict."""
         return [dict(zip(self.keys, values, strict=True)) for values in self.values()]
 
+    def as_json(self) -> list[dict[str, Scalar]]:
+        """The rows for programs: what a result that holds a table says of it."""
+        return self.records()
+
     @property
     def shown(self) -> list[Column]:
         """The columns that people see."""
@@ -212,7 +229,7 @@ class Table:
         return frame_of(self.values(), *self.keys)
 
     def _repr_html_(self) -> str:
-        from labeler.report.html import table_as_html  # its names of characters take long to load
+        from labeler.report.render import table_as_html  # which imports this module
 
         aligned = [column.align for column in self.shown]
         return table_as_html([self.titles, *self.texts()], aligned, self.title, self.note)
@@ -279,3 +296,13 @@ def _column(hint: Any) -> Column | None:
     if any("low" in (*vars(kind), *getattr(kind, "__dataclass_fields__", ())) for kind in kinds):
         return Column(format=".3f", ends=".3f")
     return Column(format=".3f") if int in kinds or float in kinds else None
+
+
+def form_of(path: Path | None) -> FormName:
+    """The form that a file's suffix says; the text form of any other, and of no file.
+
+    >>> form_of(Path("scores.csv.gz")), form_of(Path("scores.txt")), form_of(None)
+    ('csv', 'table', 'table')
+    """
+    name = "" if path is None else path.name.casefold().removesuffix(".gz")
+    return _BY_SUFFIX.get(Path(name).suffix, "table")

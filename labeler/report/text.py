@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from labeler.report.printable import cut, printable, width_of
+from labeler.report.neutral import cut, printable, width_of
 from labeler.report.table import Column, Table
 
 GAP = "  "

@@ -53,19 +53,13 @@ def retrieve(
     queries: Mapping[str, Query],
     progress: Progress = no_progress,
     encoder: Encoder | None = None,
-    dense: Run | None = None,
 ) -> dict[str, Run]:
     """The runs of the available engines, 1,000 deep, and `hybrid`, RRF of BM25 and dense.
 
-    `encoder` is another than the embedded one. `dense` is the dense run where there is one already,
-    as from a database.
+    `encoder` is another than the embedded one.
     """
     searched = documents if isinstance(documents, Searched) else Searched.within(documents)
     engines = engines_with(encoder)
-    if dense is not None:
-        engines["dense"] = engines["dense"]._replace(
-            search=lambda *_: dense, is_available=lambda: True
-        )
     runs = {
         name: engine.search(searched, list(queries.values()), RUN_DEPTH, progress)
         for name, engine in engines.items()

@@ -27,16 +27,16 @@ from labeler.runs.asking import (
     AnswerKeeping,
     Asked,
     AskingLimits,
-    IndexRecall,
     SearchEngine,
     ask_all,
     journal_path,
     opened_journal,
 )
 from labeler.runs.engines.answers import ANSWER, Hit
+from labeler.runs.engines.templates import QueryEncoder
 from labeler.runs.matching import OWN_ID, DocumentIds, Ranked, notes_on, run_of
 from labeler.runs.retrieve import BUILT_IN, ENGINES, Engine, engines_with, tag_of
-from labeler.text.vectors import DENSE_EXTRA, Encoder
+from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
 from labeler.trec.write import write_run
 
 SECTION = "retrieve"
@@ -70,8 +70,7 @@ class RetrieveResult:
     """What a retrieval gave: the run's file, and how each query fared.
 
     `remembered` answers were kept from a run of the command that did not end; `failures` say why a
-    query has no answer, and `empty` are those that were answered with no document. `recall` says
-    what an approximate index missed; None where that was not looked at.
+    query has no answer, and `empty` are those that were answered with no document.
     """
 
     run: Path
@@ -84,7 +83,6 @@ class RetrieveResult:
     unknown: int
     repeated: int
     scores: str
-    recall: IndexRecall | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the run's file, the queries without documents and those that failed."""
@@ -99,7 +97,6 @@ class RetrieveResult:
             "unknown": self.unknown,
             "repeated": self.repeated,
             "scores": self.scores,
-            "recall": None if self.recall is None else self.recall.as_json(),
         }
 
 
@@ -376,3 +373,26 @@ def _write_fields(
     if encoder:
         entry["encoder"] = encoder.id
     update_card_entry(collection, SECTION, name, {**entry, "depth": options.depth})
+
+
+def query_encoder(
+    collection: Collection | Path | str, encoding: Encoding, control: Control | None = None
+) -> QueryEncoder | None:
+    """What gives a query's vector; None where the encoder is the embedded one, and is not there.
+
+    A server is asked for the vectors of all queries of the collection before it is used.
+    """
+    opened = open_collection(collection)
+    encoding.options.check()
+    texts: list[str] = []
+    if not encoding.options.is_embedded:
+        texts = [query.text for query in read_queries(opened.queries).values()]
+    elif not can_encode():
+        return None
+    encoder = encoding.ready(opened.vectors, EncoderTexts(queries=texts), control)
+
+    def encode(text: str) -> Sequence[float]:
+        vector: list[float] = encoder.queries([text])[0].tolist()
+        return vector
+
+    return QueryEncoder(encoder.query_identity, encode, encoder.id)

@@ -117,7 +117,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ),
     ("coll/corpus.jsonl", "queries passages coll"),
     ("queries.tsv", "generate coll --model local --dry-run --like queries.tsv"),
-    ("log.csv", "queries from-log log.csv --click-run clicks.trec -o sample.jsonl"),
+    ("log.csv", "queries from-log log.csv -o sample.jsonl"),
     ("log.csv", "monitor coll --log log.csv"),
     ("docs.md", "monitor coll --documents docs.md --qrels first --require judge-drift"),
     ("coll/controls/first.1.jsonl", "monitor coll"),

@@ -73,7 +73,6 @@ CASES = {
     "runs sort": Case("runs sort a.trec -o OUT", ("a.trec",)),
     "runs convert": Case("runs convert a.trec --to json -o OUT", ("a.trec",)),
     "queries from-log": Case("queries from-log log.csv -o OUT", ("log.csv",)),
-    "queries from-log run": Case("queries from-log log.csv --click-run OUT", ("log.csv",)),
     "queries realism": Case("queries realism drawn -o OUT", ()),
     "queries passages": Case("queries passages coll -o OUT", ()),
     "people sample": Case("people sample coll --pairs 3 --from human -o OUT", ()),

@@ -17,14 +17,11 @@ from labeler.collection.batches import COLLECTED, BatchRecord, write_batch
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import write_pool
-from labeler.collection_report.chosen import choose_sets
-from labeler.collection_report.contents import contents_of
-from labeler.collection_report.gathered import GatheredReport, gathered
-from labeler.collection_report.options import ReportOptions
-from labeler.collection_report.private import Private
+from labeler.collection_report.contents import ReportOptions, choose_sets, contents_of
+from labeler.collection_report.figures import fields_with_groups
+from labeler.collection_report.page import fitting_page
+from labeler.collection_report.provenance import Private
 from labeler.collection_report.report import CollectionReport, report_of
-from labeler.collection_report.shown.page import fitting_page
-from labeler.collection_report.systems import fields_with_groups
 from labeler.data import Pair, Pooled, Query
 from labeler.errors import Misuse
 from labeler.judging.status import status
@@ -43,8 +40,8 @@ def report(collection: Collection) -> CollectionReport:
 
 
 @pytest.fixture(scope="module")
-def held(report: CollectionReport) -> GatheredReport:
-    return report.gathered
+def held(report: CollectionReport) -> CollectionReport:
+    return report
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +49,7 @@ def page(report: CollectionReport) -> str:
     return report.page().html()
 
 
-def test_scores_are_those_of_evaluate(collection: Collection, held: GatheredReport) -> None:
+def test_scores_are_those_of_evaluate(collection: Collection, held: CollectionReport) -> None:
     by = ("origin", "kind")
     path = collection.qrels("first")
     expected = labeler.evaluate(path, [*collection.run_files().values()], by=by)
@@ -60,19 +57,19 @@ def test_scores_are_those_of_evaluate(collection: Collection, held: GatheredRepo
     assert held.scores.as_json(per_query=True) == expected.as_json(per_query=True)
 
 
-def test_agreement_is_that_of_agree(collection: Collection, held: GatheredReport) -> None:
+def test_agreement_is_that_of_agree(collection: Collection, held: CollectionReport) -> None:
     expected = labeler.agree(str(collection.folder), "human", "first").assessors
     assert agreement_as_json(held.agreement.reports[:1]) == agreement_as_json(expected)
     others = labeler.agree(str(collection.folder), "human", "second").assessors
     assert agreement_as_json(held.agreement.reports[1:]) == agreement_as_json(others)
 
 
-def test_costs_are_those_of_status(collection: Collection, held: GatheredReport) -> None:
+def test_costs_are_those_of_status(collection: Collection, held: CollectionReport) -> None:
     assert [j.as_json() for j in held.judged] == [j.as_json() for j in status(collection)]
 
 
 def test_the_page_shows_the_figures_as_the_commands_print_them(
-    held: GatheredReport, page: str
+    held: CollectionReport, page: str
 ) -> None:
     assert held.scores is not None
     for table in held.scores.tables():
@@ -80,13 +77,13 @@ def test_the_page_shows_the_figures_as_the_commands_print_them(
             assert all(f">{cell}<" in page for cell in row[1:] if cell), (table.name, row)
 
 
-def test_warnings_stand_before_the_three_sentences(held: GatheredReport, page: str) -> None:
+def test_warnings_stand_before_the_three_sentences(held: CollectionReport, page: str) -> None:
     assert any(finding.level == "warning" for finding in held.findings)
     assert page.index('class="warning"') < page.index('class="lead"')
     assert page.count('class="lead"') == 3
 
 
-def test_the_sentences_name_measure_interval_and_agreement(held: GatheredReport) -> None:
+def test_the_sentences_name_measure_interval_and_agreement(held: CollectionReport) -> None:
     first, second, third = held.sentences
     assert "3 systems were scored by nDCG@10" in first
     assert "the assessor first (gpt-x-2026-01-01)" in first
@@ -96,7 +93,7 @@ def test_the_sentences_name_measure_interval_and_agreement(held: GatheredReport)
 
 
 def test_each_query_lists_what_each_system_returned(
-    collection: Collection, held: GatheredReport
+    collection: Collection, held: CollectionReport
 ) -> None:
     for name, path in collection.run_files().items():
         run = read_run(path)
@@ -107,7 +104,7 @@ def test_each_query_lists_what_each_system_returned(
 
 
 def test_what_nobody_judged_and_what_failed_is_marked_and_has_no_grade(
-    held: GatheredReport, page: str
+    held: CollectionReport, page: str
 ) -> None:
     documents = {(q.query.id, d.id): d for q in held.queries for d in q.documents}
     assert documents["q1", "d11"].grade is None
@@ -117,11 +114,13 @@ def test_what_nobody_judged_and_what_failed_is_marked_and_has_no_grade(
     assert ">refused<" in page
 
 
-def test_the_pairs_farthest_apart_come_first_and_are_of_many_queries(held: GatheredReport) -> None:
+def test_the_pairs_farthest_apart_come_first_and_are_of_many_queries(
+    held: CollectionReport,
+) -> None:
     apart = held.agreement.apart
-    sizes = [abs(far.apart) for far in apart]
+    sizes = [far.distance for far in apart]
     assert sizes == sorted(sizes, reverse=True)
-    first = [far.pair.query_id for far in apart if abs(far.apart) == sizes[0]]
+    first = [far.pair.query_id for far in apart if far.distance == sizes[0]]
     assert len(set(first[: len(set(first))])) == len(set(first))
 
 
@@ -165,7 +164,7 @@ def test_one_collection_gives_the_same_bytes_wherever_it_lies(
 
 @pytest.mark.parametrize("most", [150_000, 400_000])
 def test_a_page_stays_below_its_size_and_says_what_it_leaves_out(
-    held: GatheredReport, page: str, most: int
+    held: CollectionReport, page: str, most: int
 ) -> None:
     fitted = fitting_page(held, most).html()
     assert len(fitted.encode()) < most
@@ -235,7 +234,7 @@ def test_a_collection_at_any_stage_has_a_page_that_says_what_is_missing(
 def test_judgements_that_all_failed_are_said_and_score_nothing(tmp_path: Path) -> None:
     collection = make(tmp_path / "shop", judged=("first",), people=(), failing=True)
     made = report_of(collection)
-    assert made.gathered.scores is None
+    assert made.scores is None
     assert "first: no pair of these judgements has a grade" in made.page().html()
 
 
@@ -246,7 +245,7 @@ def test_people_beside_judgements_that_all_failed_are_not_said_to_be_alone(tmp_p
     assert made.sentences[2] == asked
     (collection.qrels("human")).unlink()
     alone = report_of(collection)
-    assert [step.command for step in alone.gathered.missing] == ["labeler judge 'my shop/'"]
+    assert [step.command for step in alone.missing] == ["labeler judge 'my shop/'"]
     assert alone.sentences[2].startswith("No pair has a grade, so that nothing")
 
 
@@ -260,12 +259,12 @@ def test_grades_that_stand_on_the_page_alone_are_said_with_the_command_that_take
     made = report_of(collection)
     assert made.findings[0].text.startswith("anna graded 1 pair on the page that no qrels hold")
     assert made.sentences[2].startswith("People graded pairs on the page, and no qrels hold")
-    name = made.gathered.contents.name
+    name = made.contents.name
     command = f"labeler annotate {name}/ (as rater anna, to export them)"
-    assert [step.command for step in made.gathered.missing][-1] == command
+    assert [step.command for step in made.missing][-1] == command
     assert "no person has judged" not in made.text("html").casefold()
     labeler.export_answers(collection, "anna")
-    assert not report_of(collection).gathered.contents.waiting
+    assert not report_of(collection).contents.waiting
 
 
 def test_batches_whose_answers_are_not_there_yet_are_said(
@@ -276,7 +275,7 @@ def test_batches_whose_answers_are_not_there_yet_are_said(
     for number, word in enumerate(("in_progress", "validating", COLLECTED), start=1):
         record = BatchRecord(number, "t", "third", "p@0", "m", "m", "s", 40, "2026", status=word)
         write_batch(held, record)
-    (step,) = gathered(held).missing
+    (step,) = report_of(held).missing
     assert step.lacks == "third: the answers to 80 requests in batches are not taken in yet."
     assert step.command == "labeler judge shop/ (batch collect)"
 
@@ -285,7 +284,7 @@ def test_a_difference_that_unjudged_documents_may_turn_round_is_said_to_be_uncer
     tmp_path: Path,
 ) -> None:
     runs = ("s0", "s1", "s2", "s3")
-    held = gathered(make(tmp_path / "shop", size=(20, 20), runs=runs, judged=()))
+    held = report_of(make(tmp_path / "shop", size=(20, 20), runs=runs, judged=()))
     assert held.scores is not None
     (bounds,) = (
         b for b in held.scores.difference_bounds if (b.run, b.measure) == ("s3", "nDCG@10")
@@ -318,11 +317,11 @@ def test_one_system_and_one_query_have_a_page(tmp_path: Path) -> None:
 def test_people_score_the_systems_unless_another_set_is_twice_as_large(
     collection: Collection, tmp_path: Path
 ) -> None:
-    assert gathered(collection).sets.scoring == "human"
+    assert report_of(collection).sets.scoring == "human"
     folder = shutil.copytree(collection.folder, tmp_path / "shop")
     lines = (folder / "qrels" / "human.qrels").read_text().splitlines()
     (folder / "qrels" / "human.qrels").write_text("\n".join(lines[::3]) + "\n")
-    sets = gathered(folder).sets
+    sets = report_of(folder).sets
     assert (sets.scoring, sets.human, sets.rule) == ("first", "human", "the set with most grades")
     told = "first scores the systems as the first by name of those with most grades: second"
     assert told in map(str, sets.findings)
@@ -380,15 +379,7 @@ def test_two_sets_of_a_collection_are_compared_as_diff_compares_them(
     page = compared.page().html()
     assert "reason of q" in page
     assert ATTACK not in page
-    scored = {row["run"]: row["by first"] for row in _systems(compared.as_json())}
-    by_first = labeler.evaluate(collection.qrels("first"), [*collection.run_files().values()])
-    assert scored == {run.name: run.scores.means()["nDCG@10"] for run in by_first.runs}
-
-
-def _systems(figures: dict[str, object]) -> list[dict[str, object]]:
-    rows = figures["systems"]
-    assert isinstance(rows, list)
-    return [{"run": row["run"], "by first": row["before"]} for row in rows]
+    assert compared.as_json()["diff"]["pairs"] == expected.pairs
 
 
 def test_two_states_of_a_collection_say_what_came_and_what_went(
@@ -400,7 +391,7 @@ def test_two_states_of_a_collection_say_what_came_and_what_went(
     with locked(later):
         write_pool(later.pool, [Pooled(Pair("q1", "d2"))])
     compared = labeler.compared_report_of(collection, later)
-    (documents, *_) = compared.compared.parts
+    (documents, *_) = compared.parts
     assert documents == ("documents", 12, 11, 0, 1, 1)
     assert "(1)" not in " ".join(compared.sentences)
     assert "shop" in compared.sentences[0]

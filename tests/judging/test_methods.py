@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -20,11 +19,9 @@ from labeler.data import Failure, Judged, Judgement, Listed, Pair
 from labeler.errors import BadInput, Misuse
 from labeler.judging.explain import explain
 from labeler.judging.judge import JudgeOptions, JudgingPlan, ajudge, aplan_judging, judge
-from labeler.judging.methods.comparisons import Circles
 from labeler.judging.methods.inquiries import lists_of
 from labeler.judging.methods.points import PartGrade, combined
-from labeler.judging.methods.position import position_effect_of
-from labeler.judging.relabel import areparse, relabel
+from labeler.judging.relabel import areparse
 from labeler.lab.control import adrift
 from labeler.model import Model, Reply, Request
 from labeler.models.settings import Limits
@@ -33,7 +30,7 @@ from labeler.prompt import find_prompt, prompt_files, read_prompt
 from labeler.testing import fake_model
 
 CRITERIA = ("exactness", "topicality", "coverage", "contextual fit")
-METHODS = ("criteria", "rubric", "list", "pairwise")
+METHODS = ("criteria", "rubric", "list")
 
 
 @dataclass
@@ -332,9 +329,6 @@ def test_explain_shows_every_part_of_a_grade(tmp_path: Path) -> None:
     assert asyncio.run(parts("criteria")) == [(name, 1) for name in CRITERIA]
     assert asyncio.run(parts("rubric")) == [("questions", 1), ("all parts", 1)]
     assert asyncio.run(parts("list")) == [("list", 1)]
-    beside = asyncio.run(parts("pairwise"))
-    assert len(beside) == 12
-    assert all(re.fullmatch(r"beside d\d+, shown (first|second)", name) for name, _ in beside)
 
 
 @pytest.mark.parametrize(
@@ -411,36 +405,6 @@ def in_lists(
                 grade = min(3, max(0, round(level * chance.random() + effect(at))))
                 judgement = Judgement(Pair(f"q{query}", doc_id), grade)
                 yield Judged(judgement, listed=Listed(documents, at))
-
-
-def test_a_position_effect_that_was_put_in_is_measured_where_it_was_put_in() -> None:
-    effect = position_effect_of(in_lists(lambda at: 1.0 if at == 2 else 0.0, 1, queries=40))
-    assert effect is not None
-    assert effect.is_shown
-    assert re.match(r"a document's position .* at position 2 of 5 grades lie", effect.sentence())
-    at_two = effect.positions[1].above
-    assert at_two.low is not None
-    assert 0.3 < at_two.low < (at_two.value or 0) < 1
-
-
-def test_where_positions_change_nothing_an_effect_is_shown_in_about_5_of_100_sets() -> None:
-    effects = [position_effect_of(in_lists(lambda at: 0.0, seed, queries=4)) for seed in range(30)]
-    assert sum(effect.is_shown for effect in effects if effect) <= 5
-
-
-def test_documents_that_were_asked_about_alone_say_nothing_of_positions() -> None:
-    judged = list(in_lists(lambda at: 0.0, 1))
-    alone = [replace(j, listed=j.listed and j.listed._replace(alone=True)) for j in judged]
-    assert position_effect_of(alone) is None
-    assert position_effect_of([replace(j, listed=None) for j in judged]) is None
-
-
-def test_judging_by_lists_says_what_the_position_did(tmp_path: Path) -> None:
-    collection, made = make_collection(tmp_path, documents=25), Made()
-    result = judge(collection, prompt="list", model=made.model(), name="a")
-    assert result.as_json()["position"]["lists"] == 6
-    plain = judge(collection, prompt="criteria", model=made.model(), name="b")
-    assert "position" not in plain.as_json()
 
 
 def with_people(folder: Path, queries: int = 12) -> Collection:
@@ -532,86 +496,6 @@ def test_examples_without_grades_of_people_are_refused_before_any_call(tmp_path:
     with pytest.raises(Misuse, match=r"shows grades of 'human' as examples, and .* is not there"):
         judge(collection, prompt="few-shot", model=made.model(), name="a")
     assert made.asked == []
-
-
-def test_documents_are_compared_a_bounded_number_of_times_each_in_both_orders(
-    tmp_path: Path,
-) -> None:
-    collection, made = make_collection(tmp_path, queries=1, documents=20), Made()
-    judge(collection, prompt="pairwise", model=made.model(), name="a")
-    shown = [tuple(re.findall(r"about (d\d+);", r.messages[-1].content)) for r in made.asked]
-    assert len(shown) == len(set(shown)) == 20 * 6
-    assert {(second, first) for first, second in shown} == set(shown)
-    assert set(Counter(document for pair in shown for document in pair).values()) == {12}
-
-
-def test_a_part_of_a_set_is_compared_with_the_whole_and_so_graded_as_in_the_whole(
-    tmp_path: Path,
-) -> None:
-    collection, made = make_collection(tmp_path, queries=3, documents=8), Made()
-    relabel_of = partial(relabel, collection, prompt="pairwise", model=made.model())
-    judge(collection, model=fake_model('{"grade": 1}'), name="first")
-    relabel_of("first", name="sample", only="sample:5")
-    asked = len(made.asked)
-    asyncio.run(areparse(collection, "sample", "again"))
-    assert explain(collection, "q0", next(iter(outcomes(collection, "sample"))).doc_id)
-    relabel_of("sample", name="anew")
-    assert len(made.asked) == asked
-    relabel_of("first", name="whole")
-    whole = outcomes(collection, "whole")
-    assert len(outcomes(collection, "sample")) == 5 < asked < len(made.asked)
-    for name in ("sample", "again", "anew"):
-        assert outcomes(collection, name).items() <= whole.items()
-
-
-def test_what_a_document_wins_is_its_grade_at_the_cut_points_of_the_prompt(tmp_path: Path) -> None:
-    collection, made = make_collection(tmp_path, queries=2, documents=5), Made()
-    judge(collection, prompt="pairwise", model=made.model(), name="a")
-    for (_, doc_id), outcome in outcomes(collection).items():
-        assert isinstance(outcome, Judgement)
-        rank = int(doc_id[1:])
-        assert outcome.grade == sum(rank / 4 >= cut for cut in (0.05, 0.4, 0.75))
-        assert outcome.reason == (
-            f"won {2 * rank} of 8 points against 4 documents; 0 changed with the order; "
-            f"share {rank / 4:.2f}"
-        )
-
-
-@pytest.mark.parametrize("documents", range(2, 12))
-def test_few_documents_are_all_compared_with_each_other(documents: int) -> None:
-    company = {"q": [f"d{at}" for at in range(documents)]}
-    pairs = frozenset(Pair("q", doc_id) for doc_id in company["q"])
-    circles = Circles(company, 6, pairs)
-    compared = {pair.doc_id: circles.opponents(pair) for pair in pairs}
-    assert {len(opponents) for opponents in compared.values()} == {min(6, documents - 1)}
-    counted = [
-        (d, o.doc_id) for d, opponents in compared.items() for o in opponents if o.is_counted
-    ]
-    assert (
-        len({frozenset(pair) for pair in counted})
-        == len(counted)
-        == sum(map(len, compared.values())) / 2
-    )
-
-
-def test_a_new_document_is_compared_and_little_else_is_asked(tmp_path: Path) -> None:
-    collection, made = make_collection(tmp_path, queries=1, documents=30), Made()
-    pool = collection.pool.read_text().splitlines(keepends=True)
-    collection.pool.write_text("".join(pool[:29]))
-    judge(collection, prompt="pairwise", model=made.model(), name="a")
-    asked = len(made.asked)
-    collection.pool.write_text("".join(pool))
-    judge(collection, prompt="pairwise", model=made.model(), name="a")
-    assert len(made.asked) == asked + 2 * 6
-
-
-def test_a_document_without_others_has_no_grade_and_no_call(tmp_path: Path) -> None:
-    collection, made = make_collection(tmp_path, queries=1, documents=1), Made()
-    result = judge(collection, prompt="pairwise", model=made.model(), name="a")
-    assert (result.failed, made.asked) == (1, [])
-    [outcome] = outcomes(collection).values()
-    assert isinstance(outcome, Failure)
-    assert "nothing to compare it with" in outcome.detail
 
 
 @pytest.mark.parametrize("prompt", METHODS)

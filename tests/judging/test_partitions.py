@@ -153,7 +153,7 @@ def live(collection: Collection, assessor: Assessor, **more: Any) -> Any:
 @pytest.mark.parametrize(
     ("prompt", "rows"),
     [("four-grades", 1), ("four-grades", 7), ("basic", 100), ("list", 3)]
-    + [(name, 3) for name in ("criteria", "pairwise", "facts", "few-shot")],
+    + [(name, 3) for name in ("criteria", "facts", "few-shot")],
 )
 def test_partitions_give_what_one_machine_gives_byte_for_byte(
     collection: Collection, folder: PartitionFolder, tmp_path: Path, prompt: str, rows: int

@@ -12,7 +12,7 @@ from labeler.monitoring.log.searches import part_of_clicks
 from labeler.monitoring.log.values import LogOptions
 from labeler.monitoring.online.behavior import BehaviorSums, OnlineOptions, median_delay, mismatch
 from labeler.monitoring.online.online import OnlineMeasures, online
-from labeler.report.page.document import Page
+from labeler.report.page import Page
 from labeler.testing.click_log import ClickWorld, made_clicks
 
 

@@ -1,4 +1,4 @@
-"""Real traffic: a weighted sample estimates it, personal data is left out, clicks stay clicks."""
+"""Real traffic: a weighted sample estimates it, personal data is left out."""
 
 import json
 import random
@@ -11,7 +11,7 @@ from labeler.cli import execute
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.fields import LogFields
 from labeler.exchange.queries import read_query_list
-from labeler.queries.traffic import Clicks, TrafficOptions, from_log, personal
+from labeler.queries.traffic import TrafficOptions, from_log, personal
 
 HEADER = "query,count\n"
 
@@ -120,44 +120,22 @@ SHOWN = [
 ]
 
 
-def clicks_of(folder: Path) -> Path:
+def shown_results(folder: Path) -> Path:
     path = folder / "shown.jsonl"
     names = ("query", "doc_id", "rank", "clicked")
     path.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in SHOWN))
     return path
 
 
-def test_clicks_are_corrected_for_ranks_and_searches_counted_once(tmp_path: Path) -> None:
-    found = from_log(clicks_of(tmp_path))
-    assert found.queries[0].metadata["searches"] == 2
-    assert found.clicks is not None
-    assert found.clicks.scores() == {"t1": {"a": 0.5, "c": 2.0}}
-    assert found.clicks.grades() == {"t1": {"a": 1, "b": 0, "c": 1}}
-    plain = from_log(tmp_path / "shown.jsonl", TrafficOptions(eta=0)).clicks
-    assert plain is not None
-    assert plain.scores() == {"t1": {"a": 0.5, "c": 0.5}}
+def test_a_search_that_shows_several_documents_counts_once(tmp_path: Path) -> None:
+    assert from_log(shown_results(tmp_path)).queries[0].metadata["searches"] == 2
 
 
-def test_clicks_are_weighted_by_the_attention_that_a_log_gave(tmp_path: Path) -> None:
-    path = clicks_of(tmp_path)
-    by_rank = from_log(path, TrafficOptions(attention=(1.0, 1 / 2, 1 / 3, 1 / 4))).clicks
-    by_power = from_log(path, TrafficOptions(eta=1)).clicks
-    assert by_rank is not None
-    assert by_power is not None
-    for query, scores in by_power.scores().items():
-        assert by_rank.scores()[query] == pytest.approx(scores)
-    assert Clicks(attention=(0.5, 0.1)).looked_at(7) == pytest.approx(0.2)
-    with pytest.raises(Misuse, match="expected the attention to each rank from the first"):
-        TrafficOptions(attention=(1.0, 0.0))
-
-
-def test_the_command_writes_queries_that_ingest_reads_and_clicks_under_their_name(
+def test_the_command_writes_queries_that_ingest_reads(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    log, out = str(clicks_of(tmp_path)), tmp_path / "real.jsonl"
-    run, qrels = tmp_path / "clicks.trec", tmp_path / "clicks.qrels"
-    to = ["-o", str(out), "--click-run", str(run), "--click-qrels", str(qrels)]
-    assert execute(["queries", "from-log", log, *to]) == 0
+    log, out = str(shown_results(tmp_path)), tmp_path / "real.jsonl"
+    assert execute(["queries", "from-log", log, "-o", str(out)]) == 0
     assert "head: 1 of 1 query, typed 2 times" in capsys.readouterr().err
     (query,) = read_query_list(out).values()
     assert (query.text, query.metadata["stratum"], query.metadata["weight"]) == (
@@ -165,22 +143,6 @@ def test_the_command_writes_queries_that_ingest_reads_and_clicks_under_their_nam
         "head",
         1,
     )
-    assert run.read_text().splitlines()[0] == "t1 Q0 c 1 2.000000 clicks"
-    assert qrels.read_text() == "t1 0 a 1\nt1 0 b 0\nt1 0 c 1\n"
-    assert (
-        execute(["queries", "from-log", log, "--click-qrels", str(tmp_path / "human.qrels")]) == 2
-    )
-    assert "clicks are no judgements: expected a name that says so" in capsys.readouterr().err
-    assert not (tmp_path / "human.qrels").exists()
-
-
-def test_clicks_that_are_not_there_cannot_be_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    log = log_of(tmp_path, {"usb hub": 3})
-    run = ["--click-run", str(tmp_path / "c.trec")]
-    assert execute(["queries", "from-log", str(log), *run]) == 65
-    assert "no columns of documents and clicks" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -189,7 +151,6 @@ def test_clicks_that_are_not_there_cannot_be_written(
         ("a,b\n1,2\n", "no column of queries among a, b; name it"),
         ("query,count\nx,-1\n", ":2: expected a whole number of count from 0, found '-1'"),
         ("query,count\nx,nan\n", ":2: expected a whole number"),
-        ("query,rank\nx,0\n", ":2: ranks count from 1, found 0"),
         ("query,count\n", "no row in it"),
         ("just words\nmore\n", "expected a table whose first row names its columns"),
         ("query,count\nme@example.org,4\n", "no query is left"),
@@ -214,8 +175,6 @@ def test_in_a_session_a_query_counts_once_however_often_it_stands_there(tmp_path
     assert found.by_session
     assert "a query counts once in each session" in found.summary()
     assert not any("session" in str(q.metadata) for q in found.queries)
-    assert found.clicks is not None
-    assert sum(map(len, found.clicks.scores().values())) == 2
 
 
 def test_a_rare_query_is_one_of_few_sessions(tmp_path: Path) -> None:
@@ -242,7 +201,7 @@ def test_a_session_that_only_some_rows_name_counts_wherever_the_first_of_them_st
     assert counts == [[1], [1]]
 
 
-@pytest.mark.parametrize("setting", ["session_field", "click_field", "count_field", "query_field"])
+@pytest.mark.parametrize("setting", ["session_field", "count_field", "query_field"])
 def test_a_column_of_a_log_that_is_named_has_to_be_there(tmp_path: Path, setting: str) -> None:
     log = tmp_path / "log.csv"
     log.write_text("query,count\nshoes,3\n")

@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from labeler.report.neutral import (
+    flat,
     html_passage,
     html_text,
     json_text,
     latex_text,
     markdown_prose,
     markdown_text,
+    printable,
     spreadsheet_cell,
     spreadsheet_passage,
 )
-from labeler.report.printable import flat, printable
 from labeler.report.render import FORMS, rendered_all
 from labeler.report.result import notebook_html
 from labeler.report.table import Column, Table

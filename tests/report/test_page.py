@@ -22,8 +22,8 @@ from labeler.report.page import (
     Paragraph,
     Preformatted,
     TableBlock,
+    style,
 )
-from labeler.report.page.as_html import style
 from labeler.report.table import Column, Interval, Table
 from tests.report.test_neutral import active, hostile
 

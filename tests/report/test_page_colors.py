@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from labeler.report.page.as_html import style
+from labeler.report.page import style
 
 Color = tuple[float, float, float]
 TEXT, GRAPHICS = 4.5, 3.0

@@ -14,9 +14,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from labeler.errors import Misuse
-from labeler.report.forms import FormName
 from labeler.report.render import FORMS, render, rendered_all
-from labeler.report.table import Column, Ends, Interval, Table
+from labeler.report.table import Column, Ends, FormName, Interval, Table
 
 TABLE = Table(
     "runs",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from labeler.report.printable import cut, one_line, width_of
+from labeler.report.neutral import cut, one_line, width_of
 from labeler.report.render import render
 from labeler.report.table import Column, Interval, Table
 

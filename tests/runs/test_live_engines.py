@@ -25,8 +25,7 @@ from labeler.runs.engines.http_search import HttpEngine
 from labeler.runs.engines.program import ProgramEngine
 from labeler.runs.engines.templates import QueryEncoder
 from labeler.runs.retrieve import retrieve
-from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
-from labeler.runs.vector_run import query_encoder
+from labeler.runs.retrieve_run import RetrieveOptions, query_encoder, retrieve_run
 from labeler.testing import Answer, Call, FakeServer, small_collection
 from labeler.text.terms import text_to_search
 from labeler.text.vectors import embedded_encoder, encode

@@ -15,7 +15,6 @@ from labeler.data import Document, Failure, Judged, Judgement, Listed, Outcome, 
 from labeler.errors import Misuse
 from labeler.judging.assessor import Assessor, Lists, Texts
 from labeler.judging.attempts import cut_of, fits, in_chunks, is_about_context
-from labeler.judging.methods.comparisons import Circles, company_of, comparison_rounds
 from labeler.judging.methods.inquiry import (
     ALONE,
     Inquiry,
@@ -228,7 +227,7 @@ class Inquiries:
         self.texts = texts
         self.assessor = assessor
         front = assessor.prompt.front
-        self._asks_once = not (front.has_parts or front.comparisons or front.batch > 1)
+        self._asks_once = not (front.has_parts or front.batch > 1)
         votes = range(assessor.repeat * assessor.votes, (assessor.repeat + 1) * assessor.votes)
         self._voters = [replace(assessor, repeat=repeat) for repeat in votes]
         self.is_single = self._asks_once and len(votes) == 1 and assessor.context is None
@@ -237,11 +236,6 @@ class Inquiries:
         if front.batch > 1:
             self.pairs = list(pairs)
             self._lists = lists_of(self.pairs, front.batch, assessor.lists)
-        self._circles: Circles | None = None
-        if front.comparisons:
-            self.pairs = list(pairs)
-            company = assessor.company or company_of(self.pairs)
-            self._circles = Circles(company, front.comparisons.each, frozenset(self.pairs))
         self._begun: dict[tuple[Pair, ...], tuple[Inquiry, int]] = {}
         self._queries: set[str] = set()
 
@@ -252,9 +246,7 @@ class Inquiries:
 
     def example(self, pair: Pair) -> Request | None:
         """The first request for a pair, were nothing stored."""
-        if self._circles:
-            inquiry, _ = self.of(pair)
-        elif self._lists:
+        if self._lists:
             whole = self._lists[pair]
             inquiry = Inquiry(whole.pairs, list_rounds(self._voters[0], self.texts, whole))
         else:
@@ -268,10 +260,6 @@ class Inquiries:
         """
         if self._lists:
             return self._of_list(pair)
-        if self._circles:
-            opponents = self._circles.opponents(pair)
-            rounds = self._voted(lambda by: comparison_rounds(by, self.texts, pair, opponents))
-            return Inquiry([pair], rounds), True
         if self._asks_once:
             return self._alone(pair), True
         pays = pair.query_id not in self._queries
@@ -340,9 +328,7 @@ class Inquiries:
 def check_reads(prompt: Prompt, model: str) -> None:
     """Raise `Misuse` where a prompt needs a model that reads it, and this one does not."""
     front = prompt.front
-    if model == "similarity" and (
-        front.has_parts or front.batch > 1 or front.examples or front.comparisons
-    ):
+    if model == "similarity" and (front.has_parts or front.batch > 1 or front.examples):
         problem = f"similarity reads no prompt, so it cannot do what {prompt.name} asks for"
         raise Misuse(f"{problem}; name an LLM", parameter="model")
 

@@ -224,9 +224,6 @@ async def _prepared(
         find_prompt(asked.grading_prompt).read_by(asked.declared.reader),
     )
     _check(options)
-    if prompt.front.comparisons:
-        problem = f"{prompt.name} compares documents, and a probe changes one at a time"
-        raise Misuse(f"{problem}; take a prompt that grades each for itself", parameter="prompt")
     attacks = _attacks_to_try(options)
     source = _source(opened, options.qrels)
     texts, qrels = texts_of(opened), read_qrels(opened.qrels(source))

@@ -57,7 +57,7 @@ from labeler.monitoring.density.searches import (
 )
 from labeler.report.charts import Axis, Moment, control
 from labeler.report.finding import Finding
-from labeler.report.page.blocks import Block, Chart, Disclosure, Paragraph, TableBlock
+from labeler.report.page import Block, Chart, Disclosure, Paragraph, TableBlock
 from labeler.report.table import Ends, Table
 from labeler.stats.blocks import BlockShare, block_quantile, block_share, shares_moved
 from labeler.stats.distances import Distance, distance_of

@@ -20,7 +20,7 @@ from labeler.monitoring.online.behavior import (
 )
 from labeler.report.charts import Axis, NamedValue, intervals
 from labeler.report.finding import Finding
-from labeler.report.page.blocks import Block, Chart, FindingList, PageSection, TableBlock
+from labeler.report.page import Block, Chart, FindingList, PageSection, TableBlock
 from labeler.report.table import Column, Interval, Row, Table
 
 # What is measured online, as plain figures.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from labeler.report.neutral import html_text
-from labeler.report.printable import printable
+from labeler.report.neutral import html_text, printable
 
 Spot = tuple[float, float]
 """A place in pixels, from the left and from the top."""

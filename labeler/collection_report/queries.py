@@ -1,16 +1,16 @@
-"""Queries as rows that open: the topic, what each system returned, grades and reasons."""
+"""The queries of a report as rows that open: topic, what each system returned, and reasons."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from labeler.collection_report.gathered import GatheredReport
-from labeler.collection_report.returned import ReportedQuery, ShownDocument
-from labeler.collection_report.shown.detail import Detail
-from labeler.collection_report.systems import GROUPS
+from labeler.collection_report.figures import GROUPS, ReportedQuery, ShownDocument
 from labeler.data import Document, Query
+from labeler.report.neutral import flat
 from labeler.report.page import (
     Block,
     Disclosure,
@@ -20,13 +20,56 @@ from labeler.report.page import (
     Paragraph,
     TableBlock,
 )
-from labeler.report.printable import flat
 from labeler.report.table import Cell, Column, Table, number_text
 
+if TYPE_CHECKING:
+    from labeler.collection_report.report import CollectionReport
+
+MOST_BYTES = 2_000_000
+"""A page is smaller than that."""
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How many documents of each system are shown for a query, and how long their texts are.
+
+    Of a query `most` documents are shown, those that systems rank highest. `title`, `reason` and
+    `text` count characters; 0 leaves the text out.
+    """
+
+    top: int = 10
+    most: int = 1000
+    title: int = 100
+    reason: int = 400
+    text: int = 500
+
+    def cuts(self, fullest: Detail) -> list[str]:
+        """What is not shown here that the fullest page has."""
+        cuts = {
+            f"of each system the first {self.top} documents": self.top < fullest.top,
+            f"of each query at most {self.most} documents": self.most < fullest.most,
+            f"titles up to {self.title} characters": self.title < fullest.title,
+            f"reasons up to {self.reason} characters": self.reason < fullest.reason,
+            "texts beside the best and worst queries and far pairs alone": self.text < fullest.text,
+        }
+        return [words for words, is_cut in cuts.items() if is_cut]
+
+
+def levels(top: int) -> tuple[Detail, ...]:
+    """From the fullest page to the smallest."""
+    return (
+        Detail(top),
+        Detail(top, text=0),
+        Detail(top, title=80, reason=80, text=0),
+        Detail(top, 20, 60, 0, 0),
+        Detail(min(top, 5), 12, 50, 0, 0),
+        Detail(min(top, 3), 4, 30, 0, 0),
+        Detail(1, 1, 30, 0, 0),
+    )
+
+
 NAMED = 4
-"""So many systems have columns with their names; of more, they are numbered."""
-NUMBERED = 12
-"""So many systems are numbered; of more it is counted how many returned a document."""
+"""So many systems have columns of their own; of more the best rank is shown."""
 EXTREMES = 3
 """So many of the best and of the worst queries are shown with their documents."""
 MOST_BESIDE = 10
@@ -40,7 +83,7 @@ class QueryBlocks:
     """Makes the blocks of queries, with documents in some detail."""
 
     def __init__(
-        self, report: GatheredReport, documents: Mapping[str, Document], detail: Detail
+        self, report: CollectionReport, documents: Mapping[str, Document], detail: Detail
     ) -> None:
         self.report, self.documents, self.detail = report, documents, detail
         scores = report.scores
@@ -49,47 +92,34 @@ class QueryBlocks:
 
     def section(self, queries: Sequence[ReportedQuery]) -> PageSection:
         """These queries, a row each."""
-        shown = self.systems[:NAMED] if len(self.systems) <= NAMED else self.systems[:1]
+        are_named = len(self.systems) <= NAMED
+        shown = self.systems if are_named else self.systems[:1]
         columns = [f"{self.measure} of {name}" for name in shown] if self.measure else []
-        if self.measure and len(self.systems) > NAMED:
-            columns.append("mean of systems")
+        columns += ["mean of systems"] if self.measure and not are_named else []
         columns += ["relevant", "unjudged"] if self.systems else ["relevant"]
-        rows = [self._row(query, shown) for query in queries]
-        return PageSection(
-            "Every query",
-            [*self._legend(), DisclosureRows("query", columns, rows)],
-        )
-
-    def _legend(self) -> Iterator[Block]:
-        if not self.systems:
-            yield Paragraph("There is no run: the documents with the highest grades are shown.")
-            return
-        top = min(self.detail.top, self.report.options.top)
-        text = f"A row opens to the first {top} documents of each system, with their ranks."
-        if NAMED < len(self.systems) <= NUMBERED:
-            numbered = ", ".join(f"{n} {name}" for n, name in enumerate(self.systems, start=1))
-            text += (
-                f" Systems are numbered: {numbered}. So “2 in 1, 3” is rank 2 in systems 1 and 3."
-            )
-        yield Paragraph(f"{text} A document without a grade is marked as unjudged.")
-
-    def _row(self, query: ReportedQuery, shown: Sequence[str]) -> Disclosure:
-        figures = []
-        if self.measure:
-            figures = [_score(query.scores.get(name)) for name in shown]
-            figures += [_score(query.mean)] if len(self.systems) > NAMED else []
-        figures.append(f"{query.relevant:,}")
-        figures += [f"{self._unjudged(query):,}"] if self.systems else []
-        return Disclosure(named(query.query), [*self.opened(query)], figures)
-
-    def _unjudged(self, query: ReportedQuery) -> int:
-        return sum(document.grade is None for document in query.documents)
+        text = "There is no run: the documents with the highest grades are shown."
+        if self.systems:
+            top = min(self.detail.top, self.report.options.top)
+            text = f"A row opens to the first {top} documents of each system, with their ranks. "
+            text += "A document without a grade is marked as unjudged."
+        rows = []
+        for query in queries:
+            scores = [query.scores.get(name) for name in shown]
+            scores += [] if are_named else [query.mean]
+            figures = [*map(_score, scores)] if self.measure else []
+            figures.append(f"{query.relevant:,}")
+            unjudged = sum(document.grade is None for document in query.documents)
+            figures += [f"{unjudged:,}"] if self.systems else []
+            rows.append(Disclosure(named(query.query), [*self.opened(query)], figures))
+        return PageSection("Every query", [Paragraph(text), DisclosureRows("query", columns, rows)])
 
     def opened(self, query: ReportedQuery, text: int | None = None) -> Iterator[Block]:
         """What a row shows when it is open."""
         length = self.detail.text if text is None else text
         yield from topic(query.query)
-        documents = [*self._within(query.documents)]
+        top, most = self.detail.top, self.detail.most
+        near = (d for d in query.documents if not d.ranks or min(d.ranks.values()) <= top)
+        documents = list(islice(near, most))
         if text is not None and len(documents) > MOST_BESIDE:
             documents = documents[:MOST_BESIDE]
             yield Paragraph(f"The {MOST_BESIDE} documents that systems rank highest:")
@@ -99,18 +129,8 @@ class QueryBlocks:
         yield TableBlock(self._table(documents, full=text is not None), "Documents")
         if query.unseen and self.systems:
             yield Paragraph(f"Relevant, and among no system's first documents: {query.unseen:,}.")
-        if length:
-            yield from self._texts(documents, length)
-
-    def _within(self, documents: Sequence[ShownDocument]) -> Iterator[ShownDocument]:
-        """The documents that some system has among as many as are shown."""
-        near = (d for d in documents if not d.ranks or min(d.ranks.values()) <= self.detail.top)
-        return islice(near, self.detail.most)
-
-    def _texts(self, documents: Sequence[ShownDocument], length: int) -> Iterator[Block]:
-        excerpts = [self.excerpt(document.id, length) for document in documents]
-        shown = [excerpt for excerpt in excerpts if excerpt is not None]
-        if shown:
+        excerpts = [self.excerpt(document.id, length) for document in documents] if length else []
+        if shown := [excerpt for excerpt in excerpts if excerpt is not None]:
             yield Disclosure("The documents' texts", shown)
 
     def excerpt(self, doc_id: str, length: int) -> Excerpt | None:
@@ -121,56 +141,43 @@ class QueryBlocks:
         return Excerpt(cut_text(document.text, length), flat(document.title), doc_id)
 
     def _table(self, documents: Sequence[ShownDocument], *, full: bool) -> Table:
+        """The documents with their ids, grades, ranks and reasons; columns without a cell go."""
         reason = 400 if full else self.detail.reason
-        with_human = any(document.human is not None for document in documents)
-        with_reason = bool(reason) and any(document.reason for document in documents)
-        with_id = (full or self.detail.ids) and any(
-            (d := self.documents.get(document.id)) and d.title for document in documents
-        )
-        columns = [Column("document", align="left")]
-        columns += [Column("id", align="left")] if with_id else []
-        columns += [Column("grade")] + ([Column("people")] if with_human else [])
-        columns += self._rank_columns()
-        columns += [Column("why", align="left")] if with_reason else []
-        rows: list[list[Cell]] = []
-        for document in documents:
-            row: list[Cell] = [self.title(document.id)]
-            row += [document.id] if with_id else []
-            row += [grade_text(document)] + ([document.human] if with_human else [])
-            row += self._ranks(document)
-            row += [cut_text(document.reason, reason)] if with_reason else []
-            rows.append(row)
-        return Table("documents", columns, rows)
+        ranks = [
+            {name: rank for name, rank in document.ranks.items() if rank <= self.detail.top}
+            for document in documents
+        ]
+        cells: dict[Column, list[Cell]] = {
+            Column("document", align="left"): [self.title(d.id) for d in documents],
+            Column("id", align="left"): [d.id if self._has_title(d.id) else "" for d in documents],
+            Column("grade"): [grade_text(document) for document in documents],
+            Column("people", undefined=""): [document.human for document in documents],
+        }
+        if len(self.systems) <= NAMED:
+            for name in self.systems:
+                cells[Column(name, undefined="")] = [own.get(name) for own in ranks]
+        else:
+            cells[Column("systems")] = [len(own) for own in ranks]
+            cells[Column("best rank")] = [min(own.values(), default=None) for own in ranks]
+        reasons = [cut_text(d.reason, reason) if reason else "" for d in documents]
+        cells[Column("why", align="left")] = [*reasons]
+        shown = {
+            column: column_cells
+            for column, column_cells in cells.items()
+            if column.name not in {"id", "people", "why"}
+            or any(cell not in (None, "") for cell in column_cells)
+        }
+        return Table("documents", list(shown), list(zip(*shown.values(), strict=True)))
+
+    def _has_title(self, doc_id: str) -> bool:
+        document = self.documents.get(doc_id)
+        return document is not None and bool(document.title)
 
     def title(self, doc_id: str) -> str:
         """A document's title, else its id."""
         document = self.documents.get(doc_id)
         title = flat(document.title) if document else ""
         return cut_text(title or doc_id, self.detail.title)
-
-    def _rank_columns(self) -> list[Column]:
-        if len(self.systems) <= NAMED:
-            return [Column(name, undefined="") for name in self.systems]
-        if len(self.systems) <= NUMBERED:
-            return [Column("rank in systems", align="left")]
-        return [Column("systems"), Column("best rank"), Column("by", align="left")]
-
-    def _ranks(self, document: ShownDocument) -> list[Cell]:
-        ranks = {name: rank for name, rank in document.ranks.items() if rank <= self.detail.top}
-        if len(self.systems) <= NAMED:
-            return [ranks.get(name) for name in self.systems]
-        if len(self.systems) <= NUMBERED:
-            return [self._numbered(ranks)]
-        best = min(ranks, key=lambda name: ranks[name], default="")
-        return [len(ranks), ranks.get(best), best]
-
-    def _numbered(self, ranks: Mapping[str, int]) -> str:
-        """Each rank with the numbers of the systems that have the document there."""
-        systems: dict[int, list[str]] = {}
-        for number, name in enumerate(self.systems, start=1):
-            if name in ranks:
-                systems.setdefault(ranks[name], []).append(str(number))
-        return "; ".join(f"{rank} in {', '.join(systems[rank])}" for rank in sorted(systems))
 
 
 def topic(query: Query) -> Iterator[Block]:

@@ -1,0 +1,361 @@
+"""What a report computes: scores, agreement with people, grades by kind, what each query got."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from labeler.agreement.agree import AgreeOptions, agree_all, scale_names
+from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.report import AssessorReport
+from labeler.agreement.sources import AssessorSource, Sources, open_sources
+from labeler.collection.corpus import distinct_documents
+from labeler.collection.judgements import read_judgements
+from labeler.collection_report.contents import ChosenSets, CollectionContents, ReportOptions
+from labeler.data import Document, Failure, Pair, Qrels, Query
+from labeler.errors import BadInput, Misuse
+from labeler.evaluation.evaluate import report_on
+from labeler.evaluation.options import EvaluationOptions, Grouping, Scoring
+from labeler.evaluation.query_facts import MOST_GROUPS
+from labeler.evaluation.score_report import Report
+from labeler.exchange.runs import hold_run
+from labeler.files.read import rereadable
+from labeler.messages import Progress
+from labeler.report.finding import Finding
+from labeler.report.table import Cell, Column, Table
+from labeler.trec.labels import number
+from labeler.trec.runs import ranking, read_run
+
+GROUPS = ("origin", "kind")
+"""The fields of queries by whose values scores and grades are shown apart."""
+
+
+def scores_of_systems(
+    contents: CollectionContents, scoring: str | None, options: ReportOptions
+) -> Report | None:
+    """The scores by a set of grades; None where there is no run, or no grade."""
+    runs = contents.chosen_runs(options.runs)
+    if not runs or scoring is None:
+        if options.baseline is not None:
+            problem = "no system is scored, so that none is a baseline"
+            raise Misuse(problem, parameter="baseline")
+        return None
+    how = EvaluationOptions(
+        options.measures,
+        Scoring(stale=options.stale),
+        baseline=options.baseline,
+        seed=options.seed,
+        grouping=Grouping(tuple(fields_with_groups(contents.queries, contents.qrels[scoring]))),
+        progress=options.progress,
+    )
+    return report_on(contents.collection.qrels(scoring), dict(runs), how)
+
+
+def fields_with_groups(queries: Mapping[str, Query], judged: Iterable[str]) -> Iterator[str]:
+    """Those of `GROUPS` in which queries with a judgement have several values, and not too many.
+
+    A field in which some query has no single value, as a list, is passed over.
+    """
+    with_grades = [queries[query] for query in judged if query in queries]
+    for name in GROUPS:
+        values = [query.metadata.get(name) for query in queries.values()]
+        if all(value is None or isinstance(value, str | int | float) for value in values):
+            groups = {group_of(query, name) for query in with_grades}
+            if 1 < len(groups) <= MOST_GROUPS:
+                yield name
+
+
+def group_of(query: Query, field: str) -> str:
+    """A query's value of a field of its metadata as text; empty where it has none."""
+    value = query.metadata.get(field)
+    return "" if value is None else str(value)
+
+
+@dataclass(frozen=True)
+class FarPair:
+    """A pair to which people and the assessor gave grades far apart."""
+
+    pair: Pair
+    human: int
+    assessor: int
+
+    @property
+    def distance(self) -> int:
+        """How many grades lie between them."""
+        return abs(self.assessor - self.human)
+
+
+@dataclass(frozen=True, eq=False)
+class AgreementWithPeople:
+    """The reports of assessors beside people, the main one first, and its pairs farthest apart.
+
+    `scale_names` are what the grades are called; `apart` are all pairs with unequal grades.
+    """
+
+    reports: tuple[AssessorReport, ...] = ()
+    scale_names: Mapping[int, str] = field(default_factory=dict)
+    apart: tuple[FarPair, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def main(self) -> AssessorReport | None:
+        """The main assessor's report; None where people and assessors share no pair."""
+        return self.reports[0] if self.reports else None
+
+
+def agreement_with_people(
+    contents: CollectionContents, sets: ChosenSets, options: ReportOptions
+) -> AgreementWithPeople:
+    """How far each assessor agrees with people; empty where nobody, or only people, judged."""
+    if sets.human is None or not sets.assessors:
+        return AgreementWithPeople()
+    names = [os.fspath(contents.collection.folder), sets.human, *sets.assessors]
+    sources = open_sources(names, sets.more_humans, stale=options.stale)
+    runs = {name: sources.runs[name] for name in options.runs or sources.runs}
+    sources = replace(sources, runs=runs if len(runs) > 1 else {})  # one run has no order
+    how = AgreeOptions(
+        statistics=StatisticOptions(seed=options.seed), measure=str(options.measures[0])
+    )
+    reports, findings = [], []
+    with options.progress("assessors compared with people") as advance:
+        for done, source in enumerate(sources.assessors, start=1):
+            with suppress(BadInput):  # they have no pair in common
+                (report,) = agree_all(replace(sources, assessors=(source,)), how)
+                if report.agreement.pairs:
+                    reports.append((report, source))
+            if not reports or reports[-1][1] is not source:
+                text = "have no pair in common with grades of one scale: not compared"
+                findings.append(Finding(f"{source.name} and {sets.human} {text}"))
+            advance(done, len(sources.assessors))
+    if not reports:
+        return AgreementWithPeople(findings=tuple(findings))
+    main = reports[0][1]
+    apart, called = _apart(sources, main), scale_names(sources, main, how)
+    return AgreementWithPeople(
+        tuple(report for report, _ in reports), called, apart, tuple(findings)
+    )
+
+
+def _apart(sources: Sources, main: AssessorSource) -> tuple[FarPair, ...]:
+    """The pairs with unequal grades, the farthest first; of equally far ones a query's first ones
+    come before any query's second ones, so that the first few are of many queries.
+    """
+    pairs = []
+    for query_id, row in sorted(main.judged.labels.items()):
+        for doc_id, label in sorted(row.items()):
+            human, value = sources.human.get(query_id, {}).get(doc_id, -1), number(label)
+            if human >= 0 and value is not None and value % 1 == 0 and int(value) != human:
+                pairs.append(FarPair(Pair(query_id, doc_id), human, int(value)))
+    counts: Counter[tuple[int, str]] = Counter()
+    places = {}
+    for far in pairs:
+        of_query = far.distance, far.pair.query_id
+        places[far.pair] = (-far.distance, counts[of_query], far.pair)
+        counts[of_query] += 1
+    return tuple(sorted(pairs, key=lambda far: places[far.pair]))
+
+
+@dataclass(frozen=True)
+class GradesOfGroup:
+    """How many pairs of a group of queries have each grade.
+
+    `field` is empty of all queries together; `without_relevant` counts queries without a relevant
+    document.
+    """
+
+    field: str
+    group: str
+    queries: int
+    grades: Mapping[int, int]
+    without_relevant: int
+
+
+def grades_by_group(qrels: Qrels, queries: Mapping[str, Query]) -> tuple[GradesOfGroup, ...]:
+    """The grades of all queries, then by each field in which these have more than one value."""
+    return (_of("", "all queries", list(qrels), qrels), *_by_field(qrels, queries))
+
+
+def _by_field(qrels: Qrels, queries: Mapping[str, Query]) -> Iterator[GradesOfGroup]:
+    for by in fields_with_groups(queries, qrels):
+        members: dict[str, list[str]] = {}
+        for query_id in qrels:
+            value = group_of(queries[query_id], by) if query_id in queries else ""
+            members.setdefault(str(value) or "(none)", []).append(query_id)
+        named = sorted(members, key=lambda group: (-len(members[group]), group))
+        yield from (_of(by, group, members[group], qrels) for group in named)
+
+
+def _of(field: str, group: str, queries: Sequence[str], qrels: Qrels) -> GradesOfGroup:
+    counts = Counter(grade for query in queries for grade in qrels[query].values() if grade >= 0)
+    barren = sum(all(grade <= 0 for grade in qrels[query].values()) for query in queries)
+    return GradesOfGroup(field, group, len(queries), dict(sorted(counts.items())), barren)
+
+
+def grades_table(groups: Sequence[GradesOfGroup], names: Mapping[int, str]) -> Table:
+    """A row for each group: its queries, pairs, and how many pairs have each grade."""
+    grades = sorted({grade for group in groups for grade in group.grades})
+    columns = [
+        Column("field", title="by", align="left"),
+        Column("group", title="queries", align="left"),
+        Column("queries", title="how many"),
+        *map(Column, ("without relevant", "pairs")),
+        *(Column("", f"{g} {names[g]}" if g in names else f"grade {g}") for g in grades),
+    ]
+    rows: list[list[Cell]] = []
+    for group in groups:
+        total = sum(group.grades.values())
+        counts = [group.grades.get(grade, 0) for grade in grades]
+        shown = [f"{count:,} ({count / total:.0%})" if count else "0" for count in counts]
+        barren = group.without_relevant
+        rows.append([group.field or "-", group.group, group.queries, barren, total, *shown])
+    return Table("grades", columns, rows)
+
+
+@dataclass(frozen=True)
+class ShownDocument:
+    """A document of a query: its rank by system (1 is first), its grades, and why.
+
+    `grade` is that which scores the systems; it is None where nobody judged the pair, or where
+    judging failed, which `failure` says. `human` is people's, where the grade is an assessor's.
+    """
+
+    id: str
+    ranks: Mapping[str, int] = field(default_factory=dict)
+    grade: int | None = None
+    human: int | None = None
+    failure: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ReportedQuery:
+    """A query with each system's score by the first measure, and the documents that are shown.
+
+    `relevant` counts documents with a grade above 0, `unseen` those of them that no system has
+    among the documents shown.
+    """
+
+    query: Query
+    scores: Mapping[str, float]
+    documents: tuple[ShownDocument, ...]
+    relevant: int
+    unseen: int
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the systems' scores; None where no system is scored."""
+        defined = [score for score in self.scores.values() if not math.isnan(score)]
+        return sum(defined) / len(defined) if defined else None
+
+
+@dataclass(frozen=True)
+class ReasonsAndFailures:
+    """Reasons and failures of a set of judgements, by pair."""
+
+    reasons: Mapping[Pair, str] = field(default_factory=dict)
+    failures: Mapping[Pair, str] = field(default_factory=dict)
+
+
+def reasons_in(path: Path) -> ReasonsAndFailures:
+    """What a set of judgements says beside its grades; nothing without a file."""
+    reasons: dict[Pair, str] = {}
+    failures: dict[Pair, str] = {}
+    for row in read_judgements(path) if path.is_file() else ():
+        outcome = row.judged.outcome
+        if isinstance(outcome, Failure):
+            failures[outcome.pair] = outcome.status
+        elif outcome.reason:
+            reasons[outcome.pair] = outcome.reason
+    return ReasonsAndFailures(reasons, failures)
+
+
+Tops = Mapping[str, Mapping[str, Sequence[str]]]
+"""System to query to the first documents that it returned."""
+
+
+def _first_documents(runs: Mapping[str, Path], top: int, progress: Progress) -> Tops:
+    """The first documents of each system for each query, one run in memory at a time."""
+    tops: dict[str, dict[str, Sequence[str]]] = {}
+    with progress("runs read") as advance:
+        for done, (name, path) in enumerate(runs.items(), start=1):
+            with rereadable():
+                hold_run(path)
+                run = read_run(path)
+            tops[name] = {query: ranking(scores)[:top] for query, scores in run.items()}
+            advance(done, len(runs))
+    return tops
+
+
+def reported_queries(
+    contents: CollectionContents,
+    sets: ChosenSets,
+    reasons: ReasonsAndFailures,
+    scores: Report | None,
+    options: ReportOptions,
+) -> Iterator[ReportedQuery]:
+    """The queries in the order of the collection, then those that stand in the grades alone."""
+    scoring = contents.qrels.get(sets.scoring or "", {})
+    human = contents.qrels.get(sets.human or "", {}) if sets.human != sets.scoring else {}
+    tops = _first_documents(contents.chosen_runs(options.runs), options.top, options.progress)
+    by_system = {
+        run.name: dict(zip(run.scores.queries, run.scores.values[0].tolist(), strict=True))
+        for run in (scores.ranked if scores else ())
+    }
+    for query_id in dict.fromkeys([*contents.queries, *scoring]):
+        grades, of_people = (_judged(qrels.get(query_id, {})) for qrels in (scoring, human))
+        ranks = _ranks(tops, query_id)
+        if not tops:
+            best = sorted(grades, key=lambda doc_id: (-grades[doc_id], doc_id))[: options.top]
+            ranks = {doc_id: {} for doc_id in best}
+        shown = [
+            ShownDocument(
+                doc_id,
+                own,
+                grades.get(doc_id),
+                of_people.get(doc_id),
+                reasons.failures.get(Pair(query_id, doc_id), ""),
+                reasons.reasons.get(Pair(query_id, doc_id), ""),
+            )
+            for doc_id, own in ranks.items()
+        ]
+        relevant = [doc_id for doc_id, grade in grades.items() if grade > 0]
+        yield ReportedQuery(
+            contents.queries.get(query_id) or Query(query_id, ""),
+            {name: row[query_id] for name, row in by_system.items() if query_id in row},
+            tuple(shown),
+            len(relevant),
+            sum(doc_id not in ranks for doc_id in relevant),
+        )
+
+
+def _judged(grades: Mapping[str, int]) -> dict[str, int]:
+    return {doc_id: grade for doc_id, grade in grades.items() if grade >= 0}
+
+
+def _ranks(tops: Tops, query_id: str) -> dict[str, dict[str, int]]:
+    """The ranks of each document by system; documents that most systems rank high come first."""
+    ranks: dict[str, dict[str, int]] = {}
+    for name, by_query in tops.items():
+        for rank, doc_id in enumerate(by_query.get(query_id, ()), start=1):
+            ranks.setdefault(doc_id, {})[name] = rank
+    weights = {doc_id: sum(1 / rank for rank in own.values()) for doc_id, own in ranks.items()}
+    return {doc_id: ranks[doc_id] for doc_id in sorted(ranks, key=lambda d: (-weights[d], d))}
+
+
+def documents_shown(
+    contents: CollectionContents, ids: Iterable[str], longest: int
+) -> dict[str, Document]:
+    """Those documents of the corpus that have one of the ids, with their texts cut."""
+    needed = frozenset(ids)
+    if not contents.collection.corpus.is_file():
+        return {}
+    return {
+        document.id: Document(document.id, document.text[:longest], document.title)
+        for document in distinct_documents(contents.collection.corpus)
+        if document.id in needed
+    }

@@ -1,0 +1,394 @@
+"""The page of a report, and its short form for a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from labeler.agreement.overview import grade_name, overview, short, summary
+from labeler.agreement.plot import matrix_drawing
+from labeler.agreement.report import AssessorReport
+from labeler.agreement.shown import confusion_table, detail_tables, report_parts, statistics_table
+from labeler.collection_report.figures import FarPair, ReportedQuery, documents_shown, grades_table
+from labeler.collection_report.queries import (
+    MOST_BYTES,
+    TEXT,
+    Detail,
+    QueryBlocks,
+    cut_text,
+    extremes,
+    levels,
+)
+from labeler.collection_report.report import WHERE_UNJUDGED, CollectionReport
+from labeler.data import Document
+from labeler.evaluation.plot import measure_drawing
+from labeler.evaluation.score_report import Report
+from labeler.judging.status import status_table
+from labeler.messages import count_of
+from labeler.report.charts import (
+    Axis,
+    NamedCounts,
+    NamedValue,
+    NamedValues,
+    bars,
+    intervals,
+    shares,
+    strip,
+)
+from labeler.report.finding import Finding
+from labeler.report.page import (
+    Block,
+    Chart,
+    Disclosure,
+    DisclosureRows,
+    FactList,
+    FindingList,
+    Page,
+    PageSection,
+    Paragraph,
+    Preformatted,
+    TableBlock,
+)
+from labeler.report.table import Table
+
+MOST_WARNINGS = 5
+"""So many warnings are shown at once; of more, the first ones, and the others open."""
+
+
+def first_findings(findings: Sequence[Finding]) -> Iterator[Block]:
+    """The first warnings, then a line that opens to the other warnings and the notes."""
+    warnings = [finding for finding in findings if finding.level == "warning"]
+    notes = [finding for finding in findings if finding.level != "warning"]
+    first = warnings if len(warnings) <= MOST_WARNINGS else warnings[: MOST_WARNINGS - 1]
+    if first:
+        yield FindingList(first)
+    if rest := [*warnings[len(first) :], *notes]:
+        counts = {"more warning": len(warnings) - len(first), "note": len(notes)}
+        words = " and ".join(count_of(n, what) for what, n in counts.items() if n)
+        yield Disclosure(words, [FindingList(rest)])
+
+
+MOST_DOTS = 800
+"""A chart of every query's scores has at most so many dots."""
+
+
+def systems_section(report: CollectionReport, scores: Report) -> PageSection:
+    """The systems with their intervals, as a chart and a table, and every query's scores."""
+    measure, sets = scores.measures[0], report.sets
+    blocks: list[Block] = [
+        Paragraph(f"Scored by the grades of {sets.scoring}: {sets.rule}."),
+        Chart(measure_drawing(scores, measure)),
+        TableBlock(scores.tables()[0], "Means over queries, with 95 % intervals"),
+    ]
+    queries = len(scores.runs[0].scores.queries)
+    ranked = scores.ranked[: MOST_DOTS // max(1, queries)]
+    if queries >= 3 and ranked:
+        rows = [
+            NamedValues(run.name, dict(zip(of.queries, of.values[0].tolist(), strict=True)))
+            for run in ranked
+            for of in [run.scores]
+        ]
+        shown = "each system"
+        if len(ranked) < len(scores.runs):
+            shown = f"the first {len(ranked)} systems"
+        title = f"{measure} of every query, {shown}"
+        blocks.append(Chart(strip(title, rows, Axis(measure, ".2f"))))
+    blocks += [TableBlock(t) for t in scores.group_tables() if t.name.startswith("by-")]
+    return PageSection("Systems", blocks)
+
+
+def differences_section(scores: Report) -> PageSection | None:
+    """Paired differences from the baseline; None of one system alone."""
+    tables = {table.name: table for table in scores.tables()}
+    if "comparisons" not in tables:
+        return None
+    compared = scores.compared()
+    measure, baseline = compared[0].measure, compared[0].baseline
+    rows = [NamedValue(c.run, c.difference, c.low, c.high) for c in compared]
+    axis = Axis(f"{measure} less that of {baseline}", "+.3f", reference=0.0)
+    blocks: list[Block] = [
+        Paragraph(" ".join(scores.headline)),
+        Chart(intervals(f"Differences from {baseline}, query by query", rows, axis)),
+        TableBlock(tables["comparisons"]),
+    ]
+    more = [tables[name] for name in ("discrimination", "equivalence") if name in tables]
+    by_group = [t for t in scores.group_tables() if not t.name.startswith("by-")]
+    others = [t for t in more if t.rows] + by_group
+    if others:
+        blocks.append(Disclosure("More on differences", [TableBlock(table) for table in others]))
+    return PageSection("Differences between systems", blocks)
+
+
+def holes_section(scores: Report) -> PageSection:
+    """Which share of the first documents nobody judged, and what that leaves open."""
+    name = next(iter(scores.ranked[0].judged))
+    rows = [NamedValue(run.name, 1 - run.judged[name]) for run in scores.ranked]
+    depth = name.partition("@")[2]
+    title = f"Share of the first {depth} documents that nobody judged"
+    blocks: list[Block] = [
+        Chart(bars(title, rows, Axis("unjudged", ".0%", 0.0, 1.0))),
+        Paragraph(
+            "Scores count an unjudged document as not relevant. The table says what they would "
+            "be if such documents were of the top grade, and the least and the most possible."
+        ),
+    ]
+    tables = {table.name: table for table in scores.tables()}
+    if "scenarios" in tables:
+        blocks.append(TableBlock(tables["scenarios"], "What unjudged documents leave open"))
+    if scores.difference_bounds:
+        bounds = TableBlock(scores.difference_bounds_table())
+        blocks.append(Disclosure("What they leave open of differences", [bounds]))
+    return PageSection("Unjudged documents", blocks)
+
+
+FEW_STATISTICS = ("agreement", "kappa", "kappa-quadratic", "alpha-ordinal", "tau-b", "mae", "bias")
+"""The statistics that are shown at once; the others open."""
+CAPTIONS = {
+    "queries": "Queries with most disagreement",
+    "leaderboard": "The systems by the grades of both",
+}
+FAR = 20
+"""So many pairs are shown on which people and the assessor differ most."""
+
+
+def agreement_section(report: CollectionReport) -> PageSection:
+    """How far assessors agree with people, or that nobody knows."""
+    main = report.agreement.main
+    if main is None:
+        return PageSection("Agreement with people", [Paragraph(report.sentences[2])])
+    return PageSection("Agreement with people", [*_agreement(report, main)])
+
+
+def _agreement(report: CollectionReport, main: AssessorReport) -> Iterator[Block]:
+    names = report.agreement.scale_names
+    for line in "\n".join(summary(main)).split("\n"):
+        yield Paragraph(report.private(line.replace("people", "People", line.startswith("people"))))
+    if len(report.agreement.reports) > 1:
+        sentence, table = overview(report.agreement.reports, None)
+        yield Paragraph(sentence)
+        yield TableBlock(table)
+    texts = {query.query.id: query.query.text for query in report.queries}
+    parts = [part for part in report_parts(main, names, texts) if isinstance(part, Table)]
+    tables = {table.name: table for table in parts}
+    title = f"{short(main.assessor)} beside {short(main.human)}, with 95 % intervals over queries"
+    statistics = tables.pop("statistics")
+    few = few_statistics(statistics)
+    yield TableBlock(few, title)
+    if len(few.rows) < len(statistics.rows):
+        yield Disclosure(f"All {len(statistics.rows)} statistics", [TableBlock(statistics, title)])
+    yield Chart(matrix_drawing(main, [grade_name(g, names) for g in main.agreement.scale]))
+    yield from _strip(main)
+    for name, table in tables.items():
+        if name != "confusion":
+            yield TableBlock(table, CAPTIONS.get(name, ""))
+    more = [
+        t
+        for t in detail_tables(main.details, texts)
+        if t.name in ("classes", "grades", "calibration") and t.rows
+    ]
+    counts = confusion_table(main.agreement, short(main.human), short(main.assessor), names)
+    yield Disclosure("By grade", [TableBlock(table) for table in (counts, *more)])
+
+
+def few_statistics(table: Table) -> Table:
+    """The statistics that are shown at once; all where none of these was computed."""
+    few = [row for row in table.rows if row[0] in FEW_STATISTICS]
+    return replace(table, rows=few or table.rows)
+
+
+def _strip(main: AssessorReport) -> Iterator[Block]:
+    queries = main.details.queries
+    if len(queries) >= 3:
+        errors = {query.query_id: query.mae for query in queries}
+        axis = Axis("mean difference in grades", ".2f", 0.0)
+        title = f"How far {short(main.assessor)} is from {short(main.human)}, query by query"
+        yield Chart(strip(title, [NamedValues("queries", errors)], axis))
+
+
+def far_section(report: CollectionReport, blocks: QueryBlocks) -> PageSection | None:
+    """The pairs with grades farthest apart; None where no grades are unequal."""
+    apart, main = report.agreement.apart, report.agreement.main
+    if main is None or not apart:
+        return None
+    rows = [_far(report, blocks, far) for far in apart[:FAR]]
+    text = f"{len(apart):,} pairs have other grades; the {len(rows)} farthest apart are shown."
+    columns = [short(main.human), short(main.assessor)]
+    title = "Where people and the assessor differ most"
+    return PageSection(title, [Paragraph(text), DisclosureRows("query", columns, rows)])
+
+
+def _far(report: CollectionReport, blocks: QueryBlocks, far: FarPair) -> Disclosure:
+    query_id, doc_id = far.pair
+    query = report.contents.queries.get(query_id)
+    inner: list[Block] = [blocks.excerpt(doc_id, TEXT) or Paragraph(f"Document {doc_id}")]
+    if reason := report.reasons_of_main.get(far.pair):
+        inner.insert(0, Paragraph(f"The assessor's reason: {cut_text(reason, 600)}"))
+    asked = cut_text(f"{query_id} {query.text if query else ''}".strip(), 100)
+    return Disclosure(
+        f"{asked}: {blocks.title(doc_id)}", inner, [str(far.human), str(far.assessor)]
+    )
+
+
+def grades_section(report: CollectionReport) -> PageSection | None:
+    """The grades by origin and kind; None where there is no grade."""
+    groups = report.grades
+    if not groups:
+        return None
+    grades = sorted({grade for group in groups for grade in group.grades})
+    rows = [
+        NamedCounts(f"{g.field} {g.group}".strip(), [g.grades.get(grade, 0) for grade in grades])
+        for g in groups
+    ]
+    names = [f"{grade} {report.scale_names.get(grade, '')}".strip() for grade in grades]
+    title = f"Grades of {report.sets.scoring}"
+    blocks: list[Block] = [
+        Chart(shares(title, rows, names)),
+        TableBlock(grades_table(groups, report.scale_names), f"{title}, by origin and kind"),
+    ]
+    return PageSection("Grades by origin and kind", blocks)
+
+
+def cost_section(report: CollectionReport) -> PageSection | None:
+    """What judging took; None where no model judged."""
+    if not report.judged:
+        return None
+    text = "What each set of judgements took. A cost is unknown where no price is."
+    table = TableBlock(status_table(report.judged), "Judgements")
+    return PageSection("Cost", [Paragraph(text), table])
+
+
+def provenance_section(report: CollectionReport) -> PageSection:
+    """What made the collection."""
+    made = report.provenance
+    blocks: list[Block] = []
+    if made.facts:
+        facts = made.facts.items()
+        blocks.append(FactList([(name, report.private(value)) for name, value in facts]))
+    lines = map(report.private, made.datasheet)
+    blocks += [Paragraph(f"{line[:1].upper()}{line[1:]}.") for line in lines]
+    if made.assessors.rows:
+        blocks.append(TableBlock(report.private.table(made.assessors), "Assessors"))
+    blocks += _prompts(report)
+    if made.sha256:
+        files = FactList(list(made.sha256.items()))
+        blocks.append(Disclosure(f"SHA-256 of {len(made.sha256)} files", [files]))
+    if not blocks:
+        blocks.append(Paragraph("The collection has no card: what made it is not known."))
+    return PageSection("What made it", blocks)
+
+
+def _prompts(report: CollectionReport) -> Iterator[Block]:
+    for prompt in report.provenance.prompts:
+        if prompt.text:
+            yield Disclosure(f"Prompt {prompt.id}: {prompt.use}", [Preformatted(prompt.text)])
+        else:
+            yield Paragraph(
+                f"Prompt {prompt.id} ({prompt.use}): its text is not kept in the collection, and "
+                "no prompt of this name and hash is found here."
+            )
+
+
+SAMPLED = 60
+"""From so many queries it is reckoned how much of all of them a page has room for."""
+
+
+def fitting_page(report: CollectionReport, most: int = MOST_BYTES) -> Page:
+    """The fullest page of less than so many bytes; it says what it leaves out."""
+    documents = documents_of_report(report)
+    several = levels(report.options.top)
+    room = most - len(report_page(report, documents, several[0], queries=()).html().encode())
+    fitting = [level for level in several if bytes_of_queries(report, documents, level) < room]
+    for detail in fitting:
+        page = report_page(report, documents, detail)
+        if len(page.html().encode()) < most:
+            return page
+    return report_page(report, documents, several[-1])
+
+
+def bytes_of_queries(
+    report: CollectionReport, documents: Mapping[str, Document], detail: Detail
+) -> float:
+    """About how many bytes the rows of queries take, from some of them, evenly spread."""
+    step = max(1, len(report.queries) // SAMPLED)
+    sample = report.queries[::step]
+    section = QueryBlocks(report, documents, detail).section(sample)
+    whole = len(Page("", [section]).html().encode()) - len(Page("", []).html().encode())
+    return whole * len(report.queries) / max(1, len(sample))
+
+
+def documents_of_report(report: CollectionReport) -> dict[str, Document]:
+    """The documents that some page of a report shows."""
+    ids = {document.id for query in report.queries for document in query.documents}
+    ids |= {far.pair.doc_id for far in report.agreement.apart[:FAR]}
+    return documents_shown(report.contents, ids, TEXT + 1)
+
+
+def report_page(
+    report: CollectionReport,
+    documents: Mapping[str, Document],
+    detail: Detail,
+    queries: Sequence[ReportedQuery] | None = None,
+) -> Page:
+    """The whole page, with as much of each query as `detail` says; `queries` are all by default."""
+    rows = QueryBlocks(report, documents, detail)
+    shown = report.queries if queries is None else queries
+    scores = report.scores
+    sections = [
+        summary_section(report, [*detail.cuts(levels(report.options.top)[0])]),
+        systems_section(report, scores) if scores else None,
+        differences_section(scores) if scores else None,
+        agreement_section(report),
+        grades_section(report),
+        holes_section(scores) if scores else None,
+        cost_section(report),
+        extremes(rows),
+        far_section(report, rows),
+        rows.section(shown) if shown else None,
+        provenance_section(report),
+    ]
+    blocks = [section for section in sections if section is not None]
+    return Page(f"{report.contents.title}: report", blocks, subtitle=_counts(report))
+
+
+def summary_section(report: CollectionReport, cuts: list[str] | None = None) -> PageSection:
+    """Warnings first, then three sentences, and what the collection lacks."""
+    blocks: list[Block] = [*first_findings(report.findings)]
+    blocks += [Paragraph(sentence, lead=True) for sentence in report.sentences]
+    if missing := report.missing:
+        blocks.append(Paragraph("What is missing, and the command that makes it:"))
+        blocks.append(FactList([(step.lacks, step.command) for step in missing]))
+    if cuts:
+        why = "So that this page stays below 2 MB: "
+        blocks.append(Paragraph(f"{why}{'; '.join(cuts)}."))
+    return PageSection("Summary", blocks)
+
+
+def _counts(report: CollectionReport) -> str:
+    of = report.contents
+    counts = (
+        count_of(of.documents, "document"),
+        count_of(len(of.queries), "query", "queries"),
+        count_of(of.pool, "pooled pair"),
+        count_of(len(of.runs), "run"),
+        count_of(len(of.qrels), "set of grades", "sets of grades"),
+    )
+    return " · ".join(counts)
+
+
+def summary_page(report: CollectionReport) -> Page:
+    """The short form: warnings, three sentences, systems, differences, agreement."""
+    findings = [
+        replace(finding, text=finding.text.replace(WHERE_UNJUDGED, ""))
+        for finding in report.findings
+    ]
+    blocks: list[Block] = [FindingList(findings)] if findings else []
+    blocks.append(Paragraph(" ".join(report.sentences)))
+    blocks += [Paragraph(f"{step.lacks} Next: {step.command}") for step in report.missing]
+    titles = {"scores": "Systems", "comparisons": "Differences"}
+    for table in report.tables():
+        if table.name in titles:
+            blocks.append(PageSection(titles[table.name], [TableBlock(table)]))
+    if report.agreement.main is not None:
+        table = few_statistics(statistics_table(report.agreement.main.agreement))
+        blocks.append(PageSection("Agreement with people", [TableBlock(table)]))
+    return Page(f"{report.contents.title}: report", blocks, subtitle=_counts(report))

@@ -1,0 +1,442 @@
+"""A page: a title and blocks, as one HTML file that asks nothing of a network, or as Markdown.
+
+>>> page = Page("Shop", [PageSection("Systems", [Paragraph("bm25 is best.")])])
+>>> html, markdown = page.html(), page.markdown()
+
+No text of a page can add an element to it; the Markdown is as GitHub shows it in a comment.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+
+from labeler.messages import count_of
+from labeler.report.charts import Drawing
+from labeler.report.finding import Finding, merged
+from labeler.report.neutral import (
+    flat,
+    html_passage,
+    html_text,
+    markdown_prose,
+    markdown_text,
+    printable,
+)
+from labeler.report.render import markdown_table, table_as_html
+from labeler.report.table import Column, Table
+
+_DEEPEST = 6
+_LONG = 40
+"""Letters of a cell that is given a width of its own."""
+_TALL = 30
+"""Tables of more rows scroll in a box of their own, so that their header stays in sight."""
+COMMENT_LIMIT = 65_000
+"""Characters; GitHub takes 65,536 in a comment, and a workflow may add a line of its own."""
+_CALLS = re.compile(r"(?<![a-zA-Z0-9_])@(?=[\w-])|#(?=[0-9])|\bGH-(?=[0-9])", re.ASCII)
+"""What GitHub makes a mention, which writes to somebody, or a reference, which marks an issue."""
+_THEMES = """<fieldset class="themes">
+<legend>Colors</legend>
+<label><input type="radio" name="theme" id="theme-system" checked> as the system</label>
+<label><input type="radio" name="theme" id="theme-light"> light</label>
+<label><input type="radio" name="theme" id="theme-dark"> dark</label>
+</fieldset>
+"""
+
+
+@dataclass(frozen=True)
+class _Depth:
+    """How deep a block stands in its page, and the page's headings with their anchors so far."""
+
+    level: int = 2
+    headings: list[tuple[int, str, str]] = field(default_factory=list)
+
+    def html(self, blocks: Iterable[Block]) -> str:
+        return "".join(block.html(self) for block in blocks)
+
+    def anchor(self, heading: str) -> str:
+        """A name for a heading to link to, of its own in the page."""
+        name = re.sub(r"[^a-z0-9]+", "-", heading.casefold()).strip("-") or "section"
+        used = {anchor for _, _, anchor in self.headings}
+        anchor, number = f"s-{name}", 2
+        while anchor in used:
+            anchor, number = f"s-{name}-{number}", number + 1
+        self.headings.append((self.level, heading, anchor))
+        return anchor
+
+
+class Block:
+    """What a page consists of; subclasses are plain records that say how they look."""
+
+    def html(self, depth: _Depth) -> str:
+        """The block as HTML."""
+        raise NotImplementedError
+
+    def markdown(self, level: int) -> str:
+        """The block as Markdown; nothing where there is nothing to show."""
+        raise NotImplementedError
+
+    def pieces(self, level: int) -> list[str]:
+        """The block's Markdown in pieces that are shown or left out as a whole."""
+        text = self.markdown(level)
+        return [text] if text else []
+
+
+@dataclass(frozen=True)
+class Paragraph(Block):
+    """Sentences; `lead` are those that a reader in a hurry should read."""
+
+    text: str
+    lead: bool = False
+
+    def html(self, depth: _Depth) -> str:
+        """An element `p`."""
+        kind = ' class="lead"' if self.lead else ""
+        return f"<p{kind}>{html_text(self.text)}</p>\n"
+
+    def markdown(self, level: int) -> str:
+        """Lines of their own."""
+        return f"{_prose(self.text)}\n"
+
+
+@dataclass(frozen=True)
+class FindingList(Block):
+    """What a reader of figures should know, warnings first."""
+
+    findings: Sequence[Finding]
+
+    def html(self, depth: _Depth) -> str:
+        """A list, in which warnings and notes have colors of their own."""
+        items = "".join(
+            f'<li class="{finding.level}"><b>{word}:</b> {html_text(str(finding))}</li>\n'
+            for word, finding in self._ordered()
+        )
+        return f'<ul class="findings">\n{items}</ul>\n' if items else ""
+
+    def markdown(self, level: int) -> str:
+        """A list."""
+        return "".join(
+            f"- **{word}:** {_text(str(finding))}\n" for word, finding in self._ordered()
+        )
+
+    def _ordered(self) -> list[tuple[str, Finding]]:
+        named = [(finding.level.capitalize(), finding) for finding in merged(self.findings)]
+        return sorted(named, key=lambda pair: pair[0] != "Warning")
+
+
+@dataclass(frozen=True)
+class TableBlock(Block):
+    """A table under its caption; without one, under the table's own title."""
+
+    table: Table
+    caption: str = ""
+
+    def html(self, depth: _Depth) -> str:
+        """The table in a box that scrolls where it is too wide, or very long."""
+        shown = self.table
+        caption = self.caption or shown.title or shown.name
+        rows = [shown.titles, *shown.texts()]
+        # a column of long words is not made too narrow for them
+        aligned = [
+            "long" if c.align == "left" and max(map(len, cells)) > _LONG else c.align
+            for c, cells in zip(shown.shown, zip(*rows, strict=True), strict=True)
+        ]
+        table = table_as_html(rows, aligned, caption, shown.note, styled=False)
+        kind = "table tall" if len(rows) > _TALL else "table"
+        role = f'role="region" aria-label="{html_text(flat(caption))}" tabindex="0"'
+        return f'<div class="{kind}" {role}>\n{table}</div>\n'
+
+    def markdown(self, level: int) -> str:
+        """The table, its caption above it."""
+        title = f"{_prose(self.caption)}\n\n" if self.caption else ""
+        return title + _quiet(markdown_table(self.table))
+
+
+@dataclass(frozen=True)
+class Chart(Block):
+    """A chart with its message, a sentence on how to read it, and its numbers as a table."""
+
+    drawing: Drawing
+    caption: str = ""
+
+    def html(self, depth: _Depth) -> str:
+        """A figure; the numbers open."""
+        made = self.drawing
+        caption = f"<p>{html_text(self.caption)}</p>\n" if self.caption else ""
+        table = TableBlock(made.table, f"{made.title}: numbers").html(depth)
+        return (
+            f'<figure>\n<figcaption>\n<p class="title">{html_text(made.title)}</p>\n'
+            f"<p>{html_text(made.message)}</p>\n{caption}</figcaption>\n"
+            f'<div class="picture" tabindex="0">{made.svg}</div>\n'
+            f"<details>\n<summary>The numbers as a table</summary>\n{table}</details>\n</figure>\n"
+        )
+
+    def markdown(self, level: int) -> str:
+        """The message, and the numbers, which open."""
+        made = self.drawing
+        caption = f"{_prose(self.caption)}\n\n" if self.caption else ""
+        table = _quiet(markdown_table(replace(made.table, title="", note="")))
+        numbers = _details("The numbers as a table", table)
+        return f"**{_text(made.title)}.** {_text(made.message)}\n\n{caption}{numbers}"
+
+
+@dataclass(frozen=True)
+class FactList(Block):
+    """Names and their values, such as a model and its version."""
+
+    pairs: Sequence[tuple[str, str]]
+
+    def html(self, depth: _Depth) -> str:
+        """A list of terms."""
+        rows = "".join(
+            f"<div><dt>{html_text(name)}</dt><dd>{html_text(value)}</dd></div>\n"
+            for name, value in self.pairs
+        )
+        return f"<dl>\n{rows}</dl>\n" if rows else ""
+
+    def markdown(self, level: int) -> str:
+        """A table without titles."""
+        columns = [Column(name, title=" ", align="left") for name in ("name", "value")]
+        return _quiet(markdown_table(Table("facts", columns, self.pairs))) if self.pairs else ""
+
+
+@dataclass(frozen=True)
+class Preformatted(Block):
+    """A text whose lines are kept, such as a prompt."""
+
+    text: str
+
+    def html(self, depth: _Depth) -> str:
+        """An element `pre`."""
+        return f'<pre tabindex="0">{html_text(self.text)}</pre>\n'
+
+    def markdown(self, level: int) -> str:
+        """A text as code, in a fence that is longer than any in it."""
+        text = printable(self.text)
+        longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+        fence = "`" * max(3, longest + 1)
+        return f"{fence}text\n{text}\n{fence}\n"
+
+
+@dataclass(frozen=True)
+class Excerpt(Block):
+    """A text of the users', such as a document: its title, and a line about it below that.
+
+    `language` is its code, such as "de", where it is known.
+    """
+
+    text: str
+    title: str = ""
+    about: str = ""
+    language: str = ""
+
+    def html(self, depth: _Depth) -> str:
+        """The text in the direction of its letters."""
+        language = f' lang="{html_text(self.language)}"' if self.language else ""
+        title = f'<p class="title">{html_passage(self.title)}</p>\n' if self.title else ""
+        about = f'<p class="about">{html_text(self.about)}</p>\n' if self.about else ""
+        text = f'<p class="text" dir="auto"{language}>{html_passage(self.text)}</p>\n'
+        return f'<div class="excerpt">\n{title}{about}{text}</div>\n'
+
+    def markdown(self, level: int) -> str:
+        """A quotation."""
+        lines = [f"**{_text(self.title)}**"] if self.title else []
+        lines += [_text(self.about)] if self.about else []
+        quoted = "".join(f"> {line}\n" for line in _prose(self.text).split("\n"))
+        return "\n\n".join([*lines, quoted])
+
+
+@dataclass(frozen=True)
+class Disclosure(Block):
+    """A line that opens to show more: words, then figures in columns of their own.
+
+    Each figure follows what it is, of `names`, which is seen where no header is.
+    """
+
+    summary: str
+    blocks: Sequence[Block]
+    figures: Sequence[str] = ()
+    names: Sequence[str] = ()
+
+    def _named(self) -> list[tuple[str, str]]:
+        names = self.names or [""] * len(self.figures)
+        return list(zip(names, self.figures, strict=True))
+
+    def html(self, depth: _Depth) -> str:
+        """An element `details`."""
+        figures = "".join(
+            f'<span><span class="of">{html_text(name)} </span>{html_text(text)}</span>'
+            for name, text in self._named()
+        )
+        summary = html_passage(" ".join(self.summary.split()))
+        words = f'<span class="words">{summary}</span>{figures}'
+        inner = depth.html(self.blocks)
+        return f"<details>\n<summary>{words}</summary>\n<div>\n{inner}</div>\n</details>\n"
+
+    def markdown(self, level: int) -> str:
+        """The same, which GitHub shows."""
+        figures = [flat(f"{name} {figure}".strip()) for name, figure in self._named()]
+        inner = "\n".join(_pieces(self.blocks, level))
+        return _details(" · ".join([flat(self.summary), *figures]), inner)
+
+
+@dataclass(frozen=True)
+class DisclosureRows(Block):
+    """Rows that open: what their words are, what each column of figures is, and the rows."""
+
+    heading: str
+    columns: Sequence[str]
+    rows: Sequence[Disclosure]
+
+    def html(self, depth: _Depth) -> str:
+        """Rows below a header."""
+        names = "".join(f"<span>{html_text(name)}</span>" for name in self.columns)
+        head = f'<span class="words">{html_text(self.heading)}</span>{names}'
+        rows = depth.html(replace(row, names=self.columns) for row in self.rows)
+        above = f'<div class="head" aria-hidden="true">{head}</div>'
+        return f'<div class="rows">\n{above}\n{rows}</div>\n'
+
+    def pieces(self, level: int) -> list[str]:
+        """The rows, each for itself."""
+        return [replace(row, names=self.columns).markdown(level) for row in self.rows]
+
+
+@dataclass(frozen=True)
+class PageSection(Block):
+    """A heading and what stands under it; a section within a section has a smaller heading."""
+
+    heading: str
+    blocks: Sequence[Block]
+
+    def html(self, depth: _Depth) -> str:
+        """A section that its heading names."""
+        anchor, tag = depth.anchor(self.heading), f"h{min(depth.level, _DEEPEST)}"
+        heading = f'<{tag} id="{anchor}">{html_text(flat(self.heading))}</{tag}>\n'
+        inner = replace(depth, level=depth.level + 1).html(self.blocks)
+        return f'<section aria-labelledby="{anchor}">\n{heading}{inner}</section>\n'
+
+    def pieces(self, level: int) -> list[str]:
+        """The heading stays with the first piece."""
+        heading = f"{'#' * min(level, _DEEPEST)} {_text(self.heading)}\n"
+        inner = _pieces(self.blocks, level + 1)
+        return [f"{heading}\n{inner[0]}", *inner[1:]] if inner else [heading]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A title, a line below it, and blocks; `language` is the code of its own sentences."""
+
+    title: str
+    blocks: Sequence[Block]
+    language: str = "en"
+    subtitle: str = ""
+
+    def html(self) -> str:
+        """One HTML file, without a script and without any address that a browser would load."""
+        depth = _Depth()
+        body, heading = depth.html(self.blocks), html_text(flat(self.title))
+        below = f'<p class="subtitle">{html_text(self.subtitle)}</p>\n' if self.subtitle else ""
+        return f"""<!DOCTYPE html>
+<html lang="{html_text(self.language)}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy()}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>{heading}</title>
+<style>{style()}</style>
+</head>
+<body>
+<a class="skip" href="#content">Skip to content</a>
+<header>
+<h1>{heading}</h1>
+{below}{_THEMES}</header>
+{_contents(depth.headings)}<main id="content" tabindex="-1">
+{body}</main>
+</body>
+</html>
+"""
+
+    def markdown(self, limit: int = COMMENT_LIMIT) -> str:
+        """Markdown of at most `limit` characters: as many whole blocks as there is room for.
+
+        A last line says how many are left out.
+        """
+        head = f"# {_text(self.title)}\n"
+        if self.subtitle:
+            head += f"\n{_prose(self.subtitle)}\n"
+        pieces = _pieces(self.blocks, 2)
+        shown, left, used = [head], len(pieces), len(head)
+        for piece in pieces:
+            if used + len(piece) + 1 > limit - len(_left_out(left)):
+                break
+            shown.append(piece)
+            used, left = used + len(piece) + 1, left - 1
+        return "\n".join([*shown, _left_out(left)] if left else shown)
+
+
+@cache
+def style() -> str:
+    """The style of pages and charts."""
+    report = files("labeler.report")
+    css = "\n".join((report / f"{name}.css").read_text("utf-8") for name in ("charts", "page"))
+    without_comments = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
+    lines = (line.strip() for line in without_comments.splitlines())
+    return "\n".join(filter(None, lines))
+
+
+def policy() -> str:
+    """What a browser may do with a page: use its own style, and nothing else."""
+    digest = b64encode(sha256(style().encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def _contents(headings: Sequence[tuple[int, str, str]]) -> str:
+    """Links to the sections of a page that has several; where it is narrow, a line opens to them.
+
+    The list stands twice, as no style can open a line: only one of both is shown or read out.
+    """
+    tops = [(heading, anchor) for level, heading, anchor in headings if level == 2]
+    if len(tops) < 2:
+        return ""
+    links = "".join(f'<li><a href="#{a}">{html_text(h)}</a></li>\n' for h, a in tops)
+    links = f"<ol>\n{links}</ol>"
+    return (
+        f'<nav aria-label="Contents">\n<div class="wide">\n<p>Contents</p>\n{links}\n</div>\n'
+        f'<details class="narrow">\n<summary>Contents</summary>\n{links}\n</details>\n</nav>\n'
+    )
+
+
+def _pieces(blocks: Sequence[Block], level: int) -> list[str]:
+    return [piece for block in blocks for piece in block.pieces(level)]
+
+
+def _left_out(number: int) -> str:
+    blocks = count_of(number, "more block is", "more blocks are")
+    return f"*{blocks} left out, to fit a comment; the whole report is in its HTML file.*\n"
+
+
+def _quiet(markdown: str) -> str:
+    """Markdown that calls nobody: an empty character breaks mentions and references of issues.
+
+    It is written out, since in a reply by mail GitHub looks for mentions in the text as it is.
+    """
+    return _CALLS.sub(r"\g<0>&#8203;", markdown)
+
+
+def _text(text: str) -> str:
+    return _quiet(markdown_text(flat(text)))
+
+
+def _prose(text: str) -> str:
+    return _quiet(markdown_prose(text))
+
+
+def _details(summary: str, inner: str) -> str:
+    """Markdown within an HTML element needs an empty line on both sides of it."""
+    return f"<details><summary>{_quiet(html_text(summary))}</summary>\n\n{inner}\n</details>\n"

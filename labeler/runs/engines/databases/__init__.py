@@ -1,1 +1,0 @@
-"""Vectors in a database that others run: Qdrant, or PostgreSQL with pgvector."""
