@@ -145,7 +145,8 @@ def _output(
 def _report(
     collection: Path | None, compare: tuple[str, str] | None, options: ReportOptions
 ) -> WrittenReport:
-    from labeler.collection_report.report import compared_report_of, report_of
+    from labeler.collection_report.compared import compared_report_of
+    from labeler.collection_report.report import report_of
 
     if compare is not None:
         return compared_report_of(*compare, collection, options)
