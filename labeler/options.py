@@ -8,10 +8,10 @@ a command line.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
-from types import NoneType, UnionType
+from types import FunctionType, NoneType, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from labeler.errors import Misuse
@@ -79,21 +79,27 @@ class Option:
     example: object = None
     variable: str = ""
     is_address: bool = False
-    read: Callable[[str], Any] | None = None
+    read: Callable[[Any], Any] | None = None
+    several: bool = False
 
 
 Record = TypeVar("Record")
 _KEY = "option"
-REQUIRED = field().default
+UNSET: Any = object()
+"""Stands for the value of an option that nobody gave."""
+
+REQUIRED = MISSING
 """The default of an option that has to be given."""
 
 
 def option(default: Any, text: str | Option, bounds: Bounds | None = None, **said: Any) -> Any:
     """A field of a record, or the default of a command's parameter, that is an option.
 
-    What is said of it is an `Option`, or what makes one.
+    What is said of it is an `Option`, or what makes one. A default that is a function makes one.
     """
     declaration = text if isinstance(text, Option) else Option(text, bounds, **said)
+    if isinstance(default, FunctionType):
+        return field(default_factory=default, metadata={_KEY: declaration})
     return field(default=default, metadata={_KEY: declaration})
 
 
@@ -108,7 +114,9 @@ class Declared(NamedTuple):
     @classmethod
     def of(cls, name: str, kind: Any, declaration: Field[Any]) -> Declared:
         """The option that a field is; `is_option` says whether it is one."""
-        return cls(name, kind, declaration.default, declaration.metadata[_KEY])
+        is_made = declaration.default_factory is not MISSING
+        default = UNSET if is_made else declaration.default
+        return cls(name, kind, default, declaration.metadata[_KEY])
 
     def shown_in(self, marks: Iterable[Container[str]]) -> Declared:
         """The same with a flag that help shows, where one of the marks of a command names it."""
@@ -199,11 +207,25 @@ def options_of(record: type) -> Iterator[Declared]:
         yield from options_of(inner)
 
 
-def filled(record: type, value_of: Callable[[Declared], Any]) -> Any:
-    """A record, and those inside it, with what `value_of` gives for each option."""
-    values = {each.name: value_of(each) for each in declared(record).values()}
-    inner = {name: filled(kind, value_of) for name, kind in records_in(record).items()}
-    return record(**values, **inner)
+def filled(record: Any, value_of: Callable[[Declared], Any]) -> Any:
+    """A record or a copy of one, and those inside, with what `value_of` gives for each option.
+
+    Where that is `UNSET`, the default stays: that of the record that it stands in.
+    """
+    kind = record if isinstance(record, type) else type(record)
+    values = {each.name: value_of(each) for each in declared(kind).values()}
+    values = {name: value for name, value in values.items() if value is not UNSET}
+    for each in fields(kind):
+        if each.name in records_in(kind):
+            own = None if record is kind else getattr(record, each.name)
+            values[each.name] = filled(own or _default(each), value_of)
+    return kind(**values) if record is kind else replace(record, **values)
+
+
+def _default(declaration: Field[Any]) -> Any:
+    """The record that a field has by default."""
+    factory = declaration.default_factory
+    return declaration.default if factory is MISSING else factory()
 
 
 def given(record: type[Record], options: Record | None, settings: Mapping[str, Any]) -> Record:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from labeler.cli.options import OutputFlags
+from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.diff.diff import Diff, DiffOptions, diff
+from labeler.agreement.diff.plot import diff_drawings
+from labeler.cli.options import OutputFlags, Without
 from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
 from labeler.cli.scoring import PLOT
 from labeler.cli.screen import note, result_width, say
-from labeler.evaluation.options import STALE_GRADES, Stale
-from labeler.options import COUNT_OR_NONE, option
-
-if TYPE_CHECKING:
-    from labeler.agreement.diff.diff import Diff
-    from labeler.collection.layout import Collection
+from labeler.collection.layout import Collection, open_collection
+from labeler.options import COUNT_OR_NONE, declared, option
 
 LISTED = 20
 
@@ -37,8 +36,7 @@ def command(
     run: tuple[Path, ...] = option(
         (), "A run, or a folder of runs, to rank by both; repeatable.", metavar="RUN"
     ),
-    measure: str = option("nDCG@10", "What ranks the systems.", flags="-m --measure"),
-    stale: Stale = option("drop", STALE_GRADES),
+    options: Annotated[DiffOptions, Without(declared(StatisticOptions))],
     limit: int = option(LISTED, "How many moved pairs to list.", COUNT_OR_NONE),
     picture: Path | None = option(None, PLOT),
     output: OutputFlags,
@@ -49,15 +47,11 @@ def command(
 
     Each pair that moved is listed with its query and with the reasons that were given.
     """
-    from labeler.agreement.diff.diff import DiffOptions, diff
-    from labeler.collection.layout import open_collection
-
-    inputs = [Path(name) for name in (*sources, *([people] if people else []), *(run or ()))]
+    inputs = [Path(name) for name in (*sources, *([people] if people else []), *run)]
     to = output.made_from(*(path for path in inputs if path.exists()))
     drawing = output.picture(picture, *(path for path in inputs if path.exists()))
-    name_unread_runs(sources[0], *(run or ()))
-    how = DiffOptions(measure=measure, stale=stale)
-    changes = diff(*sources, people=people, runs=run or (), options=how)
+    name_unread_runs(sources[0], *run)
+    changes = diff(*sources, people=people, runs=run, options=options)
     if output.format == "json":
         show_json(changes.as_json(), to)
     elif output.format == "table":
@@ -68,8 +62,6 @@ def command(
     else:
         show([changes.moved_table(), *changes.tables()], output.format, to)
     if drawing is not None:
-        from labeler.agreement.diff.plot import diff_drawings
-
         draw(drawing, diff_drawings(changes))
     if Path(sources[0]).is_dir():
         note_next(open_collection(sources[0]), changes)

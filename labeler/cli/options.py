@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 import typer
 
 from labeler.cli.screen import result_width
-from labeler.cli.settings import Project, read_project
+from labeler.cli.settings import read_project
 from labeler.errors import Misuse, about
-from labeler.options import REQUIRED, Declared, Option, filled, is_option, option, options_of
+from labeler.options import REQUIRED, UNSET, Declared, Option, filled, is_option, option, options_of
 from labeler.report.table import FormName, form_of
 
 if TYPE_CHECKING:
@@ -140,19 +140,23 @@ def unfolded(function: Callable[..., None]) -> Callable[..., None]:
     taken = _Taken.by(function)
 
     @wraps(function)
-    def run(**given: Any) -> None:
-        project = read_project(taken.settings, given.pop("set_", None) or ())
-        if given.get("assessor"):
+    def run(**values: Any) -> None:
+        context = values[taken.context]
+        given = {name: v for name, v in values.items() if _is_given(context, name)}
+        project = read_project(taken.settings, given.get("set_", ()))
+        if "assessor" in given:
             project = project.without("model")
 
         def value_of(each: Declared) -> Any:
-            return _value(each, given.get(each.name) if taken.has_flag(each) else None, project)
+            if each.name in given and taken.has_flag(each):
+                return _read(each, given[each.name])
+            return project.value_of(each) if each.setting else UNSET
 
-        values = {name: value_of(each) for name, each in taken.single.items()}
-        for name, kind in taken.records.items():
-            values[name] = project.marked(filled(kind, value_of))
+        said = {name: value_of(each) for name, each in taken.single.items()}
+        made = {n: taken.single[n].default if v is UNSET else v for n, v in said.items()}
+        made |= {n: project.marked(filled(kind, value_of)) for n, kind in taken.records.items()}
         project.tell()
-        function(**{name: values.get(name, given.get(name)) for name in taken.parameters})
+        function(**{name: made.get(name, values.get(name)) for name in taken.parameters})
 
     run.__signature__ = inspect.Signature(taken.words())  # type: ignore[attr-defined]  # inspect reads it
     run.settings = taken.settings  # type: ignore[attr-defined]  # `settings_of` reads it
@@ -171,6 +175,7 @@ class _Taken:
     single: Mapping[str, Declared]
     flags: Mapping[str, Declared]
     settings: Mapping[str, Declared]
+    context: str
 
     @classmethod
     def by(cls, function: Callable[..., None]) -> _Taken:
@@ -193,7 +198,8 @@ class _Taken:
         flags = {each.name: each for each in reversed(every) if each.has_flag}
         ordered = {each.name: flags[each.name] for each in every if each.name in flags}
         settings = {each.setting: each for each in every if each.setting}
-        return cls(named, records, single, ordered, settings)
+        context = next((name for name, kind in hints.items() if kind is typer.Context), "context_")
+        return cls(named, records, single, ordered, settings, context)
 
     def has_flag(self, each: Declared) -> bool:
         """Whether an option of a record takes the value of a flag."""
@@ -204,6 +210,8 @@ class _Taken:
         """The arguments and options of the command, as Typer reads them."""
         made = {*self.records, *self.single}
         words = [parameter for name, parameter in self.parameters.items() if name not in made]
+        if self.context not in self.parameters:
+            words.append(_keyword(self.context, typer.Context, inspect.Parameter.empty))
         words += map(_flag, self.flags.values())
         words += [_keyword("set_", _SET, None)] if self.settings else []
         has_more = self.settings or any(each.option.rare for each in self.flags.values())
@@ -219,30 +227,31 @@ def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, kind, default=default, annotation=annotation)
 
 
+def _is_given(context: typer.Context, name: str) -> bool:
+    """Whether the command line gives a parameter, be it as what it is by default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
+
+
 def _flag(each: Declared) -> inspect.Parameter:
-    """The flag of an option for Typer; None is its default where another place has that."""
+    """The flag of an option, as Typer reads it."""
     declared, kind, default = each.option, each.kind, each.default
     if declared.read is not None:
-        kind, default = str | None, None
+        kind, default = list[str] | None if declared.several else str | None, None
     elif each.kind_of_each is not None:
         kind, default = list[each.kind_of_each] | None, None  # type: ignore[name-defined]  # for Typer
-    elif declared.section:
-        kind, default = each.kind | None, None
     spelled = each.name.replace("_", "-")
-    names = tuple(declared.flags.split()) or ((f"--{spelled}",) if each.default is False else ())
-    if each.default is True:
-        names = (f"--{spelled}/--no-{spelled}",)
+    names = tuple(declared.flags.split()) or ((f"--{spelled}",) if default is False else ())
     shown: dict[str, Any] = {"metavar": declared.metavar or None}
     if declared.bounds is not None:
         shown = _number(each)
-    if default is None or declared.usual:
-        is_shown = each.default not in (None, "", (), False, REQUIRED)
-        shown["show_default"] = declared.usual or (str(each.default) if is_shown else False)
+    if declared.usual:
+        shown["show_default"] = declared.usual
     panel = declared.panel or None
     typed = typer.Option(
         *names, help=declared.text, hidden=declared.rare, rich_help_panel=panel, **shown
     )
-    given = inspect.Parameter.empty if default is REQUIRED else default
+    given = inspect.Parameter.empty if each.default is REQUIRED else default
     return _keyword(each.name, Annotated[kind, typed], given)
 
 
@@ -264,10 +273,8 @@ def _number(each: Declared) -> dict[str, Any]:
     return {"metavar": each.option.metavar or "N", "min": least, "callback": check}
 
 
-def _value(each: Declared, given: Any, project: Project) -> Any:
-    """The value of an option: what the command line gives, else what the project says."""
-    if given is None or given == []:
-        return project.value_of(each) if each.setting else each.default
+def _read(each: Declared, given: Any) -> Any:
+    """The value of an option out of what the command line gives."""
     if each.option.read is not None:
         with about(each.name):
             return each.option.read(given)

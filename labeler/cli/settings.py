@@ -15,7 +15,7 @@ from typing import Any, get_origin
 from labeler.cli.screen import note
 from labeler.errors import Misconfigured, Misuse
 from labeler.files.settings import ASSESSORS, NAME, read_toml
-from labeler.options import Declared, options_of
+from labeler.options import UNSET, Declared, options_of
 
 Sections = Mapping[str, Mapping[str, Any]]
 """What is said of options, by section and key."""
@@ -59,13 +59,13 @@ class Project:
     used: dict[str, Any] = field(default_factory=dict)
 
     def value_of(self, each: Declared) -> Any:
-        """The value of an option: as `--set` gives it, as the file says, or its default."""
+        """The value of an option: as `--set` gives it, as the file says, or else `UNSET`."""
         section, variable = each.option.section, each.option.variable
         if each.key in self.given.get(section, {}):
             return each.converted(self.given[section][each.key])
         value = self.said.get(section, {}).get(each.key)
         if value is None or (variable and os.environ.get(variable)):
-            return each.default
+            return UNSET
         self._check_safe(each, str(value))
         self.used[each.setting] = value
         return each.converted(value)
