@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -46,7 +47,7 @@ MOST_DRAWS = 1_000_000
 
 INTERVALS_OF = "Intervals"
 Method = Literal["cluster-bootstrap", "percentile", "jackknife"]
-DEFAULT_METHOD = "cluster-bootstrap"
+DEFAULT_METHOD: Method = "cluster-bootstrap"
 INTERVALS: dict[str, Callable[[Replicates], Interval]] = {**METHODS, DEFAULT_METHOD: of_tables}
 """What resamples or leaves out queries' tables, by name."""
 IN_GRADES = ("mae", "bias")

@@ -80,8 +80,9 @@ def _meant_by(name: str, group: Sequence[str]) -> list[str]:
     exact = [command.name for command in commands if name in names_of(command)]
     if exact:
         return exact
-    meant = {each: command.name for command in commands for each in names_of(command)}
-    meant |= {} if group else {each: each for each in GROUPS}
+    meant = {} if group else {each: each for each in GROUPS}
+    for command in commands:
+        meant |= {each: command.name for each in names_of(command) if each not in meant}
     return list(
         dict.fromkeys(meant[each] for each in get_close_matches(name, meant, SEVERAL, CLOSE))
     )

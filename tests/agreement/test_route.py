@@ -28,6 +28,7 @@ from labeler.lab.route.route import (
     SampledByPeople,
     forecast,
     routed_shares,
+    write_routed,
 )
 from labeler.trec.write import write_qrels, write_run
 
@@ -262,7 +263,7 @@ def test_a_routed_sheet_is_taken_back_and_keeps_that_it_was_routed(
 def test_files_have_no_sheet(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
     result = routed(files[1:])
     with pytest.raises(Misuse, match="these are files"):
-        labeler.write_routed(result, tmp_path / "sheet.csv")
+        write_routed(result, tmp_path / "sheet.csv")
 
 
 def test_one_grade_by_people_throughout_is_no_reason_not_to_route(
