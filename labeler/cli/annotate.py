@@ -143,7 +143,11 @@ def command(
     Ctrl-C ends it, and keeps the grades as qrels; the same command goes on with the next pair.
     """
     choice, beside = options.choice, replace(beside, depth=look.draw.depth)
-    of_pairs = {"sample": choice.sample, "pairs": choice.pairs, "source": choice.source}
+    of_pairs: dict[str, object] = {
+        "sample": choice.sample,
+        "pairs": choice.pairs,
+        "source": choice.source,
+    }
     of_pairs |= {"gold": options.gold, "export": export, "routed": choice.routed or None}
     _check_look(look, beside, status, {**of_pairs, "reveal": options.reveal or None})
     if status.status:

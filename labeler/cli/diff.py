@@ -47,7 +47,8 @@ def command(
 
     Each pair that moved is listed with its query and with the reasons that were given.
     """
-    inputs = [Path(name) for name in (*sources, *([people] if people else []), *run)]
+    named = [*sources, *([people] if people else []), *map(str, run)]
+    inputs = [Path(name) for name in named]
     to = output.made_from(*(path for path in inputs if path.exists()))
     drawing = output.picture(picture, *(path for path in inputs if path.exists()))
     name_unread_runs(sources[0], *run)
