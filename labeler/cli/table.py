@@ -134,6 +134,7 @@ _COMMANDS = (
             "diff",
             "Show which grades changed, and whether systems change places.",
             "coll/ four-grades-gpt basic-gpt",
+            words="shift",
         ),
         _Row(
             "correct",
@@ -185,7 +186,6 @@ _COMMANDS = (
             "update",
             "Read edited documents into a collection; passages that stay keep their grades.",
             "docs/ coll/ --dry-run",
-            words="shift",
         ),
         _Row(
             "rechunk",
@@ -488,11 +488,6 @@ _COMMANDS = (
             "trec-eval",
             "Stand in for trec_eval 10: its arguments, its measures, its output.",
             "-q -m map -m P.5,10 qrels.txt run.txt",
-        ),
-        _Row(
-            "shift",
-            "Say how far scores moved since documents changed.",
-            "coll/ --qrels human",
         ),
         _Row(
             "missed",
