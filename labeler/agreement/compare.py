@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -45,7 +46,8 @@ MOST_DRAWS = 1_000_000
 """More take gigabytes, and no end of an interval hangs on them any more."""
 
 INTERVALS_OF = "Intervals"
-DEFAULT_METHOD = "cluster-bootstrap"
+Method = Literal["cluster-bootstrap", "percentile", "jackknife"]
+DEFAULT_METHOD: Method = "cluster-bootstrap"
 INTERVALS: dict[str, Callable[[Replicates], Interval]] = {**METHODS, DEFAULT_METHOD: of_tables}
 """What resamples or leaves out queries' tables, by name."""
 IN_GRADES = ("mae", "bias")
@@ -59,7 +61,7 @@ class StatisticOptions:
     names: Sequence[str] | None = option(
         None, "A statistic, or 'all' of them; repeatable.", flags="-s --statistic"
     )
-    method: str = option(
+    method: Method = option(
         DEFAULT_METHOD,
         "cluster-bootstrap: percentiles over queries, stretched as t is, and wider where "
         "the error follows the value; or percentile, jackknife.",

@@ -13,7 +13,16 @@ import numpy as np
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.several.joint import Together, grade_matrix, joint_agreement
 from labeler.annotate.journal import read_journals
-from labeler.annotate.look import DEPTH, Firsts, first_results, item_id, named_run
+from labeler.annotate.look import (
+    DEPTH,
+    MEASURE,
+    QRELS,
+    WEIGHTS,
+    Firsts,
+    first_results,
+    item_id,
+    named_run,
+)
 from labeler.annotate.looked_at import (
     Looked,
     OfflineScores,
@@ -26,6 +35,7 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.errors import BadInput
 from labeler.messages import count_of
+from labeler.options import option
 from labeler.report.finding import Finding
 from labeler.report.result import notebook_html
 from labeler.report.table import Column, Interval, Row, Table
@@ -152,9 +162,9 @@ class LgtmOptions:
     """
 
     depth: int = DEPTH
-    weights: str = ""
-    qrels: str | None = None
-    measure: str = ""
+    weights: str = option("", WEIGHTS)
+    qrels: str | None = option(None, QRELS)
+    measure: str = option("", MEASURE)
     seed: int = 0
 
 

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from labeler.annotate.journal import read_journals
-from labeler.annotate.look import DEPTH, RunsSideBySide, named_run, two_runs
+from labeler.annotate.look import (
+    DEPTH,
+    MEASURE,
+    QRELS,
+    WEIGHTS,
+    RunsSideBySide,
+    named_run,
+    two_runs,
+)
 from labeler.annotate.looked_at import (
     Looked,
     OfflineScores,
@@ -26,6 +34,7 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.errors import BadInput
 from labeler.messages import count_of
 from labeler.metrics.scores import Weighting
+from labeler.options import option
 from labeler.report.finding import Finding
 from labeler.report.result import notebook_html
 from labeler.report.table import Column, Interval, Row, Table
@@ -206,9 +215,9 @@ class SideBySideOptions:
     """How answers about two runs are read; as `LgtmOptions` says of one."""
 
     depth: int = DEPTH
-    weights: str = ""
-    qrels: str | None = None
-    measure: str = ""
+    weights: str = option("", WEIGHTS)
+    qrels: str | None = option(None, QRELS)
+    measure: str = option("", MEASURE)
     seed: int = 0
 
 

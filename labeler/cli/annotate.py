@@ -1,76 +1,44 @@
-"""`labeler annotate`: a page on which people grade pairs; and how far they are."""
+"""`labeler annotate`: a page on which people grade pairs, or look at results."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import typer
 
+from labeler.annotate.annotate import AnnotateOptions, raters_of, rating_sessions
+from labeler.annotate.export import AnswersExported, GradedBy, export_answers
+from labeler.annotate.hosts import is_loopback
+from labeler.annotate.lgtm_report import LgtmOptions, LgtmReport, lgtm_report
+from labeler.annotate.look import DEPTH, STATUS, LookChoice, look_sessions
+from labeler.annotate.raters.status import RatersStatus, status_of_raters
+from labeler.annotate.serve import SERVER, ServeOptions, check_installed, served
+from labeler.annotate.session import RatingSession, RatingTask
+from labeler.annotate.side_by_side_report import (
+    SideBySideOptions,
+    SideBySideReport,
+    side_by_side_report,
+)
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show, show_json, warn
+from labeler.cli.people import note_next
+from labeler.cli.process import report_bug
 from labeler.cli.screen import caution, note, say
-from labeler.errors import Misuse
-from labeler.options import COUNT, DEPTH_LOOKED_AT, PORT, SEED, option
-
-if TYPE_CHECKING:
-    from labeler.annotate.annotate import AnnotateOptions
-    from labeler.annotate.export import AnswersExported
-    from labeler.annotate.lgtm_report import LgtmReport
-    from labeler.annotate.look import LookChoice
-    from labeler.annotate.raters.status import RatersStatus
-    from labeler.annotate.session import RatingSession, RatingTask
-    from labeler.annotate.side_by_side_report import SideBySideReport
-
-DEPTH = 10
-LOOK, STATUS = "Pages of results", "What the answers say"
-
-
-@dataclass(frozen=True, slots=True)
-class LookFlags:
-    """Runs whose first results people look at, and of which queries."""
-
-    lgtm: str | None = option(
-        None,
-        "A query and its first results: good or not? That gives LGTM@10.",
-        metavar="RUN",
-        panel=LOOK,
-    )
-    side_by_side: tuple[str, str] | None = option(
-        None,
-        "The first results of two runs, names hidden: which are better?",
-        metavar="A B",
-        panel=LOOK,
-    )
-    queries: int | None = option(None, "Draw so many queries (default: all).", COUNT, panel=LOOK)
-    depth: int = option(DEPTH, "Results of each query.", DEPTH_LOOKED_AT, panel=LOOK)
-    by: str = option(
-        "",
-        "Draw as many queries of each group, by a field of their metadata.",
-        metavar="FIELD",
-        panel=LOOK,
-    )
-
-    @property
-    def is_asked_for(self) -> bool:
-        """Whether pages of results are looked at, and not pairs graded."""
-        return self.lgtm is not None or self.side_by_side is not None
-
-    def choice(self, seed: int) -> LookChoice:
-        """What is looked at, as the library takes it."""
-        from labeler.annotate.look import LookChoice, QueryDraw
-
-        draw = QueryDraw(self.queries, self.depth, self.by, seed)
-        return LookChoice(self.lgtm, self.side_by_side, draw)
+from labeler.collection.layout import open_collection
+from labeler.collection.user_files import Output
+from labeler.errors import LabelerError, Misuse
+from labeler.options import option
+from labeler.report.table import FormName
 
 
 @dataclass(frozen=True, slots=True)
 class StatusFlags:
-    """Whether it is said what the answers show so far, and beside what."""
+    """Whether it is said what the answers show so far."""
 
     status: bool = option(
         False,
@@ -78,34 +46,24 @@ class StatusFlags:
         panel=STATUS,
     )
     with_revealed: bool = option(
-        False, "Count what raters changed after they saw the assessor's grade.", panel=STATUS
-    )
-    weights: str = option(
-        "",
-        "Of runs: what a query counts, by a field of its metadata.",
-        metavar="FIELD",
+        False,
+        "Count what raters changed after they saw the assessor's grade.",
         panel=STATUS,
-    )
-    qrels: str | None = option(
-        None,
-        "Of runs: the qrels of the measure beside (default: human).",
-        metavar="NAME",
-        panel=STATUS,
-    )
-    measure: str = option(
-        "", "Of runs: the measure beside (default: nDCG at the depth).", panel=STATUS
+        rare=True,
     )
 
 
-def check_look(look: LookFlags, status: StatusFlags, of_pairs: Mapping[str, object]) -> None:
+def _check_look(
+    look: LookChoice, beside: LgtmOptions, status: StatusFlags, of_pairs: Mapping[str, object]
+) -> None:
     """`Misuse` where options are given that say nothing of what is asked for."""
     if look.lgtm is not None and look.side_by_side is not None:
         raise Misuse("one run, or two side by side: one at a time", parameter="lgtm")
-    of_look = {"queries": look.queries, "by": look.by or None}
+    of_look = {"queries": look.draw.queries, "by": look.draw.by or None}
     of_results = {
-        "weights": status.weights or None,
-        "qrels": status.qrels,
-        "measure": status.measure or None,
+        "weights": beside.weights or None,
+        "qrels": beside.qrels,
+        "measure": beside.measure or None,
     }
     if look.is_asked_for:
         _refuse(of_pairs, "that is about pairs, and pages of results are asked for")
@@ -132,16 +90,13 @@ def status_command(folder: Path, task: RatingTask) -> str:
     return shlex.join(["labeler", "annotate", str(folder), *options, "--status"])
 
 
-def show_status(
+def _show_status(
     context: typer.Context,
-    folder: Path,
-    look: LookFlags,
-    status: StatusFlags,
-    shown: OutputFlags,
+    result: LgtmReport | SideBySideReport | RatersStatus,
+    form: FormName,
+    output: Output | None,
 ) -> None:
     """Print what the answers of a collection's raters say, or write it to a file."""
-    output, form = shown.made_from(folder), shown.format
-    result = _result(folder, look, status)
     if form == "json":
         show_json(result.as_json(), output)
         return
@@ -152,21 +107,16 @@ def show_status(
 
 
 def _result(
-    folder: Path, look: LookFlags, status: StatusFlags
+    folder: Path, look: LookChoice, beside: LgtmOptions, status: StatusFlags
 ) -> LgtmReport | SideBySideReport | RatersStatus:
-    from labeler.annotate.lgtm_report import LgtmOptions, lgtm_report
-    from labeler.annotate.raters.status import status_of_raters
-    from labeler.annotate.side_by_side_report import SideBySideOptions, side_by_side_report
-
-    beside = (look.depth, status.weights, status.qrels, status.measure)
     if look.side_by_side is not None:
-        return side_by_side_report(folder, *look.side_by_side, SideBySideOptions(*beside))
+        both = SideBySideOptions(**asdict(beside))
+        return side_by_side_report(folder, *look.side_by_side, both)
     if look.lgtm is not None:
-        return lgtm_report(folder, look.lgtm, LgtmOptions(*beside))
+        return lgtm_report(folder, look.lgtm, beside)
     return status_of_raters(folder, with_revealed=status.with_revealed)
 
 
-SERVER, DRAW, TRAIN = "Server", "Which pairs", "Training"
 OPEN = (
     "whoever is given an address grades under its rater's name, and what is sent is not encrypted:"
     " others in the network can read it along"
@@ -177,79 +127,40 @@ def command(
     context: typer.Context,
     folder: Folder,
     *,
-    rater: tuple[str, ...] = option(
-        (), "Who grades (default: your login name); repeat it for a page each.", metavar="NAME"
-    ),
+    options: AnnotateOptions,
     export: str | None = option(
         None, "Keep the grades so far as these qrels; serve no page.", metavar="NAME"
     ),
-    sample: str | None = option(
-        None, "This sample, where there are several.", metavar="ID", panel=DRAW
-    ),
-    routed: bool = option(False, "Those that `route` chose, to correct them.", panel=DRAW),
-    pairs: int | None = option(
-        None, "Draw so many at random (default: 200, where none are drawn).", COUNT, panel=DRAW
-    ),
-    source: str | None = option(
-        None,
-        "Balance a draw over these qrels; with --reveal, show theirs.",
-        flags="--from",
-        panel=DRAW,
-    ),
-    overlap: str = option(
-        "20%", "Of a draw for several raters, the share that all of them grade.", panel=DRAW
-    ),
-    seed: int = option(0, "Decides which pairs are drawn.", SEED, panel=DRAW),
-    gold: Path | None = option(
-        None,
-        "Pairs to train on; raters are told their grades at once.",
-        metavar="QRELS",
-        panel=TRAIN,
-    ),
-    gold_every: int = option(
-        10, "From one of them to the next, so many pairs.", COUNT, panel=TRAIN
-    ),
-    reveal: Literal["never", "after"] = option(
-        "never", "Show the assessor's grade and reason, once a grade is given.", panel=TRAIN
-    ),
-    look: LookFlags,
+    look: LookChoice,
+    beside: LgtmOptions,
     status: StatusFlags,
-    host: str = option("127.0.0.1", "The address to listen at.", panel=SERVER),
-    port: int | None = option(
-        None, "The port (default: 8765, or one that is free).", PORT, panel=SERVER
-    ),
-    no_browser: bool = option(False, "Open no browser.", panel=SERVER),
+    server: ServeOptions,
+    no_browser: bool = option(False, "Open no browser.", panel=SERVER, rare=True),
     shown: OutputFlags,
 ) -> None:
     """Serve a page on which people grade pairs, blind.
 
     Ctrl-C ends it, and keeps the grades as qrels; the same command goes on with the next pair.
     """
-    from labeler.agreement.align import parse_share
-    from labeler.annotate.annotate import AnnotateOptions
-    from labeler.annotate.samples import SampleChoice
-
-    choice = SampleChoice(sample, routed, pairs, source, parse_share(overlap), seed)
-    options = AnnotateOptions(tuple(rater or ()), choice, gold, gold_every, reveal == "after")
-    of_pairs = {"sample": sample, "pairs": pairs, "gold": gold, "export": export, "source": source}
-    flags = {"routed": routed or None, "reveal": reveal if reveal == "after" else None}
-    check_look(look, status, {**of_pairs, **flags})
+    choice, beside = options.choice, replace(beside, depth=look.draw.depth)
+    of_pairs = {"sample": choice.sample, "pairs": choice.pairs, "source": choice.source}
+    of_pairs |= {"gold": options.gold, "export": export, "routed": choice.routed or None}
+    _check_look(look, beside, status, {**of_pairs, "reveal": options.reveal or None})
     if status.status:
-        show_status(context, folder, look, status, shown)
+        to = shown.made_from(folder)
+        _show_status(context, _result(folder, look, beside, status), shown.format, to)
     elif export is not None:
         _export(folder, options, export)
     else:
-        sessions = _sessions(folder, options, look, seed)
-        _serve(folder, sessions, (host, port), opens_browser=not no_browser)
+        check_installed()
+        if look.is_asked_for:
+            sessions = look_sessions(folder, look, raters_of(options), note)
+        else:
+            sessions = rating_sessions(folder, options, caution)
+        _serve(folder, sessions, server, opens_browser=not no_browser)
 
 
 def _export(folder: Path, options: AnnotateOptions, name: str) -> None:
-    from labeler.annotate.annotate import raters_of
-    from labeler.annotate.export import GradedBy, export_answers
-    from labeler.cli.people import note_next
-    from labeler.collection.layout import open_collection
-    from labeler.errors import Misuse
-
     raters = raters_of(options)
     if len(raters) > 1:
         raise Misuse("each rater's grades go under a name of their own: one rater at a time")
@@ -259,33 +170,16 @@ def _export(folder: Path, options: AnnotateOptions, name: str) -> None:
     note_next(open_collection(folder), done.name)
 
 
-def _sessions(
-    folder: Path, options: AnnotateOptions, look: LookFlags, seed: int
-) -> list[RatingSession]:
-    """The raters' sessions: pages of results where some run is named, else pairs."""
-    from labeler.annotate.annotate import raters_of, rating_sessions
-    from labeler.annotate.look import look_sessions
-    from labeler.annotate.serve import check_installed
-
-    check_installed()
-    if look.is_asked_for:
-        return look_sessions(folder, look.choice(seed), raters_of(options), note)
-    return rating_sessions(folder, options, caution)
-
-
 def _serve(
     folder: Path,
     sessions: list[RatingSession],
-    where: tuple[str, int | None],
+    options: ServeOptions,
+    *,
     opens_browser: bool,
 ) -> None:
-    from labeler.annotate.hosts import is_loopback
-    from labeler.annotate.serve import ServeOptions, served
-    from labeler.cli.process import report_bug
-
     try:
-        with served(sessions, ServeOptions(*where), report_bug) as server:
-            if not is_loopback(where[0]):
+        with served(sessions, options, report_bug) as server:
+            if not is_loopback(options.host):
                 caution(OPEN)
             for session, address in zip(sessions, server.addresses, strict=True):
                 say(address if len(sessions) == 1 else f"{session.rater}: {address}")
@@ -304,9 +198,6 @@ def _serve(
 
 def _ended(folder: Path, session: RatingSession) -> str:
     """Keep a rater's grades as qrels; what was graded, and how to go on."""
-    from labeler.annotate.export import GradedBy, export_answers
-    from labeler.errors import LabelerError
-
     rater, task = session.rater, session.task
     if task.name != "grade":
         answered = f"{len(session.answers):,} of {len(task.items):,} pages of results answered"

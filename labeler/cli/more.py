@@ -22,15 +22,15 @@ from labeler.cli.output import show
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, progress, say
 from labeler.cli.settings import template
+from labeler.collection.export import Exported, ExportOptions, export
 from labeler.errors import Misuse
 from labeler.exchange.export.content import FormatName
 from labeler.files.settings import NAME
 from labeler.messages import count_of
-from labeler.options import COUNT, REQUIRED, option
+from labeler.options import REQUIRED, option
 from labeler.report.table import FormName
 
 if TYPE_CHECKING:
-    from labeler.collection.export import Exported
     from labeler.pools.import_qrels import ImportedQrels
 
 
@@ -89,20 +89,13 @@ def write_export(
         flags="--output -o",
         panel=OUTPUT,
     ),
-    qrels: str | None = option(None, "Which qrels; human, or the only ones.", metavar="NAME"),
-    runs: tuple[str, ...] = option(
-        (), "A run of the collection's too; may be repeated.", flags="--run", metavar="NAME"
-    ),
-    relevant: int = option(1, "The lowest relevant grade, for tools that know no grades.", COUNT),
-    depth: int = option(10, "How many documents of the run such tools are given.", COUNT),
+    options: ExportOptions,
     shown: FormFlags,
     force: bool = option(False, FORCE),
 ) -> None:
     """Write a collection as files that another tool reads."""
-    from labeler.collection.export import ExportOptions, export
     from labeler.collection.user_files import Output
 
-    options = ExportOptions(qrels, tuple(runs or ()), relevant, depth)
     exported = export(folder, Output(output, force), to, options, caution)
     show_outcome(exported, _show_write_export, shown)
 

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from labeler.cli.options import AS_JSON, FORCE, OUTPUT, TO_FILE
-from labeler.collection_report.contents import TOP
-from labeler.evaluation.options import (
-    BASELINE,
-    COMPARING,
-    DEFAULT_MEASURES,
-    SCORING,
-    STALE_GRADES,
-    Stale,
-)
-from labeler.options import COUNT, SEED, Option, option
-
-if TYPE_CHECKING:
-    from labeler.collection.user_files import Output
-    from labeler.collection_report.contents import ReportOptions
-    from labeler.collection_report.report import WrittenReport
+from labeler.cli.output import deliver
+from labeler.cli.screen import note, progress
+from labeler.collection.layout import open_collection
+from labeler.collection.user_files import Output
+from labeler.collection_report.compared import compared_report_of
+from labeler.collection_report.contents import ReportOptions
+from labeler.collection_report.report import page_form_of, report_of
+from labeler.errors import Misuse
+from labeler.evaluation.options import COMPARING
+from labeler.options import Option, option
 
 FORM = Option(
     "The page, its summary, or the figures; else the output's suffix says it.",
@@ -49,42 +44,13 @@ def command(
         Path | None, typer.Argument(metavar="COLL", help="The collection's directory.")
     ] = None,
     *,
-    qrels: str | None = option(
-        None,
-        "The grades that score systems (default: people's, unless twice as many exist).",
-        metavar="NAME",
-        panel=SCORING,
-    ),
-    humans: tuple[str, ...] = option(
-        (),
-        "People's qrels to compare assessors with (default: human); repeatable.",
-        flags="--human",
-        metavar="NAME",
-        panel=SCORING,
-    ),
-    measures: tuple[str, ...] = option(
-        (),
-        "A measure, as nDCG@10; the first is the main one; repeatable.",
-        flags="-m --measure",
-        panel=SCORING,
-    ),
-    runs: tuple[str, ...] = option(
-        (),
-        "A run of the collection to report (default: all); repeatable.",
-        flags="--run",
-        metavar="NAME",
-        panel=SCORING,
-    ),
-    baseline: str | None = option(None, BASELINE),
+    options: ReportOptions,
     compare: tuple[str, str] | None = option(
         None,
         "Two sets of the collection's judgements; or, without COLL, two collections.",
         metavar="A B",
         panel=COMPARING,
     ),
-    top: int = option(TOP, "Show so many documents of each system.", COUNT),
-    seed: int = option(0, "Of the resampling.", SEED),
-    stale: Stale = option("drop", STALE_GRADES),
     file: PageFlags,
 ) -> None:
     """Write what a collection says on one page.
@@ -93,24 +59,12 @@ def command(
 
     Without -o the summary goes to the terminal, as Markdown for a pull request.
     """
-    from labeler.cli.output import deliver
-    from labeler.cli.screen import note, progress
-    from labeler.collection_report.contents import ReportOptions
-    from labeler.collection_report.report import page_form_of
-
     to = _output(file, collection, compare)
-    options = ReportOptions(
-        qrels,
-        tuple(humans or ()),
-        tuple(measures or DEFAULT_MEASURES),
-        tuple(runs or ()),
-        baseline,
-        top,
-        seed,
-        stale,
-        partial(progress, stays=False),
-    )
-    report = _report(collection, compare, options)
+    options = replace(options, progress=partial(progress, stays=False))
+    if compare is not None:
+        report = compared_report_of(*compare, collection, options)
+    else:
+        report = report_of(collection or Path(), options)
     by_file = page_form_of(file.output) if file.output else "markdown"
     form = "json" if file.as_json else file.form or by_file
     deliver(report.text(form), to)
@@ -127,10 +81,6 @@ def _output(
     file: PageFlags, collection: Path | None, compare: tuple[str, str] | None
 ) -> Output | None:
     """The file to write, found not to destroy anything; None is standard output."""
-    from labeler.collection.layout import open_collection
-    from labeler.collection.user_files import Output
-    from labeler.errors import Misuse
-
     if collection is None and compare is None:
         raise Misuse("expected a collection; as in: labeler report coll/ -o report.html")
     folders = [collection] if collection else [Path(name) for name in compare or ()]
@@ -140,14 +90,3 @@ def _output(
     output = Output(file.output, file.force, inputs)
     output.check()
     return output
-
-
-def _report(
-    collection: Path | None, compare: tuple[str, str] | None, options: ReportOptions
-) -> WrittenReport:
-    from labeler.collection_report.compared import compared_report_of
-    from labeler.collection_report.report import report_of
-
-    if compare is not None:
-        return compared_report_of(*compare, collection, options)
-    return report_of(collection or Path(), options)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from labeler.cli import bugs, execute
+from labeler.cli import execute, process
 
 HUMAN = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d2 0\n"
 LLM = "q1 0 d1 1\nq1 0 d2 1\nq2 0 d1 0\nq2 0 d2 1\n"
@@ -167,7 +167,7 @@ def test_a_traceback_is_followed_by_a_line_that_calls_it_a_bug_and_holds_no_secr
     try:
         raise KeyError(f"Bearer {key}\x1b[2J")
     except KeyError as error:
-        code = bugs.report_bug(
+        code = process.report_bug(
             error, {"OPENAI_API_KEY": key, "EMPTY_TOKEN": "", "LANG": "KeyError"}
         )
     shown = capsys.readouterr().err
@@ -182,8 +182,8 @@ def test_a_traceback_is_followed_by_a_line_that_calls_it_a_bug_and_holds_no_secr
 def test_a_broken_installation_and_full_memory_are_no_bugs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert bugs.report_bug(ImportError("no module named 'numpy'", name="numpy")) == 78
-    assert bugs.report_bug(MemoryError()) == 1
+    assert process.report_bug(ImportError("no module named 'numpy'", name="numpy")) == 78
+    assert process.report_bug(MemoryError()) == 1
     shown = capsys.readouterr().err
     assert shown.count("\n") == 2
     assert "bug" not in shown
