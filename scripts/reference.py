@@ -24,6 +24,8 @@ from labeler.agreement.statistics.registry import STATISTICS
 from labeler.catalog.recipes import read_recipe, recipe_files
 from labeler.cli.help import described
 from labeler.cli.overview import ABOUT
+from labeler.cli.settings import SECTIONS as PROJECT_SECTIONS
+from labeler.cli.settings import settings_in
 from labeler.cli.table import COMMANDS, GROUPS, MORE, SHOWN, commands_of
 from labeler.exchange.export.formats import EXPORTS
 from labeler.metrics import MEASURES
@@ -72,8 +74,22 @@ def options() -> str:
             is_plain = each["default"] not in (None, "") and not isinstance(each["default"], bool)
             usual = f"`{each['default']}`" if is_plain else ""
             rows.append(row(shown, each["help"], usual))
+        sections = dict.fromkeys(f"`[{name.partition('.')[0]}]`" for name in about["settings"])
+        if sections:
+            rows.append(row("`--set` takes", f"the settings of {', '.join(sections)}", ""))
         parts += [*rows, "", f"Example: `{command.example}`", ""]
     return "\n".join(parts).rstrip()
+
+
+def project_settings() -> str:
+    """Every key of `labeler.toml`, section by section."""
+    rows = table("setting", "what", "default, or as")
+    for section in PROJECT_SECTIONS:
+        for key, each in settings_in(section).items():
+            usual = each.default if each.option.example is None else each.option.example
+            shown = "" if usual in (None, "", ()) else f"`{in_toml(usual)}`"
+            rows.append(row(f"`{section}.{key}`", each.option.text, shown))
+    return "\n".join(rows)
 
 
 def llms_text() -> str:
@@ -197,6 +213,7 @@ def datasets() -> str:
 SECTIONS = {
     "commands": commands,
     "options": options,
+    "settings": project_settings,
     "measures": measures,
     "statistics": statistics,
     "exceptions": exceptions,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from labeler.cli.options import OutputFlags
+from labeler.cli.options import OutputFlags, settings_of
 from labeler.cli.output import said_to, show, show_json
 from labeler.cli.overview import names_of, overview, overview_of
 from labeler.cli.parser import parser_of
@@ -70,7 +70,8 @@ def _whole_help(command: Command) -> str:
 
 def described(command: Command) -> dict[str, Any]:
     """A command with its arguments and options, as a program reads it."""
-    parameters = [p for p in parser_of(command).params if not p.hidden and p.name != "help"]
+    parser = parser_of(command, is_whole=True)
+    parameters = [p for p in parser.params if not p.hidden and p.name != "help"]
     by_kind: dict[str, list[dict[str, Any]]] = {"argument": [], "option": []}
     for parameter in parameters:
         by_kind[parameter.param_type_name].append(_described_parameter(parameter))
@@ -82,6 +83,7 @@ def described(command: Command) -> dict[str, Any]:
         "example": command.example,
         "arguments": by_kind["argument"],
         "options": by_kind["option"],
+        "settings": [*settings_of(parser)],
     }
 
 

@@ -312,10 +312,14 @@ def tune(
         False, "Ask all about all pairs: no halving.", panel=CHOICE, flags="--all"
     ),
     maps: tuple[str, ...] = option(
-        (), "Rename grades, as assessor:1=3 or human:1=0,2=1.", panel=GRADES, flags="--map"
+        (),
+        "Rename grades, as assessor:1=3 or human:1=0,2=1.",
+        panel=GRADES,
+        flags="--map",
+        rare=True,
     ),
     cut: int | None = option(
-        None, "Compare only whether a grade is at least this one.", GRADE, panel=GRADES
+        None, "Compare only whether a grade is at least this one.", GRADE, panel=GRADES, rare=True
     ),
     options: TuneOptions,
     server: ModelsFlags,
@@ -387,7 +391,7 @@ class ShareGates:
         (), "A gate, as raised:0.05: exit 5 where the share lies above; repeatable.", panel="Gates"
     )
     require_high: tuple[str, ...] = option(
-        (), "The same of the interval's high end.", panel="Gates"
+        (), "The same of the interval's high end.", panel="Gates", rare=True
     )
 
 

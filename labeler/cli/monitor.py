@@ -47,7 +47,12 @@ class AlarmFlags:
         panel=ALARMS,
     )
     stale: float = option(
-        0.05, "The share of judged pairs that may be stale.", SHARE, metavar="SHARE", panel=ALARMS
+        0.05,
+        "The share of judged pairs that may be stale.",
+        SHARE,
+        metavar="SHARE",
+        panel=ALARMS,
+        rare=True,
     )
     fresh: float = option(
         0.1,
@@ -55,9 +60,14 @@ class AlarmFlags:
         SHARE,
         metavar="SHARE",
         panel=ALARMS,
+        rare=True,
     )
-    depth: int = option(10, "So many places of each query are first.", COUNT, panel=ALARMS)
-    rel: int = option(1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=ALARMS)
+    depth: int = option(
+        10, "So many places of each query are first.", COUNT, panel=ALARMS, rare=True
+    )
+    rel: int = option(
+        1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=ALARMS, rare=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +103,20 @@ class LogFlags:
         metavar="FILE",
         panel=LOG,
     )
-    time_zone: str = option("UTC", "Of times without one, as Europe/Berlin.", panel=LOG)
-    time_format: str = option("", "Of times, as %d.%m.%Y %H:%M.", panel=LOG)
-    application: str = option("", "Read this one, of several in a log.", metavar="NAME", panel=LOG)
+    time_zone: str = option("UTC", "Of times without one, as Europe/Berlin.", panel=LOG, rare=True)
+    time_format: str = option("", "Of times, as %d.%m.%Y %H:%M.", panel=LOG, rare=True)
+    application: str = option(
+        "", "Read this one, of several in a log.", metavar="NAME", panel=LOG, rare=True
+    )
     first_rank: int | None = option(
-        None, "The rank of the first result: 0 or 1.", Bounds(0, 1), panel=LOG
+        None, "The rank of the first result: 0 or 1.", Bounds(0, 1), panel=LOG, rare=True
     )
     shares: str | None = option(
         None,
         "How users were meant to be split, as A:9,B:1. Default: evenly.",
         metavar="VARIANT:SHARE,...",
         panel=LOG,
+        rare=True,
     )
 
 

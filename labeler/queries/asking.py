@@ -38,6 +38,7 @@ class Asking:
         "Write in this language, as German. Default: the passage's.",
         metavar="NAME",
         panel=ASKING,
+        rare=True,
     )
     personas: Path | None = option(
         None, "People or tasks, one a line, who ask.", metavar="FILE", panel=ASKING, rare=True

@@ -5,7 +5,8 @@ from typing import Any, get_args
 
 import pytest
 
-from labeler.cli import agree, execute, qrels, runs
+from labeler.agreement import compare
+from labeler.cli import execute, qrels, runs
 from labeler.exchange.runs import FORMATS
 from labeler.qrels.edit import CONFLICTS
 from labeler.runs.fuse import METHODS, NORMS
@@ -15,7 +16,7 @@ from labeler.stats import intervals
 @pytest.mark.parametrize(
     ("choices", "names"),
     [
-        (agree.Method, intervals.METHODS),
+        (compare.Method, intervals.METHODS),
         (runs.Method, METHODS),
         (runs.Norm, NORMS),
         (qrels.Conflict, CONFLICTS),

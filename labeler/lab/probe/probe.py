@@ -97,7 +97,9 @@ class ProbeOptions:
     qrels: str | None = option(
         None, "Which qrels say what is not relevant; else human, or the only ones."
     )
-    part: str | None = option(None, "Try this alone; else both.", metavar=" | ".join(PARTS))
+    part: str | None = option(
+        None, "Try this alone; else both.", metavar=" | ".join(PARTS), rare=True
+    )
     attacks: Path | None = option(
         None, "Further attacks: a JSON object of lists of texts.", metavar="FILE"
     )
