@@ -124,6 +124,7 @@ _COMMANDS = (
             "evaluate",
             "Score runs against qrels, with intervals and the share judged.",
             "qrels/human.qrels runs/*.trec",
+            words="missed reuse",
         ),
         _Row(
             "agree",
@@ -488,16 +489,6 @@ _COMMANDS = (
             "trec-eval",
             "Stand in for trec_eval 10: its arguments, its measures, its output.",
             "-q -m map -m P.5,10 qrels.txt run.txt",
-        ),
-        _Row(
-            "missed",
-            "Estimate how many relevant documents the pool missed.",
-            "coll/ --qrels llm",
-        ),
-        _Row(
-            "reuse",
-            "Leave each run out of the pool in turn: how would its score change?",
-            "coll/ --qrels llm",
         ),
         _Row("help", "Find commands by words of their names, help and options.", "drift"),
     ),

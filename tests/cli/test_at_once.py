@@ -31,7 +31,7 @@ from labeler.trec.qrels import read_qrels
 
 READ_ONLY = {
     *("agree", "correct", "diff", "doctor", "evaluate", "explain", "export", "help", "init"),
-    *("power", "report", "status", "trec-eval", "trust", "validate", "missed", "reuse"),
+    *("power", "report", "status", "trec-eval", "trust", "validate"),
     *("corpus chunk", "lab calibrate", "lab leaderboard", "store stats", "store verify"),
     *("runs fuse", "runs mmr", "runs cut", "runs sort", "runs convert", "runs stats"),
     "runs validate",
