@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,9 +17,14 @@ from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json,
 from labeler.cli.scoring import PLOT
 from labeler.cli.screen import note, result_width, say
 from labeler.collection.layout import Collection, open_collection
+from labeler.errors import Misuse
+from labeler.messages import count_of
 from labeler.options import COUNT_OR_NONE, declared, option
+from labeler.pools.shift import Shift, shift
 
 LISTED = 20
+MANY_HOLES = 0.05
+"""The share of first documents without a grade from which on it is said."""
 
 
 def command(
@@ -25,8 +32,9 @@ def command(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="COLL A B | QRELS_A QRELS_B",
-            help="A collection and two sets of its judgements, the earlier first; or two qrels.",
+            metavar="COLL A B | QRELS_A QRELS_B | COLL/history/N COLL",
+            help="A collection and two sets of its judgements, the earlier first; or two qrels; "
+            "or an earlier state of a collection and it now.",
         ),
     ],
     *,
@@ -38,15 +46,25 @@ def command(
     ),
     options: Annotated[DiffOptions, Without(declared(StatisticOptions))],
     limit: int = option(LISTED, "How many moved pairs to list.", COUNT_OR_NONE),
+    qrels: str = option(
+        "", "Of two states of a collection: the qrels that both are scored with.", metavar="NAME"
+    ),
     picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
     """Show which grades changed, and whether systems change places.
 
-    It says whether people agree more, too.
-
-    Each pair that moved is listed with its query and with the reasons that were given.
+    It says whether people agree more, too. Each pair that moved is listed with its query and with
+    the reasons that were given. Of two states of a collection, it says how far scores moved since
+    the documents changed: through labels, and through retrieval.
     """
+    if (number := _state_of(sources)) is not None:
+        moved = shift(sources[1], qrels, measure=options.measure, state=number)
+        _show_shift(context, moved, output)
+        return
+    if qrels:
+        problem = "it names the qrels of two states of a collection"
+        raise Misuse(problem, parameter="qrels")
     named = [*sources, *([people] if people else []), *map(str, run)]
     inputs = [Path(name) for name in named]
     to = output.made_from(*(path for path in inputs if path.exists()))
@@ -66,6 +84,30 @@ def command(
         draw(drawing, diff_drawings(changes))
     if Path(sources[0]).is_dir():
         note_next(open_collection(sources[0]), changes)
+
+
+def _state_of(sources: Sequence[str]) -> int | None:
+    """The number of the state where an earlier state of a collection is named before it."""
+    if len(sources) != 2 or not all(map(os.path.isdir, sources)):
+        return None
+    before, now = (Path(source).resolve() for source in sources)
+    is_state = before.parent == now / "history" and before.name.isdecimal()
+    return int(before.name) if is_state else None
+
+
+def _show_shift(context: typer.Context, moved: Shift, output: OutputFlags) -> None:
+    """Print how far scores moved between two states, and by what."""
+    to = output.made_from()
+    if output.format == "json":
+        show_json(moved.as_json(), to)
+    else:
+        show([moved.table()], output.format, to)
+        warn(context, moved.findings)
+    queries = count_of(moved.queries, "query", "queries")
+    note(f"{moved.measure} by {moved.qrels}, over {queries}, since {moved.state}")
+    if moved.holes > MANY_HOLES:
+        holes = f"{moved.holes:.0%} of the first ten documents have no grade now"
+        note(f"{holes}: judge them first (labeler pool, labeler judge)")
 
 
 def show_diff(changes: Diff, limit: int = LISTED, width: int | None = None) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from labeler.cli.fairness import FairnessFlags
 from labeler.cli.options import OutputFlags
 from labeler.cli.output import draw, name_unread_runs, show, show_json, warn
 from labeler.cli.scoring import GATES, PER_QUERY, PLOT, TABLES, GateFlags
@@ -136,6 +137,7 @@ def command(
         panel=GROUPS,
     ),
     tables: TableFlags,
+    fairness: FairnessFlags,
     picture: Path | None = option(None, PLOT),
     gates: GroupGateFlags,
     output: OutputFlags,
@@ -144,6 +146,9 @@ def command(
 
     Tests say which runs differ.
     """
+    if fairness.is_asked:
+        fairness.show(paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
+        return
     inputs = [*paths, *filter(None, (verdicts, queries))]
     to = output.made_from(*inputs)
     drawing = output.picture(picture, *inputs)

@@ -124,6 +124,7 @@ _COMMANDS = (
             "evaluate",
             "Score runs against qrels, with intervals and the share judged.",
             "qrels/human.qrels runs/*.trec",
+            words="missed reuse",
         ),
         _Row(
             "agree",
@@ -134,6 +135,7 @@ _COMMANDS = (
             "diff",
             "Show which grades changed, and whether systems change places.",
             "coll/ four-grades-gpt basic-gpt",
+            words="shift",
         ),
         _Row(
             "correct",
@@ -185,7 +187,6 @@ _COMMANDS = (
             "update",
             "Read edited documents into a collection; passages that stay keep their grades.",
             "docs/ coll/ --dry-run",
-            words="shift",
         ),
         _Row(
             "rechunk",
@@ -488,21 +489,6 @@ _COMMANDS = (
             "trec-eval",
             "Stand in for trec_eval 10: its arguments, its measures, its output.",
             "-q -m map -m P.5,10 qrels.txt run.txt",
-        ),
-        _Row(
-            "shift",
-            "Say how far scores moved since documents changed.",
-            "coll/ --qrels human",
-        ),
-        _Row(
-            "missed",
-            "Estimate how many relevant documents the pool missed.",
-            "coll/ --qrels llm",
-        ),
-        _Row(
-            "reuse",
-            "Leave each run out of the pool in turn: how would its score change?",
-            "coll/ --qrels llm",
         ),
         _Row("help", "Find commands by words of their names, help and options.", "drift"),
     ),

@@ -31,7 +31,7 @@ from labeler.trec.qrels import read_qrels
 
 READ_ONLY = {
     *("agree", "correct", "diff", "doctor", "evaluate", "explain", "export", "help", "init"),
-    *("power", "report", "status", "trec-eval", "trust", "validate", "shift", "missed", "reuse"),
+    *("power", "report", "status", "trec-eval", "trust", "validate"),
     *("corpus chunk", "lab calibrate", "lab leaderboard", "store stats", "store verify"),
     *("runs fuse", "runs mmr", "runs cut", "runs sort", "runs convert", "runs stats"),
     "runs validate",
@@ -41,12 +41,17 @@ READ_ONLY = {
 
 ELSEWHERE = {
     "annotate": "appends to journals, each under a lock of its own: tests/annotate",
+    **dict.fromkeys(
+        (name for name in COMMANDS if name.startswith(("batch ", "parts "))),
+        "keeps sets under the collection's lock as judge does: tests/judging",
+    ),
     "lab cascade": "judges as judge does, and keeps a set under the lock as panel does",
-    "parts collect": "keeps a set under the collection's lock as judge does: tests/judging",
     "demo": "takes the steps of build",
     "monitor": "writes a file of its own under the collection's lock: tests/monitoring",
     "corpus rechunk": "works as a whole under the collection's lock: tests/corpus",
     "lab panel": "writes a set of its own under the collection's lock: tests/agreement",
+    "lab control": "writes a file of its own under the collection's lock: tests/judging",
+    "lab repeat": "judges as judge does",
     "lab probe": "writes nothing but replies: tests/judging",
     "runs rerank": "writes a run of its own under the collection's lock: tests/runs",
     "retrieve": "writes a run of its own under the collection's lock: tests/runs",

@@ -73,7 +73,6 @@ CASES = {
     "runs sort": Case("runs sort a.trec -o OUT", ("a.trec",)),
     "runs convert": Case("runs convert a.trec --to json -o OUT", ("a.trec",)),
     "queries from-log": Case("queries from-log log.csv -o OUT", ("log.csv",)),
-    "queries realism": Case("queries realism drawn -o OUT", ()),
     "queries passages": Case("queries passages coll -o OUT", ()),
     "people sample": Case("people sample coll --pairs 3 --from human -o OUT", ()),
     "store stats": Case("store stats coll -o OUT", ()),
@@ -84,8 +83,8 @@ CASES = {
     ),
     "runs rerank": Case("runs rerank coll bm25 --as new --model local --dry-run -o OUT", ()),
     "pool": Case("pool coll --qrels a.qrels --only -o OUT", ("a.qrels",)),
-    "missed": Case("missed sampled --qrels human -o OUT", ()),
-    "reuse": Case("reuse coll --qrels human -o OUT", ()),
+    "evaluate missed": Case("evaluate sampled --missed --qrels human -o OUT", ()),
+    "evaluate reuse": Case("evaluate coll --reuse --qrels human -o OUT", ()),
     "report": Case("report coll -o OUT", ()),
     "import": Case("import a.qrels coll --as human3 -o OUT", ("a.qrels",)),
     "status": Case("status coll -o OUT", ()),
@@ -102,6 +101,16 @@ CASES = {
     "lab route sheet": Case("lab route cut a --by entropy --sheet OUT", ()),
     "diff": Case("diff coll llm human -o OUT", ()),
     "lab probe": Case("lab probe coll --qrels human --model similarity --pairs 2 -o OUT", ()),
+    "lab repeat": Case("lab repeat coll --model similarity --dry-run -o OUT", ()),
+    **{
+        f"batch {act}": Case(f"batch {act} coll -o OUT", ())
+        for act in ("status", "collect", "cancel", "forget", "clear")
+    },
+    **{
+        f"batch {act}": Case(f"batch {act} coll --model similarity --dry-run -o OUT", ())
+        for act in ("submit", "wait")
+    },
+    "batch write": Case("batch write coll asked.jsonl --model similarity --dry-run -o OUT", ()),
     "lab panel": Case("lab panel a.qrels b.qrels -o OUT", ("a.qrels", "b.qrels")),
     "explain": Case("explain coll q1 d1 -o OUT", ()),
     "doctor": Case("doctor --model similarity -o OUT", ()),
@@ -115,7 +124,7 @@ CASES = {
     "corpus rechunk": Case("corpus rechunk cut --words 60 --dry-run -o OUT", ()),
     "corpus chunk": Case("corpus chunk pages --compare 60 -o OUT", ()),
     "monitor": Case("monitor cut --documents pages -o OUT", (), ".html"),
-    "shift": Case("shift cut -o OUT", ()),
+    "diff states": Case("diff cut/history/1 cut -o OUT", ()),
     "judge": Case("judge coll --model similarity --dry-run -o OUT", ()),
     "lab tune": Case(
         "lab tune tuned --prompts four-grades,basic --models similarity --dry-run -o OUT", ()
@@ -126,6 +135,9 @@ CASES = {
 }
 FOLDERS = {"demo", "build", "corpus ingest", "fetch", "export"}
 """Commands whose output is a folder."""
+
+AS_OTHERS = {"lab control", "batch read", "parts make", "parts work"}
+"""Commands that need what takes long to make, and write as judge, batch collect and status do."""
 
 
 def test_every_command_with_an_output_is_attacked_here_and_can_be_forced() -> None:
@@ -138,7 +150,7 @@ def test_every_command_with_an_output_is_attacked_here_and_can_be_forced() -> No
             for option in command.params
         )
         if is_writing:
-            assert key in attacked or key in FOLDERS, key
+            assert key in attacked or key in FOLDERS | AS_OTHERS, key
             assert options.get("force") == ["--force"], key
 
 
@@ -178,8 +190,6 @@ def place(
         judged_partitions(Collection(tmp_path / "coll"), tmp_path / "parts", "parted")
     if "annotate" in request.node.name:
         looked_at(tmp_path / "looked")
-    if "realism" in request.node.name:
-        generated(tmp_path / "drawn")
     if "lab tune" in request.node.name:
         tuned(tmp_path / "tuned")
     if "people import" in request.node.name:
@@ -188,7 +198,7 @@ def place(
 
 
 CUT = (
-    *("monitor", "corpus update", "corpus rechunk", "corpus chunk", "shift", "lab cascade"),
+    *("monitor", "corpus update", "corpus rechunk", "corpus chunk", "diff states", "lab cascade"),
     "lab route sheet",
 )
 
