@@ -34,7 +34,7 @@ def parser_of(command: Command, *, is_whole: bool = False) -> Any:
     )
     app.command(command.name, epilog=f"Example: {command.example}")(unfolded(command.load()))
     parser: Any = typer.main.get_command(app)
-    with typer.Context(parser, **HELP) as context:
+    with typer.Context(parser, help_option_names=HELP["help_option_names"]) as context:
         for parameter in parser.get_params(context):
             _show_plainly(parameter, context)
             parameter.hidden = getattr(parameter, "hidden", False) and not is_whole
