@@ -20,7 +20,7 @@ from labeler.collection.user_files import run_name
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import read_run
 from labeler.messages import count_of, no_query_in_common
-from labeler.options import COUNT, DEPTH_LOOKED_AT, SEED, Option, check_options, option
+from labeler.options import COUNT, DEPTH_LOOKED_AT, SEED, check_options, option
 from labeler.trec.runs import ranking
 
 # The first results of runs, as people look at them, and which queries they look at.
@@ -31,22 +31,6 @@ FOLDING = Folding(whole=80, window=60)
 
 
 LOOK, STATUS = "Pages of results", "What the answers say"
-WEIGHTS = Option(
-    "Of runs: what a query counts, by a field of its metadata.",
-    metavar="FIELD",
-    panel=STATUS,
-    rare=True,
-)
-QRELS = Option(
-    "Of runs: the qrels of the measure beside (default: human).",
-    metavar="NAME",
-    panel=STATUS,
-    rare=True,
-)
-MEASURE = Option(
-    "Of runs: the measure beside (default: nDCG at the depth).", panel=STATUS, rare=True
-)
-"""How answers about pages of results are read."""
 
 
 @dataclass(frozen=True)

@@ -65,8 +65,8 @@ def command(
     if qrels:
         problem = "it names the qrels of two states of a collection"
         raise Misuse(problem, parameter="qrels")
-    named = [*sources, *([people] if people else []), *map(str, run)]
-    inputs = [Path(name) for name in named]
+    human = [] if people is None else [Path(people)]
+    inputs = [*map(Path, sources), *human, *run]
     to = output.made_from(*(path for path in inputs if path.exists()))
     drawing = output.picture(picture, *(path for path in inputs if path.exists()))
     name_unread_runs(sources[0], *run)

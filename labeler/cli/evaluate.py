@@ -135,7 +135,7 @@ def command(
     if fairness.is_asked:
         fairness.show(paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
         return
-    inputs = [*paths, *filter(None, (queries,))]
+    inputs = [*paths, *filter(None, [queries])]
     to = output.made_from(*inputs)
     drawing = output.picture(picture, *inputs)
     name_unread_runs(*paths)
@@ -160,8 +160,7 @@ def command(
     )
     with gates.blamed(), gates.blamed_for_groups(by):
         report = report_of(*_sources(paths, qrels), asked_for)
-    asked = {"comparisons": tables.comparisons, "compare": bool(tables.compare)}
-    asked |= {"margin": bool(gates.margin)}
+    asked = {"comparisons": tables.comparisons, "compare": tables.compare, "margin": gates.margin}
     _check_several(report, no_worse_than=gates.no_worse_than, **asked)
     if held:
         held.check_names(report)

@@ -18,8 +18,6 @@ from labeler.cli.output import draw, said_to, show, show_json, warn
 from labeler.cli.progress import watched
 from labeler.cli.reporting import (
     check_complete,
-    check_steady,
-    show_drift,
     show_judging,
     show_judging_plan,
     show_outcome,
@@ -28,12 +26,13 @@ from labeler.cli.scoring import PLOT
 from labeler.cli.screen import note, result_width, say
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
-from labeler.errors import Incomplete, Misuse
+from labeler.errors import GateFailed, Incomplete, Misuse
 from labeler.evaluation.gates import parse_limits
 from labeler.files.paths import check_existing
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge, aplan_judging
 from labeler.lab.control import ControlPairs, adrift, aplan_drift
+from labeler.lab.control_check import DriftCheck
 from labeler.lab.panel.ask import (
     JudgedPanel,
     PanelPlan,
@@ -77,8 +76,30 @@ def control(
         show_outcome(plan, show_judging_plan, output, to)
         return
     check = watched(flags, lambda watch: adrift(collection, asked, pairs, watch))
-    show_outcome(check, show_drift, output, to)
-    check_steady(check)
+    show_outcome(check, _show_drift, output, to)
+    _check_steady(check)
+
+
+def _show_drift(check: DriftCheck) -> None:
+    """Print whether the assessor has drifted, and the figures behind that."""
+    first, *rest = check.sentences
+    say(first)
+    say("")
+    say(render(check.tables()[0]).rstrip())
+    for sentence in rest:
+        note(sentence)
+
+
+def _check_steady(check: DriftCheck) -> None:
+    """`GateFailed` where the assessor has drifted, fails often, or too few pairs compare."""
+    if check.has_passed:
+        return
+    advice = "judge new pairs under another name, or relabel all"
+    if check.is_undecided:
+        advice = "nothing is shown either way; run it again, or with more pairs"
+    elif not check.has_drifted:
+        advice = f"controls/{check.name}.{check.run.number}.jsonl says which failed, and how"
+    raise GateFailed(f"{check.name}: {check.verdict}; {advice}")
 
 
 @dataclass(frozen=True)

@@ -120,9 +120,8 @@ def route(
 
     People's grades of these pairs are no random sample: no statistic takes them for one.
     """
-    named = [
-        Path(name) for name in (*sources, *filter(None, [options.people]), *map(str, options.runs))
-    ]
+    human = [] if options.people is None else [Path(options.people)]
+    named = [*map(Path, sources), *human, *options.runs]
     inputs = [path for path in named if path.exists()]
     to, drawing = output.made_from(*inputs), output.picture(picture, *inputs)
     to_sheet = None if sheet is None else output.written_to(sheet, *inputs)

@@ -152,6 +152,19 @@ STUCK_SECONDS = 5.0
 """How long the work may take to notice a signal, before it is ended where it is."""
 
 
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Have the garbage collector look for cycles less often: with Python's usual 700 new objects
+    between its looks, it takes a tenth of the CPU of judging with many calls at once.
+    """
+    usual = gc.get_threshold()
+    gc.set_threshold(50_000, *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+
+
 def run_until_stopped(
     work: Callable[[StopSignal], Coroutine[Any, Any, Result]], stuck_after: float = STUCK_SECONDS
 ) -> Result:
@@ -194,19 +207,6 @@ def run_until_stopped(
     if arrived:  # too late for this work, which is done, but not for what would follow
         raise _exception_of(arrived[0])
     return result
-
-
-@contextmanager
-def _seldom_collected() -> Iterator[None]:
-    """Have the garbage collector look for cycles less often: with Python's usual 700 new objects
-    between its looks, it takes a tenth of the CPU of judging with many calls at once.
-    """
-    usual = gc.get_threshold()
-    gc.set_threshold(50_000, *usual[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*usual)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.entry_points import fill
@@ -63,9 +64,26 @@ class _Row(NamedTuple):
     at: str = ""
 
 
+SIDE_ROOMS: Mapping[str, str] = {
+    "annotate": "annotate",
+    "report": "collection_report",
+    "lab": "lab",
+    "batch": "scale",
+    "parts": "scale",
+    "monitor": "monitoring",
+}
+"""The folders of `labeler` without which there is no such command or group; the core needs none."""
+
+
+def _is_there(name: str) -> bool:
+    return (Path(__file__).parent.parent / SIDE_ROOMS.get(name, "cli")).is_dir()
+
+
 def _group(group: str, *rows: _Row) -> Iterator[Command]:
     """The commands of a group; its name is their first word where it is one of `GROUPS`."""
     for row in rows:
+        if not (_is_there(group) and _is_there(row.name)):
+            continue
         inside, verb = group in GROUPS, row.name.replace("-", "_")
         name = f"{group} {row.name}" if inside else row.name
         at = row.at or (f"{group}:{verb}" if inside else f"{verb}:command")
@@ -302,6 +320,13 @@ _COMMANDS = (
             "sheet.csv coll/ --as human2",
             words="import-labels",
             at="people:take_in",
+        ),
+        _Row(
+            "status",
+            "Say how far raters are and how they agree, or what they say of runs.",
+            "coll/",
+            words="--status",
+            at="annotate:status",
         ),
     ),
     *_group(

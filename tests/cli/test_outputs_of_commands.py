@@ -87,7 +87,7 @@ CASES = {
     "report": Case("report coll -o OUT", ()),
     "import": Case("import a.qrels coll --as human3 -o OUT", ("a.qrels",)),
     "status": Case("status coll -o OUT", ()),
-    "annotate": Case("annotate looked --status -o OUT", ()),
+    "people status": Case("people status looked -o OUT", ()),
     "lab calibrate": Case("lab calibrate b.qrels --people a.qrels -o OUT", ("a.qrels",)),
     "lab calibrate rows": Case(
         "lab calibrate b.qrels --people a.qrels --probabilities OUT", ("a.qrels",)
@@ -133,17 +133,10 @@ CASES = {
     "generate": Case("generate coll --model local --dry-run -o OUT", ()),
 }
 SOME = {
-    *(
-        "evaluate",
-        "evaluate plot",
-        "agree",
-        "runs fuse",
-        "qrels merge list",
-        "qrels map",
-        "runs convert",
-    ),
-    *("people sample", "people import", "pool", "report", "lab calibrate save"),
-    *("lab route sheet", "diff", "prompts new", "corpus update", "monitor", "judge", "generate"),
+    *("evaluate", "evaluate plot", "agree", "runs fuse", "qrels merge list", "qrels map"),
+    *("runs convert", "queries from-log", "people sample", "people import", "pool", "report"),
+    *("lab calibrate save", "lab route sheet", "diff", "prompts new", "corpus update", "monitor"),
+    *("judge", "generate"),
 }
 """One of each way in which commands write; the others share theirs, and run with `-m slow`."""
 EACH = [name if name in SOME else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
