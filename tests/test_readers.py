@@ -44,9 +44,9 @@ from labeler.lab.calibrate.recalibration import (
     SavedCalibration,
     read_calibration,
 )
+from labeler.lab.control_check import read_control
 from labeler.lab.probe.cases import read_attacks
 from labeler.models.prices import price_of
-from labeler.monitoring.judge import read_control
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
 from labeler.queries.style import read_personas
