@@ -23,7 +23,7 @@ from labeler.messages import count_of
 from labeler.models.control import Control
 from labeler.report.charts import Axis, Moment, control
 from labeler.report.finding import Finding
-from labeler.report.page import Block, Chart, Disclosure, Paragraph, TableBlock
+from labeler.report.page import Chart, Disclosure, PageBlock, Paragraph, TableBlock
 from labeler.report.table import Column, Ends, Row, Table
 from labeler.trec.qrels import read_qrels
 
@@ -309,7 +309,7 @@ MOST_ROWS = 200
 """Pairs or queries that the page lists; the figures for programs hold all of them."""
 
 
-def corpus_blocks(drift: CorpusDrift, earlier: Sequence[tuple[datetime, float]]) -> list[Block]:
+def corpus_blocks(drift: CorpusDrift, earlier: Sequence[tuple[datetime, float]]) -> list[PageBlock]:
     """The share of stale judgements at each run, what became of passages, and lists that open."""
     moments = [
         Moment(time.strftime("%Y-%m-%d"), share, limits=Ends(None, drift.watch.stale), at=time)
@@ -317,7 +317,7 @@ def corpus_blocks(drift: CorpusDrift, earlier: Sequence[tuple[datetime, float]])
     ]
     axis = Axis("stale share of judged pairs", format=".1%", least=0.0)
     over_time = control(f"Stale judgements of {drift.qrels}", moments, axis)
-    blocks: list[Block] = [Chart(over_time), TableBlock(drift.table())]
+    blocks: list[PageBlock] = [Chart(over_time), TableBlock(drift.table())]
     if drift.stale:
         pairs = count_of(len(drift.stale), "stale judgement", "stale judgements")
         shown = drift.stale_table(MOST_ROWS)
@@ -331,7 +331,7 @@ def corpus_blocks(drift: CorpusDrift, earlier: Sequence[tuple[datetime, float]])
     return blocks
 
 
-def _left(count: int) -> list[Block]:
+def _left(count: int) -> list[PageBlock]:
     if count <= MOST_ROWS:
         return []
     return [Paragraph(f"The first {MOST_ROWS} of {count:,}.")]

@@ -23,7 +23,7 @@ from labeler.files.jsonl import identifier, read_rows
 from labeler.messages import count_of
 from labeler.report.charts import Axis, Drawing, Moment, control
 from labeler.report.finding import Finding
-from labeler.report.page import Block, Chart, Disclosure, FactList, TableBlock
+from labeler.report.page import Chart, Disclosure, FactList, PageBlock, TableBlock
 from labeler.report.table import Column, Ends, Row, Table
 from labeler.stats.drift import (
     CHART_DRAWS,
@@ -413,7 +413,7 @@ DIGITS = 6
 """Limits lie beyond what they still allow by less than this."""
 
 
-def judge_blocks(drift: JudgeDrift) -> list[Block]:
+def judge_blocks(drift: JudgeDrift) -> list[PageBlock]:
     """Agreement, shift and failures over time, then the table of controls."""
     if not drift.points:
         return []

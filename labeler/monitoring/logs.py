@@ -23,7 +23,7 @@ from labeler.monitoring.online.behavior import OnlineOptions
 from labeler.monitoring.online.online import online
 from labeler.monitoring.watched import Watched, Weeks
 from labeler.report.finding import Finding
-from labeler.report.page import Block, FindingList, PageSection, TableBlock
+from labeler.report.page import FindingList, PageBlock, PageSection, TableBlock
 
 # The searches of a log of events, with their days.
 
@@ -72,7 +72,7 @@ class LogResult(Protocol):
     def findings(self) -> list[Finding]:
         """What a reader should know, alarms first."""
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[PageBlock]:
         """The charts and tables of a page."""
 
     def as_json(self) -> dict[str, object]:
@@ -157,7 +157,7 @@ def _watched(key: str, heading: str, reading: LogReading, result: LogResult) -> 
     )
 
 
-def _without_findings(blocks: Sequence[Block]) -> list[Block]:
+def _without_findings(blocks: Sequence[PageBlock]) -> list[PageBlock]:
     """What stands below a heading of the page, which has the findings already."""
     inside = [
         each

@@ -24,12 +24,12 @@ from labeler.monitoring.watched import SEARCHES, Watched, Weeks, joined_weeks, w
 from labeler.report.charts import Axis, Moment, control
 from labeler.report.finding import Finding, Setting
 from labeler.report.page import (
-    Block,
     Chart,
     Disclosure,
     FactList,
     FindingList,
     Page,
+    PageBlock,
     PageSection,
     Paragraph,
     TableBlock,
@@ -90,7 +90,7 @@ class ShownRun(Protocol):
 
 def monitoring_page(run: ShownRun) -> Page:
     """Alarms or that there are none, each watch, what was left out, and where figures come from."""
-    blocks: list[Block] = [*_first_screen(run)]
+    blocks: list[PageBlock] = [*_first_screen(run)]
     blocks += [PageSection(watched.heading, list(_part(run, watched))) for watched in run.watches]
     blocks.append(PageSection("Runs of the watch", list(_runs(run))))
     if run.left_out:
@@ -105,7 +105,7 @@ def monitoring_page(run: ShownRun) -> Page:
     return Page(f"Watch over {run.name}", blocks, subtitle=when)
 
 
-def _first_screen(run: ShownRun) -> Iterator[Block]:
+def _first_screen(run: ShownRun) -> Iterator[PageBlock]:
     """What is wrong, or that nothing is, and what was looked at."""
     alarms = run.alarms()
     looked = "; ".join(run.looked_at)
@@ -118,7 +118,7 @@ def _first_screen(run: ShownRun) -> Iterator[Block]:
     yield Paragraph(f"Looked at: {looked}.")
 
 
-def _part(run: ShownRun, watched: Watched) -> Iterator[Block]:
+def _part(run: ShownRun, watched: Watched) -> Iterator[PageBlock]:
     """What a watch says, its own charts, and its weeks over all runs."""
     if watched.alarms or watched.findings:
         yield FindingList([*watched.alarms, *watched.findings])
@@ -140,7 +140,7 @@ def _weekly(run: ShownRun, watched: Watched, name: str) -> Chart:
     return Chart(control(f"{watched.heading}: {axis.label}", moments, axis))
 
 
-def _runs(run: ShownRun) -> Iterator[Block]:
+def _runs(run: ShownRun) -> Iterator[PageBlock]:
     """When the watch ran, and which alarms each run raised."""
     if not run.history:
         yield Paragraph("This is the first run; the next ones show figures over time.")

@@ -9,7 +9,7 @@ from typing import Any
 
 from labeler.errors import Misuse
 from labeler.report.finding import Finding
-from labeler.report.page import Block
+from labeler.report.page import PageBlock
 
 # The kinds of alarms, by the names with which a caller chooses among them.
 
@@ -107,7 +107,7 @@ class Watched:
     looked_at: str
     alarms: Sequence[Finding] = ()
     findings: Sequence[Finding] = ()
-    blocks: Sequence[Block] = ()
+    blocks: Sequence[PageBlock] = ()
     figures: Mapping[str, Any] = field(default_factory=dict)
     weekly: Weeks = field(default_factory=dict)
 

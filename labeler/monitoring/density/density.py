@@ -57,7 +57,7 @@ from labeler.monitoring.density.searches import (
 )
 from labeler.report.charts import Axis, Moment, control
 from labeler.report.finding import Finding
-from labeler.report.page import Block, Chart, Disclosure, Paragraph, TableBlock
+from labeler.report.page import Chart, Disclosure, PageBlock, Paragraph, TableBlock
 from labeler.report.table import Ends, Table
 from labeler.stats.blocks import BlockShare, block_quantile, block_share, shares_moved
 from labeler.stats.distances import Distance, distance_of
@@ -65,12 +65,12 @@ from labeler.stats.distances import Distance, distance_of
 # Queries' density as blocks of a page: charts over weeks, tables, and what lies behind them.
 
 
-def page_blocks(of: DensityFigures) -> list[Block]:
+def page_blocks(of: DensityFigures) -> list[PageBlock]:
     """The charts and tables below the heading of the part."""
     return [*_charts(of), *_tables(of)]
 
 
-def _charts(of: DensityFigures) -> Iterator[Block]:
+def _charts(of: DensityFigures) -> Iterator[PageBlock]:
     if sum(week.is_told for week in of.weeks) < 2:
         return
     if of.threshold.value is not None:
@@ -146,7 +146,7 @@ def _own(week: WeekDensity) -> Moment:
     return Moment(week.monday.isoformat(), week.own.value, ends, at=week.monday)
 
 
-def _tables(of: DensityFigures) -> Iterator[Block]:
+def _tables(of: DensityFigures) -> Iterator[PageBlock]:
     if of.changes is not None and of.changes.named:
         yield TableBlock(changes_table(of.changes), "What changed in the last week")
     if of.clusters:
@@ -155,7 +155,7 @@ def _tables(of: DensityFigures) -> Iterator[Block]:
     if proposal is not None and proposal.queries:
         few = of.options.min_count
         words = f"Queries that would make the set current ({len(proposal.queries)})"
-        inside: list[Block] = [
+        inside: list[PageBlock] = [
             Paragraph(
                 f"Queries of {few} people or more that the set lacks, the most useful first. With "
                 "their weights all queries together are as near to recent searches as can be."
@@ -213,7 +213,7 @@ class QueryDensity:
         """The weeks, what changed, the clusters that are not covered, and the proposed queries."""
         return every_table(self.figures)
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[PageBlock]:
         """The charts and tables of a page."""
         return page_blocks(self.figures)
 

@@ -20,7 +20,7 @@ from labeler.monitoring.online.behavior import (
 )
 from labeler.report.charts import Axis, NamedValue, intervals
 from labeler.report.finding import Finding
-from labeler.report.page import Block, Chart, FindingList, PageSection, TableBlock
+from labeler.report.page import Chart, FindingList, PageBlock, PageSection, TableBlock
 from labeler.report.table import Column, Interval, Row, Table
 
 # What is measured online, as plain figures.
@@ -216,10 +216,10 @@ class OnlineMeasures:
         """One of the tables by its name."""
         return next(table for table in tables_of(self.figures) if table.name == name)
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[PageBlock]:
         """The same for a page."""
         ranks = self.figures.ranks
-        blocks: list[Block] = [FindingList(self.findings())]
+        blocks: list[PageBlock] = [FindingList(self.findings())]
         if any(row.ctr.value is not None and row.clicks for row in ranks):
             named = [NamedValue(f"rank {row.rank}", *row.ctr) for row in ranks]
             drawn = intervals("Clicks by rank", named, Axis("CTR", least=0.0))
