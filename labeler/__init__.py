@@ -27,14 +27,12 @@ if TYPE_CHECKING:
     from labeler.annotate.annotate import AnnotateOptions as AnnotateOptions
     from labeler.annotate.annotate import rating_sessions as rating_sessions
     from labeler.annotate.export import export_answers as export_answers
-    from labeler.annotate.lgtm_report import LgtmOptions as LgtmOptions
-    from labeler.annotate.lgtm_report import lgtm_report as lgtm_report
     from labeler.annotate.look import LookChoice as LookChoice
     from labeler.annotate.look import QueryDraw as QueryDraw
     from labeler.annotate.look import look_sessions as look_sessions
+    from labeler.annotate.look_report import LookOptions as LookOptions
+    from labeler.annotate.look_report import look_report as look_report
     from labeler.annotate.raters.status import status_of_raters as status_of_raters
-    from labeler.annotate.side_by_side_report import SideBySideOptions as SideBySideOptions
-    from labeler.annotate.side_by_side_report import side_by_side_report as side_by_side_report
     from labeler.collection.export import ExportOptions as ExportOptions
     from labeler.collection.export import export as export
     from labeler.collection.layout import Collection as Collection
@@ -133,7 +131,6 @@ _PUBLIC = {
     "HttpEngine": "runs.engines.http_search:HttpEngine",
     "JudgeOptions": "judging.judge:JudgeOptions",
     "LabelerError": "errors:LabelerError",
-    "LgtmOptions": "annotate.lgtm_report:LgtmOptions",
     "Limits": "models.settings:Limits",
     "LookChoice": "annotate.look:LookChoice",
     "MonitorOptions": "monitoring.monitor:MonitorOptions",
@@ -143,7 +140,6 @@ _PUBLIC = {
     "ReportOptions": "collection_report.contents:ReportOptions",
     "RouteOptions": "lab.route.route:RouteOptions",
     "Share": "scale.partitions.work:Share",
-    "SideBySideOptions": "annotate.side_by_side_report:SideBySideOptions",
     "TuneOptions": "lab.tune.tune:TuneOptions",
     "abuild": "pipeline.build:abuild",
     "acascade": "lab.cascade.cascade:acascade",
@@ -183,7 +179,8 @@ _PUBLIC = {
     "judge_panel": "lab.panel.ask:judge_panel",
     "judge_partition": "scale.partitions.work:judge_partition",
     "leaderboard": "evaluation.leaderboard:leaderboard",
-    "lgtm_report": "annotate.lgtm_report:lgtm_report",
+    "LookOptions": "annotate.look_report:LookOptions",
+    "look_report": "annotate.look_report:look_report",
     "look_sessions": "annotate.look:look_sessions",
     "merge_tallies": "agreement.tally:merge_tallies",
     "missed": "pools.missed:missed",
@@ -208,7 +205,6 @@ _PUBLIC = {
     "route": "lab.route.route:route",
     "share_of": "scale.partitions.work:share_of",
     "shift": "pools.shift:shift",
-    "side_by_side_report": "annotate.side_by_side_report:side_by_side_report",
     "status_of_raters": "annotate.raters.status:status_of_raters",
     "tally_between": "agreement.tally_parts:tally_between",
     "tune": "lab.tune.tune:tune",

@@ -57,7 +57,7 @@ def make(folder: Path, rows: int) -> list[Path]:
 
 
 def ours(path: Path) -> str:
-    from labeler.monitoring.log.log import open_log
+    from labeler.monitoring.log import open_log
 
     with open_log(path) as log:
         reading = log.reading

@@ -26,7 +26,7 @@ from labeler.catalog.recipes import read_recipe, recipe_files
 from labeler.cli import COMMANDS, summary_of
 from labeler.exchange.export.formats import EXPORTS
 from labeler.metrics import MEASURES
-from labeler.monitoring.watched import KINDS
+from labeler.monitoring.monitor import KINDS
 from labeler.prompt import PLACEHOLDERS, FrontMatter
 from labeler.prompt.listing import facts_of, shipped_prompts
 

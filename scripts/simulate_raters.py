@@ -28,8 +28,8 @@ from harness import DL19, parser, shown
 from numpy.typing import NDArray
 
 import labeler.stats.drift as over_time
+from labeler.annotate.look_report import sides_chosen
 from labeler.annotate.raters.agreement import drifts_of
-from labeler.annotate.side_by_side_report import sides_chosen
 from labeler.data import Pair
 from labeler.stats.correlation import concordance, tau_over_queries
 from labeler.stats.means import preferences
@@ -165,7 +165,7 @@ def drift(repeats: int, rng: np.random.Generator, data: Path) -> None:
             said = {"any": 0, "mean grade": 0, "grade less gpt-4o's": 0, "seconds a pair": 0}
             for repeat in range(repeats):
                 rows, references = graded(nist, steady, pairs, each, world, rng)
-                alarms = [d.series for d in drifts_of(rows, references, repeat) if d.is_alarm]
+                alarms = [d.series for d in drifts_of(rows, references, repeat) if d.drifts]
                 said["any"] += bool(alarms)
                 for series in alarms:
                     said[series] += 1
@@ -224,7 +224,7 @@ def sides(repeats: int, rng: np.random.Generator) -> None:
                 str(rater): [SimpleNamespace(answer="left" if left else "right") for left in row]
                 for rater, row in enumerate(drawn)
             }
-            found = sides_chosen(SimpleNamespace(rows=rows))
+            found = sides_chosen(rows)
             said += any(side.p_holm < SIGNIFICANT for side in found)
         print(f"left with {chance}  {cell('said', said, repeats)}", flush=True)
 

@@ -16,11 +16,10 @@ from labeler.cli.output import show, show_json, warn
 from labeler.errors import Misuse
 
 if TYPE_CHECKING:
-    from labeler.annotate.lgtm_report import LgtmReport
     from labeler.annotate.look import LookChoice
+    from labeler.annotate.look_report import LookReport
     from labeler.annotate.raters.status import RatersStatus
     from labeler.annotate.session import RatingTask
-    from labeler.annotate.side_by_side_report import SideBySideReport
 
 DEPTH = 10
 LOOK, STATUS = "Pages of results", "What the answers say"
@@ -53,14 +52,6 @@ class LookFlags:
     depth: Annotated[
         int, number(DEPTH_LOOKED_AT, help="Results of each query.", rich_help_panel=LOOK)
     ] = DEPTH
-    by: Annotated[
-        str,
-        typer.Option(
-            metavar="FIELD",
-            help="Draw as many queries of each group, by a field of their metadata.",
-            rich_help_panel=LOOK,
-        ),
-    ] = ""
 
     @property
     def is_asked_for(self) -> bool:
@@ -71,7 +62,7 @@ class LookFlags:
         """What is looked at, as the library takes it."""
         from labeler.annotate.look import LookChoice, QueryDraw
 
-        draw = QueryDraw(self.queries, self.depth, self.by, seed)
+        draw = QueryDraw(self.queries, self.depth, seed)
         return LookChoice(self.lgtm, self.side_by_side, draw)
 
 
@@ -123,7 +114,7 @@ def check_look(look: LookFlags, status: StatusFlags, of_pairs: Mapping[str, obje
     """`Misuse` where options are given that say nothing of what is asked for."""
     if look.lgtm is not None and look.side_by_side is not None:
         raise Misuse("one run, or two side by side: one at a time", parameter="lgtm")
-    of_look = {"queries": look.queries, "by": look.by or None}
+    of_look = {"queries": look.queries}
     of_results = {
         "weights": status.weights or None,
         "qrels": status.qrels,
@@ -167,22 +158,17 @@ def show_status(
     if form == "json":
         show_json(result.as_json(), output)
         return
-    sentences = ["\n".join(result.headline)] if form == "table" else []
+    sentences = ["\n".join(result.sentences)] if form == "table" else []
     show([*sentences, *result.tables()], form, output)
     if form == "table":
         warn(context, result.findings)
 
 
-def _result(
-    folder: Path, look: LookFlags, status: StatusFlags
-) -> LgtmReport | SideBySideReport | RatersStatus:
-    from labeler.annotate.lgtm_report import LgtmOptions, lgtm_report
+def _result(folder: Path, look: LookFlags, status: StatusFlags) -> LookReport | RatersStatus:
+    from labeler.annotate.look_report import LookOptions, look_report
     from labeler.annotate.raters.status import status_of_raters
-    from labeler.annotate.side_by_side_report import SideBySideOptions, side_by_side_report
 
-    beside = (look.depth, status.weights, status.qrels, status.measure)
-    if look.side_by_side is not None:
-        return side_by_side_report(folder, *look.side_by_side, SideBySideOptions(*beside))
-    if look.lgtm is not None:
-        return lgtm_report(folder, look.lgtm, LgtmOptions(*beside))
-    return status_of_raters(folder, with_revealed=status.with_revealed)
+    if not look.is_asked_for:
+        return status_of_raters(folder, with_revealed=status.with_revealed)
+    options = LookOptions(look.depth, status.weights, status.qrels, status.measure)
+    return look_report(folder, *(look.side_by_side or (str(look.lgtm),)), options=options)

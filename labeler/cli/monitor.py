@@ -81,10 +81,7 @@ def command(
     from labeler.models.control import Control
     from labeler.models.encoders import Encoding
     from labeler.monitoring.corpus import CorpusWatch
-    from labeler.monitoring.logs import LogWatch
-    from labeler.monitoring.monitor import MonitorOptions, monitor
-    from labeler.monitoring.online.behavior import OnlineOptions
-    from labeler.monitoring.watched import check_kinds
+    from labeler.monitoring.monitor import LogWatch, MonitorOptions, check_kinds, monitor
 
     gates, collection = check_kinds(alarms.require or ()), open_collection(folder)
     to = output.made_from(collection.folder)
@@ -100,12 +97,8 @@ def command(
         except LabelerError as error:
             failed.append(error)
             left_out.append(_without_control(error))
-    watch = CorpusWatch(qrels, alarms.stale, alarms.rel, alarms.depth, alarms.fresh)
-    of_logs = LogWatch(
-        log_options(logs),
-        OnlineOptions(shares=shares_of(logs)),
-        encoding=Encoding(encoder, limits),
-    )
+    watch = CorpusWatch(qrels, alarms.stale, alarms.rel, alarms.fresh)
+    of_logs = LogWatch(log_options(logs), shares_of(logs), Encoding(encoder, limits))
     how = MonitorOptions(tuple(judgements or ()), watch, of_logs)
     sources = (documents or (), logs.log or ())
     listening = told_what_files_are(lambda _line: None) if quiet else nullcontext()
@@ -147,11 +140,11 @@ def _show(
         deliver(run.page().html(), to)
     if not quiet or (to is not None and not is_page):
         _print(run, form, None if is_page else to)
-    for alarm in run.alarms():
+    for alarm in run.alarms:
         caution(alarm)
     if quiet:
         return
-    findings = run.findings() if to is None else [f for f in run.findings() if _is_urgent(f, run)]
+    findings = run.findings if to is None else [f for f in run.findings if _is_urgent(f, run)]
     warn(context, findings, column_options())
     if to is not None:
         note(f"wrote {to.path}")
@@ -183,10 +176,10 @@ def _print(run: Monitoring, form: FormName, to: Output | None) -> None:
         deliver(run.page().markdown(), to)
     elif form == "table":
         with said_to(to):
-            for sentence in run.sentences():
+            for sentence in run.sentences:
                 say(sentence)
     else:
-        show([run.table()], form, to)
+        show(run.tables(), form, to)
 
 
 def _end(run: Monitoring, gates: frozenset[str], failed: Sequence[LabelerError]) -> None:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli import model_options, options
-from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, Bounds, number
+from labeler.cli.numbers import COUNT_OR_NONE, SHARE, TOP_GRADE, Bounds, number
 from labeler.errors import Misuse
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output
-    from labeler.monitoring.log.values import LogOptions
+    from labeler.monitoring.log_values import LogOptions
 
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{0,9})?")
 ALARMS, AGAIN, LOG = "Alarms", "Judge again", "Log"
@@ -51,9 +51,6 @@ class AlarmFlags:
             rich_help_panel=ALARMS,
         ),
     ] = 0.1
-    depth: Annotated[
-        int, number(COUNT, help="So many places of each query are first.", rich_help_panel=ALARMS)
-    ] = 10
     rel: Annotated[
         int,
         number(TOP_GRADE, help="The lowest grade that counts as relevant.", rich_help_panel=ALARMS),
@@ -110,12 +107,6 @@ class LogFlags:
     time_format: Annotated[
         str, typer.Option(help="Of times, as %d.%m.%Y %H:%M.", rich_help_panel=LOG)
     ] = ""
-    application: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="Read this one, of several in a log.", rich_help_panel=LOG
-        ),
-    ] = ""
     first_rank: Annotated[
         int | None,
         number(Bounds(0, 1), help="The rank of the first result: 0 or 1.", rich_help_panel=LOG),
@@ -146,7 +137,7 @@ def log_options(flags: LogFlags) -> LogOptions:
     """How the logs are read; `Misuse` names the parts whose columns may be named."""
     from labeler.exchange.fields import EventFields
     from labeler.exchange.logs import EVENT_PARTS
-    from labeler.monitoring.log.values import LogOptions
+    from labeler.monitoring.log_values import LogOptions
 
     names: dict[str, str] = {}
     for given in flags.column or ():
@@ -156,14 +147,13 @@ def log_options(flags: LogFlags) -> LogOptions:
             raise Misuse(problem, parameter="column")
         names[EVENT_PARTS[part][0]] = name
     fields = EventFields(**names)
-    zone = flags.time_zone, flags.time_format
-    return LogOptions(fields, *zone, flags.application, flags.first_rank)
+    return LogOptions(fields, flags.time_zone, flags.time_format, flags.first_rank)
 
 
 def proposal_to(flags: LogFlags, output: options.OutputFlags, *inputs: Path) -> Output | None:
     """The file for proposed queries; `Misuse` where it is the page's, or no log tells of any."""
     from labeler.files.paths import true_path
-    from labeler.monitoring.logs import log_files
+    from labeler.monitoring.monitor import log_files
 
     if flags.propose is None:
         return None
