@@ -129,7 +129,8 @@ KEYS: tuple[Key, ...] = ()
 """Keys that have another name now."""
 KEYS_GONE: tuple[Key, ...] = (
     Key("evaluate", "^stdout/movers", "`evaluate --by` and the report name queries"),
-    Key("pool|build|\\$BUILD", "recall$", "no index is searched that could miss vectors"),
+    Key(".*(pool|build|retrieve) ", "recall$", "no index is searched that could miss vectors"),
+    Key("prompts$", "^stdout/pairwise@", "nothing compares two documents"),
     Key("power", "/assurance$", "a plan takes the deviation as it was measured"),
 )
 KEYS_NEW: tuple[Key, ...] = ()
@@ -443,11 +444,17 @@ def bounded(value: Any, text: str) -> Any:
 
 
 def scalars(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Each value with its path; an empty list or object is one."""
+    """Each value with its path; an empty list or object is one.
+
+    Rows about prompts, each another, are told by the prompt, so that one may come or go.
+    """
     if not (isinstance(value, (dict, list)) and value):
         yield path, value
         return
+    names = [isinstance(each, dict) and str(each.get("prompt", "")) for each in value]
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    if all(names) and len({*names}) == len(names):
+        pairs = zip(names, value, strict=True)
     for key, each in pairs:
         yield from scalars(each, f"{path}/{key}")
 
