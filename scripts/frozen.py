@@ -86,6 +86,8 @@ RENAMED = (
     Renamed("judge --panel", r"^judge (.*?)--panel (\S+)", r"lab panel \1--members \2"),
     Renamed("judge --control", r"^judge (.*?)--control (\S+)", r"lab control \1--pairs \2"),
     Renamed("judge --repeat", r"^judge (.*?)--repeat (\S+)", r"lab repeat \1--times \2"),
+    # evaluation: what is left of a line is compared
+    Renamed("evaluate --movers", r" --movers \S+", ""),
     # batch, parts
     Renamed("judge --batch", r"^judge (.*?)--batch (\S+)", r"batch \2 \1"),
     moved("collect", "parts collect"),
@@ -104,8 +106,11 @@ GONE = {
     "shift": "a section of `diff` and `corpus update`",
     "missed": "a section of `evaluate` and `report`",
     "reuse": "a section of `evaluate` and `report`",
+    "queries from-log --click-run": "clicks are read by `monitor`",
+    "queries from-log --attention": "clicks are read by `monitor`",
+    "evaluate --lgtm": "people's answers of LGTM are given on the page, and no file says them",
 }
-"""Commands that went, and what stands in their place."""
+"""Commands and options that went, and what stands in their place."""
 
 GROUPS = {"prompts", "qrels", "run", "store", "queries"}
 GROUPS |= {"corpus", "runs", "people", "lab", "batch", "parts"}
@@ -122,16 +127,24 @@ class Key(NamedTuple):
 
 KEYS: tuple[Key, ...] = ()
 """Keys that have another name now."""
-KEYS_GONE: tuple[Key, ...] = ()
+KEYS_GONE: tuple[Key, ...] = (
+    Key("evaluate", "^stdout/movers", "`evaluate --by` and the report name queries"),
+    Key("power", "/assurance$", "a plan takes the deviation as it was measured"),
+)
 KEYS_NEW: tuple[Key, ...] = ()
+"""Values that only one of the two has, each with the reason."""
 
 LONGEST_SECONDS = 300.0
 LONGEST_TEXT = 200_000
 """Characters of an output that are kept as they are; of longer ones the SHA-256."""
-VARYING = {"at", "checksum", "wire_checksum", "key", "per_second", "seconds", "seconds_left"}
+VARYING = {"at", "checksum", "wire_checksum", "key", "custom_id"}
+VARYING |= {"per_second", "seconds", "seconds_left", "call_seconds"}
 """Keys whose values differ between two runs of the same code."""
+TIMED = "pilot/hours"
+"""Paths of values that a clock gave."""
 CHANGING = (
     (r"\b20\d{6}T\d{6}Z", "MOMENT"),
+    (r"passage [0-9a-f]{12}\b", "passage MARK"),  # drawn of the request, which names the port
     (r"\b\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?)", "MOMENT"),
     (r"\b[\d,]+\.\d/s", "RATE/s"),
     (r"works \(\d+\.\d s\)", "works (SECONDS)"),
@@ -157,6 +170,7 @@ class Forker:
     def __init__(self, checkout: Path) -> None:
         self.checkout = checkout
         self.pid = 0
+        self._helps: dict[tuple[str, ...], str] = {}
         self._process = subprocess.Popen(
             [sys.executable, __file__, "fork"],
             env=environment(Path("/nonexistent"), checkout),
@@ -181,19 +195,17 @@ class Forker:
 
     def help_of(self, words: Sequence[str]) -> str:
         """All that a command says of itself; nothing where there is no such command."""
-        known = self.__dict__.setdefault("_helps", {})
-        if tuple(words) not in known:
+        if tuple(words) not in self._helps:
             with tempfile.TemporaryDirectory() as made:
                 folder = Path(made)
                 wide = {**environment(folder, self.checkout), "COLUMNS": "250"}
                 for way in ("--help-all", "--help"):
                     order = self.order(folder, [*words, way], wide)
                     code = self.run(order)
-                    known[tuple(words)] = "" if code else (folder / ".out").read_text()
+                    self._helps[tuple(words)] = "" if code else (folder / ".out").read_text()
                     if not code:
                         break
-        said: str = known[tuple(words)]
-        return said
+        return self._helps[tuple(words)]
 
     def has(self, name: str) -> bool:
         """Whether there is a command of this name, with this option if one stands there."""
@@ -266,13 +278,12 @@ def environment(folder: Path, checkout: Path) -> dict[str, str]:
     return {**fixed, **places, **offline, **ours}
 
 
-class Scene:
+class Scene(NamedTuple):
     """Where a case happens: its folder, its server, and the process that runs its commands."""
 
-    def __init__(self, folder: Path, server: FakeServer, forker: Forker) -> None:
-        self.folder = folder
-        self.server = server
-        self.forker = forker
+    folder: Path
+    server: FakeServer
+    forker: Forker
 
     def play(self, step: str | Step) -> dict[str, Any]:
         """What a step did, as it is kept."""
@@ -291,7 +302,8 @@ class Scene:
     def _run(self, line: str) -> dict[str, Any]:
         variables, words = self._parsed(line)
         for name, instead in GONE.items():
-            if words[: len(name.split())] == name.split() and not self.forker.has(name):
+            is_named = line.startswith(name.partition(" --")[0]) and name.split()[-1] in words
+            if is_named and not self.forker.has(name):
                 return {"line": line, "gone": instead}
         before = contents(self.folder)
         given = words.pop() if "<" in words[-2:-1] else os.devnull
@@ -301,10 +313,12 @@ class Scene:
         code = self.forker.run(order | {"stdin": given})
         out, err = (text_of(self.folder / name) for name in (".out", ".err"))
         after = contents(self.folder)
-        kept = {name: self._steady(text) for name, text in after.items()}
-        old = {name: self._steady(text) for name, text in before.items()}
-        new = {f"file {name}": text for name, text in kept.items() if old.get(name) != text}
-        texts = {"stdout": self._steady(out), **dict(sorted(new.items()))}
+        kept, old = (
+            {name: self._steady(text) for name, text in each.items()} for each in (after, before)
+        )
+        changed = [name for name in sorted(kept) if old.get(name) != kept[name]]
+        new = {self._steady(f"file {name}"): kept[name] for name in changed}
+        texts = {"stdout": self._steady(out), **new}
         values: dict[str, object] = {}
         read = [(name, value_of(name, text, words)) for name, text in texts.items() if text]
         said = {"stderr": without_timing(self._steady(err))}
@@ -326,7 +340,8 @@ class Scene:
         command = found[2]
         for old, pattern, new in RENAMED:
             name = f"{self.forker.command_of(command.split())} {old}" if old[0] == "-" else old
-            if re.search(pattern, command) and not self.forker.has(name):
+            is_of = command.startswith(name.partition(" --")[0]) and re.search(pattern, command)
+            if is_of and not self.forker.has(name):
                 command = re.sub(pattern, new, command)
         name = self.forker.command_of(command.split())
         own = re.search(r"--json|--format|--help", command)
@@ -362,7 +377,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 def text_of(path: Path) -> str:
     """A file's text, unpacked; of what is no text its SHA-256, of a store that it is there."""
-    if path.name.startswith("replies.db"):
+    if path.name.startswith("replies.db") or path.suffix == ".keys":
         return "(a store)\n"
     content = path.read_bytes()
     try:
@@ -373,7 +388,7 @@ def text_of(path: Path) -> str:
 
 def without_timing(said: str) -> str:
     """Messages less the lines that only slow work shows, and of a crash the last line alone."""
-    said = re.sub(r"^[\w ,]+: \d+/\d+\n", "", said, flags=re.MULTILINE)
+    said = re.sub(r"^[\w ,]+: \d+/\d+(, .* left)?\n", "", said, flags=re.MULTILINE)
     before, found, trace = said.partition("Traceback (most recent call last):\n")
     return f"{before}{found}{trace.splitlines()[-1]}\n" if found else said
 
@@ -534,12 +549,15 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         return [f"  exit {old.get('exit')} -> {new.get('exit')}: {said}"]
     before, after = values_of(old), values_of(new)
     renamed = {path_now(old["line"], path): value for path, value in before.items()}
-    lines = []
+    lines: dict[str, list[str]] = {}
     for path in [*renamed, *(path for path in after if path not in renamed)]:
         values = renamed.get(path, Missing), after.get(path, Missing)
         if not is_equal(*values) and not is_meant(old["line"], path, *values):
-            lines.append("  {}: {} -> {}".format(path, *map(shown, values)))
-    return lines
+            alike = re.sub(r"/\d+(?=/|$)", "/N", path)
+            lines.setdefault(alike, []).append("  {}: {} -> {}".format(path, *map(shown, values)))
+    return [
+        f"{first}{f' (and {len(more)} like it)' if more else ''}" for first, *more in lines.values()
+    ]
 
 
 class Missing:
@@ -554,15 +572,15 @@ def is_equal(old: object, new: object) -> bool:
     return type(old) is type(new) and (old == new or old != old)  # noqa: PLR0124 - both are nan
 
 
-def values_of(step: Mapping[str, Any]) -> dict[str, Any]:
-    found = (pair for name, value in step["values"].items() for pair in scalars(value, name))
-    return {path: value for path, value in found if not is_sentence(path, value)}
+def values_of(step: Mapping[str, Any], *, sentences: bool = False) -> dict[str, Any]:
+    """The values of a step by their paths, or its sentences."""
+    found = [pair for name, value in step["values"].items() for pair in scalars(value, name)]
+    kept = [pair for pair in found if is_sentence(*pair) == sentences]
+    return {path: value for path, value in kept if TIMED not in path}
 
 
 def texts_of(step: Mapping[str, Any]) -> dict[str, str]:
-    found = (pair for name, value in step["values"].items() for pair in scalars(value, name))
-    sentences = {path: value for path, value in found if is_sentence(path, value)}
-    return {**step["words"], **sentences}
+    return {**step["words"], **values_of(step, sentences=True)}
 
 
 def path_now(line: str, path: str) -> str:

@@ -51,10 +51,8 @@ def shown(name: str, share: float, repeats: int) -> str:
 def scores_of(folder: Path, measure: str) -> np.ndarray:
     """The scores of DL 2019's systems, `(systems, queries)`, by people's grades."""
     # here, as peers are measured in processes that import this module
-    from labeler.trec.pool import read_pool
-
     from labeler.metrics import score
-    from labeler.trec.rankings import read_rankings
+    from labeler.trec.rankings import read_pool, read_rankings
 
     pool = read_pool(folder / "nist.qrels", print)
     runs = sorted((folder / "runs").glob("*.gz"))

@@ -53,7 +53,7 @@ from labeler.queries.style import read_personas
 from labeler.trec import rankings
 from labeler.trec.blocks import batches
 from labeler.trec.index import QRELS, RUN, Kind, indexed
-from labeler.trec.labels import read_labels, read_verdicts
+from labeler.trec.labels import read_labels
 from labeler.trec.qrels import read_qrels
 from labeler.trec.rankings import pool_of
 from labeler.trec.rankings import read_pool as pool_of_file
@@ -364,7 +364,6 @@ READERS: dict[str, Reader] = {
     "qrels by pool": Reader("a.qrels", QRELS_LINES, by_pool, plain_qrels),
     "labels": Reader("a.qrels", QRELS_LINES, read_labels),
     "labels of judgements": Reader("a.jsonl", JUDGED, lambda p: source_of_file(p, "a")),
-    "verdicts": Reader("v.txt", "q1 yes\nq2 no\nq3 1\n", read_verdicts),
     "run in JSON": Reader("a.json", JSON_RUN, by_format, plain_json_run),
     "corpus": Reader(
         "corpus.jsonl",

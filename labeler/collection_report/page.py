@@ -30,7 +30,6 @@ from labeler.report.charts import (
     NamedCounts,
     NamedValue,
     NamedValues,
-    bars,
     intervals,
     shares,
     strip,
@@ -126,7 +125,7 @@ def holes_section(scores: Report) -> PageSection:
     depth = name.partition("@")[2]
     title = f"Share of the first {depth} documents that nobody judged"
     blocks: list[Block] = [
-        Chart(bars(title, rows, Axis("unjudged", ".0%", 0.0, 1.0))),
+        Chart(intervals(title, rows, Axis("unjudged", ".0%", 0.0))),
         Paragraph(
             "Scores count an unjudged document as not relevant. The table says what they would "
             "be if such documents were of the top grade, and the least and the most possible."

@@ -143,6 +143,6 @@ def _relevant_alone(side: _Side) -> Iterator[Finding]:
 def _first_run(board: Leaderboard, measure: Measure) -> RunScores:
     """The first run's scores by the first qrels, with their interval."""
     values = board.scores[0, 0]
-    interval = summary_interval(measure, values, "bootstrap", 0)
+    interval = summary_interval(measure, values)
     scores = Scores(board.queries, (measure,), values[None])
     return RunScores(board.systems[0].run, scores, {str(measure): interval}, {}, {})

@@ -52,6 +52,7 @@ class Scoring:
         check_choice("missing", self.missing, Missing)
         check_choice("unanswerable", self.unanswerable, Unanswerable)
         check_choice("ties", self.ties, Ties)
+        check_choice("stale", self.stale, Stale)
 
     def with_top_grade(self, grade: int | None) -> Scoring:
         """The same, with that top grade where none was chosen."""

@@ -14,7 +14,7 @@ import numpy as np
 from labeler.arrays import Flags
 from labeler.data import Failure
 from labeler.errors import BadInput
-from labeler.evaluation.comparison.paired import summary_interval, weighted_summary
+from labeler.evaluation.comparison.paired import summary_interval
 from labeler.evaluation.holes.bounds import scenarios
 from labeler.evaluation.options import EvaluationOptions, Scoring
 from labeler.evaluation.query_facts import Weights
@@ -94,12 +94,9 @@ def _mark(ranked: Rankings) -> str:
 
 def intervals(scores: Scores, options: EvaluationOptions) -> dict[str, tuple[float, float]]:
     """The 95 % interval over queries of each mean; `nan` for sums and where nothing is defined."""
-    return {
-        str(measure): summary_interval(measure, row, options.interval, options.seed)
-        if scores.weighting is None
-        else weighted_summary(measure, row, scores.weighting)
-        for measure, row in zip(scores.measures, scores.values, strict=True)
-    }
+    how = options.interval, options.seed, scores.weighting
+    rows = zip(scores.measures, scores.values, strict=True)
+    return {str(measure): summary_interval(measure, row, *how) for measure, row in rows}
 
 
 def counted(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) -> Rankings:

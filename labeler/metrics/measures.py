@@ -262,6 +262,8 @@ def _after(query: Integers, counts: Floats, n: int) -> Floats:
     return totals[query] - np.cumsum(counts)
 
 
+# Measures of graded relevance: gains, discounts, cascades.
+
 GRADED = "graded"
 EXPONENTIAL = "exp-log2"
 LARGEST_EXPONENT = 1000

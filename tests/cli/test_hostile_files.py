@@ -12,7 +12,7 @@ from labeler.cli import execute
 
 Capture = pytest.CaptureFixture[str]
 
-FEW = 3
+FEW = 1
 MANY = 100
 
 COMMANDS: tuple[tuple[str, str], ...] = (

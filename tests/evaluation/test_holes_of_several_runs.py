@@ -140,7 +140,7 @@ def made_runs() -> tuple[Qrels, dict[str, Run]]:
 def bounds_of(together: SeveralRuns, size: int) -> list[DifferenceBounds]:
     for name in together.runs:
         together.hold(name, together.left_open(name, size))
-    return list(together.difference_bounds("a", size))
+    return list(together.difference_bounds("a"))
 
 
 def test_differences_are_the_same_worked_out_by_blocks_of_queries() -> None:

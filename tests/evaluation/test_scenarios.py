@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
-from labeler.evaluation.holes.bounds import BOUND_FUNCTIONS, RISING, SEE_HOLES, bounds, scenarios
+from labeler.evaluation.holes.bounds import BOUND_FUNCTIONS, RISING, SEE_HOLES, scenarios
 from labeler.metrics import evaluate, parse_all, rankings
 from labeler.metrics.registry import MEASURES as KNOWN
 
@@ -158,13 +158,6 @@ def test_bounds_of_many_queries_are_those_of_each() -> None:
         for end in ("low", "high"):
             mean = sum(one[name][end] for one in singly) / len(singly)
             assert entry[end] == pytest.approx(mean), (name, end)
-    for measure in measures:  # in parts of one query each, as memory may ask for
-        for found, wanted in zip(
-            bounds(measure, rankings(qrels, run), cells=1),
-            bounds(measure, rankings(qrels, run)),
-            strict=True,
-        ):
-            assert found == pytest.approx(wanted)
 
 
 def test_blocks_of_queries_give_what_all_queries_at_once_give() -> None:

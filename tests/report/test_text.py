@@ -75,12 +75,6 @@ def test_in_each_table_of_one_that_is_too_wide_the_rows_can_be_told_apart(width:
         assert names == [["bm25", "AP"], ["bm25", "RR"], ["dense", "AP"], ["dense", "RR"]]
 
 
-def test_where_not_two_columns_fit_they_stand_one_below_another() -> None:
-    lines = render(QUERIES, width=20).splitlines()
-    assert [line.split()[-1] for line in lines if "nDCG@10" in line] == ["0.750]", "0.1250"]
-    assert lines[4] == ""
-
-
 def test_only_what_a_column_says_is_colored_and_only_where_asked() -> None:
     column = Column("verdict", colors={"worse": "red"})
     table = Table("t", [Column("run", align="left"), column], [["a", "worse"], ["b", "better"]])

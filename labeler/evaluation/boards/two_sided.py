@@ -23,7 +23,7 @@ from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, parse, score
 from labeler.metrics.rankings import top_grade
 from labeler.report.finding import Finding, Setting
-from labeler.report.table import Cell, Column, Table, shown
+from labeler.report.table import Cell, Column, Interval, Row, Table, shown
 from labeler.stats.correlation import Correlation
 from labeler.stats.randomization import Decisions
 from labeler.stats.student import SIGNIFICANT
@@ -343,8 +343,7 @@ def statistic_table(
     columns = [
         Column("statistic", only="programs"),
         Column(f"over {count_of(queries, 'query', 'queries')}", align="left", only="people"),
-        *(Column(name, only="programs") for name in ("value", "low", "high")),
-        *(Column(name, only="people") for name in ("value", "95 % interval")),
+        Column("value", format=".3f", ends=".3f", undefined="undefined"),
     ]
     titles = {
         "tau_b": "Kendall's tau-b",
@@ -353,20 +352,13 @@ def statistic_table(
         "rbo": "RBO, p .9",
         "max_drop": "max drop",
     }
-    rows: list[list[Cell]] = [
-        [name, titles[name], *correlation[:3], *_texts(name, correlation)]
-        for name, correlation in statistics.items()
-    ]
-    return Table("statistics", columns, rows)
-
-
-def _texts(name: str, correlation: Correlation) -> tuple[str, str]:
-    """The value and its interval; a drop is in whole ranks."""
-    spec = ".0f" if name == "max_drop" else ".3f"
-    value, low, high, is_open = correlation
-    ends = "-" if low is None or high is None else f"[{low:{spec}}, {high:{spec}}]"
-    ends = "nearly anything" if is_open else ends
-    return "undefined" if value is None else f"{value:{spec}}", ends
+    rows: list[Row] = []
+    for name, each in statistics.items():
+        whole = Interval(*(None if x is None else int(x) for x in each[:3]))  # ranks are whole
+        rows.append((name, titles[name], whole if name == "max_drop" else each))
+    is_open = any(each.open for each in statistics.values())
+    note = "where there is no interval, it would be nearly anything" if is_open else ""
+    return Table("statistics", columns, rows, note=note)
 
 
 SHOWN = 20

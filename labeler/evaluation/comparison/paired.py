@@ -49,21 +49,6 @@ def most_difference(measure: Measure) -> float:
 # Scores of queries that do not count alike: weighted means, their intervals and differences.
 
 
-def weighted_summary(measure: Measure, values: Floats, weighting: Weighting) -> tuple[float, float]:
-    """The interval of a measure's weighted mean."""
-    summary = measure.definition.summary
-    if summary == "sum":
-        return UNDEFINED
-    if summary == "geometric":
-        logs = np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN))
-        low, high = weighted_interval(logs, weighting) or UNDEFINED
-        return math.exp(low), math.exp(high)
-    if measure.name in UNBOUNDED:
-        low, high = weighted_interval(values, weighting) or UNDEFINED
-        return max(low, UNBOUNDED[measure.name]), high
-    return weighted_bounded(values, weighting, (0.0, 1.0)) or UNDEFINED
-
-
 def weighted_difference(
     measure: Measure, values: Floats, weighting: Weighting
 ) -> tuple[float, float, float]:
@@ -157,20 +142,33 @@ COLORS: Mapping[str, str] = {"better": "green", "worse": "red"}
 """Of verdicts on a terminal."""
 
 
-def summary_interval(measure: Measure, values: Floats, kind: str, seed: int) -> tuple[float, float]:
+def summary_interval(
+    measure: Measure,
+    values: Floats,
+    kind: str = "bootstrap",
+    seed: int = 0,
+    weighting: Weighting | None = None,
+) -> tuple[float, float]:
     """The interval of what a measure's queries are summed up to; `nan` for counts."""
+
+    def of_mean(of: Floats) -> tuple[float, float]:
+        if weighting is not None:
+            return weighted_interval(of, weighting) or UNDEFINED
+        return mean_interval(of, kind, seed) or UNDEFINED
+
     summary = measure.definition.summary
     if summary == "sum":
         return UNDEFINED
     if summary == "geometric":
-        logs = np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN))
-        low, high = mean_interval(logs, kind, seed) or UNDEFINED
+        low, high = of_mean(np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN)))
         return math.exp(low), math.exp(high)
+    if measure.name in UNBOUNDED:
+        low, high = of_mean(values)
+        return max(low, UNBOUNDED[measure.name]), high
+    if weighting is not None:
+        return weighted_bounded(values, weighting, (0.0, 1.0)) or UNDEFINED
     if summary == "share":
         return share_interval(values)
-    if measure.name in UNBOUNDED:
-        low, high = mean_interval(values, kind, seed) or UNDEFINED
-        return max(low, UNBOUNDED[measure.name]), high
     return bounded_interval(values, kind, seed, (0.0, 1.0)) or UNDEFINED
 
 

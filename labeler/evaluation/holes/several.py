@@ -16,7 +16,7 @@ from labeler.evaluation.holes.bounds import (
     EndsByMeasure,
     holes_outside,
     level_of,
-    scenarios_by_block,
+    scenarios,
 )
 from labeler.metrics import Rankings
 from labeler.metrics.measures import dcg_sums, gains, relevant
@@ -290,68 +290,38 @@ class SeveralRuns:
     def left_open(self, name: str, size: int = DOCUMENTS) -> LeftOpen:
         """What a run's unjudged documents leave open, and those that the other runs retrieved."""
         ranked = self.runs[name].ranked
-        others = self._candidates.others(ranked.queries, self._own[name])
-        unjudged: list[Integers] = []
-
-        def blocks() -> Iterator[Rankings]:
-            first = 0
-            for block in ranked.blocks(ranked.documents + others, size):
-                whole = joined(block, others[first : first + block.n])
-                unjudged.append(holes_outside(whole, 0))
-                first += block.n
-                yield whole
-
+        whole = joined(ranked, self._candidates.others(ranked.queries, self._own[name]))
         ends: EndsByMeasure = {}
-        cases = scenarios_by_block(blocks(), self._measures, ends)
-        return LeftOpen(cases, np.concatenate(unjudged), ends)
+        cases = scenarios(whole, self._measures, ends, size)
+        return LeftOpen(cases, holes_outside(whole, 0), ends)
 
     def hold(self, name: str, left_open: LeftOpen) -> None:
         """Keep what `difference_bounds` needs of what a run leaves open."""
         self._unjudged[name], self._ends[name] = left_open.unjudged, left_open.ends
 
-    def difference_bounds(self, baseline: str, size: int = DOCUMENTS) -> Iterator[DifferenceBounds]:
+    def difference_bounds(self, baseline: str) -> Iterator[DifferenceBounds]:
         """Every other run against the baseline, by each measure whose scores have ends.
 
-        Those are in what is held of each run. About `size` documents are worked on at a time.
+        Those are in what is held of each run.
         """
         if len({run.ranked.queries for run in self.runs.values()}) > 1:
             return
         measures = [m for m in self._measures if m.definition.summary in MEANS]
+        other = self.runs[baseline].ranked
         for name in (name for name in self.runs if name != baseline):
-            both = [m for m in measures if all(str(m) in self._ends[n] for n in (name, baseline))]
-            parts: dict[Measure, list[_Values]] = {measure: [] for measure in both}
-            for pair, queries in self._pairs(name, baseline, size):
-                for measure, values in parts.items():
-                    values.append(self._values(measure, (name, baseline), pair, queries))
-            for measure, values in parts.items():
-                columns = zip(*values, strict=True)
-                mean, least, most = (_mean(np.concatenate(column)) for column in columns)
-                is_exact = measure.name in EXACT
-                yield DifferenceBounds(name, baseline, str(measure), mean, least, most, is_exact)
+            ranked = self.runs[name].ranked
+            holes = self._near(name, ranked), self._near(baseline, other)
+            pair = pair_of((ranked, other), holes, self._unjudged[name])
+            for measure in measures:
+                if all(str(measure) in self._ends[each] for each in (name, baseline)):
+                    values = self._values(measure, (name, baseline), pair)
+                    means = [float(x.mean()) if len(x) else math.nan for x in values]
+                    is_exact = measure.name in EXACT
+                    yield DifferenceBounds(name, baseline, str(measure), *means, is_exact)
 
-    def _pairs(self, name: str, baseline: str, size: int) -> Iterator[tuple[TwoRuns, slice]]:
-        """A run and the baseline over some queries after another, and which queries these are."""
-        ranked = self.runs[name].ranked, self.runs[baseline].ranked
-        near = self._near(name, ranked[0]), self._near(baseline, ranked[1])
-        documents = ranked[0].documents + ranked[1].documents
-        documents += sum(np.bincount(side.query, minlength=ranked[0].n) for side in near)
-        first = 0
-        for runs in zip(*(run.blocks(documents, size) for run in ranked), strict=True):
-            queries = slice(first, first + runs[0].n)
-            holes = tuple(_of_queries(side, queries) for side in near)
-            yield (
-                pair_of((runs[0], runs[1]), (holes[0], holes[1]), self._unjudged[name][queries]),
-                queries,
-            )
-            first = queries.stop
-
-    def _values(
-        self, measure: Measure, names: tuple[str, str], pair: TwoRuns, queries: slice
-    ) -> _Values:
+    def _values(self, measure: Measure, names: tuple[str, str], pair: TwoRuns) -> _Values:
         """The difference of each query by one measure, the least and the most that it can be."""
-        (low, high), (base_low, base_high) = (
-            [end[queries] for end in self._ends[name][str(measure)]] for name in names
-        )
+        (low, high), (base_low, base_high) = (self._ends[name][str(measure)] for name in names)
         values = [measure.per_query(run) for run in pair.runs]
         most = most_difference(measure, pair, (high, base_low))
         least = -most_difference(measure, pair.reversed, (base_high, low))
@@ -365,17 +335,6 @@ class SeveralRuns:
         near = holes.where(number[holes.query] >= 0)
         near = near._replace(query=number[near.query])
         return near.where(np.argsort(near.query, kind="stable"))
-
-
-def _of_queries(holes: Holes, queries: slice) -> Holes:
-    """Those of consecutive queries, which are then counted from 0, of holes sorted by query."""
-    first, last = np.searchsorted(holes.query, [queries.start, queries.stop]).tolist()
-    part = holes.where(slice(first, last))
-    return part._replace(query=part.query - np.int32(queries.start))
-
-
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if len(values) else math.nan
 
 
 def difference_bounds_table(bounds: Sequence[DifferenceBounds]) -> Table:
