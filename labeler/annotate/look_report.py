@@ -25,7 +25,7 @@ from labeler.messages import count_of
 from labeler.metrics.scores import Weighting
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
-from labeler.report.table import Column, Interval, Row, Table, interval_text, table_of
+from labeler.report.table import Column, Interval, Row, Table, interval_text, shown, table_of
 from labeler.stats.correlation import UNDEFINED, Association, concordance, tau_over_queries
 from labeler.stats.means import Preferences, preferences
 from labeler.stats.randomization import TIED, holm, sign_test
@@ -135,7 +135,7 @@ class OfflineBeside:
     `scores` are those of one run by query, or by how much the first run's exceed the second's.
     `goes_with` is how often the measure goes with people, of the `decided` queries: the chance that
     of a good query and one that is not the good one scores higher; or how often the run that people
-    prefer has the higher score. `tau` is the rank correlation over queries.
+    prefer has the higher score. `tau_b` is the rank correlation over queries.
     """
 
     measure: str
@@ -143,8 +143,13 @@ class OfflineBeside:
     scores: Hidden[Mapping[str, float]]
     goes_with: Association
     decided: tuple[int, int]
-    tau: Association
+    tau_b: Association
     unscored: int = 0
+
+    @shown
+    def queries(self) -> int:
+        """How many queries have a score and an answer."""
+        return len(self.scores)
 
     def sentences(self, is_one: bool) -> Iterator[str]:
         """Whether the measure goes with people, as far as these queries show."""
@@ -174,7 +179,7 @@ class OfflineBeside:
         often = "the good one scores higher" if is_one else "the measure prefers what people prefer"
         rows: list[Row] = [
             [f"{self.measure} by {self.qrels}: {often}", self.goes_with, sum(self.decided)],
-            ["tau-b over queries", self.tau, len(self.scores)],
+            ["tau-b over queries", self.tau_b, self.queries],
         ]
         return Table("beside", [*columns, Column("queries")], rows)
 
