@@ -215,7 +215,7 @@ def compared_report_of(
     >>> for grade in (1, 2):
     ...     model = fake_model(f'{{"grade": {grade}}}', f"model{grade}")
     ...     _ = labeler.judge(collection, model=model, name=f"set{grade}")
-    >>> report = labeler.compared_report_of("set1", "set2", collection)
+    >>> report = compared_report_of("set1", "set2", collection)
     >>> report.sentences[0][:65]
     'set2 gives another grade than set1 to 4 of the 4 pairs that both '
     """
