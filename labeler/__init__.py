@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from labeler.corpus.rechunk import rechunk as rechunk
     from labeler.corpus.update import update as update
     from labeler.errors import LabelerError as LabelerError
-    from labeler.evaluation.compare import compare as compare
     from labeler.evaluation.correct import correct as correct
     from labeler.evaluation.evaluate import evaluate as evaluate
     from labeler.evaluation.leaderboard import leaderboard as leaderboard
@@ -102,7 +101,6 @@ _PUBLIC = {
     "build": "pipeline.build:build",
     "calibrate": "lab.calibrate.calibrate:calibrate",
     "cascade": "lab.cascade.cascade:cascade",
-    "compare": "evaluation.compare:compare",
     "correct": "evaluation.correct:correct",
     "diff": "agreement.diff.diff:diff",
     "drift": "lab.control:drift",

@@ -200,7 +200,7 @@ def records_in(record: Any) -> Mapping[str, type]:
     return {name: kind for name, kind in inner.items() if any(True for _ in options_of(kind))}
 
 
-def options_of(record: type) -> Iterator[Declared]:
+def options_of(record: Any) -> Iterator[Declared]:
     """The options of a record, and of those inside it."""
     yield from declared(record).values()
     for inner in records_in(record).values():
@@ -236,7 +236,8 @@ def given(record: type[Record], options: Record | None, settings: Mapping[str, A
     whole: Any = record() if options is None else options
     left = dict(settings)
     own = {f.name: left.pop(f.name) for f in fields(whole) if f.name in left}
-    for name, kind in records_in(record).items():
+    kind_of_all: Any = type(whole)
+    for name, kind in records_in(kind_of_all).items():
         names = {f.name for f in fields(kind)} | {each.name for each in options_of(kind)}
         if inner := {n: left.pop(n) for n in [*left] if n in names}:
             own[name] = given(kind, own.get(name, getattr(whole, name)), inner)
@@ -244,7 +245,8 @@ def given(record: type[Record], options: Record | None, settings: Mapping[str, A
     return changed
 
 
-def check_options(record: Any) -> None:
+def check_options(record: object) -> None:
     """Raise `Misuse`, which names the field, where an option of a record is out of its bounds."""
-    for each in declared(type(record)).values():
+    kind: Any = type(record)
+    for each in declared(kind).values():
         each.check(getattr(record, each.name))

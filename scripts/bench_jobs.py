@@ -8,7 +8,6 @@ one process. Memory is that of all processes together: shared pages count once.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import resource
@@ -20,6 +19,8 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+
+from harness import machine, parser
 
 JUDGED, NEAR, DEPTH = 215, 4_000, 1_000
 """Judged documents a query, and others that the runs retrieve from."""
@@ -109,12 +110,8 @@ def measured(words: list[str], jobs: int) -> tuple[bytes, float, float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--queries", type=int, default=43)
-    parser.add_argument("--runs", type=int, default=61)
-    parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
-    asked = parser.parse_args()
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    asked = parser(__doc__, queries=43, runs=61, jobs=[1, 2]).parse_args()
+    print(machine())
     with tempfile.TemporaryDirectory(prefix="bench-jobs-") as folder:
         words = write(Path(folder), asked.queries, asked.runs)
         first: tuple[bytes, float] | None = None

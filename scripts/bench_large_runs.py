@@ -21,7 +21,6 @@ import resource
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_double, c_int, c_long, c_void_p
 from pathlib import Path
@@ -29,6 +28,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from harness import parser, spent
 
 MEASURES = {"nDCG@10": "ndcg_cut_10", "RR": "recip_rank", "AP": "map", "R@100": "recall_100"}
 TREC_EVAL = ("ndcg_cut", "recip_rank", "map", "recall")
@@ -205,24 +205,20 @@ TOOLS: dict[str, Callable[[Path, Path], dict[str, float]]] = {
 def measured(tool: str, qrels: Path, run: Path, gigabytes: float) -> dict[str, Any]:
     """Values, CPU seconds, peak megabytes and minutes of a tool; `error` where it failed."""
     command = [sys.executable, __file__, "--tool", tool, "--files", str(qrels), str(run)]
-    command += ["--most", str(gigabytes)]
-    started = time.monotonic()
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if done.returncode:
-        return {"error": (done.stderr.strip().splitlines() or ["killed"])[-1]}
-    return json.loads(done.stdout) | {"minutes": (time.monotonic() - started) / 60}
+    try:
+        took = spent([*command, "--most", str(gigabytes)])
+    except SystemExit as failed:
+        return {"error": (str(failed).strip().splitlines() or ["killed"])[-1]}
+    of_process = {"cpu": took.cpu, "mb": took.megabytes, "minutes": took.seconds / 60}
+    return {"values": json.loads(took.output), **of_process}
 
 
 def run_tool(tool: str, qrels: Path, run: Path, gigabytes: float) -> None:
-    """One tool in this process, with its usage as JSON; of labeler that of its own process."""
+    """One tool in this process, within so much memory."""
     if gigabytes:
         most = int(gigabytes * (1 << 30))
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    values = TOOLS[tool](qrels, run)
-    who = resource.RUSAGE_CHILDREN if tool == "labeler" else resource.RUSAGE_SELF
-    usage = resource.getrusage(who)
-    spent = usage.ru_utime + usage.ru_stime
-    print(json.dumps({"values": values, "cpu": spent, "mb": usage.ru_maxrss / 1024}))
+    print(json.dumps(TOOLS[tool](qrels, run)))
 
 
 def report(folder: Path, lines: int, kind: str, tools: list[str], gigabytes: float) -> None:
@@ -236,8 +232,8 @@ def report(folder: Path, lines: int, kind: str, tools: list[str], gigabytes: flo
         if "error" in result:
             print(f"{tool:10} failed: {result['error']}", flush=True)
             continue
-        spent = f"{result['cpu']:8.1f} s of CPU {result['minutes']:6.1f} min {result['mb']:7.0f} MB"
-        print(f"{tool:10} {spent}  AP {result['values']['AP']:.10f}", flush=True)
+        took = f"{result['cpu']:8.1f} s of CPU {result['minutes']:6.1f} min {result['mb']:7.0f} MB"
+        print(f"{tool:10} {took}  AP {result['values']['AP']:.10f}", flush=True)
     whole = [result for result in results.values() if "error" not in result]
     if len(whole) == 2:
         for name in MEASURES:
@@ -258,16 +254,14 @@ def every(folder: Path, given: argparse.Namespace) -> Iterator[tuple[int, str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, default=Path(".benchmarks"))
-    parser.add_argument("--lines", type=float, nargs="+", default=[1e6, 1e7])
-    parser.add_argument("--kind", choices=KINDS, nargs="+", default=["sorted"])
-    parser.add_argument("--only", choices=TOOLS, action="append", help="these tools alone")
-    parser.add_argument("--most", type=float, default=0.0, help="gigabytes that a process may take")
-    parser.add_argument("--keep", action="store_true", help="leave the files for another time")
-    parser.add_argument("--tool", choices=TOOLS, help=argparse.SUPPRESS)
-    parser.add_argument("--files", type=Path, nargs=2, help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    options = parser(
+        __doc__, folder=Path(".benchmarks"), lines=[1000000.0, 10000000.0], most=0.0, keep=False
+    )
+    options.add_argument("--kind", choices=KINDS, nargs="+", default=["sorted"])
+    options.add_argument("--only", choices=TOOLS, action="append", help="these tools alone")
+    options.add_argument("--tool", choices=TOOLS, help=argparse.SUPPRESS)
+    options.add_argument("--files", type=Path, nargs=2, help=argparse.SUPPRESS)
+    given = options.parse_args()
     if given.tool:
         run_tool(given.tool, *given.files, given.most)
         return

@@ -31,6 +31,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from harness import parser
+
 POOL = 100
 """Documents that are judged for each query."""
 
@@ -262,16 +264,13 @@ def _nearest(samples: Sequence[dict[str, Any]], calls: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--pairs", type=int, default=1_000_000)
-    parser.add_argument("--stop", choices=(*SIGNALS, "never"), default="kill")
-    parser.add_argument("--at-once", type=int, default=256)
-    parser.add_argument("--seconds", type=float, default=0.0)
-    parser.add_argument("--logprobs", action="store_true")
-    parser.add_argument("--only-asking", action="store_true")
-    parser.add_argument("--options", nargs=argparse.REMAINDER, default=[])
-    given = parser.parse_args()
+    options = parser(
+        __doc__, pairs=1000000, at_once=256, seconds=0.0, logprobs=False, only_asking=False
+    )
+    options.add_argument("--folder", type=Path, required=True)
+    options.add_argument("--stop", choices=(*SIGNALS, "never"), default="kill")
+    options.add_argument("--options", nargs=argparse.REMAINDER, default=[])
+    given = options.parse_args()
     result = measure(given)
     (given.folder / "result.json").write_text(json.dumps(result, indent=1))
     (given.folder / "result.toml").write_text(toml_of(result))

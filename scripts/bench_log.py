@@ -3,19 +3,16 @@
     python scripts/bench_log.py 1000000 10000000 [--folder DIR]
 
 Makes a log of so many rows in CSV and in Parquet, reads each in a process of its own, and prints
-seconds, rows a second, the most memory that the process held, and the ratio to pandas, which reads
-the file whole, drops rows that stand there twice, reads the dates and counts clicks by rank: a part
-of what `open_log` does.
+seconds of CPU, rows a second, the most memory that the process held, and the ratio to pandas. That
+reads the file whole, drops rows that stand there twice, reads the dates and counts clicks by rank:
+a part of what `open_log` does.
 """
 
-import argparse
-import resource
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
+from harness import parser, spent
 
 COLUMNS = ("time", "session", "query", "doc_id", "rank", "clicked")
 BLOCK = 1_000_000
@@ -60,7 +57,7 @@ def make(folder: Path, rows: int) -> list[Path]:
 
 
 def ours(path: Path) -> str:
-    from labeler.monitoring.log.log import open_log
+    from labeler.monitoring.log import open_log
 
     with open_log(path) as log:
         reading = log.reading
@@ -80,39 +77,23 @@ def pandas(path: Path) -> str:
 READERS = {"labeler": ours, "pandas": pandas}
 
 
-def measured(name: str, path: Path) -> tuple[float, float, str]:
-    """Seconds, the most memory in MB, and what came out, of a reader in a process of its own."""
-    command = [sys.executable, __file__, "--read", name, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return float("nan"), float("nan"), done.stderr.strip().splitlines()[-1][:80]
-    seconds, size, *words = done.stdout.split(maxsplit=2)
-    return float(seconds), float(size), " ".join(words).strip()
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("rows", nargs="*", type=int)
-    parser.add_argument("--folder", type=Path, default=Path("/tmp"))
-    parser.add_argument("--read", nargs=2)
-    args = parser.parse_args()
+    options = parser(__doc__, folder=Path("/tmp"))
+    options.add_argument("rows", nargs="*", type=int)
+    options.add_argument("--read", nargs=2)
+    args = options.parse_args()
     if args.read:
-        start = time.process_time()
-        said = READERS[args.read[0]](Path(args.read[1]))
-        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"{time.process_time() - start:.1f} {used:.0f} {said}")
+        print(READERS[args.read[0]](Path(args.read[1])))
         return
     print("rows        file     reader   CPU s   rows/s     MB   CPU beside pandas")
     for rows in args.rows:
         for path in make(args.folder, rows):
-            figures = {name: measured(name, path) for name in READERS}
-            for name, (seconds, size, said) in figures.items():
-                ratio = seconds / figures["pandas"][0]
-                print(
-                    f"{rows:<11,} {path.suffix[1:]:8} {name:8} {seconds:5.1f}"
-                    f" {rows / seconds:9,.0f} {size:6,.0f}   {ratio:.2f}   {said}",
-                    flush=True,
-                )
+            command = [sys.executable, __file__, "--read"]
+            took = {name: spent([*command, name, path]) for name in READERS}
+            for name, (cpu, _, size, said) in took.items():
+                ratio = cpu / took["pandas"].cpu
+                line = f"{rows:<11,} {path.suffix[1:]:8} {name:8} {cpu:5.1f} {rows / cpu:9,.0f}"
+                print(f"{line} {size:6,.0f}   {ratio:.2f}   {said.strip()}", flush=True)
             path.unlink()
 
 

@@ -12,11 +12,7 @@ CPU time from 10 thousand to 10 million lines.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import platform
-import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -24,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from harness import parser, spent
 
 MEASURES = [
     "nDCG",
@@ -91,8 +88,7 @@ def write_files(folder: Path, queries: int, decimals: int = 4) -> Path:
 
 def labeler_files(qrels: Path, run: Path) -> dict[str, float]:
     from labeler.metrics import score
-    from labeler.trec.pool import read_pool
-    from labeler.trec.rankings import read_rankings
+    from labeler.trec.rankings import read_pool, read_rankings
 
     ranked, _ = read_rankings(run, read_pool(qrels, print))
     return score(ranked, MEASURES).means()
@@ -143,16 +139,12 @@ TIES_AS_TREC_EVAL = ("labeler", "pytrec_eval", "ir_measures")
 
 def measured(tool: str, stem: Path) -> dict[str, Any]:
     """One tool over one pair of files in a process of its own: AP, CPU seconds, peak megabytes."""
-    command = [sys.executable, __file__, "--tool", tool, "--stem", str(stem)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    took = spent([sys.executable, __file__, "--tool", tool, "--stem", stem])
+    return {"AP": float(took.output.split()[-1]), "cpu": took.cpu, "mb": took.megabytes}
 
 
 def run_tool(tool: str, stem: Path) -> None:
-    values = TOOLS[tool](stem.with_suffix(".qrels"), stem.with_suffix(".trec"))
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = usage.ru_utime + usage.ru_stime
-    print(json.dumps({"AP": values["AP"], "cpu": seconds, "mb": usage.ru_maxrss / 1024}))
+    print(TOOLS[tool](stem.with_suffix(".qrels"), stem.with_suffix(".trec"))["AP"])
 
 
 def dicts(stem: Path) -> dict[str, float]:
@@ -180,28 +172,16 @@ def command_cpu(stem: Path) -> float:
     """CPU seconds of one whole `labeler evaluate` process; the least of five."""
     labeler = Path(sys.executable).with_name("labeler")
     command = [str(labeler), "evaluate", *(str(stem.with_suffix(s)) for s in (".qrels", ".trec"))]
-    spent = []
-    for _ in range(5):
-        before = os.times()
-        subprocess.run(command, check=True, capture_output=True)
-        after = os.times()
-        spent.append(
-            after.children_user
-            + after.children_system
-            - before.children_user
-            - before.children_system
-        )
-    return min(spent)
+    return min(spent(command).cpu for _ in range(5))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", type=Path, default=Path(".benchmarks"), help="folder for files")
-    parser.add_argument("--queries", type=int, default=10_000)
-    parser.add_argument("--only", choices=TOOLS, action="append", help="these tools alone")
-    parser.add_argument("--tool", choices=TOOLS, help=argparse.SUPPRESS)
-    parser.add_argument("--stem", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    options = parser(__doc__, queries=10_000)
+    options.add_argument("-o", type=Path, default=Path(".benchmarks"), help="folder for files")
+    options.add_argument("--only", choices=TOOLS, action="append", help="these tools alone")
+    options.add_argument("--tool", choices=TOOLS, help=argparse.SUPPRESS)
+    options.add_argument("--stem", type=Path, help=argparse.SUPPRESS)
+    given = options.parse_args()
     if given.tool:
         run_tool(given.tool, given.stem)
         return
@@ -230,11 +210,11 @@ def report(folder: Path, queries: int, tools: list[str]) -> None:
     for decimals in (4, 1):
         small = dicts(write_files(folder, min(queries, 1000), decimals))
         share = small["labeler"] / small["pytrec_eval"]
-        spent = ", ".join(f"{tool} {seconds:.3f} s" for tool, seconds in small.items())
+        times = ", ".join(f"{tool} {seconds:.3f} s" for tool, seconds in small.items())
         print(f"\n{min(queries, 1000)} queries, dicts, scores of {decimals} decimals:")
-        print(f"{spent}, share {share:.2f}")
-    spent = command_cpu(write_files(folder, 50))
-    print(f"\n50 queries, one whole `labeler evaluate` process: {spent:.2f} s of CPU")
+        print(f"{times}, share {share:.2f}")
+    cpu = command_cpu(write_files(folder, 50))
+    print(f"\n50 queries, one whole `labeler evaluate` process: {cpu:.2f} s of CPU")
     curve = {}
     for many in [n for n in (10, 100, 1000, 10_000) if n <= queries]:
         files = write_files(folder, many)

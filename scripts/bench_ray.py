@@ -13,7 +13,6 @@ collecting, are said beside.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -27,6 +26,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from harness import parser
 
 from labeler import Control, JudgeOptions, ajudge
 from labeler.collection.layout import Collection
@@ -152,11 +153,9 @@ def measured(kind: str, collection: Collection, url: str, workers: int | None) -
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("kind", choices=("stored", "fast", "slow"))
-    parser.add_argument("--pairs", type=int, default=20_000)
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    arguments = parser.parse_args()
+    arguments = parser(
+        __doc__, kind=dict.fromkeys(("stored", "fast", "slow")), pairs=20000, workers=[1, 2]
+    ).parse_args()
     os.environ["OPENAI_API_KEY"] = "sk-bench"
     kind = arguments.kind
     with TemporaryDirectory() as folder, server(0.2 if kind == "slow" else 0.0) as url:

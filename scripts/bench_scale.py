@@ -16,12 +16,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from harness import Spent, parser, spent
 
 DEPTH = 1000
 COMPARED = 10
@@ -145,29 +144,20 @@ STAGES: dict[str, dict[str, Stage]] = {
 
 
 def run_stage(tool: str, stage: str, folder: Path) -> None:
-    """Run one stage in this process, and print what it took."""
-    began = time.monotonic()
+    """Run one stage in this process, and print what it found."""
     found = STAGES[tool][stage](folder)
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    taken = {
-        "cpu": usage.ru_utime + usage.ru_stime,
-        "wall": time.monotonic() - began,
-        "mb": usage.ru_maxrss / 1024,
-        "found": {query: documents[:COMPARED] for query, documents in found.items()},
-    }
-    print(json.dumps(taken))
+    print(json.dumps({query: documents[:COMPARED] for query, documents in found.items()}))
 
 
-def measured(python: str, tool: str, stage: str, folder: Path) -> dict[str, object] | None:
+def measured(python: str, tool: str, stage: str, folder: Path) -> Spent | None:
     """A stage in a process of its own with one thread; None where the tool is not there."""
     command = [python, __file__, str(folder), "--tool", tool, "--stage", stage]
     one = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "RAYON")}
-    environment = {**os.environ, **one, "TOKENIZERS_PARALLELISM": "false"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    if done.returncode:
-        print(f"{tool}, {stage}: {done.stderr.splitlines()[-1]}", file=sys.stderr)
+    try:
+        return spent(command, **one, TOKENIZERS_PARALLELISM="false")
+    except SystemExit as failed:
+        print(f"{tool}, {stage}: {str(failed).splitlines()[-1]}", file=sys.stderr)
         return None
-    return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 def size_on_disk(folder: Path, tool: str) -> float:
@@ -189,7 +179,7 @@ def compare(folder: Path, passages: int, asked: argparse.Namespace) -> None:
 
     make(asked.documents, folder, passages, asked.queries, rows=True)
     (folder / "docs.jsonl").replace(folder / "corpus.jsonl")
-    first: dict[str, dict[str, object]] = {}
+    first: dict[str, Spent] = {}
     for tool in STAGES:
         if tool == "labeler, dense" and not asked.encode:
             continue
@@ -203,20 +193,16 @@ def compare(folder: Path, passages: int, asked: argparse.Namespace) -> None:
 
 
 def show(
-    passages: int,
-    tool: str,
-    taken: dict[str, dict[str, object]],
-    first: dict[str, dict[str, object]],
-    megabytes: float,
+    passages: int, tool: str, taken: dict[str, Spent], first: dict[str, Spent], megabytes: float
 ) -> None:
     """Print a row of the table: CPU, memory and ratios to the first tool."""
     cells = [f"{passages:,}", tool]
     for stage, values in taken.items():
         ours = first[stage]
-        cells += [f"{values['cpu']:.1f}", f"{values['cpu'] / ours['cpu']:.2f}"]  # type: ignore[operator]  # numbers of JSON
-        cells += [f"{values['mb']:.0f}", f"{values['mb'] / ours['mb']:.2f}"]  # type: ignore[operator]  # numbers of JSON
-    found = taken["search"]["found"]
-    cells += [f"{megabytes:.0f}", f"{overlap(first['search']['found'], found):.2f}"]  # type: ignore[arg-type]  # as printed above
+        cells += [f"{values.cpu:.1f}", f"{values.cpu / ours.cpu:.2f}"]
+        cells += [f"{values.megabytes:.0f}", f"{values.megabytes / ours.megabytes:.2f}"]
+    ours, theirs = (json.loads(each["search"].output.splitlines()[-1]) for each in (first, taken))
+    cells += [f"{megabytes:.0f}", f"{overlap(ours, theirs):.2f}"]
     print(f"| {' | '.join(cells)} |", flush=True)
 
 
@@ -228,16 +214,18 @@ HEAD = (
 
 def main() -> None:
     """Read the options, and measure."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("documents", type=Path)
-    parser.add_argument("--passages", type=int, nargs="+", default=[20_000, 50_000])
-    parser.add_argument("--queries", type=int, default=1000)
-    parser.add_argument("--peers", default=sys.executable)
-    parser.add_argument("--encode", action="store_true")
-    parser.add_argument("-o", "--output", type=Path, default=Path(".benchmarks"))
-    parser.add_argument("--tool", help=argparse.SUPPRESS)
-    parser.add_argument("--stage", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
+    options = parser(
+        __doc__,
+        documents=Path,
+        passages=[20_000, 50_000],
+        queries=1000,
+        peers=sys.executable,
+        encode=False,
+    )
+    options.add_argument("-o", "--output", type=Path, default=Path(".benchmarks"))
+    options.add_argument("--tool", help=argparse.SUPPRESS)
+    options.add_argument("--stage", help=argparse.SUPPRESS)
+    asked = options.parse_args()
     if asked.tool:
         run_stage(asked.tool, asked.stage, asked.documents)
         return

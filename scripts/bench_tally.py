@@ -10,14 +10,12 @@ peak memory are the system's. `--peers-up-to` bounds the size from which peers a
 
 from __future__ import annotations
 
-import argparse
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from harness import machine, parser, spent
 
 PER_QUERY, BLOCK = 100, 10_000
 PANDAS = """
@@ -67,41 +65,32 @@ def write(paths: tuple[Path, Path], queries: int) -> None:
                 out.write(lines.tobytes())
 
 
-def measured(command: list[str]) -> tuple[float, float, str]:
-    """Seconds of CPU, megabytes at the peak, and the last words of what was printed."""
-    code = (
-        "import resource, subprocess, sys; "
-        "out = subprocess.run(sys.argv[1:], capture_output=True, text=True); "
-        "used = resource.getrusage(resource.RUSAGE_CHILDREN); "
-        "print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, out.returncode, "
-        "' '.join(out.stdout.split())[:60])"
-    )
-    printed = subprocess.run(
-        [sys.executable, "-c", code, *command], capture_output=True, text=True, check=True
-    ).stdout.split(" ", 3)
-    return float(printed[0]), float(printed[1]), f"exit {printed[2]}: {printed[3].strip()}"
+def shown(output: str) -> str:
+    """The first words of what was printed."""
+    return " ".join(output.split())[:60]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pairs", type=float, nargs="*", default=[1e6, 1e7])
-    parser.add_argument("--peers-up-to", type=float, default=1e7)
-    asked = parser.parse_args()
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    options = parser(__doc__, peers_up_to=1e7)
+    options.add_argument("pairs", type=float, nargs="*", default=[1e6, 1e7])
+    asked = options.parse_args()
+    print(machine())
     for pairs in map(int, asked.pairs):
         with tempfile.TemporaryDirectory(prefix="bench-tally-") as folder:
             paths = Path(folder) / "human.qrels", Path(folder) / "other.qrels"
             write(paths, max(pairs // PER_QUERY, 1))
             files = list(map(str, paths))
             command = [sys.executable, "-m", "labeler", "agree", *files, "--format", "csv"]
-            cpu, megabytes, said = measured(command)
-            print(f"{pairs:,} pairs, labeler: {cpu:.1f} s of CPU, {megabytes:,.0f} MB; {said}")
+            cpu, _, megabytes, said = spent(command)
+            print(
+                f"{pairs:,} pairs, labeler: {cpu:.1f} s of CPU, {megabytes:,.0f} MB; {shown(said)}"
+            )
             if pairs > asked.peers_up_to:
                 continue
-            theirs, memory, said = measured([sys.executable, "-c", PANDAS, *files])
+            theirs, _, memory, said = spent([sys.executable, "-c", PANDAS, *files])
             print(
                 f"{pairs:,} pairs, pandas and scikit-learn: {theirs:.1f} s of CPU, "
-                f"{memory:,.0f} MB; {said}\n"
+                f"{memory:,.0f} MB; {shown(said)}\n"
                 f"  labeler takes {cpu / theirs:.2f} of the time and "
                 f"{megabytes / memory:.2f} of the memory"
             )

@@ -10,16 +10,14 @@ the command, else the way it is commonly written with pandas. Lines are those of
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from harness import parser, spent
 
 DEPTH = 1000
 DOCUMENTS = 20_000
@@ -145,17 +143,6 @@ CASES = {
 }
 
 
-def measured(command: Sequence[str]) -> tuple[float, float]:
-    """CPU seconds and peak megabytes of a process."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    _, said = process.communicate() if process.stderr is None else (None, process.stderr.read())
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{' '.join(command)}: {said.decode()[-2000:]}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-
-
 def inputs(folder: Path, case: Case, lines: int) -> list[Path]:
     """Files of so many lines together."""
     each = max(1, lines // case.files // DEPTH) * DEPTH
@@ -177,13 +164,14 @@ def report(folder: Path, sizes: Sequence[int], most_of_peers: int, only: Sequenc
             paths = [str(path) for path in inputs(folder, case, lines)]
             places = {"{out}": [str(out)], "{in}": paths, "{coll}": [str(folder)]}
             words = [w for word in case.arguments for w in places.get(word, [word])]
-            cpu, memory = measured([labeler, *words])
+            cpu, _, memory, _ = spent([labeler, *words])
             line = f"{name:20} {lines:>10,} lines {cpu:7.2f} s {memory:6.0f} MB"
             if case.peer and lines <= most_of_peers:
                 command = [sys.executable, __file__, "--peer", name, str(out), *paths]
-                theirs = measured(command)
-                line += f"   peer {theirs[0]:7.2f} s {theirs[1]:6.0f} MB"
-                line += f"   {cpu / theirs[0]:.2f} of its time, {memory / theirs[1]:.2f} memory"
+                theirs = spent(command)
+                line += f"   peer {theirs.cpu:7.2f} s {theirs.megabytes:6.0f} MB"
+                line += f"   {cpu / theirs.cpu:.2f} of its time"
+                line += f", {memory / theirs.megabytes:.2f} memory"
             print(line, flush=True)
 
 
@@ -194,12 +182,10 @@ def main() -> None:
         assert peer is not None
         peer(Path(out), *map(Path, paths))
         return
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("-o", type=Path, default=Path("bench"), help="folder for the files")
-    parser.add_argument("--most", type=int, default=10_000_000, help="the largest size")
-    parser.add_argument("--peers", type=int, default=1_000_000, help="the largest size for peers")
-    parser.add_argument("--only", action="append", default=[], help="commands with this word")
-    given = parser.parse_args()
+    options = parser(__doc__, most=10_000_000, peers=1_000_000)
+    options.add_argument("-o", type=Path, default=Path("bench"), help="folder for the files")
+    options.add_argument("--only", action="append", default=[], help="commands with this word")
+    given = options.parse_args()
     given.o.mkdir(parents=True, exist_ok=True)
     if not (given.o / "corpus.jsonl").exists():
         write_corpus(given.o)

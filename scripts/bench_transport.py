@@ -7,8 +7,9 @@
 A fast loopback server in a process of its own answers at once. Each client runs in a process of
 its own too, asks all requests at the given concurrency, validates every reply, and keeps it in a
 store of ours in batches. Clients that are not installed are named and left out. Prints requests
-per second, CPU and memory of each client, and the ratio of its CPU to ours. Of several rounds, in
-each of which all clients have their turn, these are medians.
+per second, CPU and memory of each client, and how many times its CPU ours is: of all that a run
+takes, from its first import on, and of each further request, by a quarter as many beside all. Of
+several rounds, in each of which all clients have their turn, these are medians.
 
 With `--answered`, no server is asked: a store is filled with a reply for every pair, and `labeler
 judge` then makes labels of them. `--folder` keeps the collections, to be measured again.
@@ -16,7 +17,6 @@ judge` then makes labels of them. `--folder` keeps the collections, to be measur
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -30,6 +30,7 @@ from pathlib import Path
 from statistics import median
 
 from answered import PASSAGE, make_collection, show
+from harness import parser
 
 from labeler.data import Judgement, Pair
 from labeler.judging.reply import parse_grade
@@ -236,7 +237,8 @@ def is_here(name: str) -> bool:
 def measure(name: str, url: str, count: int, at_once: int) -> dict[str, float] | None:
     command = [sys.executable, __file__, "--child", name, "--url", url]
     command += ["--requests", str(count), "--at-once", str(at_once)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    cached = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}  # else all modules are compiled again
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=cached)
     if done.returncode:
         said = done.stderr.strip().splitlines()
         print(f"{name}: failed: {said[-1] if said else 'no word'}", flush=True)
@@ -245,18 +247,23 @@ def measure(name: str, url: str, count: int, at_once: int) -> dict[str, float] |
     return found
 
 
+def measure_both(name: str, url: str, count: int, at_once: int) -> dict[str, float] | None:
+    """What `measure` finds, and the microseconds of CPU of each further request."""
+    few, found = count // 4, measure(name, url, count, at_once)
+    fewer = measure(name, url, few, at_once) if found else None
+    if not found or not fewer:
+        return None
+    further = (found["cpu"] * count - fewer["cpu"] * few) / (count - few)
+    return {**found, "further": further}
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--requests", type=int, default=20_000)
-    parser.add_argument("--at-once", type=int, default=256)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--answered", type=int, metavar="N")
-    parser.add_argument("--logprobs", action="store_true")
-    parser.add_argument("--folder", type=Path)
-    parser.add_argument("--child")
-    parser.add_argument("--url")
-    given = parser.parse_args()
+    options = parser(__doc__, requests=20_000, at_once=256, only="", rounds=1, logprobs=False)
+    options.add_argument("--answered", type=int, metavar="N")
+    options.add_argument("--folder", type=Path)
+    options.add_argument("--child")
+    options.add_argument("--url")
+    given = options.parse_args()
     if given.child:
         child(given.child, given.url, given.requests, given.at_once)
         return
@@ -276,24 +283,26 @@ def main() -> None:
         url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
         print(f"{given.requests:,} requests, {given.at_once} at once", flush=True)
         print(
-            f"{'client':34}{'requests/s':>11}{'CPU µs each':>13}{'peak MB':>9}{'CPU, ours=1':>13}"
+            f"{'client':34}{'requests/s':>11}{'CPU µs each':>13}{'further':>9}{'peak MB':>9}"
+            f"{'ours is':>13}{'further':>9}"
         )
         names = [n for n in (OURS, *OTHERS) if any(part in n for part in given.only.split(","))]
         for name in [name for name in names if not is_here(name)]:
             print(f"{name}: not installed, left out", flush=True)
             names.remove(name)
         rounds = [
-            {name: measure(name, url, given.requests, given.at_once) for name in names}
+            {name: measure_both(name, url, given.requests, given.at_once) for name in names}
             for _ in range(given.rounds)
         ]
-        ours = 0.0
+        ours = (0.0, 0.0)
         for name in names:
             found = [took for each in rounds if (took := each[name])]
             if found:
-                rate, cpu, peak = (median(took[what] for took in found) for what in found[0])
-                ours = ours or cpu
-                numbers = f"{rate:11,.0f}{cpu:13,.0f}{peak:9,.0f}"
-                print(f"{name:34}{numbers}{cpu / ours:13.2f}", flush=True)
+                rate, cpu, peak, further = (median(t[what] for t in found) for what in found[0])
+                ours = ours if any(ours) else (cpu, further)
+                numbers = f"{rate:11,.0f}{cpu:13,.0f}{further:9,.0f}{peak:9,.0f}"
+                ratios = f"{ours[0] / cpu:13.2f}{ours[1] / further:9.2f}"
+                print(f"{name:34}{numbers}{ratios}", flush=True)
     finally:
         server.stdin.close()
         server.wait()

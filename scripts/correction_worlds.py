@@ -10,8 +10,7 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats
 from labeler.metrics import parse_all, score
-from labeler.trec.pool import read_pool
-from labeler.trec.rankings import read_rankings
+from labeler.trec.rankings import read_pool, read_rankings
 
 MEASURES = ("P@10", "P@5", "P@1", "RR@10", "Success@5", "DCG")
 DEPTH = 10

@@ -14,13 +14,13 @@ half as many at least. Beside it stand queries: some words of a real passage eac
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from harness import parser
 
 from labeler.corpus.documents import read_documents
 
@@ -134,14 +134,9 @@ def make(  # noqa: PLR0913  how much of what
 
 def main() -> None:
     """Read the options, and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("documents", type=Path)
-    parser.add_argument("output", type=Path)
-    parser.add_argument("--passages", type=int, default=100_000)
-    parser.add_argument("--queries", type=int, default=1000)
-    parser.add_argument("--rows", action="store_true")
-    parser.add_argument("--words", type=int, default=0)
-    asked = parser.parse_args()
+    asked = parser(
+        __doc__, documents=Path, output=Path, passages=100000, queries=1000, rows=False, words=0
+    ).parse_args()
     size = asked.passages, asked.queries
     make(asked.documents, asked.output, *size, rows=asked.rows, words=asked.words)
 

@@ -1,10 +1,10 @@
 """Measure the embedded assessors against people; prints the README's table.
 
-    python scripts/measure_embedded.py CHORUS/ MEDQUAD/ [PAIRS]
+    python scripts/measure_embedded.py CHORUS/ MEDQUAD/ [--pairs 300]
 
 The directories are what `labeler fetch chorus` and `labeler fetch medquad` make. `similarity`
 judges every pair that people judged; the embedded LLM, with the `four-grades` prompt, a sample of
-PAIRS pairs (default 300) from each: whole queries would be too few, so at most six pairs of one
+so many pairs from each: whole queries would be too few, so at most six pairs of one
 query, drawn with a fixed seed. Intervals are over queries.
 """
 
@@ -15,6 +15,8 @@ import shutil
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from harness import parser
 
 from labeler.agreement.compare import StatisticOptions, compare_qrels
 from labeler.cli import execute
@@ -80,8 +82,7 @@ def main(folders: list[str], pairs: int) -> None:
 
 
 if __name__ == "__main__":
-    numbers = [argument for argument in sys.argv[1:] if argument.isdigit()]
-    names = [argument for argument in sys.argv[1:] if not argument.isdigit()]
-    if not names:
-        sys.exit(__doc__)
-    main(names, int(numbers[0]) if numbers else 300)
+    options = parser(__doc__, pairs=300)
+    options.add_argument("folders", nargs="+")
+    given = options.parse_args()
+    main(given.folders, given.pairs)

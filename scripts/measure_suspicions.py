@@ -8,7 +8,6 @@ passages of about 900 characters, some of which are attacked, too.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+from harness import parser
 
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import open_collection
@@ -73,11 +73,10 @@ def attacked(clean: Sequence[str], attacks: Path | None, draws: Random) -> None:
 
 def main() -> None:
     """Print all shares."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("collection", type=Path)
-    parser.add_argument("folders", type=Path, nargs="+")
-    parser.add_argument("--attacks", type=Path)
-    options = parser.parse_args()
+    made = parser(__doc__, collection=Path)
+    made.add_argument("folders", type=Path, nargs="+")
+    made.add_argument("--attacks", type=Path)
+    options = made.parse_args()
     opened = open_collection(options.collection)
     queries, corpus = read_queries(opened.queries), read_corpus(opened.corpus)
     qrels = read_qrels(opened.qrels("human"))

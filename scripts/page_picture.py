@@ -9,11 +9,11 @@ The picture has few colors, so that it stays small; it is refused where it is no
 
 from __future__ import annotations
 
-import argparse
 import io
 import shutil
 from pathlib import Path
 
+from harness import parser
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
@@ -24,15 +24,9 @@ SCALE = 1.5
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("page", type=Path)
-    parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--width", type=int, default=1180)
-    parser.add_argument("--height", type=int, default=1000)
-    parser.add_argument("--dark", action="store_true")
-    given = parser.parse_args()
+    options = parser(__doc__, page=Path, width=1180, height=1000, dark=False)
+    options.add_argument("-o", "--output", type=Path, required=True)
+    given = options.parse_args()
     picture = compressed(shot(given.page, (given.width, given.height), dark=given.dark))
     if len(picture) > MOST_BYTES:
         raise SystemExit(

@@ -29,7 +29,7 @@ from labeler.cli.settings import settings_in
 from labeler.cli.table import COMMANDS, GROUPS, MORE, SHOWN, commands_of
 from labeler.exchange.export.formats import EXPORTS
 from labeler.metrics import MEASURES
-from labeler.monitoring.watched import KINDS
+from labeler.monitoring.monitor import KINDS
 from labeler.prompt import PLACEHOLDERS, FrontMatter
 from labeler.prompt.listing import facts_of, shipped_prompts
 

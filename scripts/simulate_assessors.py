@@ -15,11 +15,11 @@ Usage: simulate_assessors.py closer colleague calibration plans [--repeats 400] 
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
 from statistics import median
 
 import numpy as np
+from harness import parser
 from simulate_coverage import World, simulated, skewed
 
 from labeler.agreement.agree import agree
@@ -182,11 +182,9 @@ def agreement_of_tables(tables: Floats, name: str) -> Agreement:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="+", choices=("closer", "colleague", "calibration", "plans"))
-    parser.add_argument("--repeats", type=int, default=400)
-    parser.add_argument("--queries", type=int, nargs="+", default=[25, 50])
-    given = parser.parse_args()
+    given = parser(
+        __doc__, what=("closer", "colleague", "calibration", "plans"), repeats=400, queries=[25, 50]
+    ).parse_args()
     for queries in given.queries:
         if "closer" in given.what:
             alone, together = false_closer(queries, given.repeats)

@@ -10,11 +10,11 @@ Usage: simulate_calibration.py [--repeats 40] [--draws 100] [--data FOLDER]
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 from drawn_grades import GradeDraws, expected_scores
+from harness import DL19, parser
 
 from labeler.agreement.shares import shares_of
 from labeler.agreement.sources import source_of_file
@@ -40,11 +40,7 @@ def runs_of(folder: Path, queries: Qrels) -> dict[str, Run]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=40)
-    parser.add_argument("--draws", type=int, default=100)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
-    given = parser.parse_args()
+    given = parser(__doc__, repeats=40, draws=100, data=DL19).parse_args()
     people = read_qrels(given.data / "nist.qrels")
     runs, measures = runs_of(given.data, people), parse_all(MEASURES)
     truth = [evaluate(people, run, list(MEASURES)).means() for run in runs.values()]

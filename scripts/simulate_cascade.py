@@ -11,10 +11,8 @@ Usage: simulate_cascade.py [--repeats 100] [--data FOLDER]
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
+from harness import LLMJUDGE, parser
 from simulate_routing import SCALE, World, kappa
 
 from labeler.agreement.statistics import find_statistic
@@ -75,10 +73,7 @@ ENDS = ("value", "low", "high")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=100)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/llmjudge"))
-    given = parser.parse_args()
+    given = parser(__doc__, repeats=100, data=LLMJUDGE).parse_args()
     world, count = World(given.data), given.repeats
     settings: list[tuple[int, Criterion]] = [
         (people, by) for people in (200, 400) for by in ("disagreement", "doubt")

@@ -11,9 +11,9 @@ Usage: simulate_chart.py [--repeats 100] [--before 8] [--after 8] [--data FOLDER
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import numpy as np
+from harness import DL19, parser
 from simulate_drift import asked, moved
 
 from labeler.stats.drift import GivenAgain, chart
@@ -46,15 +46,16 @@ def first_alarm(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=100)
-    parser.add_argument("--before", type=int, default=8)
-    parser.add_argument("--after", type=int, default=8)
-    parser.add_argument("--worlds", type=int, nargs="*", default=range(len(WORLDS)))
-    parser.add_argument("--cells", type=int, nargs="*", default=range(len(CELLS)))
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
-    given = parser.parse_args()
+    given = parser(
+        __doc__,
+        repeats=100,
+        before=8,
+        after=8,
+        worlds=list(range(len(WORLDS))),
+        cells=list(range(len(CELLS))),
+        seed=0,
+        data=DL19,
+    ).parse_args()
     rng = np.random.default_rng(given.seed)
     qrels = read_qrels(given.data / "gpt-4o.qrels")
     every = np.array([grade for graded in qrels.values() for grade in graded.values()])

@@ -14,18 +14,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+import pandas as pd
 
-from labeler.monitoring.log.searches import part_of_clicks
-from labeler.monitoring.online.behavior import (
-    AT,
-    BehaviorSums,
-    GroupedSums,
-    OnlineOptions,
-    mismatch,
-    variants_of,
-)
+from labeler.monitoring.log import open_log
+from labeler.monitoring.online import mismatch, online
 from labeler.report.table import Interval
 from labeler.testing.click_log import ClickWorld, made_clicks
 
@@ -49,18 +45,18 @@ def holds(interval: Interval, value: float) -> bool:
     return interval.low is not None and interval.low <= value <= (interval.high or -math.inf)
 
 
-def one_world(name: str, world: ClickWorld, rounds: int) -> Iterator[str]:
+def one_world(name: str, world: ClickWorld, rounds: int, path: Path) -> Iterator[str]:
     ctr_inside = same = 0
     true_ctr = mean_ctr(world)
     for seed in range(rounds):
-        rows = made_clicks(world, seed)
-        rows["variant"] = 1 + (rows["session"] * 7919 % 1000 >= 500)
-        sums = BehaviorSums(OnlineOptions(), 2)
-        sums.add(part_of_clicks(rows))
-        of_all = GroupedSums(sums.searches.sum(axis=1), seed)
-        ctr_inside += holds(of_all.share((AT["clicks"],), (AT["shown"],)), true_ctr)
-        rows_of = variants_of(sums, ["a", "b"], {}, ["CTR"]).rows
-        same += holds(rows_of[1].difference, 0.0)
+        frame = pd.DataFrame(made_clicks(world, seed))
+        frame["variant"] = np.where(frame["session"] * 7919 % 1000 >= 500, "b", "a")
+        frame.to_csv(path, index=False)
+        with open_log(path) as log:
+            result = online(log, seed=seed)
+        ctr_inside += holds(result.measures["CTR"], true_ctr)
+        assert result.by_variant is not None
+        same += holds(result.by_variant.rows[1].difference, 0.0)
     searches = f"{rounds} logs of {world.searches:,} searches, {world.queries:,} queries"
     yield f"{name} ({searches})"
     yield f"  CTR: {rate(ctr_inside, rounds)}; no difference of variants: {rate(same, rounds)}"
@@ -86,9 +82,10 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     for line in split(10_000):
         print(line, flush=True)
-    for name, world in WORLDS.items():
-        for line in one_world(name, world, rounds):
-            print(line, flush=True)
+    with TemporaryDirectory() as folder:
+        for name, world in WORLDS.items():
+            for line in one_world(name, world, rounds, Path(folder) / "log.csv"):
+                print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -22,14 +22,12 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from pathlib import Path
 
 import numpy as np
+from harness import DL19, parser, scores_of, shown
 
 from labeler.evaluation.comparison.equivalence import most_lost
-from labeler.metrics import score
 from labeler.stats.means import paired_interval
-from labeler.stats.pairwise import randomised_hsd
 from labeler.stats.power import (
     PlannedTest,
     chance_to_show,
@@ -40,23 +38,14 @@ from labeler.stats.power import (
     spread_of,
     variance_factors,
 )
-from labeler.stats.randomization import holm, randomization_test
+from labeler.stats.randomization import holm, randomised_hsd, randomization_test
 from labeler.stats.student import SIGNIFICANT
-from labeler.trec.pool import read_pool
-from labeler.trec.rankings import read_rankings
 
 SIZES = (10, 25, 43)
 SYSTEMS = (3, 5, 11, 20)
 GATED = ("nDCG@10", "AP", "RR@10", "Success@1", "RR(rel=2)@10", "Success(rel=2)@1")
 DRAWN = 2000
 """Assignments drawn by each test: a fifth of those that the command draws."""
-
-
-def scores_of(folder: Path, measure: str) -> np.ndarray:
-    """The real systems' scores, `(systems, queries)`, by people's grades."""
-    pool = read_pool(folder / "nist.qrels", print)
-    runs = sorted((folder / "runs").glob("*.gz"))
-    return np.array([score(read_rankings(run, pool)[0], [measure]).values[0] for run in runs])
 
 
 def alike(real: np.ndarray, systems: int, queries: int, rng: np.random.Generator) -> np.ndarray:
@@ -81,10 +70,6 @@ def told(values: np.ndarray, seed: int) -> np.ndarray:
 
 
 WAYS = ("HSD, best", "Holm, best", "Holm, named")
-
-
-def shown(name: str, share: float, repeats: int) -> str:
-    return f"{name} {share:.3f} ({np.sqrt(share * (1 - share) / repeats):.3f})"
 
 
 def verdicts(given: argparse.Namespace) -> None:
@@ -245,13 +230,9 @@ ACTS = {"differences": differences, "power": power, "verdicts": verdicts, "gates
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("act", choices=ACTS)
-    parser.add_argument("--repeats", type=int, default=1000)
-    parser.add_argument("--measure", default="nDCG@10")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
-    given = parser.parse_args()
+    given = parser(
+        __doc__, act=ACTS, repeats=1000, measure="nDCG@10", seed=0, data=DL19
+    ).parse_args()
     ACTS[given.act](given)
 
 

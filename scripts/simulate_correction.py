@@ -15,7 +15,6 @@ families   several equal systems (values dealt anew in every query): how often a
 gates      of runs that lose .05 in truth, how many pass a gate with a margin of .05
 selection  queries that people chose by ease or difficulty: how often the balance check says so, and
            what intervals then cover
-chances    easy queries are likelier to be drawn: coverage without and with these chances
 pairs      people grade a random sample of pairs of queries like DL 2019's: coverage and width
 table      the table that `labeler/evaluation/correction/warnings.py` keeps
 
@@ -28,12 +27,12 @@ import argparse
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from correction_worlds import JUDGES, WORLDS, dl19, made_up
 from correction_worlds import MEASURES as MADE
-from simulate_selection import chances, families, gates, pairs, selection
+from harness import DL19, parser
+from simulate_selection import families, gates, pairs, selection
 
 from labeler.arrays import Floats
 from labeler.stats.estimates import Mean, at_random
@@ -220,18 +219,14 @@ def table(given: argparse.Namespace) -> Iterator[str]:
 
 EXPERIMENTS = {
     f.__name__: f
-    for f in (coverage, worlds, verdicts, signs, families, gates, selection, chances, pairs, table)
+    for f in (coverage, worlds, verdicts, signs, families, gates, selection, pairs, table)
 }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("experiments", nargs="*", default=["coverage"], metavar="EXPERIMENT")
-    parser.add_argument("--draws", type=int, default=1000)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
-    parser.add_argument("--measures", nargs="+", default=list(MEASURES))
-    parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
-    given = parser.parse_args()
+    options = parser(__doc__, draws=1000, data=DL19, measures=list(MEASURES), sizes=list(SIZES))
+    options.add_argument("experiments", nargs="*", default=["coverage"], metavar="EXPERIMENT")
+    given = options.parse_args()
     for name in given.experiments:
         print(f"== {name}: {EXPERIMENTS[name].__doc__} {given.draws} draws")
         for line in EXPERIMENTS[name](given):

@@ -17,13 +17,13 @@ Usage: simulate_coverage.py [--repeats 2000] [--worlds simulated skewed nist.qre
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from harness import parser
 
 from labeler.agreement.align import AssessorLabels, Rules, align
 from labeler.agreement.compare import INTERVALS
@@ -200,14 +200,15 @@ def world_of(name: str) -> tuple[World, Floats]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=2000)
-    parser.add_argument("--worlds", nargs="+", default=list(MADE))
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--statistics", nargs="+", default=STATISTICS)
-    parser.add_argument("--methods", nargs="+", default=[PLAIN, *INTERVALS, NAIVE])
-    parser.add_argument("--draws", type=int, default=DRAWS)
-    given = parser.parse_args()
+    given = parser(
+        __doc__,
+        repeats=2000,
+        worlds=list(MADE),
+        sizes=list(SIZES),
+        statistics=list(STATISTICS),
+        methods=[PLAIN, *INTERVALS, NAIVE],
+        draws=DRAWS,
+    ).parse_args()
     started = time.perf_counter()
     for name in given.worlds:
         world, truth = world_of(name)

@@ -17,12 +17,12 @@ Usage: simulate_diff.py shares closer floor queries [--repeats 400] [--data FOLD
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from harness import DL19, parser, shown
 from numpy.typing import NDArray
 
 from labeler.agreement.compare import StatisticOptions, share_of
@@ -83,10 +83,7 @@ def sums(query: Grades, values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def line(label: str, counts: Sequence[tuple[str, int]], repeats: int) -> None:
-    cells = []
-    for name, count in counts:
-        rate = count / repeats
-        cells.append(f"{name} {rate:.3f} ({np.sqrt(rate * (1 - rate) / repeats):.3f})")
+    cells = [shown(name, count / repeats, repeats) for name, count in counts]
     print(f"{label:32} {'  '.join(cells)}", flush=True)
 
 
@@ -220,12 +217,9 @@ def queries_called(pairs: Pairs, repeats: int, rng: np.random.Generator) -> None
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="+", choices=("shares", "closer", "floor", "queries"))
-    parser.add_argument("--repeats", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
-    given = parser.parse_args()
+    given = parser(
+        __doc__, what=("shares", "closer", "floor", "queries"), repeats=400, seed=0, data=DL19
+    ).parse_args()
     rng, pairs = np.random.default_rng(given.seed), read(given.data)
     if "floor" in given.what:
         set_truths(pairs, rng)

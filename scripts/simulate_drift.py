@@ -10,10 +10,8 @@ Usage: simulate_drift.py [--repeats 1000] [--data FOLDER]
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
+from harness import DL19, parser, shown
 
 from labeler.stats.drift import retest
 from labeler.stats.student import SIGNIFICANT
@@ -41,11 +39,7 @@ def moved(usual: np.ndarray, world: str, share: float, rng: np.random.Generator)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
-    given = parser.parse_args()
+    given = parser(__doc__, repeats=1000, seed=0, data=DL19).parse_args()
     rng = np.random.default_rng(given.seed)
     qrels = read_qrels(given.data / "gpt-4o.qrels")
     every = np.array([grade for graded in qrels.values() for grade in graded.values()])
@@ -63,8 +57,7 @@ def main() -> None:
                     new = np.column_stack([asked(now, noise, rng) for _ in range(2)])
                     found += retest(old, new.astype(float), repeat, DRAWN).either < SIGNIFICANT
                 rate = found / given.repeats
-                error = np.sqrt(rate * (1 - rate) / given.repeats)
-                cells.append(f"{world} {share:.2f} {rate:.3f} ({error:.3f})")
+                cells.append(shown(f"{world} {share:.2f}", rate, given.repeats))
             print(f"noise {noise:.1f} {pairs:3} pairs  {'  '.join(cells)}", flush=True)
 
 

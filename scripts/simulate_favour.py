@@ -10,10 +10,10 @@ its own on each system, queries of unequal ease; a favour of known size is plant
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
+from harness import parser
 from simulate_leaderboards import blends
 
 from labeler.arrays import Floats
@@ -96,10 +96,7 @@ def own_worlds(systems: int, queries: int, repeats: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path, help="with nist.qrels, two others and runs/")
-    parser.add_argument("--repeats", type=int, default=200)
-    given = parser.parse_args()
+    given = parser(__doc__, folder=Path, repeats=200).parse_args()
     nist = given.folder / "nist.qrels"
     runs = runs_from(sorted((given.folder / "runs").iterdir()), nist)
     for measure in MEASURES:

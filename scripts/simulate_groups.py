@@ -25,29 +25,20 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from harness import DL19, parser, scores_of, shown
 
-from labeler.metrics import score
 from labeler.metrics.scores import Weighting
 from labeler.queries.traffic import TrafficOptions, from_log
 from labeler.stats.groups import GroupMean, interaction_p, least_mean, may_be_least
 from labeler.stats.means import bounded_interval, weighted_bounded
 from labeler.stats.randomization import holm, randomization_test
 from labeler.stats.student import SIGNIFICANT
-from labeler.trec.pool import read_pool
-from labeler.trec.rankings import read_rankings
 
 GROUPS = (2, 4, 8)
 SIZES = (5, 10, 25, 50)
 UNIT = (0.0, 1.0)
 SAMPLES, LOGS = 50, 200
 """So many samples are drawn of a log, whose scores are drawn anew each time and for each truth."""
-
-
-def scores_of(folder: Path, measure: str) -> np.ndarray:
-    """The real systems' scores, `(systems, queries)`, by people's grades."""
-    pool = read_pool(folder / "nist.qrels", print)
-    runs = sorted((folder / "runs").glob("*.gz"))
-    return np.array([score(read_rankings(run, pool)[0], [measure]).values[0] for run in runs])
 
 
 def groups_of(
@@ -67,10 +58,6 @@ def drawn(group: np.ndarray, queries: int, rng: np.random.Generator) -> np.ndarr
 def mean_of(values: np.ndarray, seed: int) -> GroupMean:
     low, high = bounded_interval(values, "bootstrap", seed, UNIT) or (0.0, 1.0)
     return GroupMean(float(values.mean()), low, high, len(values))
-
-
-def shown(name: str, share: float, repeats: int) -> str:
-    return f"{name} {share:.3f} ({np.sqrt(share * (1 - share) / repeats):.3f})"
 
 
 def worst(given: argparse.Namespace) -> None:
@@ -241,13 +228,9 @@ ACTS = {"worst": worst, "gates": gates, "differences": differences, "weights": w
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("act", choices=ACTS)
-    parser.add_argument("--repeats", type=int, default=1000)
-    parser.add_argument("--measure", default="nDCG@10")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
-    given = parser.parse_args()
+    given = parser(
+        __doc__, act=ACTS, repeats=1000, measure="nDCG@10", seed=0, data=DL19
+    ).parse_args()
     ACTS[given.act](given)
 
 

@@ -11,11 +11,11 @@ close together, 1,000 queries, and a judge that compresses.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from harness import parser
 
 from labeler.arrays import Floats
 from labeler.evaluation.evaluate import scores_of
@@ -109,12 +109,9 @@ def held(interval: Interval, truth: float) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path, help="with nist.qrels, two others and runs/")
-    parser.add_argument("--repeats", type=int, default=400)
-    parser.add_argument("--queries", type=int, nargs="*", default=[25, 43, 100])
-    parser.add_argument("--statistic", action="append", choices=list(RANK_STATISTICS))
-    given = parser.parse_args()
+    options = parser(__doc__, folder=Path, repeats=400, queries=[25, 43, 100])
+    options.add_argument("--statistic", action="append", choices=list(RANK_STATISTICS))
+    given = options.parse_args()
     for name, first, second in worlds(given.folder):
         print(f"{name}: coverage of nominal 95 % intervals (mean width)", flush=True)
         for n in given.queries:

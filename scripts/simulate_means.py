@@ -9,17 +9,14 @@ Usage: simulate_means.py [--repeats 150] [--data ../shared/data/dl19] [--sizes 1
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
+from harness import DL19, parser
 
 from labeler.evaluation.comparison.paired import summary_interval
 from labeler.metrics import Scores, score
 from labeler.stats.intervals import percentile
 from labeler.stats.means import replicates_of_mean
-from labeler.trec.pool import read_pool
-from labeler.trec.rankings import read_rankings
+from labeler.trec.rankings import read_pool, read_rankings
 
 MEASURES = ("nDCG@10", "AP", "P@10", "R@100", "RR@10")
 
@@ -44,11 +41,7 @@ def covered(scores: Scores, size: int, repeats: int, seed: int) -> np.ndarray:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=150, help="for each system")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10, 25, 50])
-    given = parser.parse_args()
+    given = parser(__doc__, repeats=150, data=DL19, sizes=[10, 25, 50]).parse_args()
     pool = read_pool(given.data / "nist.qrels", print)
     runs = sorted((given.data / "runs").glob("*.trec.gz"))
     systems = [score(read_rankings(path, pool)[0], MEASURES) for path in runs]

@@ -9,9 +9,8 @@ stands the error of as many pairs drawn with equal probabilities. Standard error
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
+from harness import parser
 
 from labeler.data import Pair, Pooled
 from labeler.pools.missed import estimate_missed
@@ -40,9 +39,7 @@ def one(rng: np.random.Generator, chance: np.ndarray, queries: int, count: int) 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=400)
-    repeats = parser.parse_args().repeats
+    repeats = parser(__doc__, repeats=400).parse_args().repeats
     rng = np.random.default_rng(1)
     for world, chance in WORLDS.items():
         for queries, count in SIZES:

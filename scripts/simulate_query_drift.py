@@ -11,32 +11,20 @@ Usage: simulate_query_drift.py [--repeats 200] [--part size|power|year|set]
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date
 
 import numpy as np
+from harness import parser, shown
 
-from labeler.monitoring.density.comparison import (
-    DriftTest,
-    MovedFeatures,
-    QueryDistances,
-    WeekDrift,
-    from_set,
-    rows_of,
-)
-from labeler.monitoring.density.searches import WEEKLY_LEVEL, EvaluationSet, SearchLog, Week
-from labeler.stats.blocks import BlockSides, shift
-from labeler.stats.distances import distance_of
+from labeler.monitoring.proposal import EvaluationSet, from_set
+from labeler.monitoring.searches import WEEKLY_LEVEL, Week, word_test
 
 MONDAY = date(2024, 1, 1).toordinal()
 TEXTS, NEW = 1000, 60
 WEEKS = 8
 """Reference weeks, as many as the command takes."""
 DIMENSIONS = 64
-ROUNDS = 8000
-"""Assignments drawn by each test: a few less than the command draws."""
 
 
 def vectors_of(rng: np.random.Generator) -> np.ndarray:
@@ -83,81 +71,32 @@ def made_week(
     times = 1 + rng.poisson(0.5, len(query)) if world == "hidden" else np.ones(len(query), int)
     query, session, on = (np.repeat(column, times) for column in (query, session, on))
     day = MONDAY + 7 * number + on
-    named = -np.arange(len(query)) if world == "hidden" else session
+    named = -1 - np.arange(len(query)) if world == "hidden" else session
     monday = date.fromordinal(MONDAY + 7 * number)
-    return Week(monday, query, day, named, np.ones(len(query)), len(query))
-
-
-def by_sessions(week: Week, reference: Sequence[Week], vectors: np.ndarray, name: str) -> float:
-    """p of the test that moves blocks of sessions, whatever the days are."""
-    rows = rows_of(week, reference)
-    sums = QueryDistances(vectors, distance_of(name, vectors)).of_blocks(rows)
-    return shift(sums, BlockSides(rows.first, rounds=ROUNDS), WEEKLY_LEVEL).p
-
-
-def quick(week: Week, reference: Sequence[Week], seed: int) -> DriftTest:
-    """The test with fewer assignments drawn than the command draws."""
-    test = DriftTest.of(week, reference, seed)
-    return replace(test, sides=replace(test.sides, rounds=ROUNDS))
+    return Week(monday, query, day, named, len(query))
 
 
 def rate(flags: Sequence[bool]) -> str:
-    share = float(np.mean(flags))
-    return f"{share:.3f} ({np.sqrt(share * (1 - share) / len(flags)):.3f})"
+    return shown("", float(np.mean(flags)), len(flags)).strip()
 
 
 def tested(repeats: int, rng: np.random.Generator, world: str, share: float, sessions: int) -> None:
-    """A row: how often either test says so, at 5 % and at the weekly level."""
-    names = ("vectors", "features", "both", "by sessions", "gaussian")
-    ps: dict[str, list[float]] = {name: [] for name in names}
-    covered = []
+    """A row: how often the test says so, at 5 % and at the weekly level."""
+    ps = []
     for repeat in range(repeats):
-        vectors = vectors_of(rng)
         weeks = [made_week(n, sessions, rng, world) for n in range(WEEKS)]
         week = made_week(WEEKS, sessions, rng, world, share)
-        test = quick(week, weeks, repeat)
-        drift = test.shift(QueryDistances(vectors, distance_of("energy", vectors)))
-        texts, counts = WORDS + NEW_WORDS, np.zeros(TEXTS + NEW, dtype=np.int64)
-        log = SearchLog(texts, [*weeks, week], counts, counts)
-        features = MovedFeatures.of(test, log, 5).p
-        ps["vectors"].append(drift.p)
-        ps["features"].append(features)
-        ps["both"].append(WeekDrift(drift, features, by_days=True).p)
-        if share:
-            gaussian = distance_of("gaussian", vectors)
-            ps["gaussian"].append(test.shift(QueryDistances(vectors, gaussian)).p)
-        else:
-            ps["by sessions"].append(by_sessions(week, weeks, vectors, "energy"))
-        truth = 0.0 if not share else true_distance(vectors, share)
-        covered.append(drift.low <= truth <= drift.high)
-    cells = [
-        f"{name} {rate([p <= 0.05 for p in of])} {rate([p <= WEEKLY_LEVEL for p in of])}"
-        for name, of in ps.items()
-        if of
-    ]
-    row = f"{world:9} {share:4.0%} {sessions:5}: {'; '.join(cells)}"
-    print(f"{row}; covered {rate(covered)}", flush=True)
-
-
-def true_distance(vectors: np.ndarray, share: float) -> float:
-    """The energy distance of the two distributions themselves."""
-    usual = np.concatenate([zipf(TEXTS), np.zeros(NEW)])
-    new = np.concatenate([(1 - share) * zipf(TEXTS), share * zipf(NEW)])
-    squared = 2 - 2 * (vectors @ vectors.T).astype(np.float64)
-    apart = np.sqrt(np.maximum(squared, 0))
-    np.fill_diagonal(apart, 0.0)
-    return float(-(new - usual) @ apart @ (new - usual))
+        ps.append(word_test(week, weeks, WORDS + NEW_WORDS, repeat).p)
+    levels = [rate([p <= level for p in ps]) for level in (0.05, WEEKLY_LEVEL)]
+    print(f"{world:9} {share:4.0%} {sessions:5}: {' '.join(levels)}", flush=True)
 
 
 def a_year(repeats: int, rng: np.random.Generator, world: str, sessions: int) -> None:
     """How many years of 52 weeks without a change have an alarm."""
     years, single = [], []
     for repeat in range(repeats):
-        vectors = vectors_of(rng)
-        energy = distance_of("energy", vectors)
         weeks = [made_week(n, sessions, rng, world) for n in range(WEEKS + 52)]
-        compared = QueryDistances(vectors, energy)
-        ps = [quick(w, weeks[:WEEKS], repeat).shift(compared).p for w in weeks[WEEKS:]]
+        ps = [word_test(week, weeks[:WEEKS], WORDS, repeat).p for week in weeks[WEEKS:]]
         years.append(min(ps) <= WEEKLY_LEVEL)
         single += [p <= 0.05 for p in ps]
     print(f"{world}: years with an alarm {rate(years)}; weeks at 5 % {rate(single)}", flush=True)
@@ -182,8 +121,7 @@ def a_set(repeats: int, rng: np.random.Generator, sessions: int) -> None:
             if kind == "weighted":
                 weights = chance[drawn] / chance[drawn].sum()
             own = EvaluationSet((), frozenset(), vectors[drawn], weights)
-            energy = distance_of("energy", vectors)
-            of = from_set(week, vectors, own, energy, repeat)
+            of = from_set(week, vectors, own, repeat)
             said.append(of.p <= 0.05)
             squared = 2 - 2 * (vectors @ vectors.T).astype(np.float64)
             apart = np.sqrt(np.maximum(squared, 0))
@@ -201,14 +139,14 @@ def a_set(repeats: int, rng: np.random.Generator, sessions: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--part", choices=["size", "power", "year", "set"], default="size")
-    given = parser.parse_args()
+    options = parser(__doc__, repeats=200, seed=0)
+    options.add_argument("--part", choices=["size", "power", "year", "set"], default="size")
+    given = options.parse_args()
     rng = np.random.default_rng(given.seed)
     if given.part == "size":
-        print("world, share, sessions a week: test, share of p <= .05, of p <= the weekly level")
+        print(
+            "world, share of a new topic, sessions a week: share of p <= .05, <= the weekly level"
+        )
         for world in ("sessions", "hidden", "days", "growth"):
             tested(given.repeats, rng, world, 0.0, 200)
         tested(given.repeats, rng, "sessions", 0.0, 30)

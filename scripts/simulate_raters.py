@@ -19,17 +19,17 @@ Usage: simulate_raters.py lgtm beside wins drift sides [--repeats 2000] [--data 
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+from harness import DL19, parser, shown
 from numpy.typing import NDArray
 
 import labeler.stats.drift as over_time
+from labeler.annotate.look_report import sides_chosen
 from labeler.annotate.raters.agreement import drifts_of
-from labeler.annotate.side_by_side_report import sides_chosen
 from labeler.data import Pair
 from labeler.stats.correlation import concordance, tau_over_queries
 from labeler.stats.means import preferences
@@ -43,8 +43,7 @@ SHARES = (0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 
 
 def cell(name: str, count: int, repeats: int) -> str:
-    rate = count / max(repeats, 1)
-    return f"{name} {rate:.3f} ({np.sqrt(rate * (1 - rate) / max(repeats, 1)):.3f})"
+    return shown(name, count / max(repeats, 1), repeats)
 
 
 def chances(share: float, alike: float, queries: int, rng: np.random.Generator) -> Floats:
@@ -166,7 +165,7 @@ def drift(repeats: int, rng: np.random.Generator, data: Path) -> None:
             said = {"any": 0, "mean grade": 0, "grade less gpt-4o's": 0, "seconds a pair": 0}
             for repeat in range(repeats):
                 rows, references = graded(nist, steady, pairs, each, world, rng)
-                alarms = [d.series for d in drifts_of(rows, references, repeat) if d.is_alarm]
+                alarms = [d.series for d in drifts_of(rows, references, repeat) if d.drifts]
                 said["any"] += bool(alarms)
                 for series in alarms:
                     said[series] += 1
@@ -225,19 +224,16 @@ def sides(repeats: int, rng: np.random.Generator) -> None:
                 str(rater): [SimpleNamespace(answer="left" if left else "right") for left in row]
                 for rater, row in enumerate(drawn)
             }
-            found = sides_chosen(SimpleNamespace(rows=rows))
+            found = sides_chosen(rows)
             said += any(side.p_holm < SIGNIFICANT for side in found)
         print(f"left with {chance}  {cell('said', said, repeats)}", flush=True)
 
 
+WORLDS = ("lgtm", "beside", "wins", "drift", "sides")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    worlds = ("lgtm", "beside", "wins", "drift", "sides")
-    parser.add_argument("what", nargs="+", choices=worlds)
-    parser.add_argument("--repeats", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
-    given = parser.parse_args(arguments)
+    given = parser(__doc__, what=WORLDS, repeats=2000, seed=0, data=DL19).parse_args(arguments)
     rng = np.random.default_rng(given.seed)
     run = {"lgtm": lgtm, "beside": beside, "wins": wins, "sides": sides}
     for what in given.what:

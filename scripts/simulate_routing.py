@@ -11,11 +11,11 @@ Usage: simulate_routing.py curve|forecast [--repeats 40] [--data FOLDER]
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+from harness import LLMJUDGE, parser
 
 from labeler.agreement.shares import GradeShares, RoutingSources, combined, shares_of
 from labeler.agreement.sources import source_of_file
@@ -181,11 +181,9 @@ def show_forecast(world: World, count: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["curve", "forecast"])
-    parser.add_argument("--repeats", type=int, default=40)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/llmjudge"))
-    given = parser.parse_args()
+    given = parser(
+        __doc__, what=dict.fromkeys(["curve", "forecast"]), repeats=40, data=LLMJUDGE
+    ).parse_args()
     show = show_curve if given.what == "curve" else show_forecast
     show(World(given.data), given.repeats)
 

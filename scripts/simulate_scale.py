@@ -17,13 +17,13 @@ with stands in `measured_scale.toml`. The same seed gives the same figures, but 
 
 from __future__ import annotations
 
-import argparse
 import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import parser
 from measured_tables import (
     DAY,
     LIVE,
@@ -220,11 +220,7 @@ def show_prices() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for way in ("write", "simulate", "validate", "prices"):
-        parser.add_argument(f"--{way}", action="store_true")
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    given = parser(__doc__, seed=0).parse_args()
     if given.prices:
         show_prices()
     elif given.simulate or given.validate:

@@ -11,10 +11,10 @@ from correction_worlds import JUDGES, dl19
 
 from labeler.arrays import Floats
 from labeler.data import Pair, Run
-from labeler.evaluation.correction.corrected import CorrectedDifference
+from labeler.evaluation.corrected import CorrectedDifference
 from labeler.evaluation.gates import least_gain
 from labeler.people.sample import draw
-from labeler.stats.estimates import at_random, balance, by_chance, with_replacement
+from labeler.stats.estimates import at_random, balance, with_replacement
 from labeler.stats.ppi import THESE, CorrectedMean, Joint
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
@@ -132,28 +132,6 @@ def _covered(joint: Joint, truth: Floats) -> tuple[float, float]:
         for side in zip(*((m.human, m.corrected) for m in joint.means()), strict=True)
     ]
     return float(shares[0]), float(shares[1])
-
-
-def chances(given: argparse.Namespace) -> Iterator[str]:
-    """What intervals cover where easy queries are likelier, without and with their chances."""
-    scores = dl19(given.data, given.measures)
-    yield "chances from .15 to about .6; assessor; measure; corrected without, with; people with"
-    for judge in JUDGES:
-        for row, measure in enumerate(given.measures):
-            human, assessor = scores["nist"][row], scores[judge][row]
-            ease = human.mean(axis=0)
-            chance = np.clip(0.35 + ease - ease.mean(), 0.15, 1)
-            rng, rows = np.random.default_rng(3), []
-            for _ in range(given.draws):
-                drawn = np.flatnonzero(rng.random(len(chance)) < chance)
-                designs = at_random(drawn, len(chance)), by_chance(drawn, chance[drawn])
-                joints = [Joint(human[:, drawn], assessor, design, THESE) for design in designs]
-                (_, without), (people, covered) = (
-                    _covered(joint, human.mean(axis=1)) for joint in joints
-                )
-                rows.append((without, covered, people))
-            cells = "  ".join(f"{x:.3f}" for x in np.mean(rows, axis=0))
-            yield f"{judge:13s} {measure:10s} {cells}"
 
 
 @dataclass(frozen=True)

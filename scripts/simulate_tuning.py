@@ -12,10 +12,11 @@ Usage: simulate_tuning.py --data FOLDER [--repeats 200]
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from random import Random
 from statistics import fmean, stdev
+
+from harness import parser
 
 from labeler.agreement.align import Rules
 from labeler.agreement.compare import StatisticOptions
@@ -67,10 +68,9 @@ def chosen(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--repeats", type=int, default=200)
-    arguments = parser.parse_args()
+    options = parser(__doc__, repeats=200)
+    options.add_argument("--data", type=Path, required=True)
+    arguments = options.parse_args()
     human = read_qrels(arguments.data / "human.qrels")
     labels = {}
     for path in sorted((arguments.data / "labels").iterdir()):

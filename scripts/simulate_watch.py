@@ -21,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from harness import parser
 
 from labeler.corpus.ingest import ingest
 from labeler.judging.judge import JudgeOptions, judge
@@ -96,15 +97,9 @@ def weeks(folder: Path, given: argparse.Namespace, seed: int) -> Iterator[dict[s
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--pairs", type=int, default=80)
-    parser.add_argument("--noise", type=float, default=0.1)
-    parser.add_argument("--lenient", type=float, default=0.3)
-    parser.add_argument("--quiet", action="store_true")
-    parser.add_argument("--keep", type=Path)
-    given = parser.parse_args()
+    options = parser(__doc__, repeats=20, seed=0, pairs=80, noise=0.1, lenient=0.3, quiet=False)
+    options.add_argument("--keep", type=Path)
+    given = options.parse_args()
     by_kind: dict[str, Counter[int]] = {}
     first: dict[str, list[int]] = {}
     for repeat in range(given.repeats):

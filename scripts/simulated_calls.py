@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from labeler.errors import NoAnswer, Retryable
-from labeler.judging.judge import IN_HAND
 from labeler.model import Message, Model, Reply, Request
 from labeler.models.policies.call import StopSignal
 from labeler.models.policies.rate import RateLimiter, RateLimits
@@ -182,7 +181,7 @@ async def _process(world: World, server: _Server, core: _Busy, numbers: Iterator
             await core.work(world.process)
             await model.ask(REQUEST)
 
-    await asyncio.gather(*(judge() for _ in range(IN_HAND * limits.at_once)))
+    await asyncio.gather(*(judge() for _ in range(limits.in_hand)))
 
 
 def play(world: World, calls: int, seed: int = 0) -> Played:

@@ -7,7 +7,6 @@ which answers what the schema asks for. LiteLLM's proxy stands in front of it. a
 as OpenAI, Anthropic and Ollama do. Each judges the four pairs of a small collection.
 """
 
-import argparse
 import json
 import os
 import secrets
@@ -21,6 +20,8 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 from urllib.error import HTTPError
 from urllib.request import urlopen
+
+from harness import parser
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
@@ -115,10 +116,10 @@ def show(place: Place, folder: Path) -> None:
 
 def main() -> None:
     """Try all servers that are there."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--litellm")
-    parser.add_argument("--aimock")
-    options = parser.parse_args()
+    made = parser(__doc__)
+    made.add_argument("--litellm")
+    made.add_argument("--aimock")
+    options = made.parse_args()
     print("| server | wire format | judged | what it said |")
     print("|---|---|---|---|")
     with TemporaryDirectory() as name:

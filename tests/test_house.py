@@ -12,7 +12,7 @@ from graphlib import TopologicalSorter
 from inspect import getdoc
 from pathlib import Path
 
-import pytest
+from every_row import every_row
 
 from labeler.cli import COMMANDS
 from labeler.messages import DISTRIBUTION
@@ -143,7 +143,7 @@ def test_imports_go_to_an_earlier_floor() -> None:
     assert upward == []
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@every_row("name", COMMANDS)
 def test_each_command_has_one_sentence_and_is_in_the_file_of_its_name(name: str) -> None:
     command = COMMANDS[name]
     doc = getdoc(command.load())
@@ -267,10 +267,12 @@ def _bound_names(tree: ast.AST) -> Iterator[str]:
             yield node.name
 
 
-@pytest.mark.parametrize(("module", "path"), INSIDE, ids=[m for m, _ in INSIDE])
-def test_names_say_what_a_value_is(module: str, path: Path) -> None:
-    names = {name.strip("_") for name in _bound_names(ast.parse(path.read_text(encoding="utf-8")))}
-    assert names & NO_NAMES == set(), module
+def test_names_say_what_a_value_is() -> None:
+    empty = {}
+    for module, path in INSIDE:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        empty[module] = {name.strip("_") for name in _bound_names(tree)} & NO_NAMES
+    assert {module: names for module, names in empty.items() if names} == {}
 
 
 MOST_LINES = 600

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from every_row import every_row
 
 from labeler.cli import COMMANDS, execute
 from labeler.cli.table import GROUPS, named_by
@@ -21,7 +22,6 @@ DOCS = sorted(
 )
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
 TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
-NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 SHOWS_A_SESSION = [page for page in PAGES if "\n>>> " in TEXTS[page]]
 RUNS = [page for page in (PAGES[0], *DOCS) if CONSOLE.search(TEXTS[page])]
@@ -80,9 +80,15 @@ LINES = sorted(
 )
 
 
-@pytest.mark.parametrize("line", LINES)
+@pytest.fixture(scope="module")
+def helps() -> dict[str, str]:
+    """What commands said of themselves when they were first asked."""
+    return {}
+
+
+@every_row("line", LINES)
 def test_every_command_line_shown_exists_with_its_options(
-    line: str, capsys: pytest.CaptureFixture[str]
+    line: str, helps: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = shlex.split(re.split(r" [|>] ", line)[0], comments=True)
     if words[0].startswith("scripts/"):
@@ -96,16 +102,18 @@ def test_every_command_line_shown_exists_with_its_options(
     assert command
     if command.name == "trec-eval":
         return  # its arguments are trec_eval's, and have tests of their own
-    execute([*command.name.split(), "--help"])
-    shown = capsys.readouterr().out
+    if command.name not in helps:
+        execute([*command.name.split(), "--help-all"])
+        helps[command.name] = capsys.readouterr().out
     for option in (word for word in words[2:] if re.match(r"--?[a-z]", word)):
-        assert re.search(rf"(?<![\w-]){re.escape(option.split('=')[0])}(?![\w-])", shown), option
+        name = re.escape(option.split("=")[0])
+        assert re.search(rf"(?<![\w-]){name}(?![\w-])", helps[command.name]), option
 
 
 NAMED = re.compile(r"`labeler ([a-z-]+)((?: [^`]*)?)`")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+@every_row("page", PAGES)
 def test_every_command_named_in_a_sentence_exists(page: Path) -> None:
     text = re.sub(r"^```.*?^```", "", TEXTS[page], flags=re.S | re.M)
     for first, rest in NAMED.findall(text):
@@ -120,7 +128,7 @@ def anchors_of(text: str) -> set[str]:
     return {re.sub(r"[^\w -]", "", title.lower()).strip().replace(" ", "-") for title in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+@every_row("page", PAGES)
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\((?!https?://|mailto:)([^)\s]+)\)", TEXTS[page]):
         target, _, anchor = unquote(link).partition("#")
@@ -130,7 +138,7 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
             assert anchor in anchors_of(path.read_text(encoding="utf-8")), link
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+@every_row("page", PAGES)
 def test_every_file_of_the_project_that_a_page_names_exists(page: Path) -> None:
     for named in re.findall(r"`((?:labeler|tests|scripts|prompts)/[\w/.]+)`", TEXTS[page]):
         assert "NOUN" in named or "VERB" in named or (ROOT / named).exists(), named
@@ -166,7 +174,7 @@ def sentences_of(text: str) -> list[str]:
     return [s for p in paragraphs for s in re.split(r"(?<=[.!?:;])[*\")]*\s+", p.strip())]
 
 
-@pytest.mark.parametrize("page", sorted({*OWN, PAGES[0]}), ids=name_of)
+@every_row("page", sorted({*OWN, PAGES[0]}))
 def test_no_sentence_of_a_page_is_long(page: Path) -> None:
     long = [s for s in sentences_of(TEXTS[page]) if len(s.split()) > LONGEST_SENTENCE]
     assert not long, "\n\n".join(long)

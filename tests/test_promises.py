@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from every_row import every_row
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "promises.md"
@@ -23,7 +23,7 @@ def test_every_promise_names_a_test():
     assert len(ROWS) > 30
 
 
-@pytest.mark.parametrize("named", NAMED)
+@every_row("named", NAMED)
 def test_a_promise_s_test_is_there(named):
     path, _, name = named.partition("::")
     text = (ROOT / path).read_text(encoding="utf-8")

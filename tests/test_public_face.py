@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from every_row import every_row
 
 import labeler
 from labeler.judging.job import JudgeResult
@@ -28,7 +29,7 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every_row("name", NAMES)
 def test_each_public_name_is_what_its_own_module_calls_so(name: str) -> None:
     value = getattr(labeler, name)
     assert value.__name__ == name
@@ -55,7 +56,7 @@ ASYNCHRONOUS = {name for name in FUNCTIONS if inspect.iscoroutinefunction(getatt
 SYNCHRONOUS = [name for name in FUNCTIONS if name not in ASYNCHRONOUS]
 
 
-@pytest.mark.parametrize("name", SYNCHRONOUS)
+@every_row("name", SYNCHRONOUS)
 def test_the_example_of_each_function_runs(name: str) -> None:
     function = getattr(labeler, name)
     module = sys.modules[function.__module__]

@@ -44,19 +44,19 @@ from labeler.lab.calibrate.recalibration import (
     SavedCalibration,
     read_calibration,
 )
+from labeler.lab.control_check import read_control
 from labeler.lab.probe.cases import read_attacks
 from labeler.models.prices import price_of
-from labeler.monitoring.judge import read_control
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
 from labeler.queries.style import read_personas
 from labeler.trec import rankings
 from labeler.trec.blocks import batches
 from labeler.trec.index import QRELS, RUN, Kind, indexed
-from labeler.trec.labels import read_labels, read_verdicts
-from labeler.trec.pool import pool_of
-from labeler.trec.pool import read_pool as pool_of_file
+from labeler.trec.labels import read_labels
 from labeler.trec.qrels import read_qrels
+from labeler.trec.rankings import pool_of
+from labeler.trec.rankings import read_pool as pool_of_file
 from labeler.trec.runs import last_tag, read_loose_run, read_run, read_run_by_line, read_tag
 
 SOME = 120
@@ -364,7 +364,6 @@ READERS: dict[str, Reader] = {
     "qrels by pool": Reader("a.qrels", QRELS_LINES, by_pool, plain_qrels),
     "labels": Reader("a.qrels", QRELS_LINES, read_labels),
     "labels of judgements": Reader("a.jsonl", JUDGED, lambda p: source_of_file(p, "a")),
-    "verdicts": Reader("v.txt", "q1 yes\nq2 no\nq3 1\n", read_verdicts),
     "run in JSON": Reader("a.json", JSON_RUN, by_format, plain_json_run),
     "corpus": Reader(
         "corpus.jsonl",

@@ -353,7 +353,7 @@ def _leaderboard(
         return None
 
     from labeler.evaluation.boards.board import BoardOptions, leaderboard_of_dicts
-    from labeler.evaluation.boards.judge_bias import kin_of
+    from labeler.evaluation.origin import kin_of
 
     human, assessor = mapped(sources, source, rules)
     how = BoardOptions(options.own_pools, seed=options.statistics.seed)

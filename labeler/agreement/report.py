@@ -18,7 +18,7 @@ from labeler.arrays import Floats
 from labeler.errors import about
 from labeler.evaluation.gates import parse_limits, raise_failed
 from labeler.report.finding import Finding
-from labeler.report.result import notebook_html
+from labeler.report.result import as_plain, notebook_html
 from labeler.report.table import Column, Interval, Row, Table
 from labeler.stats.intervals import between
 from labeler.stats.resampling import AT_ONCE
@@ -191,7 +191,7 @@ class AssessorReport:
     @property
     def warnings(self) -> tuple[Finding, ...]:
         """How options were taken, the agreement's warnings and those of the leaderboard."""
-        of_board = () if self.board is None else self.board.warnings
+        of_board = () if self.board is None else self.board.own_findings
         return (*self.notes, *self.agreement.warnings, *of_board)
 
 
@@ -284,7 +284,7 @@ def _leaderboard(board: Leaderboard, report: AssessorReport) -> Json:
         "max_drop": int(board.statistics["max_drop"].value or 0),
         "bias": board.difference,
         "significance": board.decisions_as_json(),
-        "judge_bias": board.bias.as_json(),
+        "judge_bias": as_plain(board.bias),
         "swapped": [
             {
                 "better": swap.better,

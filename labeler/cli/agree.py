@@ -75,7 +75,7 @@ def command(
     tallied = partial(progress, stays=False)
     opened = open_sources(sources, more_humans, runs, tallied=tallied, stale=options.stale)
     name_unread_runs(sources[0], *runs)
-    inputs = tuple(map(Path, (*sources, *more_humans, *runs)))
+    inputs = (*map(Path, (*sources, *more_humans)), *runs)
     to = output.written_to(output.output, *inputs) if output.output else None
     drawing = output.picture(picture, *inputs)
     reports = agree_all(opened, options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,16 +14,11 @@ import typer
 from labeler.annotate.annotate import AnnotateOptions, raters_of, rating_sessions
 from labeler.annotate.export import AnswersExported, GradedBy, export_answers
 from labeler.annotate.hosts import is_loopback
-from labeler.annotate.lgtm_report import LgtmOptions, LgtmReport, lgtm_report
 from labeler.annotate.look import DEPTH, STATUS, LookChoice, look_sessions
+from labeler.annotate.look_report import LookOptions, LookReport, look_report
 from labeler.annotate.raters.status import RatersStatus, status_of_raters
 from labeler.annotate.serve import SERVER, ServeOptions, check_installed, served
 from labeler.annotate.session import RatingSession, RatingTask
-from labeler.annotate.side_by_side_report import (
-    SideBySideOptions,
-    SideBySideReport,
-    side_by_side_report,
-)
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show, show_json, warn
 from labeler.cli.people import note_next
@@ -54,12 +49,12 @@ class StatusFlags:
 
 
 def _check_look(
-    look: LookChoice, beside: LgtmOptions, status: StatusFlags, of_pairs: Mapping[str, object]
+    look: LookChoice, beside: LookOptions, status: StatusFlags, of_pairs: Mapping[str, object]
 ) -> None:
     """`Misuse` where options are given that say nothing of what is asked for."""
     if look.lgtm is not None and look.side_by_side is not None:
         raise Misuse("one run, or two side by side: one at a time", parameter="lgtm")
-    of_look = {"queries": look.draw.queries, "by": look.draw.by or None}
+    of_look = {"queries": look.draw.queries}
     of_results = {
         "weights": beside.weights or None,
         "qrels": beside.qrels,
@@ -92,7 +87,7 @@ def status_command(folder: Path, task: RatingTask) -> str:
 
 def _show_status(
     context: typer.Context,
-    result: LgtmReport | SideBySideReport | RatersStatus,
+    result: LookReport | RatersStatus,
     form: FormName,
     output: Output | None,
 ) -> None:
@@ -100,21 +95,19 @@ def _show_status(
     if form == "json":
         show_json(result.as_json(), output)
         return
-    sentences = ["\n".join(result.headline)] if form == "table" else []
+    sentences = ["\n".join(result.sentences)] if form == "table" else []
     show([*sentences, *result.tables()], form, output)
     if form == "table":
         warn(context, result.findings)
 
 
 def _result(
-    folder: Path, look: LookChoice, beside: LgtmOptions, status: StatusFlags
-) -> LgtmReport | SideBySideReport | RatersStatus:
-    if look.side_by_side is not None:
-        both = SideBySideOptions(**asdict(beside))
-        return side_by_side_report(folder, *look.side_by_side, both)
-    if look.lgtm is not None:
-        return lgtm_report(folder, look.lgtm, beside)
-    return status_of_raters(folder, with_revealed=status.with_revealed)
+    folder: Path, look: LookChoice, beside: LookOptions, status: StatusFlags
+) -> LookReport | RatersStatus:
+    if not look.is_asked_for:
+        return status_of_raters(folder, with_revealed=status.with_revealed)
+    runs = look.side_by_side or (str(look.lgtm),)
+    return look_report(folder, *runs, options=beside)
 
 
 OPEN = (
@@ -132,7 +125,7 @@ def command(
         None, "Keep the grades so far as these qrels; serve no page.", metavar="NAME"
     ),
     look: LookChoice,
-    beside: LgtmOptions,
+    beside: LookOptions,
     status: StatusFlags,
     server: ServeOptions,
     no_browser: bool = option(False, "Open no browser.", panel=SERVER, rare=True),
@@ -143,7 +136,11 @@ def command(
     Ctrl-C ends it, and keeps the grades as qrels; the same command goes on with the next pair.
     """
     choice, beside = options.choice, replace(beside, depth=look.draw.depth)
-    of_pairs = {"sample": choice.sample, "pairs": choice.pairs, "source": choice.source}
+    of_pairs: dict[str, object] = {
+        "sample": choice.sample,
+        "pairs": choice.pairs,
+        "source": choice.source,
+    }
     of_pairs |= {"gold": options.gold, "export": export, "routed": choice.routed or None}
     _check_look(look, beside, status, {**of_pairs, "reveal": options.reveal or None})
     if status.status:

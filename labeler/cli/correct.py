@@ -19,7 +19,6 @@ from labeler.evaluation.options import CorrectionOptions
 from labeler.options import option
 from labeler.report.render import FORMS
 from labeler.report.table import Table
-from labeler.trec.labels import read_chances
 
 
 def command(
@@ -39,18 +38,13 @@ def command(
         None, "In a collection: the qrels of all queries (default: the only).", metavar="NAME"
     ),
     options: Annotated[CorrectionOptions, Without(["unanswerable", "stale"])],
-    chances: Path | None = option(
-        None,
-        "How likely each query was to be drawn for people: `query chance` lines.",
-        metavar="FILE",
-    ),
     per_query: bool = option(False, PER_QUERY),
     gates: GateFlags,
     output: OutputFlags,
 ) -> None:
     """Correct an assessor's scores by people's qrels of some queries."""
 
-    to = output.made_from(*paths, *([chances] if chances else []))
+    to = output.made_from(*paths)
     name_unread_runs(*paths)
     bounds = gates.score_gates()
     if gates.margin and not gates.no_worse_than:
@@ -60,7 +54,6 @@ def command(
         options,
         measures=(*options.measures, *(str(gate.measure) for gate in bounds)),
         baseline=gates.no_worse_than or options.baseline,
-        chances=None if chances is None else read_chances(chances),
     )
     with gates.blamed():
         corrections = corrections_of(*files_of_correction(paths, human, assessor), asked)
@@ -71,7 +64,7 @@ def command(
     if output.format == "json":
         show_json(corrections.as_json(per_query=per_query), to)
     else:
-        parts: list[Table | str] = [corrections.sentence, *corrections.tables()]
+        parts: list[Table | str] = [" ".join(corrections.sentences), *corrections.tables()]
         show([corrections.query_table()] if per_query else parts, output.format, to)
     if bounds or gates.no_worse_than:
         check_corrected(corrections, bounds, gates.margins(options.measures))

@@ -21,16 +21,13 @@ from labeler.collection.user_files import collection_qrels, run_paths
 from labeler.errors import Misuse, about
 from labeler.evaluation.evaluate import report_of
 from labeler.evaluation.gates import Gates, check_scores, group_failures, read_gates
-from labeler.evaluation.inputs import query_texts_beside
-from labeler.evaluation.options import GROUPS, SCORING, EvaluationOptions, Thin
+from labeler.evaluation.options import GROUPS, EvaluationOptions, Thin
 from labeler.evaluation.plot import score_drawings
 from labeler.evaluation.score_report import Report
-from labeler.evaluation.scores import Mover, mover_table
 from labeler.metrics import parse_all
-from labeler.options import COUNT_OR_NONE, option
+from labeler.options import option
 from labeler.report.render import FORMS
 from labeler.report.table import FormName, Table
-from labeler.trec.labels import read_verdicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +92,6 @@ class TableFlags:
     scenarios: bool = option(
         False, "What unjudged documents leave open; always in JSON.", panel=TABLES
     )
-    movers: int = option(
-        0, "List so many queries that gained and lost most.", COUNT_OR_NONE, panel=TABLES
-    )
 
     def check_one(self, by: Sequence[str] | None, form: FormName) -> None:
         """`Misuse` where groups and another table are asked for in a form that holds one table."""
@@ -106,7 +100,7 @@ class TableFlags:
 
         if not by or form == "json" or FORMS[form].for_people:
             return
-        names = ("per_query", "comparisons", "compare", "scenarios", "movers")
+        names = ("per_query", "comparisons", "compare", "scenarios")
         if other := next((name for name in names if getattr(self, name)), None):
             option = f"--{other.replace('_', '-')}"
             problem = f"{form} holds one table; leave this out, or {option}, or take json"
@@ -122,14 +116,6 @@ def command(
     *,
     qrels: str | None = option(None, "In a collection: which of its qrels (default: human)."),
     options: EvaluationOptions,
-    verdicts: Path | None = option(
-        None,
-        "For LGTM@k of one run: a query and yes or no a line, by a person.",
-        flags="--lgtm",
-        metavar="FILE",
-        panel=SCORING,
-        rare=True,
-    ),
     queries: Path | None = option(
         None,
         "A table with query_id and these fields; else the collection's queries.",
@@ -149,7 +135,7 @@ def command(
     if fairness.is_asked:
         fairness.show(paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
         return
-    inputs = [*paths, *filter(None, (verdicts, queries))]
+    inputs = [*paths, *filter(None, [queries])]
     to = output.made_from(*inputs)
     drawing = output.picture(picture, *inputs)
     name_unread_runs(*paths)
@@ -161,7 +147,6 @@ def command(
     held = gates.read()
     gates.check_thin(held)
     groups = tuple(dict.fromkeys([*by, *(held.fields if held else ())]))
-    passed = read_verdicts(verdicts) if verdicts else None
     asked_for = replace(
         options,
         measures=(
@@ -170,24 +155,20 @@ def command(
         ),
         baseline=gates.no_worse_than or options.baseline,
         margins=gates.margins(options.measures),
-        scoring=replace(options.scoring, verdicts=passed),
         grouping=replace(options.grouping, by=groups, queries=queries),
         progress=partial(progress, stays=False),
     )
     with gates.blamed(), gates.blamed_for_groups(by):
         report = report_of(*_sources(paths, qrels), asked_for)
-    asked = {"movers": tables.movers, "comparisons": tables.comparisons}
-    asked |= {"compare": bool(tables.compare), "margin": bool(gates.margin)}
+    asked = {"comparisons": tables.comparisons, "compare": tables.compare, "margin": gates.margin}
     _check_several(report, no_worse_than=gates.no_worse_than, **asked)
     if held:
         held.check_names(report)
-    movers = _movers(report, tables.movers, paths[0])
     if output.format == "json":
-        listed = {"movers": [mover.as_dict() for mover in movers]} if tables.movers else {}
-        show_json(report.as_json(per_query=tables.per_query) | listed, to)
+        show_json(report.as_json(per_query=tables.per_query), to)
     else:
-        shown = _shown(report, tables, movers, output.format, by=by)
-        show([" ".join(report.headline), *shown], output.format, to)
+        shown = _shown(report, tables, output.format, by=by)
+        show([" ".join(report.sentences), *shown], output.format, to)
     warn(context, report.findings)
     if drawing is not None:
         draw(drawing, score_drawings(report))
@@ -221,13 +202,6 @@ def _check_several(report: Report, **options: object) -> None:
             raise Misuse("this compares runs, and there is one alone", parameter=parameter)
 
 
-def _movers(report: Report, count: int, path: Path) -> list[Mover]:
-    if not count:
-        return []
-
-    return report.movers(count, query_texts_beside(path))
-
-
 def _compared(report: Report, names: Sequence[str] | None) -> tuple[str, ...] | None:
     """The measures by which runs are to be compared; `None` leaves that to the report."""
 
@@ -245,9 +219,7 @@ def _compared(report: Report, names: Sequence[str] | None) -> tuple[str, ...] | 
     return asked
 
 
-def _shown(
-    report: Report, flags: TableFlags, movers: Sequence[Mover], form: FormName, *, by: Sequence[str]
-) -> list[Table]:
+def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[str]) -> list[Table]:
     """The tables that were asked for; a program gets one, the last of them.
 
     People see groups that gates alone asked for, too.
@@ -275,6 +247,4 @@ def _shown(
         if for_people and report.difference_bounds:
             shown.append(report.difference_bounds_table())
         shown.append(tables["scenarios"])
-    if flags.movers:
-        shown.append(mover_table(movers))
     return shown if for_people else shown[-1:]

@@ -82,10 +82,10 @@ def control(
 
 def _show_drift(check: DriftCheck) -> None:
     """Print whether the assessor has drifted, and the figures behind that."""
-    first, *rest = check.sentences()
+    first, *rest = check.sentences
     say(first)
     say("")
-    say(render(check.table()).rstrip())
+    say(render(check.tables()[0]).rstrip())
     for sentence in rest:
         note(sentence)
 
@@ -98,7 +98,7 @@ def _check_steady(check: DriftCheck) -> None:
     if check.is_undecided:
         advice = "nothing is shown either way; run it again, or with more pairs"
     elif not check.has_drifted:
-        advice = f"controls/{check.name}.{check.number}.jsonl says which failed, and how"
+        advice = f"controls/{check.name}.{check.run.number}.jsonl says which failed, and how"
     raise GateFailed(f"{check.name}: {check.verdict}; {advice}")
 
 

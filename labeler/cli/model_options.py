@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from labeler.cli.options import OUTPUT
 from labeler.models.settings import CONCURRENCY, MODEL, REDACT, RETRY_FAILED, AssessorSettings
 from labeler.options import Option, option
-
-if TYPE_CHECKING:
-    from labeler.model import Model
 
 Options = TypeVar("Options")
 
@@ -66,7 +63,7 @@ class NamedModel:
     base_url: str | None = option(None, BASE_URL)
     assessor: str = option("", ASSESSOR_NAME)
 
-    def asked(self) -> Model | AssessorSettings | str | None:
+    def asked(self) -> AssessorSettings | str | None:
         """The model to ask; None where none is named."""
         from labeler.models.choose import model_in
 
@@ -83,7 +80,7 @@ class ModelFlags(NamedModel):
 
     declared: AssessorSettings = field(default_factory=AssessorSettings)
 
-    def asked(self) -> Model | AssessorSettings | str | None:
+    def asked(self) -> AssessorSettings | str | None:
         """The model to ask: the declared assessor, or what `labeler.toml` has under `[model]`."""
         from labeler.models.choose import is_embedded_name
         from labeler.models.settings import Limits

@@ -18,7 +18,7 @@ from labeler.errors import GateFailed, LabelerError, Misuse
 from labeler.messages import count_of
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.settings import Limits
-from labeler.options import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, Bounds, option
+from labeler.options import COUNT_OR_NONE, SHARE, TOP_GRADE, Bounds, option
 from labeler.report.table import FormName
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from labeler.collection.user_files import Output
     from labeler.models.control import Control
-    from labeler.monitoring.log.values import LogOptions
+    from labeler.monitoring.log_values import LogOptions
     from labeler.monitoring.monitor import Monitoring
     from labeler.report.finding import Finding
     from labeler.report.table import FormName
@@ -61,9 +61,6 @@ class AlarmFlags:
         metavar="SHARE",
         panel=ALARMS,
         rare=True,
-    )
-    depth: int = option(
-        10, "So many places of each query are first.", COUNT, panel=ALARMS, rare=True
     )
     rel: int = option(
         1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=ALARMS, rare=True
@@ -105,9 +102,6 @@ class LogFlags:
     )
     time_zone: str = option("UTC", "Of times without one, as Europe/Berlin.", panel=LOG, rare=True)
     time_format: str = option("", "Of times, as %d.%m.%Y %H:%M.", panel=LOG, rare=True)
-    application: str = option(
-        "", "Read this one, of several in a log.", metavar="NAME", panel=LOG, rare=True
-    )
     first_rank: int | None = option(
         None, "The rank of the first result: 0 or 1.", Bounds(0, 1), panel=LOG, rare=True
     )
@@ -136,7 +130,7 @@ def log_options(flags: LogFlags) -> LogOptions:
     """How the logs are read; `Misuse` names the parts whose columns may be named."""
     from labeler.exchange.fields import EventFields
     from labeler.exchange.logs import EVENT_PARTS
-    from labeler.monitoring.log.values import LogOptions
+    from labeler.monitoring.log_values import LogOptions
 
     names: dict[str, str] = {}
     for given in flags.column or ():
@@ -146,14 +140,13 @@ def log_options(flags: LogFlags) -> LogOptions:
             raise Misuse(problem, parameter="column")
         names[EVENT_PARTS[part][0]] = name
     fields = EventFields(**names)
-    zone = flags.time_zone, flags.time_format
-    return LogOptions(fields, *zone, flags.application, flags.first_rank)
+    return LogOptions(fields, flags.time_zone, flags.time_format, flags.first_rank)
 
 
 def proposal_to(flags: LogFlags, output: options.OutputFlags, *inputs: Path) -> Output | None:
     """The file for proposed queries; `Misuse` where it is the page's, or no log tells of any."""
     from labeler.files.paths import true_path
-    from labeler.monitoring.logs import log_files
+    from labeler.monitoring.monitor import log_files
 
     if flags.propose is None:
         return None
@@ -205,10 +198,7 @@ def command(
     from labeler.models.control import Control
     from labeler.models.encoders import Encoding
     from labeler.monitoring.corpus import CorpusWatch
-    from labeler.monitoring.logs import LogWatch
-    from labeler.monitoring.monitor import MonitorOptions, monitor
-    from labeler.monitoring.online.behavior import OnlineOptions
-    from labeler.monitoring.watched import check_kinds
+    from labeler.monitoring.monitor import LogWatch, MonitorOptions, check_kinds, monitor
 
     gates, collection = check_kinds(alarms.require or ()), open_collection(folder)
     to = output.made_from(collection.folder)
@@ -224,12 +214,8 @@ def command(
         except LabelerError as error:
             failed.append(error)
             left_out.append(_without_control(error))
-    watch = CorpusWatch(qrels, alarms.stale, alarms.rel, alarms.depth, alarms.fresh)
-    of_logs = LogWatch(
-        log_options(logs),
-        OnlineOptions(shares=shares_of(logs)),
-        encoding=Encoding(encoder, limits),
-    )
+    watch = CorpusWatch(qrels, alarms.stale, alarms.rel, alarms.fresh)
+    of_logs = LogWatch(log_options(logs), shares_of(logs), Encoding(encoder, limits))
     how = MonitorOptions(tuple(judgements or ()), watch, of_logs)
     sources = (documents or (), logs.log or ())
     listening = told_what_files_are(lambda _line: None) if quiet else nullcontext()
@@ -271,11 +257,11 @@ def _show(
         deliver(run.page().html(), to)
     if not quiet or (to is not None and not is_page):
         _print(run, form, None if is_page else to)
-    for alarm in run.alarms():
+    for alarm in run.alarms:
         caution(alarm)
     if quiet:
         return
-    findings = run.findings() if to is None else [f for f in run.findings() if _is_urgent(f, run)]
+    findings = run.findings if to is None else [f for f in run.findings if _is_urgent(f, run)]
     warn(context, findings, column_options())
     if to is not None:
         note(f"wrote {to.path}")
@@ -307,10 +293,10 @@ def _print(run: Monitoring, form: FormName, to: Output | None) -> None:
         deliver(run.page().markdown(), to)
     elif form == "table":
         with said_to(to):
-            for sentence in run.sentences():
+            for sentence in run.sentences:
                 say(sentence)
     else:
-        show([run.table()], form, to)
+        show(run.tables(), form, to)
 
 
 def _end(run: Monitoring, gates: frozenset[str], failed: Sequence[LabelerError]) -> None:

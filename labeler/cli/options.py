@@ -188,7 +188,7 @@ class _Taken:
             if is_option(parameter.default):
                 single[name] = Declared.of(name, kind, parameter.default)
                 every.append(single[name])
-            elif is_dataclass(kind):
+            elif isinstance(kind, type) and is_dataclass(kind):
                 records[name] = kind
                 left_out = {name for mark in marks if isinstance(mark, Without) for name in mark}
                 shown = [mark for mark in marks if isinstance(mark, Shown)]

@@ -42,5 +42,5 @@ def command(
         show_json(plan.as_json(), to)
         return
     tables = [shown for shown in plan.tables() if table in (None, shown.name)]
-    sentences = [] if table else [plan.sentence]
+    sentences = [] if table else ["\n".join(plan.sentences)]
     show([*sentences, *tables], output.format, to)

@@ -141,12 +141,12 @@ def map_grades(
     """Turn ratings of any kind into grades, and queries' texts into ids."""
     from labeler.errors import Misuse
     from labeler.exchange.qrels import Meaning
-    from labeler.qrels.edit import map_qrels
+    from labeler.qrels.edit import convert_qrels
 
     meaning = Meaning.of(grade_map or grades, scale, queries)
     if meaning == Meaning():
         raise Misuse("say what becomes of the file: --map, --scale or --queries")
-    _wrote(output, map_qrels(path, Output(output, force), meaning, caution))
+    _wrote(output, convert_qrels(path, Output(output, force), "trec", meaning, caution))
 
 
 def convert(

@@ -61,10 +61,11 @@ def command(
     """
     to = _output(file, collection, compare)
     options = replace(options, progress=partial(progress, stays=False))
-    if compare is not None:
-        report = compared_report_of(*compare, collection, options)
-    else:
-        report = report_of(collection or Path(), options)
+    report = (
+        report_of(collection or Path(), options)
+        if compare is None
+        else compared_report_of(*compare, collection, options)
+    )
     by_file = page_form_of(file.output) if file.output else "markdown"
     form = "json" if file.as_json else file.form or by_file
     deliver(report.text(form), to)

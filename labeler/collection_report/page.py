@@ -30,7 +30,6 @@ from labeler.report.charts import (
     NamedCounts,
     NamedValue,
     NamedValues,
-    bars,
     intervals,
     shares,
     strip,
@@ -107,7 +106,7 @@ def differences_section(scores: Report) -> PageSection | None:
     rows = [NamedValue(c.run, c.difference, c.low, c.high) for c in compared]
     axis = Axis(f"{measure} less that of {baseline}", "+.3f", reference=0.0)
     blocks: list[Block] = [
-        Paragraph(" ".join(scores.headline)),
+        Paragraph(" ".join(scores.sentences)),
         Chart(intervals(f"Differences from {baseline}, query by query", rows, axis)),
         TableBlock(tables["comparisons"]),
     ]
@@ -126,7 +125,7 @@ def holes_section(scores: Report) -> PageSection:
     depth = name.partition("@")[2]
     title = f"Share of the first {depth} documents that nobody judged"
     blocks: list[Block] = [
-        Chart(bars(title, rows, Axis("unjudged", ".0%", 0.0, 1.0))),
+        Chart(intervals(title, rows, Axis("unjudged", ".0%", 0.0))),
         Paragraph(
             "Scores count an unjudged document as not relevant. The table says what they would "
             "be if such documents were of the top grade, and the least and the most possible."

@@ -172,7 +172,7 @@ class CollectionReport(WrittenReport):
         if scores is None:
             lacks = "run" if not self.contents.runs else "grade"
             return f"There is no {lacks}, so that nothing is known of any system."
-        sentences = " ".join(scores.headline)
+        sentences = " ".join(scores.sentences)
         best, measure = scores.ranked[0], scores.measures[0]
         low, high = best.intervals[measure]
         if len(scores.runs) == 1 or math.isnan(low):
@@ -244,7 +244,7 @@ class CollectionReport(WrittenReport):
         yield from main.notes
         for finding in main.agreement.warnings:
             yield replace(finding, text=f"agreement with people: {finding.text}")
-        for finding in () if main.board is None else main.board.warnings:
+        for finding in () if main.board is None else main.board.own_findings:
             order = f"order of the systems by {short(main.human)} and {short(main.assessor)}"
             yield replace(finding, text=f"{order}: {finding.text}")
 

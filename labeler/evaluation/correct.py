@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,17 +24,14 @@ from labeler.collection.whose import drawn_by_chance, routed_of_file
 from labeler.data import Pair, Qrels, Run
 from labeler.errors import BadInput, Misuse, about
 from labeler.evaluation.comparison.paired import MEANS
-from labeler.evaluation.correction.corrected import (
-    Aim,
+from labeler.evaluation.corrected import (
     Corrections,
     ScoredByBoth,
     corrected_differences,
     corrected_scores,
+    correction_findings,
     over_common_queries,
     scored_by_both,
-)
-from labeler.evaluation.correction.warnings import (
-    correction_findings,
     selection_findings,
     turning_finding,
 )
@@ -66,8 +63,7 @@ from labeler.messages import count_of, no_pair_in_common
 from labeler.metrics import Measure, Rankings, parse_all, score
 from labeler.report.finding import Finding
 from labeler.stats.ppi import FEWEST, THESE
-from labeler.trec.pool import Pool, pool_of
-from labeler.trec.rankings import Facts
+from labeler.trec.rankings import Facts, Pool, pool_of
 
 # Scores from grades that people gave to a random sample of pairs, not to whole queries.
 #
@@ -232,7 +228,6 @@ def sample_findings(sample: PairSample) -> Iterator[Finding]:
 
 
 NOT_OF_GRADES = {
-    "LGTM": "is a person's verdict",
     "Judged": "says how much is judged, not what it is worth",
     "RBPresidual": "says how much is unjudged, not what it is worth",
 }
@@ -245,7 +240,6 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     measures: str | Sequence[object] = DEFAULT_MEASURES,
     *,
     target: Target = "like-these",
-    chances: Mapping[str, float] | None = None,
     baseline: str | None = None,
     missing: Missing = "zero",
     ties: Ties = "trec",
@@ -257,7 +251,7 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     as a whole, or of pairs that a collection drew, for measures that add up over documents. Qrels
     and runs are taken as by `evaluate`; a collection alone stands for its human qrels, the only
     other ones, and its runs. `target` is the mean over `these` queries, or over all that are
-    `like-these`. `chances` are those with which people's queries were drawn, where they differ.
+    `like-these`.
 
     >>> import labeler
     >>> queries = [f"q{n}" for n in range(8)]
@@ -272,7 +266,7 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     [0.417, 0.75, 0.417]
     """
     scoring = Scoring(missing, ties=ties, max_grade=max_grade)
-    options = CorrectionOptions(names_of(measures), scoring, baseline, target, chances)
+    options = CorrectionOptions(names_of(measures), scoring, baseline, target)
     return corrections_of(human, assessor, runs, options)
 
 
@@ -292,9 +286,6 @@ def corrections_of(
     sample = pair_sample(human, by_assessor)
     if sample is not None:
         check_additive(measures, options.target)
-        if options.chances is not None:
-            problem = "of single pairs that people graded, their sample has the chances"
-            raise Misuse(problem, parameter="chances")
         pools = pool_of(sample.position, by_human.name), by_assessor
     runs_by_both = []
     for name, run in runs_by_name.items():
@@ -304,19 +295,19 @@ def corrections_of(
             runs_by_both.append(scored_by_both(name, *rankings, measures))
         else:
             runs_by_both.append(scored_by_pairs(name, *rankings, sample, measures))
-    aim = Aim(options.target, options.chances)
-    scores = corrected_scores(runs_by_both, measures, aim)
+    scores = corrected_scores(runs_by_both, measures, options.target)
     if sample is None:
         findings += correction_findings(runs_by_both, scores)
     comparable = over_common_queries(runs_by_both)
     if len(comparable[0].queries) < max(len(both.queries) for both in runs_by_both):
         findings.append(common_queries_finding(len(comparable[0].queries)))
-    findings += selection_findings(runs_by_both, by_assessor, measures, aim)
-    comparisons = list(corrected_differences(comparable, measures, options.baseline, aim))
+    findings += selection_findings(runs_by_both, by_assessor, measures)
+    differences = corrected_differences(comparable, measures, options.baseline, options.target)
+    comparisons = tuple(differences)
     findings += turning_finding(comparisons)
     findings += origin_findings(assessor)
     findings[:0] = [] if sample is None else sample_findings(sample)
-    results = tuple(scores), tuple(comparisons), tuple(findings)
+    results = tuple(scores), comparisons, tuple(findings)
     return Corrections(options.target, *results, None if sample is None else len(sample.human))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -32,8 +32,8 @@ from labeler.evaluation.comparison.paired import (
     compare_scores,
     discrimination,
 )
-from labeler.evaluation.groups import grouped_by, uncompared
-from labeler.evaluation.holes.several import LeftOpen, SeveralRuns, depths_of
+from labeler.evaluation.groups import ByGroup, grouped_by, uncompared
+from labeler.evaluation.holes.several import SeveralRuns
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
@@ -43,7 +43,6 @@ from labeler.evaluation.inputs import (
     runs_from,
     top_grade_beside,
 )
-from labeler.evaluation.jobs.workers import Workers
 from labeler.evaluation.options import (
     DEFAULT_MEASURES,
     FEWEST,
@@ -58,7 +57,7 @@ from labeler.evaluation.options import (
     names_of,
 )
 from labeler.evaluation.origin import kin_behind, kin_finding, origin_findings
-from labeler.evaluation.query_facts import Weights, grouping_of, scope_of
+from labeler.evaluation.query_facts import QueryScope, Weights, grouping_of, scope_of
 from labeler.evaluation.score_report import Report
 from labeler.evaluation.scores import (
     RunScores,
@@ -74,14 +73,12 @@ from labeler.evaluation.scores import (
     run_scores,
     score_findings,
     to_answer,
-    verdict_findings,
 )
 from labeler.files.read import copies_of, reading_copies, rereadable
 from labeler.messages import Progress, no_progress
 from labeler.metrics import Measure, Rankings, parse, parse_all
 from labeler.report.finding import Finding
-from labeler.trec.pool import Pool
-from labeler.trec.rankings import RunHoles
+from labeler.trec.rankings import Holes, Pool
 
 # The runs of an evaluation scored, by one process or several, with what is to be said of each.
 
@@ -110,16 +107,6 @@ class _Against:
     weights: Weights | None
     shares_holes: bool
 
-    @property
-    def depths(self) -> tuple[float, ...] | None:
-        """The ranks down to which unjudged documents are kept, where several runs' are weighed."""
-        return depths_of(self.measures) if self.shares_holes else None
-
-    @property
-    def parts(self) -> Sequence[object]:
-        """The arrays of the qrels, which rankings hold too."""
-        return self.pool.queries, self.pool.query, self.pool.grade
-
 
 @dataclass(frozen=True)
 class _Scorable:
@@ -137,7 +124,7 @@ class _Scored(NamedTuple):
     findings: list[Finding]
     queries: list[str]
     ranked: Rankings | None
-    holes: RunHoles | None
+    holes: Holes | None
 
 
 def score_runs(
@@ -160,10 +147,9 @@ def score_runs(
     scored: list[RunScores] = []
     findings: list[Finding] = []
     queries: list[str] = []
-    has_others = options.jobs > 1
-    with Workers(options.jobs) as workers, rereadable() if has_others else nullcontext():
-        items = _scorable(runs, copied=has_others)
-        each = workers.map(_score, against, items)
+    with _workers(options.jobs) as shared_map:
+        items = _scorable(runs, copied=options.jobs > 1)
+        each = shared_map(_score, against, items)
         for run in _counted_by(options.progress, "runs scored", each, len(items)):
             scored.append(run.scores)
             findings += run.findings
@@ -173,12 +159,24 @@ def score_runs(
         if not shares_holes:
             return ScoredRuns(scored, None, findings, queries)
         names = [run.name for run in scored]
-        opened = workers.map(_left_open, together, names)
+        opened = shared_map(SeveralRuns.left_open, together, names)
         step = "unjudged documents of runs"
         for number, left in enumerate(_counted_by(options.progress, step, opened, len(names))):
             together.hold(names[number], left)
             scored[number] = replace(scored[number], scenarios=left.scenarios)
     return ScoredRuns(scored, together, findings, queries)
+
+
+@contextmanager
+def _workers(jobs: int) -> Iterator[Callable[[Any, Any, Sequence[Any]], Iterator[Any]]]:
+    """A function, what is common and items to the answers, by so many processes or by this one."""
+    if jobs == 1:
+        yield lambda function, common, items: (function(common, item) for item in items)
+        return
+    from labeler.evaluation.workers import Workers  # one process needs none of it
+
+    with Workers(jobs) as workers, rereadable():
+        yield workers.map
 
 
 def _scorable(runs: RunsByName, *, copied: bool) -> list[_Scorable]:
@@ -201,7 +199,7 @@ def _score(against: _Against, item: _Scorable) -> _Scored:
     """One run's scores, in whichever process."""
     pool, scoring, weights = against.pool, against.options.scoring, against.weights
     with reading_copies(item.copies):
-        ranked, facts = rank(item.run, pool, scoring.ties, holes=against.depths)
+        ranked, facts = rank(item.run, pool, scoring.ties, holes=against.shares_holes)
     findings = run_findings(item.name, pool, facts, scoring)
     queries = list(compress(ranked.queries, to_answer(ranked, scoring, weights)))
     ranked = counted(ranked, scoring, weights)
@@ -212,10 +210,6 @@ def _score(against: _Against, item: _Scorable) -> _Scored:
         return _Scored(scores, findings, queries, None, None)
     plain = replace(ranked)  # without what was derived from it for measures
     return _Scored(scores, findings, queries, plain, facts.holes)
-
-
-def _left_open(together: SeveralRuns, name: str) -> LeftOpen:
-    return together.left_open(name)
 
 
 # The runs of an evaluation against each other, over the queries that all of them have.
@@ -258,7 +252,9 @@ def compared(
     return RunsCompared(
         tuple(compare_scores(scores, baseline, how, pairs)),
         discrimination(pairs),
-        tuple(equivalences(scores, baseline, options.margins, identical)),
+        tuple(equivalences(scores, baseline, options.margins, identical))
+        if options.margins
+        else (),
     )
 
 
@@ -275,7 +271,6 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     interval: IntervalKind = "bootstrap",
     scenarios: bool = True,
     seed: int = 0,
-    verdicts: Mapping[str, bool] | None = None,
     stale: Stale = "drop",
     margin: Margin = None,
     by: str | Sequence[str] | Mapping[str, str] = (),
@@ -308,7 +303,7 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     >>> [(score.group, score.value) for score in report.by[0].scores]
     [('keyword', 0.0), ('question', 1.0)]
     """
-    scoring = Scoring(missing, unanswerable, ties, max_grade, verdicts, stale)
+    scoring = Scoring(missing, unanswerable, ties, max_grade, stale)
     names = names_of(measures)
     margins = margins_by_measure(margin, names)
     grouping = grouping_of(by, weights, queries, min_queries)
@@ -330,25 +325,25 @@ def report_on(
     with about("measures"):
         measures = parse_all(options.measures)
     check_baseline(options.baseline, runs)
-    if options.scoring.verdicts is not None and len(runs) > 1:
-        problem = "a person looks at the documents of one run; expected that run alone"
-        raise Misuse(problem, parameter="verdicts")
     findings = name_findings(options.measures)
     scoring = options.scoring
     pool = pool_from(qrels, lambda text: findings.append(Finding(text)), name, scoring.stale)
     scoring = scoring.with_top_grade(top_grade_beside(qrels))
     options = replace(options, scoring=scoring)
     findings += qrels_findings(pool, measures, scoring)
-    findings += verdict_findings(scoring.verdicts, pool)
-    options.grouping.check()
-    scope = scope_of(options.grouping, qrels, pool.queries)
+    grouping = options.grouping
+    grouping.check()
+    is_grouped = bool(grouping.by or grouping.weights)
+    scope = scope_of(grouping, qrels, pool.queries) if is_grouped else QueryScope()
     findings += scope.findings
     scored, together, of_runs, queries = score_runs(runs, pool, measures, options, scope.weights)
     findings += of_runs
     between = compared(scored, measures[0], options, findings)
-    grouped = grouped_by(scope, queries, scored, between.comparisons, options)
-    findings += [finding for by in grouped for finding in by.findings()]
-    findings += uncompared(grouped, between.comparisons, options)
+    grouped: tuple[ByGroup, ...] = ()
+    if grouping.by:
+        grouped = grouped_by(scope, queries, scored, between.comparisons, options)
+        findings += [finding for by in grouped for finding in by.findings]
+        findings += uncompared(grouped, between.comparisons, options)
     findings += [*few_queries(scored), *hole_findings(scored)]
     findings += [*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs))]
     parts = (between.comparisons, tuple(findings), between.discrimination, between.equivalences)

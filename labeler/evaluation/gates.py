@@ -14,7 +14,7 @@ from labeler.metrics.scores import whole_queries
 from labeler.stats.student import SIGNIFICANT, t_quantile
 
 if TYPE_CHECKING:
-    from labeler.evaluation.correction.corrected import CorrectedDifference, Corrections
+    from labeler.evaluation.corrected import CorrectedDifference, Corrections
     from labeler.evaluation.groups import ByGroup, GroupScore
     from labeler.evaluation.score_report import Report
     from labeler.evaluation.scores import RunScores

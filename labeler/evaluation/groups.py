@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from labeler.arrays import Flags, Floats
-from labeler.evaluation.comparison.paired import MEANS, UNBOUNDED, Comparison, difference_interval
+from labeler.evaluation.comparison.paired import (
+    COLORS,
+    MEANS,
+    UNBOUNDED,
+    Comparison,
+    difference_interval,
+)
 from labeler.evaluation.options import EvaluationOptions
-from labeler.evaluation.query_facts import QueryScope, Weights
-from labeler.evaluation.scores import RunScores, intervals, over_common_queries
-from labeler.metrics import Measure, Scores
+from labeler.evaluation.query_facts import NO_GROUP, QueryScope, Weights
+from labeler.evaluation.scores import (
+    NAMED,
+    RunScores,
+    intervals,
+    listed,
+    measure_column,
+    over_common_queries,
+)
+from labeler.metrics import Measure, Scores, parse
 from labeler.metrics.scores import whole_queries
 from labeler.report.finding import Finding
+from labeler.report.result import Result, as_plain
+from labeler.report.table import Cell, Column, Ends, Interval, Table, number_text
 from labeler.stats.groups import GroupMean, interaction_p, least_mean, may_be_least
 from labeler.stats.randomization import holm, randomization_test, wins_ties_losses
 from labeler.stats.student import SIGNIFICANT
@@ -181,10 +196,6 @@ def defined_in(values: Floats) -> Floats:
     return values[~np.isnan(values)]
 
 
-UNEVEN = 0.2
-"""Shares judged of two groups that differ by more are told of."""
-
-
 @dataclass(frozen=True)
 class GroupScore:
     """A run's score of one group by one measure, with its interval over queries of that group.
@@ -223,8 +234,8 @@ class WorstGroup:
     possible: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class ByGroup:
+@dataclass(frozen=True, repr=False)
+class ByGroup(Result):
     """The scores of runs by the groups of one field; `judged` names the shares judged.
 
     `to_answer` is how many queries of each group count, whether or not a run answers them, or how
@@ -251,32 +262,22 @@ class ByGroup:
                 queries[score.group] = min(n, queries.get(score.group, n))
         return queries
 
-    def findings(self) -> Iterator[Finding]:
+    @property
+    def findings(self) -> list[Finding]:
         """Which groups are too thin to be held against a gate."""
-        if self.thin:
-            listed = ", ".join(f"{self.by}={group} ({n})" for group, n in sorted(self.thin.items()))
-            few = f"fewer than {self.fewest} queries, too few to decide a gate"
-            yield Finding(f"{few}: {listed}", about=self.by)
-        yield from self._uneven()
+        if not self.thin:
+            return []
+        thin = ", ".join(f"{self.by}={group} ({n})" for group, n in sorted(self.thin.items()))
+        few = f"fewer than {self.fewest} queries, too few to decide a gate"
+        return [Finding(f"{few}: {thin}", about=self.by)]
 
-    def _uneven(self) -> Iterator[Finding]:
-        """That what a run found was judged much less in one group than in another."""
-        widest, words = UNEVEN, ""
-        for run in dict.fromkeys(score.run for score in self.scores):
-            rows = [s for s in self.scores if s.run == run and not s.thin and s.judged >= 0]
-            low, high = min(rows, key=_judged, default=None), max(rows, key=_judged, default=None)
-            if low and high and high.judged - low.judged > widest:
-                widest = high.judged - low.judged
-                least = f"{low.judged:.2f} on {self.by}={low.group}"
-                most = f"{high.judged:.2f} on {self.by}={high.group}"
-                words = f"{run}: {self.judged} is {least} and {most}"
-        if words:
-            text = f"{words}: a group may be low because nobody judged what was found for it"
-            yield Finding(text, about=self.by)
-
-
-def _judged(score: GroupScore) -> float:
-    return score.judged
+    def as_json(self) -> dict[str, Any]:
+        """All that is known by one field."""
+        return self.picked(
+            *("by", "fewest", "sizes", "to_answer", "thin", "scores", "worst", "differences"),
+            without_field=self.sizes.get(NO_GROUP, 0),
+            interactions=[as_plain(each) | {"shown": each.is_shown} for each in self.interactions],
+        )
 
 
 def grouped_by(
@@ -288,11 +289,13 @@ def grouped_by(
 ) -> tuple[ByGroup, ...]:
     """The scores by group of each field that was asked for.
 
-    `queries` count of a run that answers all of them.
+    `queries` count of a run that answers all of them. Runs are compared by group with the baseline
+    of `comparisons`, where there are any, and where all queries count alike.
     """
+    alike = comparisons if not options.grouping.weights else ()
     return tuple(
         replace(
-            by_group(by, groups, runs, comparisons, options),
+            _by_group(by, groups, runs, alike, options),
             to_answer=_to_answer(groups, queries, scope.weights),
         )
         for by, groups in scope.groups.items()
@@ -320,36 +323,30 @@ def uncompared(
         yield Finding(f"with weights, runs are not compared by {fields}", level="note")
 
 
-def by_group(
+def _by_group(
     by: str,
     groups: Mapping[str, str],
     runs: Sequence[RunScores],
     comparisons: Sequence[Comparison],
     options: EvaluationOptions,
 ) -> ByGroup:
-    """The scores of runs by the groups of queries that a field of these makes.
-
-    Runs are compared by group with the baseline of `comparisons`, where there are any, and where
-    all queries count alike.
-    """
     sizes = Counter(groups.values())
-    names = tuple(sorted(sizes))
-    fewest = options.grouping.min_queries
-    is_compared = bool(comparisons) and not options.grouping.weights
+    names = sorted(sizes)
     scores: list[GroupScore] = []
     apart = GroupsCompared()
     with options.progress(f"runs by {by}") as advance:
-        total = len(runs) * (2 if is_compared else 1)
+        total = len(runs) * (2 if comparisons else 1)
         for number, run in enumerate(runs, start=1):
             scores += _scores(run, names, groups, options)
             advance(number, total)
-        if is_compared:
+        if comparisons:
             masks = partial(masks_of, names, groups=groups)
             apart = compare_groups(runs, comparisons[0], masks, options)
             advance(total, total)
-    worst = [w for run in runs for w in _worst(run, names, groups, scores)]
+    worst = tuple(w for run in runs for w in _worst(run, names, groups, scores))
     share = next(iter(runs[0].judged), "judged")
-    return ByGroup(by, fewest, dict(sizes), tuple(scores), tuple(worst), *apart, share)
+    fewest = options.grouping.min_queries
+    return ByGroup(by, fewest, dict(sizes), tuple(scores), worst, *apart, share)
 
 
 def _scores(
@@ -392,7 +389,7 @@ def _worst(
     for measure in run.scores.measures:
         if measure.definition.summary not in MEANS:
             continue
-        rows = [s for s in scores if (s.run, s.measure) == (run.name, str(measure)) and not s.thin]
+        rows = [s for s in _of(scores, run.name, str(measure)) if not s.thin]
         if len(rows) < 2:
             continue
         sign = -1.0 if measure.definition.lower_is_better else 1.0
@@ -416,3 +413,157 @@ def _within(measure: Measure, sign: float, ends: tuple[float, float]) -> tuple[f
     if measure.name in UNBOUNDED:
         return max(low, UNBOUNDED[measure.name]), high
     return max(low, 0.0), min(high, 1.0)
+
+
+# Scores and differences by group as tables.
+
+MOST_MEASURES = 2
+"""People see a column for each measure of so many, else for the first alone."""
+
+
+def group_tables(
+    grouped: ByGroup, runs: Sequence[str], measures: Sequence[str], compare: Sequence[str]
+) -> list[Table]:
+    """A table of scores, and one of differences by each measure to compare by."""
+    differences = [_difference_table(grouped, name, runs) for name in compare]
+    return [_score_table(grouped, runs, measures), *(t for t in differences if t.rows)]
+
+
+def group_rows(groupings: Sequence[ByGroup]) -> Table:
+    """For programs: a row for each field, group, run and measure."""
+    columns = [
+        *(Column(name, align="left") for name in ("by", "group", "run", "measure")),
+        *(Column(name) for name in ("queries", "value", "low", "high", "judged", "thin")),
+        Column("effective"),
+    ]
+    rows: list[list[Cell]] = [
+        [
+            *(g.by, s.group, s.run, s.measure, s.queries, s.value, s.low, s.high, s.judged),
+            *(int(s.thin), s.effective),
+        ]
+        for g in groupings
+        for s in g.scores
+    ]
+    return Table("groups", columns, rows)
+
+
+def _score_table(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) -> Table:
+    """For people: a row for each group and run, the lowest group of the first run first."""
+    shown = measures if len(measures) <= MOST_MEASURES else measures[:1]
+    cells = {(s.group, s.run, s.measure): s for s in grouped.scores}
+    columns = [
+        Column(grouped.by, align="left"),
+        Column("queries"),
+        *([Column("run", align="left")] if len(runs) > 1 else []),
+        *map(measure_column, shown),
+        Column(grouped.judged, format=".2f"),
+    ]
+    rows: list[list[Cell]] = []
+    for group in groups_in_order(grouped, runs[0], measures[0]):
+        for run in runs:
+            first = cells[group, run, measures[0]]
+            count = f"thin {whole_queries(first.effective)}" if first.thin else str(first.queries)
+            names = [run] if len(runs) > 1 else []
+            means = [cells[group, run, measure] for measure in shown]
+            rows.append([group, count, *names, *means, first.judged])
+    note = "\n".join(_notes(grouped, runs, measures))
+    return Table(f"by-{grouped.by}", columns, rows, f"by {grouped.by}", note)
+
+
+Row = TypeVar("Row", GroupScore, WorstGroup, GroupDifference, Interaction)
+
+
+def _of(rows: Iterable[Row], run: str, measure: str) -> list[Row]:
+    """Those of one run by one measure."""
+    return [row for row in rows if (row.run, row.measure) == (run, measure)]
+
+
+def groups_in_order(grouped: ByGroup, run: str, measure: str) -> list[str]:
+    """The groups, the worst of the run first, those without a score last."""
+    sign = -1 if parse(measure).definition.lower_is_better else 1
+    rows = _of(grouped.scores, run, measure)
+    ordered = sorted((s for s in rows if s.queries), key=lambda s: sign * s.value)
+    return [s.group for s in (*ordered, *(s for s in rows if not s.queries))]
+
+
+def _notes(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) -> Iterator[str]:
+    """Sentences about the worst group of each run by the first measure."""
+    measure, few = measures[0], f"fewer than two groups have {grouped.fewest} queries"
+    if len(measures) > MOST_MEASURES:
+        yield f"{measure} alone is shown; JSON and CSV have all {len(measures)} measures"
+    rows = [worst for run in runs[:NAMED] for worst in _of(grouped.worst, run, measure)]
+    for worst in rows:
+        others = [group for group in worst.possible if group != worst.group]
+        may = f"; {listed(others)} may truly be the worst, too" if others else ""
+        may = "; any group may truly be the worst" if len(others) == worst.of - 1 else may
+        score = number_text(worst.value, ".4f")
+        which = f"the {worst.of} groups" + (" that are not thin" if grouped.thin else "")
+        yield (
+            f"{worst.run}: by {measure} {worst.group} is the worst of {which}, {score}"
+            f"{may}. The truly worst one has {worst.low:.3f} to {worst.high:.3f} (95 %)."
+        )
+    if not rows and len(grouped.sizes) > 1:
+        yield f"{few}: none is called the worst"
+
+
+def _difference_table(grouped: ByGroup, measure: str, runs: Sequence[str]) -> Table:
+    """A row for each run and group: the difference from the baseline, and what it shows."""
+    rows = [d for run in runs for d in _of(grouped.differences, run, measure)]
+    tested = [i for run in runs for i in _of(grouped.interactions, run, measure)]
+    several, has_verdicts = len({d.run for d in rows}) > 1, any(d.verdict for d in rows)
+    columns = [
+        *([Column("run", align="left")] if several else []),
+        Column(grouped.by, align="left"),
+        Column("queries"),
+        Column("", title="difference", format="+.4f", ends="+.3f", only="people"),
+        Column("difference", only="programs"),
+        Column("", format="", ends="+.4f", only="programs"),
+        Column("w/t/l"),
+        *(Column(name, only="programs") for name in ("p", "p_corrected")),
+        *([Column("verdict", colors=COLORS)] if has_verdicts else []),
+    ]
+    cells: list[list[Cell]] = [
+        [
+            *([d.run] if several else []),
+            *(d.group, f"thin {d.queries}" if d.thin else str(d.queries)),
+            *(Interval(d.difference, d.low, d.high), d.difference, Ends(d.low, d.high)),
+            *(f"{d.wins}/{d.ties}/{d.losses}", d.p, d.p_corrected),
+            *([d.verdict] if has_verdicts else []),
+        ]
+        for d in rows
+    ]
+    baseline = rows[0].baseline if rows else "-"
+    who = f"{rows[0].run} against {baseline}" if rows and not several else f"against {baseline}"
+    note = "\n".join(_tested(grouped, tested))
+    title = f"by {grouped.by}: {who}, by {measure}"
+    return Table(f"differences-by-{grouped.by}", columns, cells, title, note)
+
+
+def _tested(grouped: ByGroup, interactions: Sequence[Interaction]) -> Iterator[str]:
+    """What the tests of runs' interactions say; runs of which nothing is shown share a sentence."""
+    yield from (_shown(grouped, i) for i in interactions if i.is_shown)
+    if runs := [i for i in interactions if i.groups >= 2 and not i.is_shown]:
+        least, most = (f"{end(i.p_corrected for i in runs):.2g}" for end in (min, max))
+        p = f"p {least}" if least == most else f"p at least {least}"
+        yield f"{_differences_of(runs)} not shown to depend on {grouped.by} ({p})"
+    if runs := [i for i in interactions if i.groups < 2]:
+        few = f"fewer than two groups have {grouped.fewest} queries"
+        yield f"{_differences_of(runs)} not tested for depending on {grouped.by}: {few}"
+
+
+def _differences_of(interactions: Sequence[Interaction]) -> str:
+    """The one run, or how many, and the beginning of what is said of the differences."""
+    if len(interactions) == 1:
+        return f"{interactions[0].run}: its difference is"
+    return f"{len(interactions)} runs: their differences are"
+
+
+def _shown(grouped: ByGroup, interaction: Interaction) -> str:
+    """That a run's difference depends on the group, and the groups where it is better and worse."""
+    run, groups = interaction.run, dict[str, list[str]]()
+    for d in _of(grouped.differences, run, interaction.measure):
+        if d.verdict:
+            groups.setdefault(d.verdict, []).append(d.group)
+    parts = [f"{verdict} on {listed(of)}" for verdict, of in sorted(groups.items())]
+    how = f"{run} is {' and '.join(parts)}" if parts else "no group alone shows how"
+    return f"{run}: its difference depends on {grouped.by} (p {interaction.p_corrected:.2g}); {how}"

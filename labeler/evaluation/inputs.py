@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from labeler.collection.layout import Collection
-from labeler.collection.stale import stale_in, without
 from labeler.collection.user_files import (
     collection_qrels,
     collection_runs,
@@ -19,15 +18,14 @@ from labeler.collection.user_files import (
     run_paths,
     runs_in,
 )
-from labeler.data import Qrels, Run
+from labeler.data import Pair, Qrels, Run
 from labeler.errors import Misuse
 from labeler.exchange.qrels import judged_in, read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.paths import check_existing, true_path
 from labeler.files.read import rereadable
 from labeler.metrics import Rankings
-from labeler.trec.pool import Pool, pool_of, read_pool
-from labeler.trec.rankings import Facts, rankings_of, read_rankings
+from labeler.trec.rankings import Facts, Pool, pool_of, rankings_of, read_pool, read_rankings
 
 if TYPE_CHECKING:
     from labeler.trec.memory import Source
@@ -65,14 +63,31 @@ def pool_from(
     path = qrels_path(qrels)
     if path is None:
         return pool_of(qrels_from(qrels, warn, name), name)
-    changed = stale_in(path, warn, stale)
+    changed = _changed_since(path, warn, stale)
     with rereadable():
         is_trec = judged_in(path) is None
     if is_trec and (stale == "keep" or not changed):
         return replace(read_pool(path, warn), stale=len(changed))
     grades = read_qrels(path, warn)
-    grades = grades if stale == "keep" else without(grades, changed)
+    grades = grades if stale == "keep" else _without(grades, changed)
     return replace(pool_of(grades, str(path)), stale=len(changed))
+
+
+def _changed_since(path: Path, warn: Callable[[str], None], stale: str = "drop") -> set[Pair]:
+    """The pairs of a collection's qrels whose texts have changed since they were judged."""
+    if true_path(path).parent.name not in ("qrels", "judgements"):
+        return set()
+    from labeler.collection.stale import stale_in  # takes long to load
+
+    return stale_in(path, warn, stale)
+
+
+def _without(grades: Qrels, pairs: set[Pair]) -> Qrels:
+    if not pairs:
+        return grades
+    from labeler.collection.stale import without  # takes long to load
+
+    return without(grades, pairs)
 
 
 def qrels_from(qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qrels") -> Qrels:
@@ -82,7 +97,7 @@ def qrels_from(qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qr
     path = qrels_path(qrels)
     if path is None:
         return as_qrels(_held(qrels), warn, name=name)
-    return without(read_qrels(path, warn), stale_in(path, warn))
+    return _without(read_qrels(path, warn), _changed_since(path, warn))
 
 
 def _held(qrels: AnyQrels) -> Source:
@@ -109,20 +124,6 @@ def top_grade_beside(qrels: AnyQrels) -> int | None:
 def short_name(qrels: str) -> str:
     """What a table calls qrels: the name of their file without its ending."""
     return Path(qrels).name.removesuffix(".gz").removesuffix(".qrels")
-
-
-def query_texts_beside(qrels: AnyQrels) -> dict[str, str]:
-    """The queries' texts, where the qrels are a collection, or stand in the folder of one."""
-    folder = folder_of(qrels)
-    path = qrels_path(qrels) if folder is None else None
-    if path is not None:
-        folder = true_path(path).parent.parent
-    file = None if folder is None else Collection(folder).queries
-    if file is None or not file.is_file():
-        return {}
-    from labeler.collection.queries import read_queries  # takes long to load
-
-    return {query.id: query.text for query in read_queries(file).values()}
 
 
 def runs_from(runs: AnyRuns | None, qrels: AnyQrels) -> RunsByName:
@@ -197,12 +198,10 @@ def _run(run: Source, name: str) -> Path | Run:
     return as_run(run, name=f"the run {name}")
 
 
-def rank(
-    run: Path | Run, pool: Pool, ties: str, *, holes: Sequence[float] | None = None
-) -> tuple[Rankings, Facts]:
+def rank(run: Path | Run, pool: Pool, ties: str, *, holes: bool = False) -> tuple[Rankings, Facts]:
     """A run's rankings of the queries of the qrels, and facts to warn of.
 
-    `holes` are the ranks down to which unjudged documents are kept; `None` keeps no word of them.
+    With `holes` the facts have the documents without a grade.
     """
     if isinstance(run, Path):
         with rereadable():

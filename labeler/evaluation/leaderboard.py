@@ -32,7 +32,7 @@ from labeler.evaluation.scores import (
 from labeler.messages import count_of, no_pair_in_common, no_query_in_common
 from labeler.metrics import Measure, Scores
 from labeler.report.finding import Finding
-from labeler.trec.pool import pool_of
+from labeler.trec.rankings import pool_of
 
 
 def leaderboard(  # noqa: PLR0913 - whoever calls it names the few that are needed
@@ -80,7 +80,7 @@ def leaderboard(  # noqa: PLR0913 - whoever calls it names the few that are need
     board = board.against_kin(kin_behind(second, runs_by_name))
     board = replace(board, qrels=(sides[0].name, sides[1].name))
     findings = [*name_findings([str(measure)]), *findings]
-    findings += board.warnings
+    findings += board.own_findings
     return replace(board, findings=tuple(dict.fromkeys(findings)))
 
 
@@ -143,6 +143,6 @@ def _relevant_alone(side: _Side) -> Iterator[Finding]:
 def _first_run(board: Leaderboard, measure: Measure) -> RunScores:
     """The first run's scores by the first qrels, with their interval."""
     values = board.scores[0, 0]
-    interval = summary_interval(measure, values, "bootstrap", 0)
+    interval = summary_interval(measure, values)
     scores = Scores(board.queries, (measure,), values[None])
     return RunScores(board.systems[0].run, scores, {str(measure): interval}, {}, {})

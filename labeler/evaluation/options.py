@@ -45,7 +45,6 @@ class Scoring:
     `missing`: queries that a run lacks score 0 (`zero`) or are left out (`skip`). `unanswerable`:
     queries without any relevant document `count`, or are left out (`skip`). `ties`: documents rank
     by score, then id (`trec`), or as they are written (`file`). `max_grade`: the scale's top grade.
-    `verdicts`: whether a person passed the first documents of each query that they looked at.
     `stale`: grades of texts that have changed since are unjudged (`drop`), or count (`keep`).
     """
 
@@ -64,7 +63,6 @@ class Scoring:
     max_grade: int | None = option(
         None, "The scale's top grade, for ERR and RBP.", TOP_GRADE, panel=SCORING, rare=True
     )
-    verdicts: Mapping[str, bool] | None = None
     stale: Stale = option("drop", STALE_GRADES)
 
     def __post_init__(self) -> None:
@@ -167,11 +165,7 @@ class EvaluationOptions:
 
 @dataclass(frozen=True)
 class CorrectionOptions:
-    """What to correct: means by these measures, over these queries or over all like them.
-
-    `chances` says how likely each query that people judged was to be drawn, where not all were as
-    likely.
-    """
+    """What to correct: means by these measures, over these queries or over all like them."""
 
     measures: tuple[str, ...] = option(DEFAULT_MEASURES, MEASURES)
     scoring: Scoring = field(default_factory=Scoring)
@@ -179,7 +173,6 @@ class CorrectionOptions:
     target: Target = option(
         "like-these", "The mean over all queries like-these, or over these alone."
     )
-    chances: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from labeler.metrics import parse
 from labeler.report.charts import Axis, Drawing, NamedValue, Point, Series, intervals, plane
-from labeler.report.table import Interval
 
 if TYPE_CHECKING:
     from labeler.evaluation.boards.board import Leaderboard
@@ -38,12 +37,12 @@ def measure_drawing(report: Report, measure: str) -> Drawing:
 
 
 def _named(run: RunScores, name: str, measure: str) -> NamedValue:
-    return NamedValue.of(name, Interval(*run.values()[measure].values()))
+    return NamedValue.of(name, run.means()[measure])
 
 
 def _by_group(report: Report, grouped: ByGroup) -> Drawing:
     """Each run's groups by the first measure, its lowest first, and all queries' below them."""
-    from labeler.evaluation.summary import groups_in_order
+    from labeler.evaluation.groups import groups_in_order
 
     measure = report.measures[0]
     scores = {(s.run, s.group): s for s in grouped.scores if s.measure == measure}

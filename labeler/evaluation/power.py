@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import SystemScores, scores_of
@@ -14,7 +13,7 @@ from labeler.evaluation.origin import pool_findings
 from labeler.messages import count_of
 from labeler.options import COUNT, SHARE, SIZE, given, option
 from labeler.report.finding import Finding
-from labeler.report.result import notebook_html
+from labeler.report.result import Result
 from labeler.report.table import Column, Ends, Table
 from labeler.stats.power import (
     PlannedTest,
@@ -25,9 +24,6 @@ from labeler.stats.power import (
     variance_factors,
 )
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 NUMBERS = (25, 50, 100, 200, 500, 1000)
 DIFFERENCES = (0.01, 0.02, 0.05, 0.1)
 RANGE = 0.95
@@ -36,7 +32,7 @@ MOST_RUNS = 1000
 
 
 @dataclass(frozen=True, repr=False)
-class PowerPlan:
+class PowerPlan(Result):
     """What so many queries can tell, and how many a difference needs.
 
     `deviation` is that of the paired differences, pooled over all pairs of runs; `largest` is of
@@ -44,8 +40,7 @@ class PowerPlan:
     rule it holds the truth nine times in ten (the page of methods has the figures).
     `planned_runs` are to be compared, all pairs of them, or with a `named_baseline` each with it.
     `detectable` has a difference for each number of queries, and `needed` a number of queries for
-    each difference, by both deviations; the ranges are by the ends of `deviation_range`. With an
-    `assurance`, both are by the deviation that is not exceeded with that certainty.
+    each difference, by both deviations; the ranges are by the ends of `deviation_range`.
     """
 
     measure: str
@@ -59,7 +54,6 @@ class PowerPlan:
     named_baseline: bool
     power: float
     level: float
-    assurance: float | None
     detectable: dict[int, tuple[float, float]]
     needed: dict[float, tuple[int, int]]
     detectable_range: dict[int, tuple[float, float]]
@@ -67,7 +61,7 @@ class PowerPlan:
     findings: tuple[Finding, ...] = ()
 
     @property
-    def sentence(self) -> str:
+    def sentences(self) -> list[str]:
         """What so many queries can tell, and how much the differences of runs vary."""
         number, (least, _) = next(iter(self.detectable.items()))
         if self.queries in self.detectable:
@@ -77,14 +71,14 @@ class PowerPlan:
         first, second = self.widest_pair
         queries = count_of(self.queries, "query", "queries")
         low, high = self.deviation_range
-        return (
+        return [
             f"{many} a difference of {least:.3f} in {self.measure} {self.power:.0%} of the time"
-            f"{self._among}; one of {smallest:g} takes {self._needed(smallest, enough)}.\n"
+            f"{self._among}; one of {smallest:g} takes {self._needed(smallest, enough)}.",
             f"{self.measure} of {self.runs} runs over {queries}: over queries, the difference of"
             f" two runs has a standard deviation of {self.deviation:.4f} (pooled over pairs of"
             f" runs; so few leave {low:.4f} to {high:.4f} possible), and {self.largest:.4f} where"
-            f" it varies most ({first}, {second})."
-        )
+            f" it varies most ({first}, {second}).",
+        ]
 
     @property
     def _among(self) -> str:
@@ -98,8 +92,6 @@ class PowerPlan:
 
     def _needed(self, difference: float, enough: int) -> str:
         low, high = self.needed_range[difference]
-        if self.assurance is not None:
-            return f"{enough:,} queries, to be {self.assurance:.0%} sure of that"
         if low is None or high is None:
             return f"about {enough:,} queries or far more, as so few say little of it"
         return f"about {enough:,} queries, anything from {low:,} to {high:,}"
@@ -107,44 +99,32 @@ class PowerPlan:
     def tables(self) -> list[Table]:
         """The tables `detectable` and `needed`."""
         chance, widest = f"{self.power:.0%} power", Column("by the widest pair")
+
+        def between(spec: str) -> Column:
+            return Column("", title="from, to", format="", ends=spec)
+
         least = [Column("queries", align="left"), Column(f"detectable with {chance}")]
         enough = [Column("difference", format="g", align="left"), Column(f"queries for {chance}")]
-        between = Column("", title="from, to", format="", ends=".4f")
-        counts = Column("", title="from, to", format="", ends=",")
+        detected = [
+            (n, value, Ends(*self.detectable_range[n]), wide)
+            for n, (value, wide) in self.detectable.items()
+        ]
+        needed = [
+            (d, count, Ends(*self.needed_range[d]), wide)
+            for d, (count, wide) in self.needed.items()
+        ]
         return [
-            Table(
-                "detectable",
-                [*least, between, widest],
-                [
-                    [n, value, Ends(*self.detectable_range[n]), wide]
-                    for n, (value, wide) in self.detectable.items()
-                ],
-            ),
-            Table(
-                "needed",
-                [*enough, counts, widest],
-                [
-                    [d, count, Ends(*self.needed_range[d]), wide]
-                    for d, (count, wide) in self.needed.items()
-                ],
-            ),
+            Table("detectable", [*least, between(".4f"), widest], detected),
+            Table("needed", [*enough, between(","), widest], needed),
         ]
 
-    def frame(self) -> DataFrame:
-        """The detectable differences as a pandas DataFrame, a row for each number of queries."""
-        return self.tables()[0].frame()
-
     def as_json(self) -> dict[str, Any]:
-        """The JSON of the command `power`."""
-        figures = {name: value for name, value in asdict(self).items() if name != "findings"}
-        return {**figures, "warnings": [str(finding) for finding in self.findings]}
+        """All figures, and all findings as warnings."""
+        return super().as_json() | {"warnings": list(map(str, self.findings))}
 
     def __repr__(self) -> str:
         facts = f"queries={self.queries}, runs={self.runs}, deviation={self.deviation:.4f}"
         return f"PowerPlan({self.measure!r}, {facts})"
-
-    def _repr_html_(self) -> str:
-        return notebook_html(self.tables(), self.findings, [self.sentence])
 
 
 @dataclass(frozen=True)
@@ -152,7 +132,7 @@ class PowerOptions:
     """What to plan for: numbers of queries, differences, power and significance level.
 
     `planned_runs` are compared, as many as the earlier ones by default: all pairs of them, or with
-    a `named_baseline` each with that one. `assurance` is the certainty that the power is reached.
+    a `named_baseline` each with that one.
     """
 
     queries: tuple[int, ...] = option((), "What can so many queries tell? Repeatable.", COUNT)
@@ -169,16 +149,11 @@ class PowerOptions:
         "Plan for each run against one that is named, not for all pairs.",
         flags="--one-baseline",
     )
-    assurance: float | None = option(
-        None, "Be so sure of the power, though these queries are few: as 0.8.", SHARE
-    )
 
     def __post_init__(self) -> None:
         if self.planned_runs is not None and not 2 <= self.planned_runs <= MOST_RUNS:
             problem = f"a comparison is of 2 to {MOST_RUNS:,} runs"
             raise Misuse(problem, parameter="planned_runs")
-        if self.assurance is not None and not 0.5 <= self.assurance < 1:
-            raise Misuse("the assurance lies between 0.5 and 1", parameter="assurance")
         if not 0 < self.level < 1:
             raise Misuse("the level lies between 0 and 1", parameter="level")
         if not self.level < self.power < 1:
@@ -227,21 +202,12 @@ def plan_of(scores: SystemScores, measure: str, options: PowerOptions) -> PowerP
     if not largest > 0:
         raise BadInput(f"the runs do not differ in {measure} at any query, so nothing varies")
     runs = options.planned_runs or len(scores.runs)
-    low, high = _range(scores, spread, RANGE)
-    by = {"low": low, "high": high, "pooled": spread, "widest": largest}
-    if options.assurance is not None:
-        # the end of the two-sided interval, as a one-sided one is exceeded too often by few queries
-        factor = _range(scores, spread, options.assurance)[1] / spread
-        by |= {"pooled": spread * factor, "widest": largest * factor}
-    planned = {name: _Planned(by, name, runs, options) for name in by}
+    low, high = (spread * math.sqrt(end) for end in variance_factors(scores.values, RANGE))
     numbers = sorted(set(options.queries or (queries, *NUMBERS)))
     differences = options.differences or DIFFERENCES
-
-    def pairs(of: str, among: tuple[str, str], keys: Sequence[Any]) -> dict[Any, tuple[Any, Any]]:
-        first, second = (getattr(planned[name], of) for name in among)
-        return {key: (first(key), second(key)) for key in keys}
-
-    middle, ends = ("pooled", "widest"), ("low", "high")
+    test = PlannedTest(runs, options.named_baseline)
+    middle, least, most = (_Planned(each, test, options) for each in (spread, low, high))
+    widest = _Planned(largest, replace(test, pooled=spread), options)
     return PowerPlan(
         measure,
         queries,
@@ -254,39 +220,31 @@ def plan_of(scores: SystemScores, measure: str, options: PowerOptions) -> PowerP
         options.named_baseline,
         options.power,
         options.level,
-        options.assurance,
-        pairs("detectable", middle, numbers),
-        pairs("needed", middle, differences),
-        pairs("detectable", ends, numbers),
-        pairs("needed_if_any", ends, differences),
+        {n: (middle.detectable(n), widest.detectable(n)) for n in numbers},
+        {d: (middle.needed(d), widest.needed(d)) for d in differences},
+        {n: (least.detectable(n), most.detectable(n)) for n in numbers},
+        {d: (least.needed_if_any(d), most.needed_if_any(d)) for d in differences},
         scores.findings,
     )
 
 
-def _range(scores: SystemScores, deviation: float, share: float) -> tuple[float, float]:
-    """The ends of the interval of a pooled deviation."""
-    low, high = variance_factors(scores.values, share)
-    return deviation * math.sqrt(low), deviation * math.sqrt(high)
-
-
+@dataclass(frozen=True)
 class _Planned:
     """What can be told and what is needed by one of several deviations."""
 
-    def __init__(
-        self, by: Mapping[str, float], name: str, runs: int, options: PowerOptions
-    ) -> None:
-        self.deviation = by[name]
-        pooled = by["pooled"] if name == "widest" else None
-        self.test = PlannedTest(runs, options.named_baseline, pooled)
-        self.chance = (options.power, options.level)
+    deviation: float
+    test: PlannedTest
+    options: PowerOptions
 
     def detectable(self, queries: int) -> float:
         """The smallest difference that so many queries find."""
-        return detectable(queries, self.deviation, *self.chance, self.test)
+        chance = self.options.power, self.options.level
+        return detectable(queries, self.deviation, *chance, self.test)
 
     def needed(self, difference: float) -> int:
         """The fewest queries that find a difference."""
-        return queries_needed(difference, self.deviation, *self.chance, self.test)
+        chance = self.options.power, self.options.level
+        return queries_needed(difference, self.deviation, *chance, self.test)
 
     def needed_if_any(self, difference: float) -> int | None:
         """The same, `None` where it is more than anybody has."""

@@ -2,57 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from labeler.evaluation.comparison.equivalence import (
-    Equivalence,
-    equivalence_as_json,
-    equivalence_table,
-)
+from labeler.evaluation.comparison.equivalence import Equivalence, equivalence_table
 from labeler.evaluation.comparison.paired import (
+    COLORS,
     Comparison,
     Discrimination,
-    discrimination_as_json,
     discrimination_table,
 )
-from labeler.evaluation.groups import ByGroup
+from labeler.evaluation.groups import ByGroup, group_rows, group_tables
 from labeler.evaluation.holes.several import (
     DifferenceBounds,
     SeveralRuns,
     difference_bounds_table,
 )
 from labeler.evaluation.inputs import short_name
-from labeler.evaluation.scores import RunScores
-from labeler.evaluation.summary import (
-    comparison_as_json,
-    comparison_table,
-    headline,
-    in_order,
-    query_table,
-    run_as_json,
-    scenario_table,
-    score_table,
-    scores_frame,
+from labeler.evaluation.scores import (
+    NAMED,
+    RunScores,
+    for_both,
+    is_sum,
+    listed,
+    measure_column,
 )
 from labeler.messages import count_of
+from labeler.metrics import parse
+from labeler.metrics.scores import whole_queries
 from labeler.report.finding import Finding, merged
-from labeler.report.table import Table
+from labeler.report.result import Result, as_plain, notebook_html
+from labeler.report.table import (
+    Cell,
+    Column,
+    Ends,
+    Row,
+    Table,
+    frame_of,
+    interval_text,
+    table_of,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from labeler.evaluation.scores import Mover
+    from labeler.evaluation.corrected import CorrectedDifference
 
-
-RUNS_NAMED = 3
-"""So many of the highest scores stand in what a notebook prints of a report."""
+    Compared: TypeAlias = Comparison | CorrectedDifference
 
 
 @dataclass(frozen=True, repr=False)
-class Report:
+class Report(Result):
     """All that an evaluation says: scores of each run, comparisons with the baseline, findings.
 
     `stale` counts the grades of texts that have changed since they were judged.
@@ -83,8 +86,8 @@ class Report:
         return in_order(self.runs, self.measures[0])
 
     @property
-    def headline(self) -> list[str]:
-        """Sentences: which run leads by the first measure, and how sure that is."""
+    def sentences(self) -> list[str]:
+        """Which run leads by the first measure, and how sure that is."""
         return headline(self.ranked, self.compared(), self.measures[0])
 
     def compared(self, measures: Sequence[str] | None = None) -> list[Comparison]:
@@ -108,15 +111,13 @@ class Report:
             score_table(self.ranked, self.measures),
             comparison_table(self.compared(compare), self.discrimination),
             discrimination_table(self.discrimination),
-            equivalence_table(self.equivalences),
+            *([equivalence_table(self.equivalences)] if self.equivalences else []),
             scenario_table(self.ranked),
         ]
         return [table for table in tables if table.rows]
 
     def group_tables(self, compare: Sequence[str] | None = None) -> list[Table]:
         """For each field that groups queries, tables of scores and of differences, for people."""
-        from labeler.evaluation.summary import group_tables
-
         runs, names = [run.name for run in self.ranked], compare or self._first_compared
         each = (group_tables(grouped, runs, self.measures, names) for grouped in self.by)
         return [table for tables in each for table in tables]
@@ -126,8 +127,6 @@ class Report:
 
         `fields` are those that get rows, all by default.
         """
-        from labeler.evaluation.summary import group_rows
-
         return group_rows([by for by in self.by if fields is None or by.by in fields])
 
     def difference_bounds_table(self) -> Table:
@@ -136,54 +135,264 @@ class Report:
 
     def query_table(self) -> Table:
         """The table `queries`: a row for each run and query, a column for each measure."""
-        return query_table(self.runs, self.measures)
-
-    def movers(self, count: int, texts: Mapping[str, str] | None = None) -> list[Mover]:
-        """So many queries that gained most, and that lost most, against the baseline, by run."""
-        from labeler.evaluation.scores import movers
-
-        baseline = self.comparisons[0].baseline if self.comparisons else None
-        return movers(self.runs, baseline, count, texts or {})
+        columns = [*(Column(name, align="left") for name in ("run", "query"))]
+        rows: list[Row] = [
+            (run.name, query, *values.values())
+            for run in self.runs
+            for query, values in run.scores.per_query().items()
+        ]
+        return Table("queries", [*columns, *map(Column, self.measures)], rows)
 
     def frame(self, *, per_query: bool = False) -> DataFrame:
         """The scores as a pandas DataFrame: a row for each run and measure, with its interval.
 
         With `per_query` a row for each run and query, and a column for each measure.
         """
-        return self.query_table().frame() if per_query else scores_frame(self.runs)
+        if per_query:
+            return self.query_table().frame()
+        rows = (
+            (run.name, len(run.scores.queries), name, *mean)
+            for run in self.runs
+            for name, mean in run.means().items()
+        )
+        return frame_of(rows, "run", "queries", "measure", "value", "low", "high")
 
     def as_json(self, *, per_query: bool = False) -> dict[str, Any]:
         """The JSON of the command `evaluate`; what is undefined is None."""
-        return {
-            "qrels": self.qrels,
-            "measures": list(self.measures),
-            "stale": self.stale,
-            "runs": [run_as_json(run, per_query=per_query) for run in self.ranked],
-            "comparisons": [comparison_as_json(comparison) for comparison in self.comparisons],
-            "discrimination": list(map(discrimination_as_json, self.discrimination)),
-            "equivalence": list(map(equivalence_as_json, self.equivalences)),
-            "difference_bounds": list(map(asdict, self.difference_bounds)),
-            **self._groups_as_json(),
-            "warnings": [str(finding) for finding in self.findings],
-        }
-
-    def _groups_as_json(self) -> dict[str, Any]:
-        if not self.by and not self.weights:
-            return {}
-        from labeler.evaluation.summary import groups_as_json
-
-        return groups_as_json(self.by, self.weights)
+        groups = {"groups": as_plain(self.by)} if self.by else {}
+        weights = {"weights": self.weights} if self.weights else {}
+        figures = self.picked(
+            *("qrels", "measures", "stale", "comparisons", "discrimination", "difference_bounds"),
+            equivalence=self.equivalences,
+            runs=[run.as_json(per_query=per_query) for run in self.ranked],
+            warnings=self.findings,
+        )
+        return figures | groups | weights
 
     def __repr__(self) -> str:
         first = self.measures[0]
-        means = [(run.name, run.scores.means()[first]) for run in self.ranked[:RUNS_NAMED]]
+        means = [(run.name, run.means()[first].value) for run in self.ranked[:NAMED]]
         scores = [f"{name} {mean:.4f}" for name, mean in means]
-        scores += ["…"] if len(self.runs) > RUNS_NAMED else []
+        scores += ["…"] if len(self.runs) > NAMED else []
         of = f"{first} of {count_of(len(self.runs), 'run', 'runs')}"
         return f"<Report by {short_name(self.qrels)}; {of}: {', '.join(scores)}>"
 
     def _repr_html_(self) -> str:
-        from labeler.report.result import notebook_html
-
         tables = [*self.tables()[:2], *self.group_tables()]
-        return notebook_html(tables, merged(self.findings), self.headline)
+        return notebook_html(tables, merged(self.findings), self.sentences)
+
+
+def in_order(runs: Sequence[RunScores], measure: str) -> list[RunScores]:
+    """The runs by their score, the best first; undefined ones last, equal ones as they stood."""
+    sign = 1 if parse(measure).definition.lower_is_better else -1
+
+    def place(run: RunScores) -> tuple[bool, float]:
+        mean = run.scores.means()[measure]
+        return math.isnan(mean), 0.0 if math.isnan(mean) else sign * mean
+
+    return sorted(runs, key=place)
+
+
+# Which run leads, by how much, and how sure that is, in sentences.
+
+
+def headline(
+    runs: Sequence[RunScores], comparisons: Sequence[Comparison], measure: str
+) -> list[str]:
+    """Which run has the best score by the measure, and which of the others it can be told from.
+
+    `runs` stand in order, the best first.
+    """
+    best = runs[0]
+    mean, spec = best.means()[measure], ".0f" if is_sum(measure) else ".4f"
+    if mean.value is None or math.isnan(mean.value):
+        return [f"{measure} is undefined for every query, so that nothing is said of the runs."]
+    over = _queries(best, measure)
+    if len(runs) == 1:
+        return [f"{best.name}: {measure} is {interval_text(mean, spec, '.3f')} over {over}."]
+    level = "lowest" if parse(measure).definition.lower_is_better else "highest"
+    alike = [r.name for r in runs[1:] if math.isclose(r.scores.means()[measure], mean.value)]
+    also = f", {'as has' if len(alike) == 1 else 'as have'} {listed(alike)}" if alike else ""
+    score = interval_text(mean.value, spec)
+    leads = f"{best.name} has the {level} {measure}, {score} over {over}{also}"
+    by_measure = [c for c in comparisons if c.measure == measure]
+    if not by_measure:
+        return [f"{leads}."]
+    baseline = by_measure[0].baseline
+    if baseline == best.name:
+        return [f"{leads}{_told_from(by_measure)}."]
+    return [f"{leads}.", f"Against {baseline}, {_by_verdict(by_measure)}."]
+
+
+def told_apart(compared: Sequence[CorrectedDifference], baseline: str) -> str:
+    """Which runs are better and worse than the baseline, and which cannot be told from it."""
+    parts = list(_better_and_worse(compared))
+    if runs := [c for c in compared if c.verdict not in ("better", "worse")]:
+        parts.append(f"{names_of(runs)} cannot be told from it")
+    return f"Against {baseline}, {'; '.join(parts)}."
+
+
+def _better_and_worse(compared: Sequence[Compared]) -> Iterator[str]:
+    for verdict in ("better", "worse"):
+        if runs := [c for c in compared if c.verdict == verdict]:
+            yield f"{names_of(runs)} {'is' if len(runs) == 1 else 'are'} {verdict}{at_most(runs)}"
+
+
+def _queries(run: RunScores, measure: str) -> str:
+    """How many queries the run is scored over, and how they count; in a sum they count alike."""
+    queries = count_of(len(run.scores.queries), "query", "queries")
+    if run.scores.weighting is None or is_sum(measure):
+        return queries
+    alike = count_of(whole_queries(run.scores.weighting.effective), "query", "queries")
+    return f"{queries} by weight (as precise as {alike} of equal weight)"
+
+
+def _told_from(comparisons: Sequence[Comparison]) -> str:
+    """Of the best run: which of the others are worse, and which cannot be told from it."""
+    worse = [c for c in comparisons if c.verdict in ("better", "worse")]
+    open_, unresolvable = _not_told(comparisons)
+    parts = []
+    if worse:
+        everyone = "all others" if len(comparisons) > 1 else "the other"
+        whom = everyone if len(worse) == len(comparisons) else names_of(worse)
+        parts.append(f", better than {whom}{at_most(worse)}")
+    if open_:
+        but = "and " if worse else "but "
+        parts.append(f", {but}cannot be told from {names_of(open_)}{_at_least(open_)}")
+    if unresolvable:
+        parts.append(f", {'and ' if open_ else 'but '}{_too_few(unresolvable)}")
+    return "".join(parts)
+
+
+def _not_told(comparisons: Sequence[Comparison]) -> tuple[list[Comparison], list[Comparison]]:
+    """Those that are not told apart, and those that could not have been."""
+    unresolvable = [c for c in comparisons if c.verdict in ("unresolvable", "undefined")]
+    return [c for c in comparisons if c.verdict == "cannot tell apart"], unresolvable
+
+
+def _by_verdict(comparisons: Sequence[Comparison]) -> str:
+    """Of a baseline that was asked for: who is better, worse, or neither."""
+    parts, (open_, unresolvable) = list(_better_and_worse(comparisons)), _not_told(comparisons)
+    if open_:
+        parts.append(f"{names_of(open_)} cannot be told from it{_at_least(open_)}")
+    if unresolvable:
+        parts.append(_too_few(unresolvable))
+    return "; ".join(parts)
+
+
+def _too_few(comparisons: Sequence[Comparison]) -> str:
+    """That no outcome could have told these runs from the baseline."""
+    least = min(c.p_attainable for c in comparisons)
+    differ = max(c.wins + c.losses for c in comparisons)
+    at = "at most " if len(comparisons) > 1 else ""
+    few = f"{at}{differ} {'query differs' if differ == 1 else 'queries differ'}"
+    smallest = f"no p below {least:.2g} could come of that"
+    return f"could not be told from {names_of(comparisons)} by any outcome: {few}, and {smallest}"
+
+
+def names_of(comparisons: Sequence[Compared]) -> str:
+    """The runs' names; of many, how many they are."""
+    return listed([c.run for c in comparisons])
+
+
+def at_most(comparisons: Sequence[Compared]) -> str:
+    """The largest of the comparisons' p."""
+    largest = max(c.p_corrected for c in comparisons)
+    return f" ({'p' if len(comparisons) == 1 else 'p at most'} {largest:.2g})"
+
+
+def _at_least(comparisons: Sequence[Comparison]) -> str:
+    """The difference of the one run, else the smallest p of the several."""
+    if len(comparisons) > 1:
+        return f" (p at least {min(c.p_corrected for c in comparisons):.2g})"
+    (c,) = comparisons
+    alone = ", which allows for no other run" if is_alone(c) else ""
+    return f" (p {c.p_corrected:.2g}, {interval_text(c.interval, '+.3f')}{alone})"
+
+
+def is_alone(comparison: Comparison) -> bool:
+    """Whether the interval leaves out 0 where p, which allows for the other runs, shows nothing."""
+    is_open = comparison.verdict == "cannot tell apart"
+    return is_open and (comparison.low > 0 or comparison.high < 0)
+
+
+# Scores and comparisons as tables.
+
+
+def score_table(runs: Sequence[RunScores], measures: Sequence[str]) -> Table:
+    """A row for each run: means with their intervals, then the shares judged."""
+    judged = [name for name in runs[0].judged if name not in measures]
+    alike = len({run.scores.queries for run in runs}) == 1
+    # of all runs alike, the sentence above the table says how many queries there are
+    columns = [Column("run", align="left"), Column("queries", only="programs" if alike else "")]
+    columns += [*map(measure_column, measures), *map(Column, judged)]
+    rows: list[list[Cell]] = []
+    for run in runs:
+        shares = [run.judged[name] for name in judged]
+        rows.append([run.name, len(run.scores.queries), *run.means().values(), *shares])
+    return Table("scores", columns, rows)
+
+
+def scenario_table(runs: Sequence[RunScores]) -> Table:
+    """What unjudged documents leave open, a row for each run and measure."""
+    columns = [
+        *(Column(name, align="left") for name in ("run", "measure")),
+        *map(Column, ("score", "unjudged irrelevant", "unjudged of top grade")),
+        *(Column(name, only="programs") for name in ("least", "most")),
+        Column("least and most", format="", ends=".4f", only="people"),
+    ]
+    rows: list[list[Cell]] = []
+    for run in runs:
+        for name, case in run.scenarios.items():
+            mean, ends = run.means()[name].value, Ends(case.get("low"), case.get("high"))
+            cases = case["unjudged_irrelevant"], case["unjudged_top"]
+            rows.append([run.name, name, mean, *cases, *ends, ends])
+    return Table("scenarios", columns, rows)
+
+
+P_TITLES = {"holm": "p Holm", "hsd": "p HSD"}
+
+
+def comparison_table(
+    comparisons: Sequence[Comparison], discriminations: Iterable[Discrimination] = ()
+) -> Table:
+    """A row for each comparison with the baseline, which a header for people names."""
+    programs = table_of("comparisons", Comparison, comparisons)
+    if not comparisons:
+        return programs
+    measures = list(dict.fromkeys(c.measure for c in comparisons))
+    by_measure = [Column("measure", align="left")] if len(measures) > 1 else []
+    columns = [
+        Column("run", align="left"),
+        *by_measure,
+        Column("difference", format="+.4f", ends="+.3f"),
+        Column("w/t/l"),
+        Column("p_corrected", title=P_TITLES[comparisons[0].correction]),
+        Column("verdict", colors=COLORS),
+    ]
+    rows: list[list[Cell]] = [
+        [c.run, *([c.measure] if by_measure else []), c.interval, c.counts, c.p_corrected, c.words]
+        for c in comparisons
+    ]
+    title = f"against {comparisons[0].baseline}" + ("" if by_measure else f" by {measures[0]}")
+    note = _allowance(comparisons, [d for d in discriminations if measures == [d.measure]])
+    return for_both(programs, Table("comparisons", columns, rows, title, note))
+
+
+def _allowance(comparisons: Sequence[Comparison], discriminated: Sequence[Discrimination]) -> str:
+    """What the p of the table allows for, where there is more than one pair of runs."""
+    alone = "; intervals are of each pair alone" if any(map(is_alone, comparisons)) else ""
+    apart = "".join(f", of which {d.measure} tells {d.told_apart} apart" for d in discriminated)
+    return allowance(comparisons, "randomised HSD", apart, alone)
+
+
+def allowance(
+    compared: Sequence[Compared], hsd: str = "HSD", apart: str = "", alone: str = ""
+) -> str:
+    """What p allows for: the runs compared with a baseline, or all pairs; empty of one pair."""
+    runs = len({c.run for c in compared})
+    if runs == 1:
+        return ""
+    if compared[0].correction == "holm":
+        return f"p allows for the {runs} runs compared with {compared[0].baseline} (Holm){alone}"
+    return f"p allows for all {(runs + 1) * runs // 2} pairs of runs ({hsd}){apart}{alone}"

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from labeler.arrays import Flags, Floats
+from labeler.arrays import Flags
 from labeler.data import Failure
 from labeler.errors import BadInput
-from labeler.evaluation.comparison.paired import summary_interval, weighted_summary
+from labeler.evaluation.comparison.paired import summary_interval
 from labeler.evaluation.holes.bounds import scenarios
 from labeler.evaluation.options import EvaluationOptions, Scoring
 from labeler.evaluation.query_facts import Weights
@@ -24,9 +23,9 @@ from labeler.metrics import Measure, Rankings, Scores, parse, score
 from labeler.metrics.registry import renamed
 from labeler.metrics.scores import Weighting
 from labeler.report.finding import Finding, Setting
-from labeler.report.table import Column, Table
-from labeler.trec.pool import Pool
-from labeler.trec.rankings import Facts
+from labeler.report.result import as_plain
+from labeler.report.table import Column, Interval, Table, interval_text
+from labeler.trec.rankings import Facts, Pool
 
 
 @dataclass(frozen=True)
@@ -45,12 +44,26 @@ class RunScores:
     mark: str = ""
     shares: Scores | None = None
 
-    def values(self) -> dict[str, dict[str, float]]:
-        """Measure to value, low and high."""
-        return {
-            name: {"value": value, "low": self.intervals[name][0], "high": self.intervals[name][1]}
-            for name, value in self.scores.means().items()
+    def means(self) -> dict[str, Interval]:
+        """Measure to its value with the interval."""
+        means = self.scores.means().items()
+        return {name: Interval(value, *self.intervals[name]) for name, value in means}
+
+    def as_json(self, *, per_query: bool = False) -> dict[str, Any]:
+        """The scores; what is undefined is None."""
+        figures: dict[str, object] = {
+            "run": self.name,
+            "queries": len(self.scores.queries),
+            "scores": self.means(),
+            "judged": self.judged,
+            "scenarios": self.scenarios,
         }
+        if self.scores.weighting is not None:
+            figures["effective_queries"] = self.scores.weighting.effective
+        if per_query:
+            figures["per_query"] = self.scores.per_query()
+        plain: dict[str, Any] = as_plain(figures)
+        return plain
 
 
 def run_scores(
@@ -81,16 +94,13 @@ def _mark(ranked: Rankings) -> str:
 
 def intervals(scores: Scores, options: EvaluationOptions) -> dict[str, tuple[float, float]]:
     """The 95 % interval over queries of each mean; `nan` for sums and where nothing is defined."""
-    return {
-        str(measure): summary_interval(measure, row, options.interval, options.seed)
-        if scores.weighting is None
-        else weighted_summary(measure, row, scores.weighting)
-        for measure, row in zip(scores.measures, scores.values, strict=True)
-    }
+    how = options.interval, options.seed, scores.weighting
+    rows = zip(scores.measures, scores.values, strict=True)
+    return {str(measure): summary_interval(measure, row, *how) for measure, row in rows}
 
 
 def counted(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) -> Rankings:
-    """The rankings of the queries that count, with the top grade and the verdicts given.
+    """The rankings of the queries that count, with the top grade given.
 
     With weights those count that have one.
     """
@@ -101,8 +111,6 @@ def counted(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) 
         raise BadInput("no query is left to score: all are missing or have no relevant document")
     if not counts.all():
         ranked = ranked.choose(counts)
-    if scoring.verdicts is not None:
-        ranked = replace(ranked, passed=_passed(ranked.queries, scoring.verdicts))
     return ranked if scoring.max_grade is None else replace(ranked, max_grade=scoring.max_grade)
 
 
@@ -116,11 +124,6 @@ def to_answer(ranked: Rankings, scoring: Scoring, weights: Weights | None = None
     return counts
 
 
-def _passed(queries: Sequence[str], verdicts: Mapping[str, bool]) -> Floats:
-    """1 where a person passed the query's first documents, 0 where not, `nan` where none looked."""
-    return np.array([float(verdicts[q]) if q in verdicts else np.nan for q in queries])
-
-
 def over_common_queries(scores: Mapping[str, Scores]) -> dict[str, Scores]:
     """The scores of the queries that all runs have."""
     sets = [set(s.queries) for s in scores.values()]
@@ -130,76 +133,35 @@ def over_common_queries(scores: Mapping[str, Scores]) -> dict[str, Scores]:
     return {name: s.choose([query in common for query in s.queries]) for name, s in scores.items()}
 
 
-# The queries that one run answers better than another, and worse.
+# Columns and words of scores.
+
+NAMED = 3
+"""So many runs are named; of more their number is said."""
 
 
-@dataclass(frozen=True)
-class Mover:
-    """A query's score with the baseline, and with a run that answers it better or worse."""
-
-    run: str
-    baseline: str
-    measure: str
-    query: str
-    text: str
-    before: float
-    after: float
-
-    @property
-    def difference(self) -> float:
-        """How much the run gained, or lost if negative."""
-        return self.after - self.before
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields and the difference."""
-        return asdict(self) | {"difference": self.difference}
+def is_sum(measure: str) -> bool:
+    """Whether a measure counts, so that its queries are added up."""
+    return parse(measure).definition.summary == "sum"
 
 
-def movers(
-    runs: Sequence[RunScores], baseline: str | None, count: int, texts: Mapping[str, str]
-) -> list[Mover]:
-    """The queries that gained and lost most by the first measure, for each run, best first."""
-    base = next((run for run in runs if run.name == baseline), None)
-    if base is None:
-        return []
-    return [mover for run in runs if run is not base for mover in _of_run(run, base, count, texts)]
+def measure_column(name: str) -> Column:
+    """The column of a measure: means with their intervals."""
+    return Column(name, format=".0f" if is_sum(name) else ".4f", ends=".3f", undefined="undefined")
 
 
-def _of_run(
-    run: RunScores, base: RunScores, count: int, texts: Mapping[str, str]
-) -> Iterator[Mover]:
-    measure = run.scores.measures[0]
-    before, after = (_by_query(scores) for scores in (base, run))
-    listed = [
-        Mover(run.name, base.name, str(measure), query, texts.get(query, ""), before[query], score)
-        for query, score in after.items()
-        if query in before and not math.isnan(before[query] - score)
-    ]
-    better = -1 if measure.definition.lower_is_better else 1
-    listed.sort(key=lambda mover: (-better * mover.difference, mover.query))
-    yield from (mover for mover in listed[:count] if better * mover.difference > 0)
-    yield from (mover for mover in listed[-count:] if better * mover.difference < 0)
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence; of many, how many there are."""
+    if len(names) > NAMED:
+        return f"{len(names)} others"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _by_query(run: RunScores) -> dict[str, float]:
-    """The scores by the first measure."""
-    return dict(zip(run.scores.queries, run.scores.values[0].tolist(), strict=True))
-
-
-def mover_table(movers: Sequence[Mover]) -> Table:
-    """A row for each query that moved; for people the text is cut, and left out if none has one."""
-    baseline, measure = (movers[0].baseline, movers[0].measure) if movers else ("-", "-")
-    some_text = any(mover.text for mover in movers)
-    columns = [
-        Column("run", align="left"),
-        Column("query", align="left"),
-        Column("text", align="left", widest=60, only="" if some_text else "programs"),
-        Column(f"{measure} of {baseline}"),
-        Column("of the run"),
-        Column("gained", format="+.4f"),
-    ]
-    rows = [(m.run, m.query, m.text, m.before, m.after, m.difference) for m in movers]
-    return Table("movers", columns, rows)
+def for_both(programs: Table, people: Table) -> Table:
+    """One table of two of the same rows: the columns that programs get, and those people see."""
+    columns = [replace(column, only="programs") for column in programs.columns]
+    columns += [replace(column, only="people") for column in people.columns]
+    rows = [[*ours, *theirs] for ours, theirs in zip(programs.rows, people.rows, strict=True)]
+    return replace(people, columns=columns, rows=rows)
 
 
 # What a reader of scores should know, one finding each.
@@ -286,18 +248,6 @@ def _of(some: int, every: int) -> str:
     return f"{some:,} of {count_of(every, 'query', 'queries')}"
 
 
-def verdict_findings(verdicts: Collection[str] | None, pool: Pool) -> list[Finding]:
-    """Of the queries that a person looked at, those not in the qrels; `BadInput` if that is all."""
-    unknown = [query for query in verdicts or () if query not in pool.queries]
-    if not unknown:
-        return []
-    if len(unknown) == len(verdicts or ()):
-        raise BadInput(no_query_in_common(pool.name, pool.queries, "the verdicts", unknown))
-    stands = count_of(len(unknown), "query stands", "queries stand")
-    text = f"{stands} among the verdicts and not in the qrels, as {unknown[0]}: ignored"
-    return [Finding(text)]
-
-
 def score_findings(name: str, scores: Scores) -> list[Finding]:
     """Of a run's values: the queries for which a measure is undefined, and so not in its mean."""
     findings = []
@@ -339,10 +289,11 @@ def few_queries(runs: Sequence[RunScores]) -> list[Finding]:
     n = len(run.scores.queries)
     if n >= FEW_QUERIES:
         return []
-    measure, (low, high) = next(iter(run.intervals.items()))
-    wide = f"; {run.name}'s {measure} over all such queries: {low:.3f} to {high:.3f}, at 95 %"
+    measure, mean = next(iter(run.means().items()))
+    of = f"; {run.name}'s {measure} is {interval_text(mean)} over all such queries, at 95 %"
     few = "1 query: there is no interval" if n == 1 else f"{n} queries: intervals are wide"
-    return [Finding(f"only {few}{wide if high > low else ''}", about=run.name)]
+    has_width = mean.low is not None and mean.high is not None and mean.high > mean.low
+    return [Finding(f"only {few}{of if has_width else ''}", about=run.name)]
 
 
 def hole_findings(runs: Sequence[RunScores]) -> list[Finding]:
@@ -365,20 +316,12 @@ def judgement_findings(judgements: Path) -> list[Finding]:
         return []
     from labeler.collection.judgements import read_judgements  # takes long to load
 
-    failures: Counter[str] = Counter()
-    pairs = 0
-    for row in read_judgements(judgements):
-        pairs += 1
-        if isinstance(row.judged.outcome, Failure):
-            failures[row.judged.outcome.status] += 1
-    return _failure_findings(judgements, failures, pairs)
-
-
-def _failure_findings(path: Path, failures: Mapping[str, int], pairs: int) -> list[Finding]:
-    if not failures:
+    outcomes = (row.judged.outcome for row in read_judgements(judgements))
+    statuses = Counter(o.status if isinstance(o, Failure) else "" for o in outcomes)
+    asked = count_of(statuses.total(), "pair", "pairs")
+    statuses.pop("", None)
+    if not statuses:
         return []
-    by_count = sorted(failures.items(), key=lambda item: -item[1])
-    listed = ", ".join(f"{count:,} {status}" for status, count in by_count)
-    asked = count_of(pairs, "pair", "pairs")
-    missing = f"no grade for {sum(failures.values()):,} of {asked} ({listed})"
-    return [Finding(f"{path}: {missing}; counted as unjudged", about=str(path))]
+    by_status = ", ".join(f"{count:,} {status}" for status, count in statuses.most_common())
+    missing = f"no grade for {statuses.total():,} of {asked} ({by_status})"
+    return [Finding(f"{judgements}: {missing}; counted as unjudged", about=str(judgements))]

@@ -58,11 +58,8 @@ class EventFields(LogFields):
     user_field: str = ""
     search_field: str = ""
     action_field: str = ""
-    dwell_field: str = ""
-    click_time_field: str = ""
     thumbs_field: str = ""
     variant_field: str = ""
-    application_field: str = ""
     agent_field: str = ""
 
 

@@ -31,11 +31,8 @@ USER = (
 )
 SEARCH = ("queryid", "searchid", "requestid", "qid", "serpid", "impressionid")
 ACTION = ("actionname", "action", "eventtype", "eventname", "event", "eventaction")
-DWELL = ("dwelltime", "dwell", "dwellseconds", "timeonpage", "readingtime")
-CLICK_TIME = ("clicktime", "clicktimestamp", "clickedat", "timeofclick")
 THUMBS = ("thumbs", "thumb", "feedback", "vote", "helpful")
 VARIANT = ("variant", "bucket", "arm", "treatment", "testgroup", "abgroup", "experiment", "system")
-APPLICATION = ("application", "app", "applicationname")
 AGENT = ("useragent", "agent", "browser", "httpuseragent")
 
 EVENT_PARTS = {
@@ -49,11 +46,8 @@ EVENT_PARTS = {
     "user": ("user_field", USER),
     "search": ("search_field", SEARCH),
     "action": ("action_field", ACTION),
-    "dwell": ("dwell_field", DWELL),
-    "click_time": ("click_time_field", CLICK_TIME),
     "thumbs": ("thumbs_field", THUMBS),
     "variant": ("variant_field", VARIANT),
-    "application": ("application_field", APPLICATION),
     "agent": ("agent_field", AGENT),
 }
 """What a row holds: the setting that names its column, and that column's usual names."""

@@ -189,12 +189,9 @@ class Texts(NamedTuple):
 
     def of(self, pair: Pair) -> tuple[Query, Document]:
         """The query and the document of a pair; `BadInput` where one is missing."""
-        if pair.query_id not in self.queries:
-            raise BadInput(
-                f"the pool names the query {pair.query_id!r}, which is not in the collection"
-            )
-        if pair.doc_id not in self.documents:
-            raise BadInput(
-                f"the pool names the document {pair.doc_id!r}, which is not in the collection"
-            )
-        return self.queries[pair.query_id], self.documents[pair.doc_id]
+        try:
+            return self.queries[pair.query_id], self.documents[pair.doc_id]
+        except KeyError as id_:
+            what = "document" if pair.query_id in self.queries else "query"
+            problem = f"the pool names the {what} {id_}, which is not in the collection"
+            raise BadInput(problem) from None

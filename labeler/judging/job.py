@@ -30,7 +30,7 @@ from labeler.collection.queries import read_queries
 from labeler.collection.readme import write_readme
 from labeler.collection.stale import rules_of, shown_by, stale_pairs
 from labeler.collection.whose import check_model_name
-from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Pair
+from labeler.data import FAILURES, JUDGED, Document, Failure, Judged, Judgement, Pair, Query
 from labeler.errors import BudgetReached, Misuse, about
 from labeler.files.boundary import count
 from labeler.judging.assessor import Assessor, Texts
@@ -308,9 +308,10 @@ async def write_set(
                 out.write(rows.line(judged, row.carried) + "\n")
             try:
                 async for judged in judging:
+                    texts = job.texts.of(judged.outcome.pair)
                     tally.add(judged)
-                    _note_length(tally, judged, job.texts)
-                    out.write(rows.line(_with_shown(judged, rules_shown, job.texts)) + "\n")
+                    _note_length(tally, judged, *texts)
+                    out.write(rows.line(_with_shown(judged, rules_shown, *texts)) + "\n")
             except BudgetReached as reached:
                 if not tally.pairs:
                     raise
@@ -324,10 +325,9 @@ async def write_set(
     return tally
 
 
-def _note_length(tally: Tally, judged: Judged, texts: Texts) -> None:
+def _note_length(tally: Tally, judged: Judged, query: Query, document: Document) -> None:
     """Note how much of a pair's texts the server read, where one request showed them whole."""
     if judged.attempts == 1 and judged.listed is None and judged.prompt_tokens:
-        query, document = texts.of(judged.outcome.pair)
         tally.read_at_most.note(judged.prompt_tokens, len(query.text) + len(document.text))
 
 
@@ -337,7 +337,7 @@ def with_suspicions(judged: Judged, texts: Texts) -> Judged:
     return replace(judged, suspicions=names) if names else judged
 
 
-def _with_shown(judged: Judged, rules: str, texts: Texts) -> Judged:
+def _with_shown(judged: Judged, rules: str, query: Query, document: Document) -> Judged:
     """The same with what tells the texts that were shown; all of a document that was in passages.
 
     What a part of a set holds already was judged before.
@@ -346,7 +346,7 @@ def _with_shown(judged: Judged, rules: str, texts: Texts) -> Judged:
         return judged
     if isinstance(judged.outcome, Judgement) and judged.outcome.passages:
         rules = f"{rules.partition(':')[0]}:"
-    return replace(judged, shown=shown_by(rules, *texts.of(judged.outcome.pair)))
+    return replace(judged, shown=shown_by(rules, query, document))
 
 
 def _of_absent(path: Path, texts: Texts) -> Iterator[JudgementRow]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -231,8 +230,6 @@ PairsOf = Callable[[Collection, Texts], Pairs | DerivedPairs]
 
 
 DEFAULT_PROMPT = "four-grades"
-IN_HAND = 4
-"""Pairs in hand for each call that may be under way: some wait for their reply to be confirmed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,7 +337,7 @@ async def ask_again(
     """
     underway = Underway((times - 1) * len(job.pairs), guard, asks=assessor.model.is_server)
     with control.judging(underway) as on_judged:
-        options = PairOptions(IN_HAND * guard.limiter.limits.at_once, False, on_judged, guard.stop)
+        options = PairOptions(guard.limiter.limits.in_hand, False, on_judged, guard.stop)
         for time in range(1, times):
             again = replace(assessor, repeat=time)
             rows, path = (
@@ -398,23 +395,12 @@ async def prepare(
         lost = f"{name} is judged already, but {collection.store} is not there"
         control.note(f"{lost}: no reply is remembered, and all pairs are asked about anew")
     documents = texts.documents.values()
-    with _left_uncollected():
-        async with open_session(selection, documents, collection.store, control) as session:
-            assessor = Assessor.asked_in(session, prompt)
-            assessor = replace(assessor, votes=options.votes, context=options.declared.context)
-            assessor = as_shown(assessor, collection, name, texts, options.held_out)
-            check_free(collection, name, assessor)
-            yield Prepared(job, assessor, session)
-
-
-@contextmanager
-def _left_uncollected() -> Iterator[None]:
-    """Keep the garbage collector from looking through texts and pairs, which stay to the end."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
+    async with open_session(selection, documents, collection.store, control) as session:
+        assessor = Assessor.asked_in(session, prompt)
+        assessor = replace(assessor, votes=options.votes, context=options.declared.context)
+        assessor = as_shown(assessor, collection, name, texts, options.held_out)
+        check_free(collection, name, assessor)
+        yield Prepared(job, assessor, session)
 
 
 async def watched(
@@ -423,8 +409,8 @@ async def watched(
     """Judge the pairs of a job, after its pilot, and let the caller of the session watch."""
     underway = Underway(len(job.pairs), guard, asks=assessor.model.is_server)
     with control.judging(underway) as on_judged:
-        at_once, pilot = IN_HAND * guard.limiter.limits.at_once, None
-        asking = replace(asking or PairOptions(), at_once=at_once, stop=guard.stop)
+        pilot, in_hand = None, guard.limiter.limits.in_hand
+        asking = replace(asking or PairOptions(), at_once=in_hand, stop=guard.stop)
         if asking.proof and not asking.proof.no_pilot:
             asking, pilot = await piloted(job, assessor, asking, guard)
         for sentence in pilot.sentences() if pilot and pilot.hours else ():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Container, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -31,90 +32,18 @@ from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.attempts import TRIES
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import default_name, texts_of
-from labeler.judging.judge import IN_HAND, JudgeOptions, JudgingPlan
+from labeler.judging.judge import JudgeOptions, JudgingPlan
 from labeler.judging.methods.examples import as_shown
 from labeler.judging.methods.inquiries import Inquiries, check_reads, unanswered
 from labeler.judging.relabel import asked_again
 from labeler.judging.status import prompt_source
-from labeler.lab.control_check import DriftCheck, Regraded
-from labeler.model import Request
+from labeler.lab.control_check import ControlRun, DriftCheck, PairAgain, PromptAndModel
 from labeler.models.call_plan import plan_calls
 from labeler.models.control import Control, Underway, run_to_end
 from labeler.models.session import Selection, Session, open_session, select_model
 from labeler.models.settings import AnyModel, Limits
 from labeler.options import COUNT, check_options, option
 from labeler.prompt import find_prompt
-
-# Which pairs a control asks about again: drawn anew by chance, or the same as the last time.
-
-
-def drawn_by_chance(
-    seed: str, rows: Sequence[JudgementRow], pairs: int, stale: Container[Pair]
-) -> tuple[list[JudgementRow], int]:
-    """So many rows whose texts are as they were judged, and how many others were passed over."""
-    drawn, passed = list[JudgementRow](), 0
-    for row in Random(seed).sample(rows, len(rows)):
-        if len(drawn) == pairs:
-            break
-        if row.judged.outcome.pair in stale:
-            passed += 1
-        else:
-            drawn.append(row)
-    return drawn, passed
-
-
-def fix(collection: Collection, name: str, rows: Sequence[JudgementRow]) -> None:
-    """Let the controls of a set ask about these pairs from now on; the collection is locked."""
-    fixed = (FixedPair(row.judged.outcome.pair, row.judged.shown) for row in rows)
-    write_fixed(collection, name, sorted(fixed))
-
-
-def fixed_rows(
-    collection: Collection, name: str, rows: Sequence[JudgementRow], stale: Container[Pair]
-) -> tuple[list[JudgementRow], int]:
-    """The rows of the fixed pairs whose texts are as they were when drawn, and how many are not.
-
-    A pair that has no grade any more counts among the latter.
-    """
-    by_pair = {row.judged.outcome.pair: row for row in rows}
-    fixed = read_fixed(fixed_file(collection, name))
-    unchanged = [
-        by_pair[each.pair]
-        for each in fixed
-        if each.pair in by_pair and each.pair not in stale
-        if by_pair[each.pair].judged.shown == each.shown
-    ]
-    return unchanged, len(fixed) - len(unchanged)
-
-
-def check_fixed(collection: Collection, name: str, pairs: int) -> None:
-    """`Misuse` where the fixed pairs of a set are of another number than `pairs`."""
-    count = len(read_fixed(fixed_file(collection, name)))
-    if count not in (0, pairs):
-        problem = f"the fixed pairs of {name} are {count:,}; control so many, or draw others"
-        raise Misuse(problem, parameter="redraw")
-
-
-def with_grades(collection: Collection, name: str, texts: Texts, pairs: int) -> list[JudgementRow]:
-    """The rows of a set that a control of so many `pairs` draws from, in the order of pairs."""
-    if pairs < 2:
-        raise Misuse("a control takes two pairs at least", parameter="control")
-    path = collection.judgements(name)
-    rows = [
-        row
-        for row in read_judgements(path)
-        if isinstance(row.judged.outcome, Judgement)
-        and not row.carried
-        and row.judged.outcome.pair.query_id in texts.queries
-        and row.judged.outcome.pair.doc_id in texts.documents
-    ]
-    if len(rows) < 2:
-        raise BadInput(
-            f"{path}: no two pairs with a grade whose texts are there; nothing to control"
-        )
-    rows.sort(key=lambda row: row.judged.outcome.pair)
-    return rows
-
 
 PAIRS = 20
 TIMES = 2
@@ -182,19 +111,25 @@ async def adrift(
     """The same for callers that are asynchronous; without a prompt the set's is asked again."""
     opened, control = open_collection(collection), control or Control()
     async with _prepared(opened, options, pairs, control) as prepared:
-        regraded = await _regraded(prepared, control)
-        check = DriftCheck.of(
-            prepared.name,
-            prepared.number,
-            tuple(regraded),
-            made_before(opened, prepared.name),
-            (prepared.assessor.prompt.id, prepared.assessor.model.id),
+        again = await _judged_again(prepared, control)
+        assessor, name = prepared.assessor, prepared.name
+        check = DriftCheck(
+            name,
+            ControlRun(
+                prepared.number,
+                now(),
+                made_before(opened, name),
+                PromptAndModel(assessor.prompt.id, assessor.model.id),
+                again,
+            ),
+            tuple(sorted({row.judged.model for row in prepared.rows if row.judged.model})),
+            prepared.changed,
+            prepared.fixed,
         )
-        check = replace(check, changed=prepared.changed, fixed=prepared.fixed)
         async with locked_in_loop(opened, control.stop, control.note):
-            path = control_file(opened, prepared.name, prepared.number)
-            made = {**check.as_json(), "time": now().isoformat(timespec="seconds")}
-            write_control(path, check.rows(), opened, made)
+            path = control_file(opened, name, prepared.number)
+            made = {**check.as_json(), "time": check.run.time.isoformat(timespec="seconds")}
+            write_control(path, check.run.rows(), opened, made)
     return check
 
 
@@ -207,9 +142,14 @@ async def aplan_drift(
     """What `adrift` would take; asks nothing and writes nothing."""
     opened, control = open_collection(collection), control or Control()
     async with _prepared(opened, options, pairs, control, rehearsal=True) as prepared:
-        by_pair = list(_unanswered(prepared))
-        requests = [request for requests in by_pair for request in requests]
-        calls = plan_calls(requests, prepared.session, tries=TRIES)
+        by_pair = [
+            requests
+            for time in range(TIMES)
+            for requests in unanswered(
+                Inquiries(prepared.pairs, prepared.texts, prepared.again(time))
+            )
+        ]
+        calls = plan_calls(list(chain.from_iterable(by_pair)), prepared.session, tries=TRIES)
         total = TIMES * len(prepared.rows)
         return JudgingPlan(total, total - len(by_pair), calls)
 
@@ -254,17 +194,13 @@ async def _prepared(
         raise Misuse(problem, parameter="retry_failed")
     which = pairs if isinstance(pairs, ControlPairs) else ControlPairs(pairs)
     name = _name_of(collection, options)
-    if which.redraw and not which.fixed:
-        raise Misuse("only fixed pairs are drawn once, and again", parameter="redraw")
-    if which.fixed and not which.redraw:
-        check_fixed(collection, name, which.pairs)
+    _check_pairs(collection, name, which)
     made_by = origin_of(collection.judgements(name))
     source = prompt_source(made_by.prompt) if made_by and made_by.prompt else options.grading_prompt
-    options = replace(options, prompt=options.prompt or source)
-    options = asked_again(collection, name, options)
+    options = asked_again(collection, name, replace(options, prompt=options.prompt or source))
     prompt = find_prompt(options.prompt).read_by(options.declared.reader)
     texts = texts_of(collection)
-    rows = with_grades(collection, name, texts, which.pairs)
+    rows = with_grades(collection, name, texts)
     session_options = held_back(collection, replace(options.session, rehearsal=rehearsal))
     selection: Selection = await select_model("judge", session_options, control)
     check_reads(prompt, selection.choice.name)
@@ -273,31 +209,35 @@ async def _prepared(
         assessor = Assessor.asked_in(session, prompt)
         assessor = as_shown(assessor, collection, name, texts, options.held_out)
         number, stale = next_control(collection), stale_pairs(collection, name)
+        path = fixed_file(collection, name)
+        goes_on = which.fixed and path.exists() and not which.redraw
         if not rehearsal:
             async with locked_in_loop(collection, control.stop, control.note):
                 number = reserve_control(collection, name)
-                if which.fixed and not _goes_on(collection, name, which):
+                if which.fixed and not goes_on:
                     seed = f"control set\0{name}\0{number}"
-                    fix(
-                        collection,
-                        name,
-                        drawn_by_chance(seed, rows, which.pairs, stale)[0],
-                    )
-                    which = replace(which, redraw=False)
-        if which.fixed and _goes_on(collection, name, which):
-            drawn, changed = fixed_rows(collection, name, rows, stale)
+                    fix(collection, name, drawn_by_chance(seed, rows, which.pairs, stale)[0])
+                    goes_on = True
+        if goes_on:
+            drawn, changed = fixed_rows(path, rows, stale)
         else:
-            seed = f"control\0{number}"
-            drawn, changed = drawn_by_chance(seed, rows, which.pairs, stale)
+            drawn, changed = drawn_by_chance(f"control\0{number}", rows, which.pairs, stale)
         if len(drawn) < 2:
             problem = f"the texts of {changed:,} pairs have changed since they were judged"
             raise BadInput(f"{collection.judgements(name)}: {problem}; too few are left to control")
         yield _Prepared(name, number, drawn, changed, which.fixed, texts, assessor, session)
 
 
-def _goes_on(collection: Collection, name: str, which: ControlPairs) -> bool:
-    """Whether the pairs of earlier controls are asked about again."""
-    return fixed_file(collection, name).exists() and not which.redraw
+def _check_pairs(collection: Collection, name: str, which: ControlPairs) -> None:
+    """`Misuse` of too few pairs, and of another number than the fixed ones of a set are."""
+    if which.redraw and not which.fixed:
+        raise Misuse("only fixed pairs are drawn once, and again", parameter="redraw")
+    count = len(read_fixed(fixed_file(collection, name)))
+    if which.fixed and not which.redraw and count not in (0, which.pairs):
+        problem = f"the fixed pairs of {name} are {count:,}; control so many, or draw others"
+        raise Misuse(problem, parameter="redraw")
+    if which.pairs < 2:
+        raise Misuse("a control takes two pairs at least", parameter="control")
 
 
 def _name_of(collection: Collection, options: JudgeOptions) -> str:
@@ -317,30 +257,84 @@ def _name_of(collection: Collection, options: JudgeOptions) -> str:
     return name
 
 
-def made_before(collection: Collection, name: str) -> tuple[str, str]:
+def made_before(collection: Collection, name: str) -> PromptAndModel:
     """The prompt and the model that made a set of judgements."""
     made_by = origin_of(collection.judgements(name))
-    return (made_by.prompt, made_by.model) if made_by else ("", "")
+    return PromptAndModel(made_by.prompt, made_by.model) if made_by else PromptAndModel()
 
 
-async def _regraded(prepared: _Prepared, control: Control) -> Iterator[Regraded]:
-    """Each row with what its pair was given again."""
+# Which pairs a control asks about again: drawn anew by chance, or the same as the last time.
+
+
+def with_grades(collection: Collection, name: str, texts: Texts) -> list[JudgementRow]:
+    """The rows of a set that a control draws from, in the order of pairs."""
+    path = collection.judgements(name)
+    rows = [
+        row
+        for row in read_judgements(path)
+        if isinstance(row.judged.outcome, Judgement)
+        and not row.carried
+        and row.judged.outcome.pair.query_id in texts.queries
+        and row.judged.outcome.pair.doc_id in texts.documents
+    ]
+    if len(rows) < 2:
+        raise BadInput(
+            f"{path}: no two pairs with a grade whose texts are there; nothing to control"
+        )
+    return sorted(rows, key=lambda row: row.judged.outcome.pair)
+
+
+def drawn_by_chance(
+    seed: str, rows: Sequence[JudgementRow], pairs: int, stale: Container[Pair]
+) -> tuple[list[JudgementRow], int]:
+    """So many rows whose texts are as they were judged, and how many others were passed over."""
+    drawn, passed = list[JudgementRow](), 0
+    for row in Random(seed).sample(rows, len(rows)):
+        if len(drawn) == pairs:
+            break
+        if row.judged.outcome.pair in stale:
+            passed += 1
+        else:
+            drawn.append(row)
+    return drawn, passed
+
+
+def fix(collection: Collection, name: str, rows: Sequence[JudgementRow]) -> None:
+    """Let the controls of a set ask about these pairs from now on; the collection is locked."""
+    fixed = (FixedPair(row.judged.outcome.pair, row.judged.shown) for row in rows)
+    write_fixed(collection, name, sorted(fixed))
+
+
+def fixed_rows(
+    path: Path, rows: Sequence[JudgementRow], stale: Container[Pair]
+) -> tuple[list[JudgementRow], int]:
+    """The rows of the fixed pairs whose texts are as they were when drawn, and how many are not.
+
+    A pair that has no grade any more counts among the latter.
+    """
+    by_pair = {row.judged.outcome.pair: row for row in rows}
+    fixed = read_fixed(path)
+    unchanged = [
+        by_pair[each.pair]
+        for each in fixed
+        if each.pair in by_pair and each.pair not in stale
+        if by_pair[each.pair].judged.shown == each.shown
+    ]
+    return unchanged, len(fixed) - len(unchanged)
+
+
+async def _judged_again(prepared: _Prepared, control: Control) -> tuple[PairAgain, ...]:
+    """Each row's pair with what it was given again."""
     guard, answers = prepared.session.guard, list[list[Judged]]()
     underway = Underway(TIMES * len(prepared.rows), guard, asks=prepared.assessor.model.is_server)
-    at_once = IN_HAND * guard.limiter.limits.at_once
     with control.judging(underway) as on_judged:
-        options = PairOptions(at_once, False, on_judged, guard.stop)
+        options = PairOptions(guard.limiter.limits.in_hand, False, on_judged, guard.stop)
         for time in range(TIMES):
             judging = judge_pairs(prepared.pairs, prepared.texts, prepared.again(time), options)
             answers.append([judged async for judged in judging])
-    return (
-        Regraded(row.judged, tuple(again))
-        for row, *again in zip(prepared.rows, *answers, strict=True)
+    rows = zip(prepared.rows, *answers, strict=True)
+    return tuple(
+        PairAgain.of(row.judged.outcome, again)
+        for row, *again in rows
+        if isinstance(row.judged.outcome, Judgement)
     )
-
-
-def _unanswered(prepared: _Prepared) -> Iterator[Sequence[Request]]:
-    """The requests for each pair and time that are to be made."""
-    for time in range(TIMES):
-        assessor = prepared.again(time)
-        yield from unanswered(Inquiries(prepared.pairs, prepared.texts, assessor))

@@ -1,20 +1,29 @@
-"""What pairs that were judged again say of their assessor: drifted, or no drift shown."""
+"""Pairs that were judged again: one control as it is kept, and whether its assessor has drifted."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.data import Judged, Judgement, Outcome
+from labeler.collection.card import card_section, read_card
+from labeler.collection.layout import Collection
+from labeler.data import Judged, Judgement, Pair
+from labeler.errors import BadInput
+from labeler.files.boundary import reading
+from labeler.files.jsonl import identifier, read_rows
 from labeler.messages import count_of
-from labeler.report.table import Column, Interval, Row, Table, is_undefined
+from labeler.report.result import Result
+from labeler.report.table import Cell, Interval, Table, figure_table, is_undefined
 from labeler.stats.drift import RetestP, retest
 from labeler.stats.means import bounded_interval, paired_interval
 from labeler.stats.student import SIGNIFICANT, t_quantile
@@ -22,84 +31,188 @@ from labeler.stats.student import SIGNIFICANT, t_quantile
 FOUR_IN_FIVE = 0.8
 MOST_WITHOUT_GRADE = 0.1
 """The share of new replies without a grade above which a control does not pass."""
+_LARGEST_GRADE = 2.0**31
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 
-class Regraded(NamedTuple):
-    """A pair's judgement as it stands, and what its assessor says of the pair now."""
+class PromptAndModel(NamedTuple):
+    """The prompt and the model that gave grades; empty where nobody knows."""
 
-    old: Judged
-    new: tuple[Judged, ...]
+    prompt: str = ""
+    model: str = ""
 
-    @property
-    def is_remembered(self) -> bool:
-        """Whether a reply was stored before the control began, and says nothing of today."""
-        return any(judged.remembered and not judged.shared for judged in self.new)
 
-    @property
-    def without_grade(self) -> int:
-        """How many of the new replies gave no grade."""
-        return sum(not isinstance(judged.outcome, Judgement) for judged in self.new)
+class PairAgain(NamedTuple):
+    """A pair of a control: its grade as it stood, and what each new reply gave.
+
+    A reply without a grade has the status of its failure. `served` is what the server called its
+    model. A pair is `remembered` where a reply was stored before the control began: it says nothing
+    of today.
+    """
+
+    pair: Pair
+    old: int
+    new: tuple[int | str, ...]
+    served: tuple[str, ...] = ()
+    remembered: bool = False
+
+    @classmethod
+    def of(cls, old: Judgement, again: Sequence[Judged]) -> PairAgain:
+        """A pair with a grade, and how it was judged again."""
+        outcomes = [judged.outcome for judged in again]
+        new = tuple(o.grade if isinstance(o, Judgement) else o.status for o in outcomes)
+        served = tuple(sorted({judged.model for judged in again if judged.model}))
+        remembered = any(judged.remembered and not judged.shared for judged in again)
+        return cls(old.pair, old.grade, new, served, remembered)
 
     @property
     def grades(self) -> tuple[int, ...] | None:
         """The old grade and the new ones; None where a new reply gave none, or is not new."""
-        if self.is_remembered:
-            return None
-        outcomes: list[Outcome] = [self.old.outcome, *(judged.outcome for judged in self.new)]
-        grades = [o.grade for o in outcomes if isinstance(o, Judgement)]
-        return tuple(grades) if len(grades) == len(outcomes) else None
+        new = tuple(grade for grade in self.new if isinstance(grade, int))
+        return None if self.remembered or len(new) < len(self.new) else (self.old, *new)
+
+    @property
+    def without_grade(self) -> int:
+        """How many of the new replies gave no grade."""
+        return sum(isinstance(each, str) for each in self.new)
 
 
-@dataclass(frozen=True, repr=False)
-class DriftCheck:
-    """What a control says of the assessor of the judgements `name`.
+@dataclass(frozen=True)
+class ControlRun:
+    """One control of a set: when, by which prompts and models then and now, and its pairs.
 
-    `before` and `now` are the prompt and the model, then and today. `same` is the share of new
-    grades that equal the old ones, `same_now` of pairs whose two new grades are equal, `shift` how
-    far grades moved on average. `changed` counts the pairs that were passed over because their
-    texts are others now. With `fixed` the pairs are those of earlier controls, too. A stable
-    assessor is called drifted in 5 of 100 controls at most.
+    `is_dated` is false of a control whose card names no time: it is then that of its file.
+    """
+
+    number: int
+    time: datetime
+    before: PromptAndModel
+    now: PromptAndModel
+    pairs: tuple[PairAgain, ...]
+    is_dated: bool = True
+
+    @property
+    def label(self) -> str:
+        """The day of the control."""
+        return self.time.strftime("%Y-%m-%d")
+
+    @property
+    def is_of_same_assessor(self) -> bool:
+        """Whether the prompt of that name, and the same model, were asked again."""
+        old, new = (made.prompt.partition("@")[0] for made in (self.before, self.now))
+        return not any(self.before) or (old, self.before.model) == (new, self.now.model)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the server called its model."""
+        return tuple(sorted({name for pair in self.pairs for name in pair.served}))
+
+    @property
+    def failures(self) -> tuple[int, int]:
+        """How many new replies gave no grade, and how many there were."""
+        new = [pair for pair in self.pairs if not pair.remembered]
+        return sum(pair.without_grade for pair in new), sum(len(pair.new) for pair in new)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A row for each pair: its grade as it stood, and what each new reply gave."""
+        for pair in self.pairs:
+            given = {"old": pair.old, "new": list(pair.new), "model": list(pair.served)}
+            yield {**pair.pair._asdict(), **given}
+
+
+def read_controls(collection: Collection, name: str) -> list[ControlRun]:
+    """The controls of a set that were finished, the oldest first."""
+    entries = card_section(read_card(collection), "control")
+    runs = list[ControlRun]()
+    for path in sorted(collection.controls.glob("*.jsonl")):
+        stem, _, number = path.stem.rpartition(".")
+        if stem == name and _NUMBER.fullmatch(number):
+            entry = entries.get(path.stem)
+            runs.append(_run(path, int(number), entry if isinstance(entry, dict) else {}))
+    return sorted(runs, key=lambda run: run.number)
+
+
+def _run(path: Path, number: int, made: Mapping[str, Any]) -> ControlRun:
+    with reading(path):
+        pairs = tuple(read_control(path))
+        time, is_dated = datetime.fromtimestamp(os.stat(path).st_mtime, UTC), False
+    try:
+        dated = datetime.fromisoformat(str(made.get("time")))
+        time, is_dated = dated.replace(tzinfo=dated.tzinfo or UTC).astimezone(UTC), True
+    except ValueError:
+        pass  # that of the file stays
+    before, now = (_made_by(made.get(part)) for part in ("before", "now"))
+    return ControlRun(number, time, before, now, pairs, is_dated)
+
+
+def _made_by(value: object) -> PromptAndModel:
+    made = value if isinstance(value, dict) else {}
+    return PromptAndModel(*(str(made.get(part) or "") for part in PromptAndModel._fields))
+
+
+def read_control(path: Path) -> Iterator[PairAgain]:
+    """The pairs of one control's file; those that had no grade before are left out."""
+    for number, row in read_rows(path):
+        ids = (identifier(path, number, row, name) for name in Pair._fields)
+        pair, old, new, served = Pair(*ids), row.get("old"), row.get("new"), row.get("model")
+        if not isinstance(new, list) or not all(isinstance(each, int | str) for each in new):
+            raise BadInput.at(path, number, "expected new: a list of grades and statuses")
+        for grade in (old, *new):
+            is_whole = type(grade) is int and abs(grade) <= _LARGEST_GRADE
+            if not (is_whole or grade is None or isinstance(grade, str)):
+                raise BadInput.at(path, number, f"expected a grade, found {grade!r:.40}")
+        names = [name for name in served or () if isinstance(name, str)]
+        if isinstance(old, int):
+            yield PairAgain(pair, old, tuple(new), tuple(names))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DriftCheck(Result):
+    """What one control says of the assessor of the judgements `name`.
+
+    `judged_as` is what the server called its model when the pairs were judged. `changed` counts the
+    pairs that were passed over because their texts are others now. With `fixed` the pairs are those
+    of earlier controls, too. A stable assessor is called drifted in 5 of 100 controls at most.
     """
 
     name: str
-    number: int
-    regraded: tuple[Regraded, ...]
-    before: tuple[str, str]
-    now: tuple[str, str]
-    p: RetestP
-    same: Interval
-    same_now: float
-    shift: Interval
+    run: ControlRun
+    judged_as: tuple[str, ...] = ()
     changed: int = 0
     fixed: bool = False
 
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        number: int,
-        regraded: tuple[Regraded, ...],
-        before: tuple[str, str],
-        now: tuple[str, str],
-    ) -> DriftCheck:
-        """The check of pairs that were judged again."""
-        grades = np.array([r.grades for r in regraded if r.grades], dtype=np.float64)
-        grades = grades.reshape(-1, 3)
-        old, new = grades[:, 0], grades[:, 1:]
-        same = (new == old[:, None]).mean(axis=1)
-        moved = new.mean(axis=1) - old
-        most = float(np.ptp(grades)) if len(grades) else 0.0
-        return cls(
-            name,
-            number,
-            regraded,
-            before,
-            now,
-            retest(old, new),
-            _estimate(same, bounded_interval(same, "bootstrap", 0, (0.0, 1.0))),
-            _mean((new[:, 0] == new[:, 1]).astype(np.float64)),
-            _estimate(moved, paired_interval(moved, "bootstrap", 0, max(most, 1.0))),
-        )
+    @cached_property
+    def grades(self) -> Floats:
+        """The grades of the pairs that compare, `(pairs, 1 + times)`, the old ones first."""
+        grades = [pair.grades for pair in self.run.pairs if pair.grades]
+        return np.array(grades, dtype=np.float64).reshape(len(grades), -1 if grades else 3)
+
+    @cached_property
+    def p(self) -> RetestP:
+        """How likely so large a change is where there is none."""
+        return retest(self.grades[:, 0], self.grades[:, 1:])
+
+    @cached_property
+    def same(self) -> Interval:
+        """The share of new grades that equal the old ones."""
+        values = (self.grades[:, 1:] == self.grades[:, :1]).mean(axis=1)
+        return _estimate(values, bounded_interval(values, "bootstrap", 0, (0.0, 1.0)))
+
+    @property
+    def same_now(self) -> float:
+        """The share of pairs whose two new grades are equal."""
+        return _mean((self.grades[:, 1] == self.grades[:, 2]).astype(np.float64))
+
+    @property
+    def moved(self) -> Floats:
+        """By how much the mean of each pair's new grades differs from the old, `(pairs,)`."""
+        return np.asarray(self.grades[:, 1:].mean(axis=1) - self.grades[:, 0], dtype=np.float64)
+
+    @cached_property
+    def shift(self) -> Interval:
+        """How far grades moved on average."""
+        most = float(np.ptp(self.grades)) if len(self.grades) else 0.0
+        return _estimate(self.moved, paired_interval(self.moved, "bootstrap", 0, max(most, 1.0)))
 
     @property
     def has_drifted(self) -> bool:
@@ -123,7 +236,7 @@ class DriftCheck:
     @property
     def fails_often(self) -> bool:
         """Whether more than a tenth of the new replies gave no grade."""
-        without, replies = self.replies_without_grade
+        without, replies = self.run.failures
         return without > MOST_WITHOUT_GRADE * replies
 
     @property
@@ -132,85 +245,73 @@ class DriftCheck:
         return not (self.is_undecided or self.has_drifted or self.fails_often)
 
     def _too_few(self) -> str:
-        if self.remembered == len(self.regraded):
+        if self.remembered == len(self.run.pairs):
             return "all replies were stored before"
         return "one pair alone has a grade again" if self.compared else "no pair has a grade again"
 
-    @cached_property
+    @property
     def compared(self) -> int:
         """How many pairs have a grade again, each time."""
-        return sum(r.grades is not None for r in self.regraded)
+        return len(self.grades)
 
-    @cached_property
+    @property
     def remembered(self) -> int:
         """How many pairs had a reply that was stored before the control began."""
-        return sum(r.is_remembered for r in self.regraded)
+        return sum(pair.remembered for pair in self.run.pairs)
 
     @property
     def failed(self) -> int:
         """How many pairs had a grade and now have none, once at least."""
-        return len(self.regraded) - self.compared - self.remembered
-
-    @cached_property
-    def replies_without_grade(self) -> tuple[int, int]:
-        """How many of the new replies gave no grade, and how many new replies there were."""
-        new = [r for r in self.regraded if not r.is_remembered]
-        return sum(r.without_grade for r in new), sum(len(r.new) for r in new)
+        return len(self.run.pairs) - self.compared - self.remembered
 
     @property
-    def served(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What the server called its model, then and now."""
-        old = Counter(r.old.model for r in self.regraded if r.old.model)
-        new = Counter(judged.model for r in self.regraded for judged in r.new if judged.model)
-        return tuple(sorted(old)), tuple(sorted(new))
-
-    def sentences(self) -> Iterator[str]:
+    def sentences(self) -> list[str]:
         """What was asked, what came of it, and what so few pairs can tell."""
-        pairs = count_of(len(self.regraded), "pair", "pairs")
+        pairs = count_of(len(self.run.pairs), "pair", "pairs")
         p = "" if self.is_undecided else f"; p {self.p.either:.2g}"
         how = f"{self.compared:,} of {pairs} compared, each asked about twice{p}"
-        yield f"{self.name}: {self.verdict} ({how})"
-        yield from self._changes()
-        yield from self._left_out()
-        if not (self.is_undecided or self.has_drifted):
-            yield self._power()
+        power = [] if self.is_undecided or self.has_drifted else [self._power()]
+        first = f"{self.name}: {self.verdict} ({how})"
+        return [first, *self._changes(), *self._left_out(), *power]
 
     def _left_out(self) -> Iterator[str]:
         """Which pairs are not compared, and why."""
         if self.changed:
-            pairs = count_of(self.changed, "pair", "pairs")
             why = "to the texts as they are now no reply is stored"
             if self.fixed:
                 why = "edited since the fixed pairs were drawn, or without a grade now"
-            yield f"{pairs} passed over: {why}"
+            yield f"{count_of(self.changed, 'pair', 'pairs')} passed over: {why}"
         if self.remembered:
             pairs = count_of(self.remembered, "pair", "pairs")
             yield f"{pairs} left out: a reply was stored before this control began"
         if self.failed:
-            without, replies = self.replies_without_grade
+            without, replies = self.run.failures
+            share = f"{without:,} of {replies:,} new replies, {without / replies:.0%}"
             pairs = count_of(self.failed, "pair", "pairs")
-            share = (
-                f"{without:,} of {replies:,} new replies, {without / replies:.0%}, gave no grade"
-            )
             allowed = f"at most {MOST_WITHOUT_GRADE:.0%} pass"
-            yield f"{pairs} had a grade and got none now; {share} ({allowed})"
+            yield f"{pairs} had a grade and got none now; {share}, gave no grade ({allowed})"
 
     def _changes(self) -> Iterator[str]:
-        for what, old, new in zip(("prompt", "model"), self.before, self.now, strict=True):
+        for what, old, new in zip(
+            PromptAndModel._fields, self.run.before, self.run.now, strict=True
+        ):
             if old != new:
                 yield f"the {what} is not the same: {old or 'unknown'} then, {new} now"
-        old_names, new_names = self.served
-        if old_names and new_names and old_names != new_names:
-            names = f"{', '.join(old_names)} then, {', '.join(new_names)} now"
+        then, now = self.judged_as, self.run.names
+        if then and now and then != now:
+            names = f"{', '.join(then)} then, {', '.join(now)} now"
             yield f"the server calls its model {names}"
 
     def _power(self) -> str:
         """The least shift, or share of changed grades, that as many pairs show as a rule."""
-        grades = [r.grades for r in self.regraded if r.grades]
-        if all(len(set(given)) == 1 for given in grades):
-            compared = "" if self.compared == len(self.regraded) else " that compare"
-            return f"all grades{compared} are as before{self._most_changed()}"
-        moved = [np.mean(new) - old for old, *new in grades]
+        if not np.ptp(self.grades, axis=1).any():
+            compared = "" if self.compared == len(self.run.pairs) else " that compare"
+            most = ""
+            if not is_undefined(self.same.low):
+                share = f"{1 - (self.same.low or 0.0):.0%}"
+                most = f"; at most {share} of all pairs have another grade now"
+            return f"all grades{compared} are as before{most}"
+        moved = self.moved
         deviation = float(np.std(moved, ddof=1))
         if not deviation:
             alike = f"the two new grades of every pair lie {moved[0]:+.2f} from the old on average"
@@ -220,64 +321,33 @@ class DriftCheck:
         pairs = count_of(len(moved), "pair", "pairs")
         return f"{pairs} would show a shift of {shift:.2f} grades in four of five controls"
 
-    def _most_changed(self) -> str:
-        """The largest share of changed grades that goes with none among those compared."""
-        if is_undefined(self.same.low):
-            return ""
-        return f"; at most {1 - (self.same.low or 0.0):.0%} of all pairs have another grade now"
-
-    def table(self) -> Table:
+    def tables(self) -> list[Table]:
         """The figures: shares of equal grades, and the mean shift."""
-        columns = [
-            Column("figure", align="left"),
-            Column("value", format=".3f", ends=".3f"),
-        ]
-        rows: list[Row] = [
-            ["new grades that equal the old", self.same],
-            ["new grades that equal each other", Interval(self.same_now, None, None)],
-            ["shift of grades", self.shift],
-        ]
-        return Table("drift", columns, rows)
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each pair: its grade as it stands, and what each new reply gave."""
-        for r in self.regraded:
-            query, document = r.old.outcome.pair
-            old = r.old.outcome.grade if isinstance(r.old.outcome, Judgement) else None
-            new = [_grade_or_status(judged.outcome) for judged in r.new]
-            served = sorted({judged.model for judged in r.new if judged.model})
-            yield {"query_id": query, "doc_id": document, "old": old, "new": new, "model": served}
+        figures: dict[str, Cell] = {
+            "new grades that equal the old": self.same,
+            "new grades that equal each other": self.same_now,
+            "shift of grades": self.shift,
+        }
+        return [figure_table("drift", figures)]
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name; what is undefined is None."""
-        return {
-            "name": self.name,
-            "control": self.number,
-            "fixed": self.fixed,
-            "verdict": self.verdict,
-            "drifted": self.has_drifted,
-            "pairs": len(self.regraded),
-            "compared": self.compared,
-            "failed": self.failed,
-            "remembered": self.remembered,
-            "changed": self.changed,
-            "passed": self.has_passed,
-            "p": self.p.either,
-            "p_shift": self.p.shift,
-            "p_apart": self.p.apart,
-            "same": _defined(self.same),
-            "same_now": None if math.isnan(self.same_now) else self.same_now,
-            "shift": _defined(self.shift),
-            "before": dict(zip(("prompt", "model"), self.before, strict=True)),
-            "now": dict(zip(("prompt", "model"), self.now, strict=True)),
-        }
+        return self.picked(
+            *("name", "fixed", "verdict", "compared", "failed", "remembered", "changed"),
+            *("same", "same_now", "shift"),
+            control=self.run.number,
+            drifted=self.has_drifted,
+            pairs=len(self.run.pairs),
+            passed=self.has_passed,
+            p=self.p.either,
+            p_shift=self.p.shift,
+            p_apart=self.p.apart,
+            before=self.run.before,
+            now=self.run.now,
+        )
 
     def __repr__(self) -> str:
         return f"DriftCheck({self.name!r}, {self.verdict}, p={self.p.either:.2g})"
-
-
-def _grade_or_status(outcome: Outcome) -> int | str:
-    return outcome.grade if isinstance(outcome, Judgement) else outcome.status
 
 
 def _mean(values: Floats) -> float:
@@ -286,8 +356,3 @@ def _mean(values: Floats) -> float:
 
 def _estimate(values: Floats, ends: tuple[float, float] | None) -> Interval:
     return Interval(_mean(values), *(ends or (math.nan, math.nan)))
-
-
-def _defined(estimate: Interval) -> dict[str, float | None]:
-    named = estimate._asdict()
-    return {name: None if is_undefined(value) else value for name, value in named.items()}

@@ -4,7 +4,7 @@ scores = evaluate(qrels, run, ["nDCG@10", "AP"])
 scores.means()["nDCG@10"], scores.per_query()["q1"]["AP"], scores.frame()
 """
 
-from labeler.metrics import binary, graded  # noqa: F401 - they fill the registry
+from labeler.metrics import measures  # noqa: F401 - they fill the registry
 from labeler.metrics.rankings import Rankings, rankings
 from labeler.metrics.registry import MEASURES, Measure, parse, parse_all
 from labeler.metrics.scores import Scores, evaluate, score

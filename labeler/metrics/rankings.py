@@ -28,8 +28,7 @@ class Rankings:
 
     `query`, `rank`, `grade` and `score` are parallel: one entry for a retrieved document of the
     qrels, by query, then by rank, which counts from 0. A negative grade: in the pool, not judged.
-    `pool_query` and `pool_grade` are the qrels of the same queries, best grade first. `passed` is a
-    person's verdict on each query's first documents: 1, 0, or `nan` where nobody looked.
+    `pool_query` and `pool_grade` are the qrels of the same queries, best grade first.
     """
 
     queries: tuple[str, ...]
@@ -41,7 +40,6 @@ class Rankings:
     pool_query: Integers
     pool_grade: Integers
     max_grade: int
-    passed: Floats | None = None
 
     @property
     def n(self) -> int:
@@ -100,7 +98,6 @@ class Rankings:
             renumbered[self.pool_query[pool_entries]],
             self.pool_grade[pool_entries],
             self.max_grade,
-            None if self.passed is None else self.passed[mask],
         )
 
     @property
@@ -139,7 +136,6 @@ class Rankings:
             self.pool_query[pool] - queries.start,
             self.pool_grade[pool],
             self.max_grade,
-            None if self.passed is None else self.passed[queries],
         )
 
 

@@ -1,10 +1,10 @@
-"""What the documents of today say, for the page: counts over the runs, stale pairs, queries."""
+"""Whether the documents are still those that were judged: what changed, and what that touches."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,20 +17,23 @@ from labeler.collection.search import Searched, bm25_run
 from labeler.collection.user_files import collection_qrels
 from labeler.corpus.documents import read_documents
 from labeler.corpus.ingest import settings_of
-from labeler.corpus.matching import CARRIED, STATES, Match, match_passages
+from labeler.corpus.matching import CARRIED, STATES, match_passages
 from labeler.data import Document, Pair, Qrels, Query
 from labeler.messages import count_of
 from labeler.models.control import Control
 from labeler.report.charts import Axis, Moment, control
 from labeler.report.finding import Finding
 from labeler.report.page import Block, Chart, Disclosure, Paragraph, TableBlock
-from labeler.report.table import Column, Ends, Row, Table
+from labeler.report.result import Result
+from labeler.report.table import Column, Ends, Table
 from labeler.trec.qrels import read_qrels
-
-# What the documents of today say of judgements of before: counts, lists and alarms.
 
 NAMED = 3
 """So many ids are named in a sentence; of more their number is said."""
+DEPTH = 10
+"""How far down a ranking by BM25 new passages are looked for."""
+MOST_ROWS = 200
+"""Pairs or queries that the page lists; the figures for programs hold all of them."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +41,13 @@ class CorpusWatch:
     """When changed documents raise an alarm, and which grades count.
 
     `stale` is the share of judged pairs above which stale judgements are an alarm. `rel` is the
-    lowest grade of a relevant document. `depth` is how far down a ranking by BM25 new passages are
-    looked for, and `fresh` the share of the places there above which they are an alarm.
+    lowest grade of a relevant document. `fresh` is the share of the first places of rankings by
+    BM25 above which new passages there are an alarm.
     """
 
     qrels: str | None = None
     stale: float = 0.05
     rel: int = 1
-    depth: int = 10
     fresh: float = 0.1
 
 
@@ -65,47 +67,36 @@ class TouchedQuery(NamedTuple):
     relevant: int
     lost: tuple[str, ...]
 
-    @property
-    def has_none_left(self) -> bool:
-        """Whether no relevant passage of it is as it was judged."""
-        return len(self.lost) == self.relevant
-
 
 class FreshPassages(NamedTuple):
     """Passages that are new or edited: how many, and where they stand in the rankings.
 
-    `near` counts, for each that is among the first of any query, of how many queries it is;
-    `places` are all places that were looked at.
+    `near` are those that are among the first of any query, and `share` is the share of all first
+    places that they have.
     """
 
     passages: int = 0
-    places: int = 0
-    near: tuple[tuple[str, int], ...] = ()
-
-    @property
-    def share(self) -> float:
-        """The share of the places that new or edited passages have."""
-        return sum(count for _, count in self.near) / self.places if self.places else 0.0
+    near: int = 0
+    share: float = 0.0
 
 
-@dataclass(frozen=True)
-class CorpusDrift:
+@dataclass(frozen=True, eq=False, repr=False)
+class CorpusDrift(Result):
     """Documents as they are now, held against those that were judged.
 
     `passages` counts the passages of before by what became of them, `stale` lists the judged pairs
     whose grade holds no more, of `judged` in all, and `touched` the queries that lost relevant
-    passages. `inputs` are the documents that were read, for the collection `folder`.
+    passages. `mended_by` are the commands that carry grades over and judge what has none.
     """
 
-    inputs: tuple[str, ...]
-    folder: str
     qrels: str
     passages: Counter[str]
     judged: int
-    stale: tuple[StalePair, ...] = ()
-    touched: tuple[TouchedQuery, ...] = ()
-    fresh: FreshPassages = FreshPassages()  # noqa: RUF009  a tuple, which nobody can change
-    watch: CorpusWatch = field(default_factory=CorpusWatch)
+    stale: tuple[StalePair, ...]
+    touched: tuple[TouchedQuery, ...]
+    fresh: FreshPassages
+    watch: CorpusWatch
+    mended_by: str
 
     @property
     def share(self) -> float:
@@ -113,104 +104,120 @@ class CorpusDrift:
         return len(self.stale) / self.judged if self.judged else 0.0
 
     @property
-    def bereft(self) -> tuple[TouchedQuery, ...]:
+    def lost_queries(self) -> list[str]:
         """The queries without a relevant passage that is as it was judged."""
-        return tuple(query for query in self.touched if query.has_none_left)
+        return [query.query_id for query in self.touched if len(query.lost) == query.relevant]
 
     @property
-    def mended_by(self) -> str:
-        """The commands that carry grades over and judge what has none."""
-        update = f"labeler corpus update {' '.join(self.inputs)} {self.folder}"
-        return f"{update}, then labeler judge {self.folder}"
-
     def alarms(self) -> list[Finding]:
         """What makes yesterday's scores say little of today's documents."""
-        return list(self._alarms())
+        return [Finding(f"{self.qrels}: {text}", about) for text, about in self._alarms()]
 
-    def _alarms(self) -> Iterator[Finding]:
+    def _alarms(self) -> Iterator[tuple[str, str]]:
         if self.share > self.watch.stale:
             pairs = f"{len(self.stale):,} of {self.judged:,} judged pairs ({self.share:.0%})"
-            why = f"are stale: their documents were edited or are gone; next: {self.mended_by}"
-            yield Finding(f"{self.qrels}: {pairs} {why}", "stale-judgements")
-        if self.bereft:
-            queries = count_of(len(self.bereft), "query has", "queries have")
-            ids = [query.query_id for query in self.bereft]
-            text = f"{queries} no relevant document left that is as it was judged: {_some(ids)}"
-            yield Finding(f"{self.qrels}: {text}", "lost-queries")
+            why = "are stale: their documents were edited or are gone"
+            yield f"{pairs} {why}; next: {self.mended_by}", "stale-judgements"
+        if self.lost_queries:
+            queries = count_of(len(self.lost_queries), "query has", "queries have")
+            more = len(self.lost_queries) - NAMED
+            ids = ", ".join(self.lost_queries[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
+            text = f"{queries} no relevant document left that is as it was judged: {ids}"
+            yield text, "lost-queries"
         if self.fresh.share > self.watch.fresh:
-            share = f"{self.fresh.share:.0%} of the first {self.watch.depth} documents by BM25"
+            share = f"{self.fresh.share:.0%} of the first {DEPTH} documents by BM25"
             text = f"{share} are new or edited, and nobody judged them; next: {self.mended_by}"
-            yield Finding(f"{self.qrels}: {text}", "new-documents")
+            yield text, "new-documents"
 
+    @property
     def findings(self) -> list[Finding]:
         """What did not raise an alarm, and is good to know."""
-        return list(self._findings())
-
-    def _findings(self) -> Iterator[Finding]:
         held = self.judged - len(self.stale)
         grades = f"{held:,} of {self.judged:,} grades of {self.qrels} hold"
-        yield Finding(f"{grades} for the documents as they are now", level="note")
+        texts = [f"{grades} for the documents as they are now"]
         if self.fresh.passages:
-            near = len(self.fresh.near)
             passages = count_of(self.fresh.passages, "passage is", "passages are")
-            where = f"the first {self.watch.depth} documents of any query, by BM25"
-            text = f"{passages} new or edited; {self.fresh.passages - near:,} are not among {where}"
-            yield Finding(text, level="note")
+            far = self.fresh.passages - self.fresh.near
+            where = f"the first {DEPTH} documents of any query, by BM25"
+            texts.append(f"{passages} new or edited; {far:,} are not among {where}")
+        return [Finding(text, level="note") for text in texts]
 
-    def table(self) -> Table:
-        """What became of the passages, of the judged pairs and of the queries."""
-        columns = [Column("of", align="left"), *(Column(state, format=",") for state in STATES)]
-        pairs = Counter(each.state for each in self.stale)
+    def tables(self) -> list[Table]:
+        """What became of the passages, the stale pairs, and the queries that lost relevant ones.
+
+        Relevant pairs stand first, and queries that lost all.
+        """
         held = self.judged - len(self.stale)
-        rows: list[Row] = [
-            ["passages", *(self.passages[state] for state in STATES)],
-            ["stale pairs", *(pairs[state] for state in STATES)],
+        states = Counter(each.state for each in self.stale)
+        counts = {"passages": self.passages, "stale pairs": states}
+        stale = sorted(self.stale, key=lambda each: (-each.grade, each.pair))
+        touched = sorted(self.touched, key=lambda q: (len(q.lost) < q.relevant, -len(q.lost)))
+        return [
+            Table(
+                f"passages, and {held:,} pairs that hold",
+                [Column("of", align="left"), *map(Column, STATES)],
+                [[name, *(count[state] for state in STATES)] for name, count in counts.items()],
+            ),
+            Table(
+                "stale judgements",
+                [*_words("query_id", "doc_id"), Column("grade"), *_words("passage")],
+                [[*each.pair, each.grade, each.state] for each in stale],
+            ),
+            Table(
+                "queries that lost relevant documents",
+                [*_words("query_id", "query"), Column("relevant"), Column("not as judged")],
+                [[q.query_id, q.text, q.relevant, len(q.lost)] for q in touched],
+            ),
         ]
-        return Table(f"passages, and {held:,} pairs that hold", columns, rows)
-
-    def stale_table(self, most: int | None = None) -> Table:
-        """The stale pairs, relevant ones first."""
-        columns = [Column(name, align="left") for name in ("query_id", "doc_id")]
-        columns += [Column("grade", format=""), Column("passage", align="left")]
-        ordered = sorted(self.stale, key=lambda each: (-each.grade, each.pair))[:most]
-        rows: list[Row] = [[*each.pair, each.grade, each.state] for each in ordered]
-        return Table("stale judgements", columns, rows)
-
-    def touched_table(self, most: int | None = None) -> Table:
-        """The queries that lost relevant passages, those that lost all first."""
-        columns = [Column(name, align="left") for name in ("query_id", "query")]
-        columns += [Column("relevant", format=","), Column("not as judged", format=",")]
-        ordered = sorted(self.touched, key=lambda q: (len(q.lost) < q.relevant, -len(q.lost)))
-        rows: list[Row] = [[q.query_id, q.text, q.relevant, len(q.lost)] for q in ordered[:most]]
-        return Table("queries that lost relevant documents", columns, rows)
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the alarms, and the pairs and queries by their ids."""
-        return {
-            "qrels": self.qrels,
-            "alarms": [str(alarm) for alarm in self.alarms()],
-            "findings": [str(finding) for finding in self.findings()],
-            "passages": {state: self.passages[state] for state in STATES},
-            "judged": self.judged,
-            "stale": len(self.stale),
-            "stale_share": self.share,
-            "lost_queries": [query.query_id for query in self.bereft],
-            "touched_queries": len(self.touched),
-            "new_passages": self.fresh.passages,
-            "new_near_the_top": self.fresh.share,
-            "stale_pairs": [
+        return self.picked(
+            *("qrels", "alarms", "judged", "lost_queries"),
+            findings=self.findings,
+            passages={state: self.passages[state] for state in STATES},
+            stale=len(self.stale),
+            stale_share=self.share,
+            touched_queries=len(self.touched),
+            new_passages=self.fresh.passages,
+            new_near_the_top=self.fresh.share,
+            stale_pairs=[
                 {**each.pair._asdict(), "grade": each.grade, "state": each.state}
                 for each in self.stale
             ],
-        }
+        )
+
+    def blocks(self, earlier: Sequence[tuple[datetime, float]] = ()) -> list[Block]:
+        """The share of stale judgements at each run, what became of passages, lists that open."""
+        limits = Ends(None, self.watch.stale)
+        moments = [
+            Moment(time.strftime("%Y-%m-%d"), share, limits=limits, at=time)
+            for time, share in earlier
+        ]
+        axis = Axis("stale share of judged pairs", format=".1%", least=0.0)
+        over_time = control(f"Stale judgements of {self.qrels}", moments, axis)
+        passages, stale, touched = self.tables()
+        blocks: list[Block] = [Chart(over_time), TableBlock(passages)]
+        if self.stale:
+            pairs = count_of(len(self.stale), "stale judgement", "stale judgements")
+            blocks.append(Disclosure(pairs, _first_rows(stale)))
+            blocks.append(Paragraph(f"What mends them: {self.mended_by}."))
+        if self.touched:
+            queries = count_of(len(self.touched), "query", "queries")
+            title = f"{queries} with relevant documents that are not as they were judged"
+            blocks.append(Disclosure(title, _first_rows(touched)))
+        return blocks
 
 
-def _some(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - NAMED:,} more" if len(ids) > NAMED else ""
-    return ", ".join(ids[:NAMED]) + more
+def _words(*names: str) -> list[Column]:
+    return [Column(name, align="left") for name in names]
 
 
-# Whether the documents are still those that were judged: what changed, and what that touches.
+def _first_rows(table: Table) -> list[Block]:
+    """The rows of a table that a page shows, and that there are more."""
+    shown: list[Block] = [TableBlock(replace(table, rows=table.rows[:MOST_ROWS]))]
+    more = Paragraph(f"The first {MOST_ROWS} of {len(table.rows):,}.")
+    return shown if len(table.rows) <= MOST_ROWS else [more, *shown]
 
 
 def corpus_drift(
@@ -234,7 +241,7 @@ def corpus_drift(
     >>> _ = labeler.pool(made)
     >>> _ = labeler.judge(made, model=fake_model('{"grade": 2}'), name="llm")
     >>> _ = page.write_text("# Dogs\\n\\nA dog sleeps on a mat.\\n")
-    >>> [alarm.about for alarm in corpus_drift(page, made).alarms()]
+    >>> [alarm.about for alarm in corpus_drift(page, made).alarms]
     ['stale-judgements', 'lost-queries', 'new-documents']
     >>> folder.cleanup()
     """
@@ -250,88 +257,47 @@ def corpus_drift(
     path = collection_qrels(opened.folder, options.qrels)
     qrels, queries = read_qrels(path), read_queries(opened.queries)
     fresh = set(new) - {each for match in matches.values() for each in match.new_ids}
+    held = {doc_id for doc_id, match in matches.items() if match.state in CARRIED}
+    update = f"labeler update {' '.join(names)} {opened.folder}"
     return CorpusDrift(
-        tuple(names),
-        str(opened.folder),
         path.stem,
         Counter(match.state for match in matches.values()),
         sum(grade >= 0 for grades in qrels.values() for grade in grades.values()),
-        tuple(_stale(qrels, matches)),
-        tuple(_touched(qrels, matches, queries, options.rel)),
-        _fresh(new, fresh, queries, options.depth, control),
+        tuple(
+            StalePair(
+                Pair(query_id, doc_id),
+                grade,
+                matches[doc_id].state if doc_id in matches else "gone",
+            )
+            for query_id, grades in qrels.items()
+            for doc_id, grade in grades.items()
+            if grade >= 0 and doc_id not in held
+        ),
+        tuple(_touched(qrels, held, queries, options.rel)),
+        _fresh(new, fresh, list(queries.values()), control),
         options,
+        f"{update}, then labeler judge {opened.folder}",
     )
 
 
-def _holds(match: Match | None) -> bool:
-    return match is not None and match.state in CARRIED
-
-
-def _stale(qrels: Qrels, matches: Mapping[str, Match]) -> Iterator[StalePair]:
-    """The judged pairs whose grade holds no more."""
-    for query_id, grades in qrels.items():
-        for doc_id, grade in grades.items():
-            match = matches.get(doc_id)
-            if grade >= 0 and not _holds(match):
-                state = match.state if match else "gone"
-                yield StalePair(Pair(query_id, doc_id), grade, state)
-
-
 def _touched(
-    qrels: Qrels, matches: Mapping[str, Match], queries: Mapping[str, Query], rel: int
+    qrels: Qrels, held: Set[str], queries: Mapping[str, Query], rel: int
 ) -> Iterator[TouchedQuery]:
     """The queries some of whose relevant documents are not what was judged any more."""
     for query_id, grades in qrels.items():
         relevant = [doc_id for doc_id, grade in grades.items() if grade >= rel]
-        lost = [doc_id for doc_id in relevant if not _holds(matches.get(doc_id))]
+        lost = tuple(doc_id for doc_id in relevant if doc_id not in held)
         if lost and query_id in queries:
-            yield TouchedQuery(query_id, queries[query_id].text, len(relevant), tuple(lost))
+            yield TouchedQuery(query_id, queries[query_id].text, len(relevant), lost)
 
 
 def _fresh(
-    documents: Mapping[str, Document],
-    fresh: set[str],
-    queries: Mapping[str, Query],
-    depth: int,
-    control: Control,
+    documents: Mapping[str, Document], fresh: Set[str], queries: Sequence[Query], control: Control
 ) -> FreshPassages:
     """Where new passages stand in the rankings by BM25 of the documents as they are now."""
     if not fresh or not queries:
         return FreshPassages(len(fresh))
-    searched = Searched.within(documents)
-    run = bm25_run(searched, list(queries.values()), depth, control.progress)
+    run = bm25_run(Searched.within(documents), queries, DEPTH, control.progress)
     places = [doc_id for scores in run.values() for doc_id in scores]
-    near = Counter(doc_id for doc_id in places if doc_id in fresh)
-    return FreshPassages(len(fresh), len(places), tuple(near.most_common()))
-
-
-MOST_ROWS = 200
-"""Pairs or queries that the page lists; the figures for programs hold all of them."""
-
-
-def corpus_blocks(drift: CorpusDrift, earlier: Sequence[tuple[datetime, float]]) -> list[Block]:
-    """The share of stale judgements at each run, what became of passages, and lists that open."""
-    moments = [
-        Moment(time.strftime("%Y-%m-%d"), share, limits=Ends(None, drift.watch.stale), at=time)
-        for time, share in earlier
-    ]
-    axis = Axis("stale share of judged pairs", format=".1%", least=0.0)
-    over_time = control(f"Stale judgements of {drift.qrels}", moments, axis)
-    blocks: list[Block] = [Chart(over_time), TableBlock(drift.table())]
-    if drift.stale:
-        pairs = count_of(len(drift.stale), "stale judgement", "stale judgements")
-        shown = drift.stale_table(MOST_ROWS)
-        blocks.append(Disclosure(pairs, [*_left(len(drift.stale)), TableBlock(shown)]))
-        blocks.append(Paragraph(f"What mends them: {drift.mended_by}."))
-    if drift.touched:
-        queries = count_of(len(drift.touched), "query", "queries")
-        shown = drift.touched_table(MOST_ROWS)
-        title = f"{queries} with relevant documents that are not as they were judged"
-        blocks.append(Disclosure(title, [*_left(len(drift.touched)), TableBlock(shown)]))
-    return blocks
-
-
-def _left(count: int) -> list[Block]:
-    if count <= MOST_ROWS:
-        return []
-    return [Paragraph(f"The first {MOST_ROWS} of {count:,}.")]
+    near = [doc_id for doc_id in places if doc_id in fresh]
+    return FreshPassages(len(fresh), len(set(near)), len(near) / len(places) if places else 0.0)

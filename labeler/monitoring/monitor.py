@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,19 +14,21 @@ from labeler import __version__
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked
 from labeler.collection.monitoring import WatchRun, read_watch_runs, write_watch_run
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput, Misconfigured, Misuse
 from labeler.files.paths import true_path
 from labeler.messages import count_of
 from labeler.models.control import Control
-from labeler.monitoring.corpus import CorpusWatch, corpus_blocks, corpus_drift
-from labeler.monitoring.judge import controlled_sets, judge_blocks, judge_drift
-from labeler.monitoring.logs import LogWatch, watch_logs
-from labeler.monitoring.watched import SEARCHES, Watched, Weeks, joined_weeks, with_gaps
-from labeler.report.charts import Axis, Moment, control
+from labeler.models.encoders import Encoding
+from labeler.monitoring.corpus import CorpusWatch, corpus_drift
+from labeler.monitoring.judge import controlled_sets, judge_drift
+from labeler.monitoring.log import LogReading, open_log
+from labeler.monitoring.log_values import LogOptions
+from labeler.monitoring.online import online
+from labeler.monitoring.queries import query_drift
+from labeler.monitoring.searches import searches_of
 from labeler.report.finding import Finding, Setting
 from labeler.report.page import (
     Block,
-    Chart,
     Disclosure,
     FactList,
     FindingList,
@@ -34,146 +37,75 @@ from labeler.report.page import (
     Paragraph,
     TableBlock,
 )
-from labeler.report.result import notebook_html
-from labeler.report.table import Column, Row, Table
-
-# The page of a run of the watch: what is wrong, then each watch over time, then the rest.
+from labeler.report.result import Result
+from labeler.report.table import Column, Table
 
 MOST_RUNS = 100
 """Runs that the page lists."""
 
+Paths = str | Path | Iterable[str | Path]
 
-class ShownRun(Protocol):
-    """What the page shows of a run, and of the runs before it."""
+KINDS: dict[str, str] = {
+    "judge-drift": "grades given now are not those that the assessor gave before",
+    "model-name": "the server calls its model otherwise than when the pairs were judged",
+    "prompt-edited": "the prompt of that name is another text than when the pairs were judged",
+    "judge-failures": "more replies without a grade than before",
+    "stale-judgements": "more judged pairs are stale than `stale` allows",
+    "lost-queries": "queries without a relevant document that is as it was judged",
+    "query-drift": "users search for other things than in the first weeks of the log",
+    "sample-ratio": "users of an A/B test are not split as they were meant to be",
+    "mixed-users": "users were served by more than one variant of an A/B test",
+    "new-documents": "new or edited documents take more of the first places than `fresh` allows",
+}
+"""What each kind of alarm says, by the names with which a caller chooses among them."""
 
-    @property
-    def folder(self) -> Path:
-        """The collection."""
 
-    @property
-    def time(self) -> datetime:
-        """When the run was."""
+def check_kinds(names: Iterable[str]) -> frozenset[str]:
+    """The kinds that were named; `Misuse` lists those there are."""
+    named = frozenset(names)
+    if unknown := sorted(named - KINDS.keys()):
+        raise Misuse(f"no alarm {unknown[0]!r}; there are: {', '.join(KINDS)}", parameter="require")
+    return named
 
-    @property
-    def watches(self) -> Sequence[Watched]:
-        """Each watch."""
 
-    @property
-    def left_out(self) -> Sequence[Finding]:
-        """What was not watched."""
-
-    @property
-    def history(self) -> Sequence[WatchRun]:
-        """The earlier runs, the oldest first."""
-
-    @property
-    def name(self) -> str:
-        """The collection's name."""
-
-    @property
-    def looked_at(self) -> Sequence[str]:
-        """Over what it watched."""
+class WatchResult(Protocol):
+    """What every watch says of what it looked at."""
 
     @property
-    def kinds(self) -> Mapping[str, int]:
-        """The kinds of alarms."""
+    def alarms(self) -> Sequence[Finding]:
+        """What is wrong."""
 
-    def alarms(self) -> list[Finding]:
-        """All alarms."""
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """What a reader should know."""
 
-    def weeks(self, key: str) -> Weeks:
-        """The weeks of a watch over all runs."""
-
-    def runs_table(self, most: int | None = None) -> Table:
-        """The runs with their alarms."""
+    def as_json(self) -> dict[str, Any]:
+        """All figures by name."""
 
 
-def monitoring_page(run: ShownRun) -> Page:
-    """Alarms or that there are none, each watch, what was left out, and where figures come from."""
-    blocks: list[Block] = [*_first_screen(run)]
-    blocks += [PageSection(watched.heading, list(_part(run, watched))) for watched in run.watches]
-    blocks.append(PageSection("Runs of the watch", list(_runs(run))))
-    if run.left_out:
-        blocks.append(PageSection("Left out", [FindingList(run.left_out)]))
-    facts = [
-        ("collection", str(run.folder)),
-        ("time of this run", run.time.strftime("%Y-%m-%d %H:%M:%S UTC")),
-        ("labeler", __version__),
-    ]
-    blocks.append(PageSection("Where this comes from", [FactList(facts)]))
-    when = run.time.strftime("%Y-%m-%d %H:%M UTC")
-    return Page(f"Watch over {run.name}", blocks, subtitle=when)
+@dataclass(frozen=True)
+class Watched:
+    """One watch of a run: `key` names it for programs, `looked_at` says in words over what."""
+
+    key: str
+    heading: str
+    looked_at: str
+    watch: WatchResult
+    blocks: Sequence[Block]
+
+    @property
+    def alarms(self) -> Sequence[Finding]:
+        """What is wrong."""
+        return self.watch.alarms
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What else a reader should know."""
+        return [finding for finding in self.watch.findings if finding not in self.watch.alarms]
 
 
-def _first_screen(run: ShownRun) -> Iterator[Block]:
-    """What is wrong, or that nothing is, and what was looked at."""
-    alarms = run.alarms()
-    looked = "; ".join(run.looked_at)
-    if alarms:
-        raised = "1 alarm was raised" if len(alarms) == 1 else f"{len(alarms)} alarms were raised"
-        yield Paragraph(f"{raised}: {', '.join(run.kinds)}.", lead=True)
-        yield FindingList(alarms)
-    else:
-        yield Paragraph("Nothing alarming.", lead=True)
-    yield Paragraph(f"Looked at: {looked}.")
-
-
-def _part(run: ShownRun, watched: Watched) -> Iterator[Block]:
-    """What a watch says, its own charts, and its weeks over all runs."""
-    if watched.alarms or watched.findings:
-        yield FindingList([*watched.alarms, *watched.findings])
-    yield from watched.blocks
-    weeks = run.weeks(watched.key)
-    names = dict.fromkeys(name for week in weeks.values() for name in week)
-    charts = [_weekly(run, watched, name) for name in names] if len(weeks) > 1 else []
-    searches = [name for name in names if name == SEARCHES]
-    if charts:
-        title = f"Week by week, over all runs: {count_of(len(weeks), 'week', 'weeks')}"
-        yield Disclosure(title, [*charts[len(searches) :], *charts[: len(searches)]])
-
-
-def _weekly(run: ShownRun, watched: Watched, name: str) -> Chart:
-    """A figure of each week; a line breaks where weeks are missing."""
-    weeks = with_gaps(run.weeks(watched.key))
-    moments = [Moment(monday.isoformat(), week.get(name), at=monday) for monday, week in weeks]
-    axis = Axis(name.replace("_", " "), format=",.0f" if name == SEARCHES else ".3f")
-    return Chart(control(f"{watched.heading}: {axis.label}", moments, axis))
-
-
-def _runs(run: ShownRun) -> Iterator[Block]:
-    """When the watch ran, and which alarms each run raised."""
-    if not run.history:
-        yield Paragraph("This is the first run; the next ones show figures over time.")
-        return
-    runs = 1 + len(run.history)
-    first = run.history[0].time.strftime("%Y-%m-%d")
-    yield Paragraph(f"This is run {runs:,}; the first was on {first}.")
-    moments = [
-        Moment(each.time.strftime("%Y-%m-%d"), float(_alarms(each.content)), at=each.time)
-        for each in run.history
-    ]
-    now = Moment(run.time.strftime("%Y-%m-%d"), float(len(run.alarms())), at=run.time)
-    yield Chart(
-        control("Alarms at each run", [*moments, now], Axis("alarms", format=".0f", least=0.0))
-    )
-    left = [Paragraph(f"The last {MOST_RUNS} of {runs:,}.")] if runs > MOST_RUNS else []
-    table = TableBlock(run.runs_table(MOST_RUNS))
-    yield Disclosure(f"All alarms: {count_of(runs, 'run', 'runs')}", [*left, table])
-
-
-def _alarms(content: object) -> int:
-    alarms = content.get("alarms") if isinstance(content, dict) else None
-    return len(alarms) if isinstance(alarms, list) else 0
-
-
-# What a run of the watch says: its alarms first, then each watch, and what was left out.
-
-OF_WEEKS = ("application", "encoder")
-"""Figures of a watch over a log that say of what its weeks are: those of others do not compare."""
-
-
-@dataclass(frozen=True, repr=False)
-class Monitoring:
+@dataclass(frozen=True, eq=False, repr=False)
+class Monitoring(Result):
     """One run of the watch over a collection, with the runs before it.
 
     `left_out` says what was not watched, and why.
@@ -185,10 +117,12 @@ class Monitoring:
     left_out: tuple[Finding, ...] = ()
     history: tuple[WatchRun, ...] = ()
 
+    @property
     def alarms(self) -> list[Finding]:
         """Every alarm; `about` says of which kind."""
         return [alarm for watched in self.watches for alarm in watched.alarms]
 
+    @property
     def findings(self) -> list[Finding]:
         """What each watch says beside its alarms, and what was left out."""
         return [each for watched in self.watches for each in watched.findings] + list(self.left_out)
@@ -196,44 +130,19 @@ class Monitoring:
     @property
     def kinds(self) -> dict[str, int]:
         """The kinds of alarms that were raised, with how many of each."""
-        return dict(Counter(alarm.about for alarm in self.alarms()))
-
-    @property
-    def name(self) -> str:
-        """The collection's name, which is its folder's."""
-        return true_path(self.folder).name
-
-    def sentences(self) -> Iterator[str]:
-        """What is wrong, or that nothing is; and what was looked at."""
-        alarms = self.alarms()
-        if alarms:
-            yield f"{count_of(len(alarms), 'alarm', 'alarms')}: {', '.join(self.kinds)}"
-        else:
-            yield "nothing alarming"
-        yield from (f"looked at: {sight}" for sight in self.looked_at)
+        return dict(Counter(alarm.about for alarm in self.alarms))
 
     @property
     def looked_at(self) -> list[str]:
         """Over what it watched, each once."""
         return list(dict.fromkeys(watched.looked_at for watched in self.watches))
 
-    def weeks(self, key: str) -> dict[str, dict[str, float | None]]:
-        """The weeks of a watch over a log, joined over all runs."""
-        own = next((watched for watched in self.watches if watched.key == key), None)
-        if own is None:
-            return {}
-        runs = [self._earlier_weeks(run, own) for run in self.history]
-        return joined_weeks([*runs, {week: dict(figures) for week, figures in own.weekly.items()}])
-
-    @staticmethod
-    def _earlier_weeks(run: WatchRun, own: Watched) -> Any:
-        """The weeks that an earlier run kept; None of a run over something else."""
-        watches, weekly = run.content.get("watches"), run.content.get("weekly")
-        figures = watches.get(own.key) if isinstance(watches, dict) else None
-        if not isinstance(weekly, dict) or not isinstance(figures, dict):
-            return None
-        is_same = all(figures.get(name) == own.figures.get(name) for name in OF_WEEKS)
-        return weekly.get(own.key) if is_same else None
+    @property
+    def sentences(self) -> list[str]:
+        """What is wrong, or that nothing is; and what was looked at."""
+        alarms = f"{count_of(len(self.alarms), 'alarm', 'alarms')}: {', '.join(self.kinds)}"
+        looked = [f"looked at: {sight}" for sight in self.looked_at]
+        return [alarms if self.alarms else "nothing alarming", *looked]
 
     @property
     def proposed_queries(self) -> list[dict[str, Any]] | None:
@@ -241,78 +150,120 @@ class Monitoring:
 
         Empty where the log has none to add; None where no log was looked at, or too short a one.
         """
-        figures = next((each.figures for each in self.watches if each.key == "density"), {})
+        figures = next((w.watch.as_json() for w in self.watches if w.key == "queries"), {})
         proposal = figures.get("proposal")
         return None if proposal is None else list(proposal["queries"])
 
     def as_history(self) -> dict[str, Any]:
-        """What the history of runs keeps: alarms, and the figures that are drawn over time."""
-        return {
-            "alarms": self._alarms_json(),
-            "watches": {watched.key: watched.as_history() for watched in self.watches},
-            "weekly": {watched.key: watched.weekly for watched in self.watches if watched.weekly},
+        """What the history of runs keeps: alarms, and figures that are numbers or short texts."""
+        figures = self.as_json()
+        watches = {
+            key: {name: value for name, value in own.items() if _is_short(value)}
+            for key, own in figures["watches"].items()
         }
+        return {"alarms": figures["alarms"], "watches": watches}
 
     def as_json(self) -> dict[str, Any]:
         """The alarms, every figure by watch, and what was left out."""
-        return {
-            "collection": str(self.folder),
-            "time": self.time.isoformat(timespec="seconds"),
-            "alarms": self._alarms_json(),
-            "watches": {watched.key: dict(watched.figures) for watched in self.watches},
-            "weekly": {watched.key: self.weeks(watched.key) for watched in self.watches},
-            "left_out": [str(finding) for finding in self.left_out],
-        }
+        return self.picked(
+            "left_out",
+            collection=self.folder,
+            time=self.time.isoformat(timespec="seconds"),
+            alarms=[{"kind": alarm.about, "text": str(alarm)} for alarm in self.alarms],
+            watches={watched.key: watched.watch for watched in self.watches},
+        )
 
-    def _alarms_json(self) -> list[dict[str, str]]:
-        return [{"kind": alarm.about, "text": str(alarm)} for alarm in self.alarms()]
-
-    def table(self) -> Table:
+    def tables(self) -> list[Table]:
         """A row for each watch: what it looked at, and its alarms."""
         columns = [Column(name, align="left") for name in ("watch", "looked at", "alarms")]
-        rows: list[Row] = [
-            [watched.key, watched.looked_at, ", ".join(a.about for a in watched.alarms) or "none"]
-            for watched in self.watches
+        rows = [
+            (each.key, each.looked_at, ", ".join(a.about for a in each.alarms) or "none")
+            for each in self.watches
         ]
-        return Table("watch", columns, rows)
-
-    def runs_table(self, most: int | None = None) -> Table:
-        """The runs, this one first, with the kinds of their alarms."""
-        columns = [Column("run", align="left"), Column("alarms", align="left")]
-        earlier = [
-            [run.time.strftime("%Y-%m-%d %H:%M"), ", ".join(_kinds(run)) or "none"]
-            for run in reversed(self.history)
-        ]
-        this = [self.time.strftime("%Y-%m-%d %H:%M"), ", ".join(self.kinds) or "none"]
-        rows: Sequence[Row] = [this, *earlier][:most]
-        return Table("runs", columns, rows)
+        return [Table("watch", columns, rows)]
 
     def page(self) -> Page:
-        """One page for people."""
-        return monitoring_page(self)
+        """One page: what is wrong, each watch, what was left out, where figures come from."""
+        facts = {
+            "collection": str(self.folder),
+            "time of this run": self.time.strftime("%Y-%m-%d %H:%M:%S UTC"),
+            "labeler": __version__,
+        }
+        blocks: list[Block] = [
+            *self._first_screen(),
+            *(
+                PageSection(
+                    each.heading, [FindingList([*each.alarms, *each.findings]), *each.blocks]
+                )
+                for each in self.watches
+            ),
+            PageSection("Runs of the watch", list(self._runs())),
+        ]
+        if self.left_out:
+            blocks.append(PageSection("Left out", [FindingList(self.left_out)]))
+        blocks.append(PageSection("Where this comes from", [FactList(list(facts.items()))]))
+        when = self.time.strftime("%Y-%m-%d %H:%M UTC")
+        return Page(f"Watch over {true_path(self.folder).name}", blocks, subtitle=when)
+
+    def _first_screen(self) -> Iterator[Block]:
+        """What is wrong, or that nothing is, and what was looked at."""
+        if self.alarms:
+            raised = count_of(len(self.alarms), "alarm was raised", "alarms were raised")
+            yield Paragraph(f"{raised}: {', '.join(self.kinds)}.", lead=True)
+            yield FindingList(self.alarms)
+        else:
+            yield Paragraph("Nothing alarming.", lead=True)
+        yield Paragraph(f"Looked at: {'; '.join(self.looked_at)}.")
+
+    def _runs(self) -> Iterator[Block]:
+        """When the watch ran, and which alarms each run raised, this one first."""
+        if not self.history:
+            yield Paragraph("This is the first run; the next ones show figures over time.")
+            return
+        runs = 1 + len(self.history)
+        first = self.history[0].time.strftime("%Y-%m-%d")
+        yield Paragraph(f"This is run {runs:,}; the first was on {first}.")
+        earlier = [(run.time, _kinds(run)) for run in reversed(self.history)]
+        rows = [
+            (time.strftime("%Y-%m-%d %H:%M"), ", ".join(kinds) or "none")
+            for time, kinds in [(self.time, list(self.kinds)), *earlier][:MOST_RUNS]
+        ]
+        columns = [Column("run", align="left"), Column("alarms", align="left")]
+        title = f"Alarms of the last {count_of(len(rows), 'run', 'runs')}"
+        yield Disclosure(title, [TableBlock(Table("runs", columns, rows))])
 
     def __repr__(self) -> str:
         watches = count_of(len(self.watches), "watch", "watches")
-        alarms = count_of(len(self.alarms()), "alarm", "alarms") if self.alarms() else "no alarm"
+        alarms = count_of(len(self.alarms), "alarm", "alarms") if self.alarms else "no alarm"
         return f"Monitoring({watches}, {alarms})"
 
-    def _repr_html_(self) -> str:
-        return notebook_html([self.table()], [*self.alarms(), *self.findings()])
+
+def _is_short(value: object) -> bool:
+    return value is None or (isinstance(value, int | float | str) and len(str(value)) <= 200)
 
 
 def _kinds(run: WatchRun) -> list[str]:
-    """The kinds of an earlier run's alarms."""
+    """The kinds of an earlier run's alarms, whatever its file holds."""
     alarms = run.content.get("alarms")
     listed = alarms if isinstance(alarms, list) else []
     kinds = [each.get("kind") for each in listed if isinstance(each, dict)]
     return list(dict.fromkeys(kind for kind in kinds if isinstance(kind, str)))
 
 
-Paths = str | Path | Iterable[str | Path]
+def _figures(run: WatchRun, key: str) -> dict[str, object]:
+    """What an earlier run kept of a watch; empty where it kept nothing of it."""
+    watches = run.content.get("watches")
+    figures = watches.get(key) if isinstance(watches, dict) else None
+    return figures if isinstance(figures, dict) else {}
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
+@dataclass(frozen=True)
+class LogWatch:
+    """How logs are read: which users each variant was meant to have, and what makes vectors."""
+
+    reading: LogOptions = field(default_factory=LogOptions)
+    shares: Mapping[str, float] = field(default_factory=dict, hash=False)
+    encoding: Encoding = field(default_factory=Encoding)
 
 
 @dataclass(frozen=True)
@@ -335,7 +286,7 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     options: MonitorOptions | None = None,
     left_out: Sequence[Finding] = (),
     control: Control | None = None,
-    now: Callable[[], datetime] = _utc_now,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Monitoring:
     """Watch over a collection: its assessor by past controls, its documents, and users' searches.
 
@@ -353,18 +304,22 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     Monitoring(1 watch, no alarm)
     """
     opened, control = open_collection(collection), control or Control()
-    options, time = options or MonitorOptions(), now().astimezone(UTC)
+    documents, logs = _several(documents), _several(logs)
     history, problems = read_watch_runs(opened)
-    missing = [*left_out, *(Finding(f"passed over: {problem}") for problem in problems)]
-    parts = [*_judges(opened, options, missing)]
-    parts += _documents(opened, documents, options, (history, time, missing, control))
-    parts += _logs(opened, logs, options.logs, missing, control)
-    if not parts:
-        raise _nothing(opened, missing, has_sources=bool(_several(logs)))
-    run = Monitoring(opened.folder, time, tuple(parts), tuple(missing), tuple(history))
+    passed_over = (Finding(f"passed over: {problem}") for problem in problems)
+    run = _Run(opened, options or MonitorOptions(), control, [*left_out, *passed_over])
+    time = now().astimezone(UTC)
+    watches = [*run.judges(), *run.corpus(documents, history, time), *run.logs(logs)]
+    if not watches:
+        raise _nothing(opened, run.missing, has_sources=bool(logs))
+    result = Monitoring(opened.folder, time, tuple(watches), tuple(run.missing), tuple(history))
     with locked(opened, control.note):
-        write_watch_run(opened, time, run.as_history())
-    return run
+        write_watch_run(opened, time, result.as_history())
+    return result
+
+
+def _several(paths: Paths) -> list[str | Path]:
+    return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
 def _nothing(
@@ -378,94 +333,102 @@ def _nothing(
     return BadInput(f"{collection.folder}: nothing to watch: {reasons}")
 
 
-def _judges(
-    collection: Collection, options: MonitorOptions, missing: list[Finding]
-) -> Iterator[Watched]:
-    """The watch over each assessor."""
-    names = options.names or controlled_sets(collection)
-    if not names:
-        setting = Setting("control", 50)
-        text = f"judge drift: no set of judgements was ever controlled; {setting} does so"
-        missing.append(Finding(text, settings=(setting,), level="note"))
-    for name in names:
-        drift = judge_drift(collection, name)
-        if not drift.controls:
-            missing.extend(drift.left_out)
-            text = f"judge drift of {name}: no control of it is comparable"
-            missing.append(Finding(text, level="note"))
-            continue
-        first, last = drift.controls[0], drift.controls[-1]
-        controls = count_of(len(drift.controls), "control", "controls")
-        yield Watched(
-            f"judge {name}",
-            f"Judge drift: {name}",
-            f"{controls} of {name}, {_days(first.label, last.label)}",
-            drift.alarms(),
-            drift.findings(),
-            judge_blocks(drift),
-            drift.as_json(),
-        )
+@dataclass(frozen=True)
+class _Run:
+    """A run in the making; what there is no data for becomes `missing`."""
+
+    collection: Collection
+    options: MonitorOptions
+    control: Control
+    missing: list[Finding]
+
+    def _miss(self, text: str, *settings: Setting) -> None:
+        self.missing.append(Finding(text, settings=settings, level="note"))
+
+    def judges(self) -> Iterator[Watched]:
+        """The watch over each assessor."""
+        names = self.options.names or controlled_sets(self.collection)
+        if not names:
+            setting = Setting("control", 50)
+            text = f"judge drift: no set of judgements was ever controlled; {setting} does so"
+            self._miss(text, setting)
+        for name in names:
+            drift = judge_drift(self.collection, name)
+            if not drift.controls:
+                self.missing.extend(drift.left_out)
+                self._miss(f"judge drift of {name}: no control of it is comparable")
+                continue
+            days = dict.fromkeys(run.label for run in (drift.controls[0], drift.controls[-1]))
+            controls = count_of(len(drift.controls), "control", "controls")
+            looked_at = f"{controls} of {name}, {' to '.join(days)}"
+            yield Watched(f"judge {name}", f"Judge drift: {name}", looked_at, drift, drift.blocks())
+
+    def corpus(
+        self, documents: Sequence[str | Path], history: Sequence[WatchRun], time: datetime
+    ) -> Iterator[Watched]:
+        """The watch over the documents."""
+        if not documents:
+            self._miss("corpus drift: no documents are named", Setting("documents"))
+            return
+        drift = corpus_drift(documents, self.collection, self.options.corpus, self.control)
+        earlier = [
+            (run.time, float(share))
+            for run in history
+            if (figures := _figures(run, "corpus")).get("qrels") == drift.qrels
+            and isinstance(share := figures.get("stale_share"), int | float)
+        ]
+        passages = count_of(sum(drift.passages.values()), "passage", "passages")
+        looked_at = f"{passages} and {drift.judged:,} judged pairs of {drift.qrels}"
+        blocks = drift.blocks([*earlier, (time, drift.share)])
+        yield Watched("corpus", "Corpus drift", looked_at, drift, blocks)
+
+    def logs(self, names: Sequence[str | Path]) -> Iterator[Watched]:
+        """The watches over users' searches; all files are read as one log."""
+        if not names:
+            setting = Setting("log")
+            self._miss(f"query drift and online measures: no {setting} is named", setting)
+            return
+        how = self.options.logs
+        with open_log(log_files(names), how.reading) as log:
+            looked_at = _looked_at(log.reading)
+            watches = []
+            if log.reading.clicks or log.reading.impressions or log.variants:
+                clicks = online(log, how.shares)
+                heading = "Clicks and online measures"
+                watches.append(Watched("online", heading, looked_at, clicks, clicks.blocks()))
+            else:
+                text = "online measures: the log says neither what was shown nor what was clicked"
+                self._miss(text)
+            try:
+                searches = searches_of(log)
+                queries = query_drift(self.collection, searches, how.encoding, self.control)
+                blocks = queries.blocks()
+                watches.append(Watched("queries", "Query drift", looked_at, queries, blocks))
+            except (BadInput, Misconfigured) as error:
+                self.missing.append(Finding(f"query drift: {error}"))
+            yield from watches
+            if watches:
+                left_out = [TableBlock(table) for table in log.reading.tables() if table.rows]
+                yield Watched("log", "What was read of the log", looked_at, log.reading, left_out)
 
 
-def _several(paths: Paths) -> list[str | Path]:
-    return [paths] if isinstance(paths, str | Path) else list(paths)
+def log_files(names: Sequence[str | Path]) -> list[Path]:
+    """The files of logs, where a name that is no file's may be a pattern, as `logs/*.jsonl`."""
+    files: list[Path] = []
+    for name in map(str, names):
+        matching = [] if Path(name).exists() else sorted(glob.glob(name, recursive=True))
+        files += map(Path, matching or [name])
+    return list(dict.fromkeys(files))
 
 
-def _logs(
-    collection: Collection,
-    logs: Paths,
-    how: LogWatch,
-    missing: list[Finding],
-    control: Control,
-) -> Iterator[Watched]:
-    """The watches over users' searches."""
-    several = _several(logs)
-    if several:
-        yield from watch_logs(collection, several, how, missing, control)
-        return
-    setting = Setting("log")
-    text = f"query drift and online measures: no {setting} is named"
-    missing.append(Finding(text, settings=(setting,), level="note"))
-
-
-def _days(first: str, last: str) -> str:
-    return first if first == last else f"{first} to {last}"
-
-
-_Around = tuple[Sequence[WatchRun], datetime, list[Finding], Control]
-
-
-def _documents(
-    collection: Collection, documents: Paths, options: MonitorOptions, around: _Around
-) -> Iterator[Watched]:
-    """The watch over the documents."""
-    history, time, missing, control = around
-    several = _several(documents)
-    if not several:
-        text = "corpus drift: no documents are named"
-        missing.append(Finding(text, settings=(Setting("documents"),), level="note"))
-        return
-    drift = corpus_drift(several, collection, options.corpus, control)
-    earlier = [
-        (run.time, float(share))
-        for run in history
-        if (figures := _figures(run, "corpus")).get("qrels") == drift.qrels
-        and isinstance(share := figures.get("stale_share"), int | float)
+def _looked_at(reading: LogReading) -> str:
+    """How many searches of which files, and from when to when."""
+    searches = count_of(round(reading.searched), "search", "searches")
+    files = reading.files[0] if len(reading.files) == 1 else f"{len(reading.files):,} files"
+    days = [
+        datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+        for at in (reading.first, reading.last)
+        if at is not None
     ]
-    passages = count_of(sum(drift.passages.values()), "passage", "passages")
-    yield Watched(
-        "corpus",
-        "Corpus drift",
-        f"{passages} and {drift.judged:,} judged pairs of {drift.qrels}",
-        drift.alarms(),
-        drift.findings(),
-        corpus_blocks(drift, [*earlier, (time, drift.share)]),
-        drift.as_json(),
-    )
-
-
-def _figures(run: WatchRun, key: str) -> dict[str, object]:
-    """What an earlier run kept of a watch; empty where it kept nothing of it."""
-    watches = run.content.get("watches")
-    figures = watches.get(key) if isinstance(watches, dict) else None
-    return figures if isinstance(figures, dict) else {}
+    dated = f", {days[0]} to {days[-1]}" if days else ""
+    return f"{searches} of {files}{dated}"

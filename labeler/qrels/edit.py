@@ -263,23 +263,6 @@ def _graded(batch: Batch, lines: Integers, grade: Integers) -> GradedPart:
     return GradedPart(batch.names, batch.query[lines], batch.texts(lines), grade)
 
 
-def map_qrels(path: Path, output: Output | Path, meaning: Meaning, warn: Warn) -> int:
-    """Write the grades that a person says that ratings mean, and the ids that queries have.
-
-    A rating that a mapping lacks is `BadInput`, not guessed.
-    """
-    warn_of_mixture(path, warn)
-    to = Output.of(output, [path])
-    with to.writing(), rereadable():
-        hold_qrels(path, warn, meaning)
-        with indexed(path, QRELS) as index:
-            parts = (
-                _graded(batch, lines, batch.grade[lines])
-                for batch, lines, _ in pair_batches([index], warn)
-            )
-            return write_graded(to.path, parts)
-
-
 @dataclass(frozen=True)
 class Subset:
     """What to keep: these queries, these documents (all, where None), of them `sample` queries.
@@ -371,7 +354,7 @@ def convert_qrels(
         hold_qrels(path, warn, meaning or Meaning())
         with indexed(path, QRELS) as index:
             parts = (
-                GradedPart(batch.names, batch.query[lines], batch.texts(lines), batch.grade[lines])
+                _graded(batch, lines, batch.grade[lines])
                 for batch, lines, _ in pair_batches([index], warn)
             )
             return write_qrels_as(whole.path, parts, form)

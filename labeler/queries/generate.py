@@ -456,7 +456,7 @@ async def _prepared(
         texts = EncoderTexts(CorpusTexts(collection.corpus))
         encoder = await options.encoding.aready(collection.vectors, texts, control)
     async with open_session(selection, documents, collection.store, control) as session:
-        prompts = {kind: find_prompt(KINDS[kind].prompt_name, "generate") for kind in shares}
+        prompts = {kind: find_prompt(kind, "generate") for kind in shares}
         writer = Writer(
             own or prompts[next(iter(prompts))],
             session.declared_model,

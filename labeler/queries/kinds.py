@@ -17,26 +17,19 @@ Mix = Mapping[str, float]
 """The share of each kind; shares sum to 1."""
 
 UNANSWERABLE = "unanswerable"
-TYPOS = "typos"
 
 
 @dataclass(frozen=True, slots=True)
 class QueryKind:
-    """A kind of queries: the shipped prompt that writes it, and what it is.
+    """A kind of queries: the name of the shipped prompt that writes it, and what it is.
 
     `passages` is how many passages a query of it is written about, `max_words` how long it may be.
     """
 
     name: str
     meaning: str
-    prompt: str = ""
     passages: int = 1
     max_words: int = 12
-
-    @property
-    def prompt_name(self) -> str:
-        """The name of its prompt, which is its own where nothing else is said."""
-        return self.prompt or self.name
 
 
 _KINDS = (
@@ -47,14 +40,13 @@ _KINDS = (
     QueryKind("comparative", "a choice between two things; from two passages", passages=2),
     QueryKind("multi-passage", "takes two passages to answer", passages=2, max_words=14),
     QueryKind("vague", "one to three words that say too little", max_words=4),
-    QueryKind(TYPOS, "keywords, with seeded slips of the keyboard", prompt="keyword", max_words=8),
     QueryKind(UNANSWERABLE, "on the subject, and answered nowhere in the corpus"),
 )
 
 KINDS: Mapping[str, QueryKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
 
 DEFAULT_MIX: Mix = MappingProxyType(
-    {"keyword": 0.35, "question": 0.2, "how-to": 0.2, "known-item": 0.1, "vague": 0.1, TYPOS: 0.05}
+    {"keyword": 0.4, "question": 0.2, "how-to": 0.2, "known-item": 0.1, "vague": 0.1}
 )
 """People type keywords more often than sentences, also where they search documentation.
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import random
 import re
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, NamedTuple, TypeVar
@@ -21,7 +20,7 @@ from labeler.model import Reply, Request
 from labeler.models.server.answers import parsed
 from labeler.prompt import Prompt
 from labeler.queries.filter import like_an_earlier
-from labeler.queries.kinds import TYPOS, UNANSWERABLE
+from labeler.queries.kinds import UNANSWERABLE
 from labeler.queries.writer import (
     BEATEN,
     IN_A_ROW,
@@ -212,64 +211,6 @@ async def _reply(writer: Writer, request: Request) -> Reply | None:
         return None
 
 
-# Slips of the keyboard, made by a seed: a letter dropped, doubled, swapped or hit beside.
-
-_WORD = re.compile(r"[^\W\d_]{4,}")
-_BESIDE = {
-    key: "".join(row[at] for at in (column - 1, column + 1) if 0 <= at < len(row))
-    for row in ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-    for column, key in enumerate(row)
-}
-"""The letters to the left and the right of each, on a QWERTY keyboard."""
-
-
-def _dropped(word: str, at: int, _chance: random.Random) -> str:
-    return word[:at] + word[at + 1 :]
-
-
-def _doubled(word: str, at: int, _chance: random.Random) -> str:
-    return word[: at + 1] + word[at:]
-
-
-def _swapped(word: str, at: int, _chance: random.Random) -> str:
-    return word[:at] + word[at + 1 : at + 2] + word[at] + word[at + 2 :]
-
-
-def _beside(word: str, at: int, chance: random.Random) -> str:
-    keys = _BESIDE.get(word[at].lower(), "")
-    return word[:at] + chance.choice(keys) + word[at + 1 :] if keys else word
-
-
-_SLIPS: tuple[Callable[[str, int, random.Random], str], ...] = (
-    *(_dropped, _doubled, _swapped, _beside),
-)
-
-
-def with_typos(text: str, seed: str) -> str:
-    """The text with a slip in one word, or in two of a longer one; as it is where no word is long.
-
-    The first letter of a word is hit right, as people do.
-
-    >>> with_typos("usb hub", "0")
-    'usb hub'
-    """
-    chance = random.Random(seed)
-    places = list(_WORD.finditer(text))
-    slips = min(len(places), 1 if len(places) < 4 else 2)
-    for match in sorted(chance.sample(places, slips), key=lambda m: -m.start()):
-        word = _slipped(match[0], chance)
-        text = text[: match.start()] + word + text[match.end() :]
-    return text
-
-
-def _slipped(word: str, chance: random.Random) -> str:
-    for _ in range(20):
-        changed = chance.choice(_SLIPS)(word, chance.randrange(1, len(word)), chance)
-        if changed != word:
-            return changed
-    return _doubled(word, 1, chance)
-
-
 T = TypeVar("T")
 
 PASSAGES_OF_A_QUERY = 3
@@ -458,10 +399,7 @@ def _term_set(text: str) -> frozenset[str]:
 
 def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
     """A query with where it comes from and what it is."""
-    writer, slip = now.writer, {}
-    if turn.kind == TYPOS:
-        changed = with_typos(text, f"{writer.seed}\0{turn.document.id}")
-        slip, text = {"without_typos": text}, changed
+    writer = now.writer
     sources = [
         {"doc_id": d.id, "sha256": hashlib.sha256(d.text.encode()).hexdigest()}
         for d in turn.documents
@@ -475,7 +413,6 @@ def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
         "kind": turn.kind,
         "about" if turn.kind == UNANSWERABLE else "source": sources,
         **{name: value for name, value in described.items() if value},
-        **slip,
         **writer.origin_of(turn.kind),
     }
     return Query(f"q{len(now.result.queries) + 1}", text, metadata)

@@ -25,7 +25,6 @@ from labeler.report.neutral import (
     html_text,
     markdown_prose,
     markdown_text,
-    printable,
 )
 from labeler.report.render import markdown_table, table_as_html
 from labeler.report.table import Column, Table
@@ -77,8 +76,8 @@ class Block:
         raise NotImplementedError
 
     def markdown(self, level: int) -> str:
-        """The block as Markdown; nothing where there is nothing to show."""
-        raise NotImplementedError
+        """The block as Markdown; nothing where it is empty, or for HTML alone."""
+        return ""
 
     def pieces(self, level: int) -> list[str]:
         """The block's Markdown in pieces that are shown or left out as a whole."""
@@ -214,13 +213,6 @@ class Preformatted(Block):
         """An element `pre`."""
         return f'<pre tabindex="0">{html_text(self.text)}</pre>\n'
 
-    def markdown(self, level: int) -> str:
-        """A text as code, in a fence that is longer than any in it."""
-        text = printable(self.text)
-        longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-        fence = "`" * max(3, longest + 1)
-        return f"{fence}text\n{text}\n{fence}\n"
-
 
 @dataclass(frozen=True)
 class Excerpt(Block):
@@ -241,13 +233,6 @@ class Excerpt(Block):
         about = f'<p class="about">{html_text(self.about)}</p>\n' if self.about else ""
         text = f'<p class="text" dir="auto"{language}>{html_passage(self.text)}</p>\n'
         return f'<div class="excerpt">\n{title}{about}{text}</div>\n'
-
-    def markdown(self, level: int) -> str:
-        """A quotation."""
-        lines = [f"**{_text(self.title)}**"] if self.title else []
-        lines += [_text(self.about)] if self.about else []
-        quoted = "".join(f"> {line}\n" for line in _prose(self.text).split("\n"))
-        return "\n\n".join([*lines, quoted])
 
 
 @dataclass(frozen=True)
@@ -299,10 +284,6 @@ class DisclosureRows(Block):
         rows = depth.html(replace(row, names=self.columns) for row in self.rows)
         above = f'<div class="head" aria-hidden="true">{head}</div>'
         return f'<div class="rows">\n{above}\n{rows}</div>\n'
-
-    def pieces(self, level: int) -> list[str]:
-        """The rows, each for itself."""
-        return [replace(row, names=self.columns).markdown(level) for row in self.rows]
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 Words give way first: columns of words, those flush left, are cut with an ellipsis, but for the
 first one, which names the row. Then intervals stand below their values and titles are broken. Where
 that is not enough, the columns stand in several tables that all begin with the first columns, as
-many as tell the rows apart; and where no other column fits beside these, those of each row stand
-one below another. A number is never cut.
+many as tell the rows apart. A number is never cut; where it does not fit, its line is longer.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from labeler.report.table import Column, Table
 GAP = "  "
 FEWEST = 16
 """A column of words is not cut to less than this; nor to less than its title."""
-MOST_LINES = 4
 MOST_NAMING = 3
 """Rows are told apart by so many columns at most, so that there is room for others beside them."""
 _PIECES = re.compile(r"\[[^\]]*\]|\S+")
@@ -35,22 +33,26 @@ def text_table(table: Table, width: int | None = None, *, color: bool = False) -
     if width is None or _total(natural) <= width:
         return _around(table, _beside(columns, [titles, *rows], natural, color=color), width)
     least = [
-        min(own, max(FEWEST, width_of(column[0]))) if i and _may_be_cut(columns[i]) else own
+        _least(columns[i], column, own) if i else own
         for i, (own, column) in enumerate(zip(natural, cells, strict=True))
     ]
-    if _total(least) > width:
-        natural, least = least, _least(columns, cells, least, width)
     blocks = []
     for group in _groups(least, width, _naming(table.texts())):
         fewest = [least[i] for i in group]
-        if _total(fewest) > width:
-            return _around(table, _stacked(columns, titles, rows, width), width)
-        widths = _narrowed([natural[i] for i in group], fewest, width)
-        if _may_be_cut(columns[group[-1]]):  # it ends the line, and takes what is left of it
+        may_be_cut = [_may_be_cut(columns[i]) for i in group]
+        widths = _narrowed([natural[i] for i in group], fewest, may_be_cut, width)
+        if may_be_cut[-1]:  # it ends the line, and takes what is left of it
             widths[-1] = min(natural[group[-1]], widths[-1] + width - _total(widths))
         lines = [[row[i] for i in group] for row in [titles, *rows]]
         blocks.append(_beside([columns[i] for i in group], lines, widths, color=color))
     return _around(table, "\n".join(blocks), width)
+
+
+def _least(column: Column, cells: Sequence[str], natural: int) -> int:
+    """How narrow a column may be: words are cut, and titles and intervals broken between words."""
+    if column.align == "right":
+        return max(width_of(piece) for text in cells for piece in _PIECES.findall(text) or [""])
+    return min(natural, max(FEWEST, width_of(cells[0]))) if _may_be_cut(column) else natural
 
 
 def _beside(
@@ -81,43 +83,6 @@ def _cut_words(columns: Sequence[Column], row: Sequence[str]) -> list[str]:
     ]
 
 
-def _least(
-    columns: Sequence[Column],
-    cells: Sequence[Sequence[str]],
-    widths: Sequence[int],
-    width: int,
-) -> list[int]:
-    """Widths where numbers and titles are broken, into as few lines as fit, else into the most."""
-    pieces = [{tuple(map(width_of, _PIECES.findall(text))) for text in column} for column in cells]
-    least = list(widths)
-    for height in range(2, MOST_LINES + 1):
-        least = [
-            _least_of(pieces[i], own, height) if column.align == "right" else own
-            for i, (column, own) in enumerate(zip(columns, widths, strict=True))
-        ]
-        if _total(least) <= width:
-            break
-    return least
-
-
-def _least_of(cells: set[tuple[int, ...]], width: int, height: int) -> int:
-    """The least width in which cells of pieces so wide take so many lines, at most."""
-    while all(_fits(pieces, width - 1, height) for pieces in cells):
-        width -= 1
-    return width
-
-
-def _fits(pieces: Sequence[int], width: int, height: int) -> bool:
-    lines, used = 1, -1
-    for piece in pieces:
-        if used + 1 + piece > width:
-            lines, used = lines + (used >= 0), -1
-        used += 1 + piece
-        if used > width:
-            return False
-    return lines <= height
-
-
 def _naming(rows: Sequence[Sequence[str]]) -> int:
     """How many of the first columns it takes to tell the rows apart; one where that is too many."""
     for count in range(1, MOST_NAMING + 1):
@@ -137,13 +102,14 @@ def _groups(least: Sequence[int], width: int, naming: int) -> list[list[int]]:
     return groups
 
 
-def _narrowed(widths: Sequence[int], least: Sequence[int], width: int) -> list[int]:
-    """The least widths, and the wider ones from the left where there is room for them."""
+def _narrowed(
+    widths: Sequence[int], least: Sequence[int], may_be_cut: Sequence[bool], width: int
+) -> list[int]:
+    """The least widths, and wider ones where there is room: of numbers, then of words."""
     narrowed = list(least)
-    for index, own in enumerate(widths):
-        spare = width - _total(narrowed)
-        if own - narrowed[index] <= spare:
-            narrowed[index] = own
+    for index in sorted(range(len(widths)), key=lambda i: may_be_cut[i]):
+        if widths[index] - narrowed[index] <= width - _total(narrowed):
+            narrowed[index] = widths[index]
     return narrowed
 
 
@@ -197,18 +163,3 @@ def _line(
             text = f"{COLORS[tones[index]]}{cell}{_PLAIN}"
         padded.append(text + blank if column.align == "left" else blank + text)
     return GAP.join(padded).rstrip()
-
-
-def _stacked(
-    columns: Sequence[Column], titles: Sequence[str], rows: Sequence[Sequence[str]], width: int
-) -> str:
-    """A paragraph for each row, with a line for each column."""
-    longest = max(map(width_of, titles))
-    labels = [title + " " * (longest - width_of(title)) + GAP for title in titles]
-    room = max(FEWEST, width - longest - len(GAP))
-    blocks = []
-    for row in rows:
-        cells = zip(columns, labels, row, strict=True)
-        lines = (label + (cut(x, room) if _may_be_cut(c) else x) for c, label, x in cells)
-        blocks.append("".join(f"{line.rstrip()}\n" for line in lines))
-    return "\n".join(blocks)

@@ -1,19 +1,18 @@
-"""Two samples that come in blocks: how far apart their distributions are, with test and interval.
+"""Samples that come in blocks: which of many shares differ, and how far a set is from a sample.
 
 Searches of one session, or of one day, are not independent. So what is permuted and left out is a
-block of them: a day, or a handful of sessions. All that is needed of the points themselves are the
-sums of their distances by pairs of blocks, so that thousands of permutations cost next to nothing.
+block of them: a day, or a handful of sessions. Of the points themselves only the sums of their
+distances by pairs of blocks are needed, so that thousands of draws cost next to nothing.
 
-The distance of two distributions is `2 E d(X, Y) - E d(X, X') - E d(Y, Y')`. With the Euclidean
-distance it is the energy distance (Székely and Rizzo 2013, J. of Statistical Planning and Inference
-143), with 1 less a Gaussian kernel the squared maximum mean discrepancy (Gretton et al. 2012, J. of
-Machine Learning Research 13). Either is 0 for equal distributions alone.
+The distance of two distributions is the energy distance, `2 E d(X, Y) - E d(X, X') - E d(Y, Y')`,
+which is 0 for equal ones alone (Székely and Rizzo 2013, J. of Statistical Planning and Inference
+143).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
@@ -22,9 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers
-from labeler.stats.intervals import Interval
 from labeler.stats.shares import wilson
-from labeler.stats.student import LEVEL, SIGNIFICANT, t_quantile
+from labeler.stats.student import LEVEL, t_quantile
 
 # Which blocks of points are the first of two samples, and all the ways in which they might be.
 
@@ -32,7 +30,6 @@ ROUNDS = 10_000
 """How many assignments of blocks are drawn; where there are fewer, all are gone through."""
 
 _AT_ONCE = 2000
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,16 +81,6 @@ class BlockSides:
                 drawn[:, inside] = order < int(self.first[inside].sum())
             yield drawn
 
-    def by_chance(self, statistic: Callable[[Floats], Floats]) -> Floats:
-        """The statistic of each assignment."""
-        return np.concatenate([statistic(drawn) for drawn in self.assigned()])
-
-    def p(self, value: float, by_chance: Floats) -> float:
-        """The share of assignments whose statistic reaches a value; of drawn ones it is one."""
-        least = value - _ROUNDING * max(abs(value), 1e-3)
-        reached, count = int((by_chance >= least).sum()), len(by_chance)
-        return reached / count if self.ways <= count else (1 + reached) / (1 + count)
-
     def _all(self) -> Floats:
         of_strata = [
             [*combinations(inside.tolist(), int(self.first[inside].sum()))]
@@ -116,13 +103,6 @@ class BlockSums:
     sums: Floats
     mass: Floats
 
-    def merged(self, labels: Integers) -> BlockSums:
-        """The same of larger blocks: those with one label, in the order of the labels."""
-        names, which = np.unique(labels, return_inverse=True)
-        member = np.zeros((len(names), len(labels)))
-        member[which, np.arange(len(labels))] = 1.0
-        return BlockSums(member @ self.sums @ member.T, member @ self.mass)
-
     def of(self, blocks: Flags | Integers) -> BlockSums:
         """The same of some blocks."""
         return BlockSums(self.sums[blocks][:, blocks], self.mass[blocks])
@@ -135,95 +115,10 @@ class BlockSums:
         return between
 
 
-def apart(of: BlockSums, first: Floats, second: Floats) -> Floats:
-    """The distances of two samples that hold the blocks so many times, `(rows, blocks)` each.
-
-    Only pairs of different blocks count, so that it is 0 on average where nothing differs, and may
-    be below; what days of one sample differ by is then no distance of the samples.
-    """
-    sums, squares = of.between, of.mass**2
-    first_of, second_of = first @ sums, second @ sums
-    n, m = first @ of.mass, second @ of.mass
-    # (rows,): mean distances across, and of different blocks inside
-    across = _mean((first_of * second).sum(axis=1), n * m)
-    inside_first = _mean((first_of * first).sum(axis=1), n * n - first @ squares)
-    inside_second = _mean((second_of * second).sum(axis=1), m * m - second @ squares)
-    return np.asarray(2 * across - inside_first - inside_second, dtype=np.float64)
-
-
 def _mean(sums: Floats, pairs: Floats) -> Floats:
     """The sums over pairs; nan where there are none, as of a sample of one block."""
     means: Floats = np.divide(sums, pairs, out=np.full(len(sums), math.nan), where=pairs > 0)
     return means
-
-
-class SampleShift(NamedTuple):
-    """How far apart two samples are, with its interval, and p of the permutation test.
-
-    `smallest_p` is the least that this test could have said of so many blocks, `limit` the distance
-    that chance reaches with a probability of the level that was asked for.
-    """
-
-    value: float
-    low: float | None
-    high: float | None
-    p: float
-    smallest_p: float
-    limit: float
-
-
-def shift(of: BlockSums, sides: BlockSides, level: float = SIGNIFICANT) -> SampleShift:
-    """The distance of the two samples of blocks.
-
-    The test moves blocks between the samples. It is exact where blocks are exchangeable.
-    """
-    value = float(apart(of, sides.observed, 1 - sides.observed)[0])
-    by_chance = sides.by_chance(lambda drawn: apart(of, drawn, 1 - drawn))
-    low, high = interval_apart(of, sides.first) or (None, None)
-    limit = float(np.quantile(by_chance, 1 - level, method="higher"))
-    p = sides.p(value, by_chance) if math.isfinite(value) else 1.0
-    return SampleShift(value, low, high, p, sides.smallest_p, limit)
-
-
-def interval_apart(of: BlockSums, first: Flags) -> Interval:
-    """The interval of the distance, by leaving out one block each; `None` with fewer than three.
-
-    The jackknife of two samples. A distance is never below 0, and so are the ends.
-    """
-    sides: tuple[Floats, Floats] = first.astype(np.float64), (~first).astype(np.float64)
-    value = float(apart(of, sides[0][None, :], sides[1][None, :])[0])
-    variances, freedoms = [], []
-    for number in (0, 1):
-        blocks = np.flatnonzero(sides[number])
-        if len(blocks) < 3:
-            return None
-        without = [np.tile(side, (len(blocks), 1)) for side in sides]
-        without[number][np.arange(len(blocks)), blocks] = 0.0
-        values = apart(of, without[0], without[1])
-        spread = float(((values - values.mean()) ** 2).sum())
-        variances.append((len(blocks) - 1) / len(blocks) * spread)
-        freedoms.append(len(blocks) - 1)
-    return _above_zero(t_interval(value, variances, freedoms))
-
-
-def _above_zero(ends: tuple[float, float]) -> Interval:
-    return max(ends[0], 0.0), max(ends[1], 0.0)
-
-
-def t_interval(
-    value: float, variances: Sequence[float], freedoms: Sequence[int]
-) -> tuple[float, float]:
-    """The interval of a value whose variance is a sum of estimated ones.
-
-    With degrees of freedom after Welch (1947), Biometrika 34, and Satterthwaite.
-    """
-    total = sum(variances)
-    if total <= 0:
-        return value, value
-    parts = zip(variances, freedoms, strict=True)
-    freedom = total**2 / sum(variance**2 / of for variance, of in parts)
-    half = t_quantile((1 + LEVEL) / 2, round(freedom, 1)) * math.sqrt(total)
-    return value - half, value + half
 
 
 class SetShift(NamedTuple):
@@ -268,12 +163,12 @@ def fixed_shift(of: BlockSums, fixed: Flags, seed: int = 0, rounds: int = ROUNDS
     blocks = len(sample.mass)
     rows = np.vstack([np.ones(blocks), 1.0 - np.eye(blocks)])
     values, inside = _to_fixed(sample, to_blocks, within, rows)
-    value = float(values[0])
-    ends = None
-    if blocks >= 3:
+    value, low, high = float(values[0]), None, None
+    if blocks >= 3:  # the jackknife: each block left out in turn
         spread = float(((values[1:] - values[1:].mean()) ** 2).sum())
-        ends = _above_zero(t_interval(value, [(blocks - 1) / blocks * spread], [blocks - 1]))
-    low, high = ends or (None, None)
+        variance = (blocks - 1) / blocks * spread
+        half = t_quantile((1 + LEVEL) / 2, blocks - 1.0) * math.sqrt(variance)
+        low, high = max(value - half, 0.0), max(value + half, 0.0)
     p = _drawn_p(of, fixed, seed, rounds)
     return SetShift(max(value, 0.0), low, high, float(inside[0]), p)
 
@@ -347,28 +242,6 @@ def _worth(counts: Floats, mass: Floats, share: float) -> float:
     return total / max(1.0, variance * total / (share * (1 - share)))
 
 
-def block_quantile(
-    values: Floats, mass: Floats, blocks: Integers, at: float = 0.5
-) -> tuple[float, float, float]:
-    """A quantile of `(points,)` values and its interval: Woodruff (1952), JASA 47.
-
-    Where the share of points below a value cannot be told from `at`, the value is in the interval.
-    """
-    order = np.argsort(values, kind="stable")
-    ordered, upto = values[order], np.cumsum(mass[order])
-    shares = upto / upto[-1]
-
-    def quantile(share: float) -> float:
-        return float(ordered[min(int(np.searchsorted(shares, share - 1e-12)), len(ordered) - 1)])
-
-    value = quantile(at)
-    count = int(blocks.max()) + 1
-    totals, below = (_added(m, blocks, count) for m in (mass, mass * (values <= value)))
-    share = float(below.sum()) / float(totals.sum())
-    low, high = wilson(np.array([at]), _worth(below, totals, share))
-    return value, quantile(float(low[0])), quantile(float(high[0]))
-
-
 class SharesMoved(NamedTuple):
     """Shares in two samples, `(features,)` each, and p of each difference.
 
@@ -410,65 +283,3 @@ def _differences(counts: Floats, mass: Floats, sides: Floats) -> Floats:
     n = (sides @ mass)[:, None]
     differences: Floats = first / n - second / (mass.sum() - n)
     return differences
-
-
-class Separation(NamedTuple):
-    """How well scores tell two samples apart: the area under the ROC curve, its interval and p."""
-
-    area: float
-    low: float | None
-    high: float | None
-    p: float
-
-
-def separation(scores: Floats, mass: Floats, blocks: Integers, sides: BlockSides) -> Separation:
-    """The chance that a point of the first sample has the higher score, ties by half.
-
-    `scores` must not depend on which sample these points are in. p is that of moving blocks, and
-    one-sided, as a score is made to be higher in the first.
-    """
-    first = sides.first
-    wins = _wins(scores, mass, blocks, len(first))
-    totals = _added(mass, blocks, len(first))
-
-    def area(drawn: Floats) -> Floats:
-        others = 1 - drawn
-        n = (drawn @ totals) * (others @ totals)
-        return np.asarray(((drawn @ wins) * others).sum(axis=1) / n, dtype=np.float64)
-
-    value = float(area(sides.observed)[0])
-    low, high = _area_interval(wins, totals, first, value) or (None, None)
-    return Separation(value, low, high, sides.p(value, sides.by_chance(area)))
-
-
-def _added(values: Floats, blocks: Integers, count: int) -> Floats:
-    added: Floats = np.bincount(blocks, weights=values, minlength=count).astype(np.float64)
-    return added
-
-
-def _wins(scores: Floats, mass: Floats, blocks: Integers, count: int) -> Floats:
-    """How many pairs of points of two blocks the first block's wins, `(blocks, blocks)`."""
-    _, rank = np.unique(scores, return_inverse=True)
-    by_score = np.zeros((count, int(rank.max()) + 1))
-    np.add.at(by_score, (blocks, rank), mass)
-    below = np.cumsum(by_score, axis=1) - by_score / 2  # ties count by half
-    wins: Floats = by_score @ below.T
-    return wins
-
-
-def _area_interval(
-    wins: Floats, totals: Floats, first: Flags, value: float
-) -> tuple[float, float] | None:
-    """By the blocks' own areas, as DeLong, DeLong and Clarke-Pearson (1988), Biometrics 44."""
-    variances, freedoms = [], []
-    across = wins[first][:, ~first]
-    n, m = totals[first], totals[~first]
-    for own, other, sums in ((n, m, across.sum(axis=1)), (m, n, across.sum(axis=0))):
-        blocks = len(own)
-        if blocks < 3:
-            return None
-        left = sums / other.sum() - own * value
-        variances.append(blocks / (blocks - 1) * float(left @ left) / float(own.sum()) ** 2)
-        freedoms.append(blocks - 1)
-    low, high = t_interval(value, variances, freedoms)
-    return max(low, 0.0), min(high, 1.0)

@@ -26,7 +26,7 @@ from labeler.stats.intervals import (
     stretched,
 )
 from labeler.stats.resampling import BLOCK, Sample
-from labeler.stats.shares import wilson
+from labeler.stats.shares import wilson_of
 from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_quantile
 
 
@@ -371,8 +371,7 @@ def concordance(first: Flags, y: Floats) -> Association:
     most, least = 3 * m * n / (m + n + 1), 2 * m * n / (m + n)
     worth = min(max(value * (1 - value) / variance, least), most) if variance > 0 else least
     stretch = t_quantile((1 + LEVEL) / 2, m + n - 2) / NORMAL_QUANTILE
-    low, high = wilson(np.array([value]), worth / stretch**2)
-    return Association(value, float(low[0]), float(high[0]))
+    return Association(value, *wilson_of(value, worth / stretch**2))
 
 
 def _placements(shares: Floats) -> float:

@@ -77,15 +77,6 @@ def at_random(judged: Integers, total: int) -> Design:
     return Design(judged, np.full(n, 1 / n), left_open, np.zeros(n, dtype=np.int64))
 
 
-def by_chance(judged: Integers, chance: Floats) -> Design:
-    """The design of queries that were drawn with these chances: each counts for one over its own.
-
-    Hajek's mean (Sarndal, Swensson and Wretman 1992, Model Assisted Survey Sampling, chapter 5).
-    """
-    weight = 1 / chance
-    return Design(judged, weight / weight.sum(), 1 - chance, np.zeros(len(judged), dtype=np.int64))
-
-
 def with_replacement(judged: Integers) -> Design:
     """The design of queries that leave open all of the variance, however many there are."""
     return replace(at_random(judged, len(judged)), left_open=np.ones(len(judged)))

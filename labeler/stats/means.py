@@ -12,7 +12,7 @@ from labeler.metrics.scores import Weighting
 from labeler.stats.intervals import Interval, Replicates, cluster_bootstrap, jackknife
 from labeler.stats.randomization import TIED, sign_test, smallest_p, wins_ties_losses
 from labeler.stats.resampling import Sample
-from labeler.stats.shares import largest_share, share_interval, wilson
+from labeler.stats.shares import largest_share, wilson, wilson_of
 from labeler.stats.student import LEVEL, SIGNIFICANT, t_quantile
 
 # What a few queries do not show of all: other values than most have, and a long tail.
@@ -37,26 +37,32 @@ MOST_SKEWED = 3.0
 """A sample more skewed than this is no better guide."""
 
 
-def at_the_bounds(values: Floats) -> tuple[float, float]:
+def at_the_bounds(values: Floats, weighting: Weighting | None = None) -> tuple[float, float]:
     """What a mean could be if queries of value 0, or 1, had another share than in the sample.
 
     A sample of ones alone says nothing of how many queries are not: resampling it gives no
-    interval, and Student's t none either. The shares are Wilson's; the other queries have their
-    mean, or the other bound where there are none.
+    interval, and Student's t none either. The shares are Wilson's, of as many queries of equal
+    weight as say as much; the other queries have their mean, or the other bound where there are
+    none.
     """
-    defined = values[~np.isnan(values)]
-    below, above = defined[defined < 1], defined[defined > 0]
+
+    def mean(of: Floats | Flags, where: Flags | slice = slice(None)) -> float:
+        if weighting is None:
+            return float(of[where].mean())
+        return weighted_mean(of[where].astype(np.float64), weighting.weights[where])
+
+    n = len(values) if weighting is None else weighting.effective
     # the fewest queries of 1, and the fewest of 0, that the sample allows for
-    share_of_ones, _ = share_interval(defined == 1)
-    share_of_zeros, _ = share_interval(defined == 0)
-    mean_below_one = float(below.mean()) if len(below) else 0.0
-    mean_above_zero = float(above.mean()) if len(above) else 1.0
-    return share_of_ones + (1 - share_of_ones) * mean_below_one, (
-        1 - share_of_zeros
-    ) * mean_above_zero
+    share_of_ones, _ = wilson_of(mean(values == 1), n)
+    share_of_zeros, _ = wilson_of(mean(values == 0), n)
+    below, above = values < 1, values > 0
+    mean_below_one = mean(values, below) if below.any() else 0.0
+    mean_above_zero = mean(values, above) if above.any() else 1.0
+    least = share_of_ones + (1 - share_of_ones) * mean_below_one
+    return least, (1 - share_of_zeros) * mean_above_zero
 
 
-def unseen_differences(differences: Floats) -> float:
+def unseen_differences(differences: Floats, weighting: Weighting | None = None) -> float:
     """How far a mean of differences could move if fewer queries tied than in the sample.
 
     A sample of ties alone says nothing of how many queries differ, and a sample of few differences
@@ -64,9 +70,14 @@ def unseen_differences(differences: Floats) -> float:
     of the sample and one that differs by 1, the most there is.
     """
     differing = np.abs(differences) > TIED
-    _, most = share_interval(differing.astype(np.float64))
+    if weighting is None:
+        share, n = float(differing.mean()), float(len(differing))
+    else:
+        share = weighted_mean(differing.astype(np.float64), weighting.weights)
+        n = weighting.effective
+    _, most = wilson_of(share, n)
     size = (float(np.abs(differences[differing]).sum()) + 1) / (int(differing.sum()) + 1)
-    return (most - float(differing.mean())) * size
+    return (most - share) * size
 
 
 def unseen_losses(differences: Floats, largest: float, level: float = SIGNIFICANT) -> float:
@@ -195,42 +206,15 @@ def weighted_bounded(
     defined = ~np.isnan(values)
     of_defined = weighting if defined.all() else weighting.choose(defined)
     (low, high), (least, most), held = ends, bounds, values[defined]
-    scaled = (held - least) / (most - least)
     if paired:
-        reach = _beyond_ties(held / most, of_defined) * most
+        reach = unseen_differences(held / most, of_defined) * most
         mean = weighted_mean(held, of_defined.weights)
         low, high = min(low, mean - reach), max(high, mean + reach)
     else:
-        below, above = _at_bounds(scaled, of_defined)
+        below, above = at_the_bounds((held - least) / (most - least), of_defined)
         low = min(low, below * (most - least) + least)
         high = max(high, above * (most - least) + least)
     return max(low, least), min(high, most)
-
-
-def _share(share: float, queries: float) -> tuple[float, float]:
-    """Wilson's interval of one share."""
-    low, high = wilson(np.array([share]), queries)
-    return float(low[0]), float(high[0])
-
-
-def _at_bounds(values: Floats, weighting: Weighting) -> tuple[float, float]:
-    """What a weighted mean of values in 0 to 1 could be, were the piles at 0 and at 1 smaller."""
-    n, weights = weighting.effective, weighting.weights
-    ones, _ = _share(weighted_mean((values == 1).astype(np.float64), weights), n)
-    zeros, _ = _share(weighted_mean((values == 0).astype(np.float64), weights), n)
-    below, above = values < 1, values > 0
-    mean_below = weighted_mean(values[below], weights[below]) if below.any() else 0.0
-    mean_above = weighted_mean(values[above], weights[above]) if above.any() else 1.0
-    return ones + (1 - ones) * mean_below, (1 - zeros) * mean_above
-
-
-def _beyond_ties(differences: Floats, weighting: Weighting) -> float:
-    """How far a weighted mean of differences could move if fewer queries tied."""
-    differing = np.abs(differences) > 0
-    share = weighted_mean(differing.astype(np.float64), weighting.weights)
-    _, most = _share(share, weighting.effective)
-    size = (float(np.abs(differences[differing]).sum()) + 1) / (int(differing.sum()) + 1)
-    return (most - share) * size
 
 
 METHODS = {"bootstrap": cluster_bootstrap, "t": jackknife}
@@ -272,7 +256,7 @@ def bounded_interval(
     low, high = ends
     if method != "t":
         scale = most - least
-        below, above = at_the_bounds((values - least) / scale)
+        below, above = at_the_bounds((values[~np.isnan(values)] - least) / scale)
         low, high = min(low, below * scale + least), max(high, above * scale + least)
     return max(low, least), min(high, most)
 

@@ -28,7 +28,7 @@ from labeler.stats.estimates import (
     freedom_of,
     t_of,
 )
-from labeler.stats.pairwise import DRAWS, adjusted_for_all_pairs
+from labeler.stats.randomization import DRAWS, adjusted_for_all_pairs
 from labeler.stats.student import two_sided
 
 FEWEST = 3
@@ -54,6 +54,11 @@ class CorrectedMean:
     corrected: Mean
     weight: float
     freedom: float
+
+    @property
+    def sides(self) -> tuple[Mean, Mean, Mean]:
+        """By people alone, by the assessor alone, and by both."""
+        return self.human, self.assessor, self.corrected
 
     @property
     def chance(self) -> float:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from labeler.arrays import Flags, Floats
 from labeler.stats.resampling import in_blocks
-from labeler.stats.student import binomial_below
+from labeler.stats.student import SIGNIFICANT, binomial_below
 
 TIED = 1e-9
 """Two scores that differ by no more are equal up to rounding."""
@@ -52,15 +54,6 @@ def assignments(queries: int, seed: int, rounds: int = FLIPS) -> Iterator[Floats
 def smallest_p(queries: int) -> float:
     """The least that a two-sided randomization test can say of so many queries."""
     return 2.0 ** (1 - queries) if queries else 1.0
-
-
-def smallest_holm(differing: Sequence[int]) -> Floats:
-    """The least that each of several randomization tests can say after Holm's correction.
-
-    `differing` counts for each the queries whose difference is not zero: flipping the sign of
-    the others changes nothing, so that they cannot lower p.
-    """
-    return holm(np.array([smallest_p(count) for count in differing]))
 
 
 def sign_test(wins: int, losses: int) -> float:
@@ -131,3 +124,255 @@ def wins_ties_losses(differences: Floats) -> tuple[int, int, int]:
     down: Flags = differences < -TIED
     won, lost = int(up.sum()), int(down.sum())
     return won, len(differences) - won - lost, lost
+
+
+# Tests of every two systems by two qrels, and how far the two agree on which pairs differ.
+#
+# Two qrels may order systems alike and still tell other pairs apart, so that what one of them calls
+# proven, the other does not. The six counts are those of Moffat, Scholer and Thomas (2012), ADCS,
+# and of Ferro and Sanderson (2019), SIGIR; Faggioli and Ferro (2021), ECIR, use them as they stand.
+
+_ROWS = 256
+"""So many pairs are tested at a time."""
+
+
+def pairwise_p(scores: Floats, seed: int) -> Floats:
+    """Two-sided p of the paired randomisation test of every two systems, each pair alone.
+
+    `(systems, queries)` scores to `(systems, systems)`, with ones on the diagonal: what
+    `randomization_test` says of the differences. A mean under flipped signs is as far out as its
+    studentized value, for flipping leaves the squares as they are.
+    """
+    systems, queries = scores.shape
+    upper = np.triu_indices(systems, 1)
+    p = np.ones((systems, systems))
+    for start in range(0, len(upper[0]), _ROWS):
+        better, worse = (side[start : start + _ROWS] for side in upper)
+        differences = scores[better] - scores[worse]
+        # sums in another order must not lose a tie
+        slack = 1e-12 * np.abs(differences).sum(axis=1)
+        observed = np.abs(differences.sum(axis=1)) - slack
+        beaten, rounds = np.zeros(len(differences)), 0
+        for signs in assignments(queries, seed):
+            # (rounds, queries) @ (queries, pairs): the sums of every assignment
+            beaten += np.sum(np.abs(signs @ differences.T) >= observed, axis=0)
+            rounds += len(signs)
+        drawn = 0 if rounds == 2**queries else 1  # the observed assignment is one of all
+        p[better, worse] = p[worse, better] = (drawn + beaten) / (drawn + rounds)
+    return p
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """How far two sets of tests agree on pairs of systems; `active`: both tell the pair apart.
+
+    `mixed`: one of the two does, `passive`: neither. They agree where both put the same system
+    first; where one of them ties a pair, they agree. `first` and `second` count the pairs that each
+    tells apart.
+    """
+
+    active_agreements: int
+    active_disagreements: int
+    mixed_agreements: int
+    mixed_disagreements: int
+    passive_agreements: int
+    passive_disagreements: int
+    first: int
+    second: int
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are."""
+        active = self.active_agreements + self.active_disagreements
+        mixed = self.mixed_agreements + self.mixed_disagreements
+        return active + mixed + self.passive_agreements + self.passive_disagreements
+
+    @property
+    def unconfirmed(self) -> int:
+        """How many pairs the second tells apart and the first does not, or not that way round."""
+        return self.second - self.active_agreements
+
+    @property
+    def unconfirmed_share(self) -> float | None:
+        """Their share of all that the second tells apart; `None` where it tells none apart."""
+        return self.unconfirmed / self.second if self.second else None
+
+    @property
+    def missed(self) -> int:
+        """How many pairs the first tells apart and the second does not, or not that way round."""
+        return self.first - self.active_agreements
+
+
+def decisions(means: Floats, p: Sequence[Floats], level: float = SIGNIFICANT) -> Decisions:
+    """The counts over all pairs of systems, from `(2, systems)` means and the p of either side."""
+    upper = np.triu_indices(means.shape[1], 1)
+    signs = [np.sign(side[upper[0]] - side[upper[1]]) for side in means]
+    alike: Flags = signs[0] * signs[1] >= 0
+    by_first, by_second = (side[upper] < level for side in p)
+    active, mixed = by_first & by_second, by_first ^ by_second
+    passive: Flags = ~(active | mixed)
+    return Decisions(
+        int((active & alike).sum()),
+        int((active & ~alike).sum()),
+        int((mixed & alike).sum()),
+        int((mixed & ~alike).sum()),
+        int((passive & alike).sum()),
+        int((passive & ~alike).sum()),
+        int(by_first.sum()),
+        int(by_second.sum()),
+    )
+
+
+# All pairs of systems at once: the randomised Tukey HSD test, and how many pairs it tells apart.
+#
+# HSD is Tukey's honestly significant difference. After Carterette (2012), ACM TOIS 30(1): were all
+# systems alike, the values of a query could as well have been dealt to them in another way. So they
+# are dealt at random, query by query, and each observed difference of two means is held against the
+# largest difference that any two of the dealt means have. What chance makes of the best of many
+# systems is in that largest difference: it need not be fixed beforehand which pairs are looked at.
+
+DEALS = 10_000
+"""How many ways to deal the values are drawn."""
+FEWEST_SHUFFLES = 5
+"""How many times values of many queries are shuffled; in between they go round the systems."""
+"""The most rows of a table of what a few queries together give the systems."""
+_CELLS = 1_000_000
+"""About as many cells of such tables are made at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class AllPairs:
+    """What the randomised HSD test says of every pair of systems.
+
+    `p` is `(systems, systems)`; `ranges` are the largest differences of the dealt means, ascending,
+    over the queries `queries`.
+    """
+
+    p: Floats
+    ranges: Floats
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of systems there are."""
+        return len(self.p) * (len(self.p) - 1) // 2
+
+    def told_apart(self, level: float = SIGNIFICANT) -> int:
+        """How many pairs have a p below the level."""
+        return int((self.p[np.triu_indices(len(self.p), 1)] < level).sum())
+
+    def discriminative_power(self, level: float = SIGNIFICANT) -> float:
+        """The share of pairs that are told apart: Sakai (2006), SIGIR, and (2012) with HSD."""
+        return self.told_apart(level) / self.pairs
+
+    def least_difference(self, level: float = SIGNIFICANT) -> float:
+        """The smallest difference of two means that has a p below the level."""
+        allowed = math.ceil(level * (1 + len(self.ranges))) - 2
+        return float(self.ranges[-1 - max(allowed, 0)])
+
+
+def randomised_hsd(values: Floats, seed: int, deals: int = DEALS) -> AllPairs:
+    """The p of every pair of rows of `(systems, queries)` values, allowing for all pairs.
+
+    A value that is `nan` counts as the mean of the query's others, and so says nothing. The
+    observed deal counts as one of the drawn.
+    """
+    centred = _centred(values)
+    means = centred.mean(axis=1)
+    observed = np.abs(means[:, None] - means[None, :])
+    ranges = np.sort(np.concatenate(list(_dealt_ranges(centred, seed, deals))))
+    # sums in another order must not lose a tie
+    at_least = len(ranges) - np.searchsorted(ranges * (1 + 1e-12), observed)
+    p = np.asarray((1.0 + at_least) / (1.0 + len(ranges)), dtype=np.float64)
+    np.fill_diagonal(p, 1.0)
+    return AllPairs(p, ranges)
+
+
+def _centred(values: Floats) -> Floats:
+    """The values less their query's mean, `nan` as 0."""
+    defined = ~np.isnan(values)
+    sums = np.where(defined, values, 0.0).sum(axis=0)
+    means = sums / np.maximum(defined.sum(axis=0), 1)
+    return np.where(defined, values - means, 0.0)
+
+
+def _dealt_ranges(centred: Floats, seed: int, deals: int) -> Iterator[Floats]:
+    """The largest difference of two means of each deal, a block for each shuffle.
+
+    Each query's values are shuffled, and go round the systems by a random number of places for
+    each deal: every deal is as likely as any other, and only sums of rows have to be made. A few
+    queries at a time have one table of all that they can give together.
+    """
+    systems, queries = centred.shape
+    rng = np.random.default_rng(seed)
+    # of few queries a shuffle leaves few ways to go round, and costs little
+    shuffles = max(FEWEST_SHUFFLES, min(1000 // queries, deals // 50))
+    size = -(-deals // shuffles)
+    for _ in range(shuffles):
+        sums = np.zeros((size, systems))
+        for table in _tables(rng.permuted(centred, axis=0)):
+            sums += table[rng.integers(len(table), size=size)]
+        yield (sums.max(axis=1) - sums.min(axis=1)) / queries
+
+
+def _tables(values: Floats) -> Iterator[Floats]:
+    """For a few queries at a time, all that they can give the systems: `(ways, systems)`."""
+    systems, queries = values.shape
+    together = max(1, int(math.log(_ROWS) / math.log(systems)))
+    rounds = (np.arange(systems)[:, None] + np.arange(systems)) % systems
+    whole = queries - queries % together
+    at_once = together * max(1, _CELLS // (systems ** (together + 1)))
+    for start in range(0, whole, at_once):
+        some = values[:, start : min(start + at_once, whole)]
+        # (groups, together, ways, systems): what each query gives, round by round
+        yield from _sums(some.T.reshape(-1, together, systems)[:, :, rounds])
+    yield from _sums(values[:, whole:].T[:, None, rounds])
+
+
+def _sums(given: Floats) -> Floats:
+    """Of `(groups, queries, ways, systems)` the sums for all ways of the queries of a group."""
+    groups, queries, _, systems = given.shape
+    tables = given[:, 0]
+    for number in range(1, queries):
+        tables = tables[:, :, None, :] + given[:, number, None, :, :]
+        tables = tables.reshape(groups, -1, systems)
+    return tables
+
+
+# Tests of differences of means that allow for all pairs of systems, as Tukey's HSD does.
+
+DRAWS = 10_000
+"""How many sets of errors are drawn; of many pairs fewer."""
+FEWEST_DRAWS = 2000
+_MOST_CELLS = 2_000_000
+"""The most |t| that are held at a time, and as many as are drawn of very many pairs."""
+
+
+def adjusted_for_all_pairs(
+    parts: Floats, observed: Floats, freedom: float, seed: int, draws: int = DRAWS
+) -> Floats:
+    """p of several |t|, against the largest |t| of any two systems where none differs.
+
+    `parts` is `(systems, contributions)`, whose products are the covariances of systems' errors.
+    Errors are multivariate t with so many degrees of freedom, as in Hothorn, Bretz and Westfall
+    (2008), Biometrical Journal 50(3).
+    """
+    rounds = np.concatenate(list(_largest(parts, freedom, seed, draws)))
+    beaten = (rounds[:, None] >= np.abs(observed)).sum(axis=0)
+    return np.asarray((1.0 + beaten) / (1.0 + len(rounds)), dtype=np.float64)
+
+
+def _largest(parts: Floats, freedom: float, seed: int, draws: int) -> Iterator[Floats]:
+    """The largest |t| of all pairs, of blocks of draws."""
+    rng = np.random.default_rng(seed)
+    first, second = np.triu_indices(len(parts), 1)
+    errors = np.sqrt(((parts[first] - parts[second]) ** 2).sum(axis=1))
+    first, second, errors = (column[errors > 1e-12] for column in (first, second, errors))
+    at_once = max(1, _MOST_CELLS // max(len(first), 1))
+    draws = min(draws, max(at_once, FEWEST_DRAWS))
+    for start in range(0, draws, at_once):
+        size = min(at_once, draws - start)
+        # (draws, systems): errors of all systems that move together as their parts do
+        drawn = rng.standard_normal((size, parts.shape[1])) @ parts.T
+        apart = np.abs(drawn[:, first] - drawn[:, second]) / errors
+        scale = np.sqrt(rng.chisquare(freedom, size) / freedom)
+        yield apart.max(axis=1, initial=0.0) / scale

@@ -23,7 +23,12 @@ def share_interval(values: Floats) -> tuple[float, float]:
     defined = defined[~np.isnan(defined)]
     if not len(defined):
         return math.nan, math.nan
-    low, high = wilson(defined.mean(keepdims=True), len(defined))
+    return wilson_of(float(defined.mean()), len(defined))
+
+
+def wilson_of(share: float, queries: float) -> tuple[float, float]:
+    """Wilson's interval of one share."""
+    low, high = wilson(np.array([share]), queries)
     return float(low[0]), float(high[0])
 
 
@@ -54,8 +59,7 @@ def clustered_interval(values: Floats, clusters: Sequence[Hashable]) -> tuple[fl
         simple = share * (1 - share) / len(values)
         variance = len(sums) / (len(sums) - 1) * float(sums @ sums) / len(values) ** 2
         worth = len(values) / max(1.0, variance / simple)
-    low, high = wilson(np.array([share]), worth)
-    return float(low[0]), float(high[0])
+    return wilson_of(share, worth)
 
 
 def _numbered(clusters: Sequence[Hashable]) -> list[int]:
@@ -138,8 +142,7 @@ def query_share(values: Floats, ratings: Floats, drawn: DrawnQueries | None = No
     shares = weights / weights.sum()
     value = min(max(float(shares @ values), 0.0), 1.0)
     worth = _worth(values, shares, ratings, _collapsed(strata))
-    low, high = wilson(np.array([value]), worth)
-    return QueryShare(value, float(low[0]), float(high[0]), worth)
+    return QueryShare(value, *wilson_of(value, worth), worth)
 
 
 def _collapsed(strata: Integers) -> Integers:

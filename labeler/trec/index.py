@@ -8,9 +8,8 @@ text and some fifty bytes for each stretch of lines of one query.
 from __future__ import annotations
 
 import tempfile
-from array import array
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +20,7 @@ import numpy as np
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
-from labeler.files.read import byte_blocks, file_of, file_problems, numbered_bytes, rereadable
+from labeler.files.read import file_of, file_problems, numbered_bytes, rereadable
 from labeler.messages import no_query_in_common
 from labeler.trec.columns import (
     Fields,
@@ -33,7 +32,6 @@ from labeler.trec.columns import (
     floats,
     integers,
     keys,
-    split,
     widened,
 )
 from labeler.trec.rows import (
@@ -46,59 +44,6 @@ from labeler.trec.rows import (
     second_time,
     texts,
 )
-
-# Pieces of bytes laid aside in a temporary file, to be read again part by part.
-
-PARTS = 256
-"""So many parts a file is dealt out to."""
-
-
-class Dealt:
-    """The pieces of `PARTS` parts, in one file, each part's in the order in which they came."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._end = file, 0
-        self._places = [array("q") for _ in range(PARTS)]  # starts and sizes in turn
-        self.sizes = [0] * PARTS
-
-    def add(self, part: int, piece: bytes) -> None:
-        """One more piece of a part."""
-        self._file.write(piece)
-        self._places[part].extend((self._end, len(piece)))
-        self._end += len(piece)
-        self.sizes[part] += len(piece)
-
-    def neighbours(self, size: int) -> Iterator[list[int]]:
-        """The parts that hold something, as many together as have about `size` bytes."""
-        parts, total = list[int](), 0
-        for part in filter(self.sizes.__getitem__, range(PARTS)):
-            parts.append(part)
-            total += self.sizes[part]
-            if total >= size:
-                yield parts
-                parts, total = [], 0
-        if parts:
-            yield parts
-
-    def pieces(self, parts: Sequence[int]) -> Iterator[bytes]:
-        """The pieces of some parts."""
-        for part in parts:
-            places = self._places[part]
-            for start, size in zip(places[::2], places[1::2], strict=True):
-                self._file.seek(start)
-                yield self._file.read(size)
-
-
-@contextmanager
-def dealing() -> Iterator[Dealt]:
-    """Parts without a piece yet; their file is gone at the end.
-
-    Where it cannot be written, as the disk is full, the error names the folder.
-    """
-    folder = Path(tempfile.gettempdir())
-    with file_problems(folder), tempfile.TemporaryFile(prefix="labeler-") as file:
-        yield Dealt(file)
-
 
 BLOCK = 1 << 21
 
@@ -176,40 +121,16 @@ def indexed(
     with rereadable(), tempfile.TemporaryFile(prefix="labeler-") as spool:
         with file_problems(path), reading(path):
             bytes_of = copy or file_of(path)
-            try:
-                plain = _plain(bytes_of, kind, block)
-                stretches = _together(list(_stretches(path, bytes_of, plain, kind)))
-                source: IO[bytes] = bytes_of.open("rb")
-            except Irregular:
-                plain = _spooled(path, bytes_of, kind, block, spool)
-                stretches = _together(list(_stretches(path, bytes_of, plain, kind)))
-                spool.flush()
-                source = spool
-        with source if source is not spool else nullcontext():
-            yield Index(path, bytes_of, kind, source, *stretches)
-
-
-def _plain(copy: Path, kind: Kind, block: int) -> Iterator[tuple[Fields, int]]:
-    """A file's lines and where each block starts; `Irregular` where one is not plain."""
-    offset, number = 0, 1
-    with file_problems(copy), copy.open("rb") as packed:
-        if packed.read(2) == b"\x1f\x8b":
-            raise Irregular
-    for text in byte_blocks(copy, block):
-        part = split(text, kind.columns, number)
-        if part is None:
-            raise Irregular
-        yield part, offset
-        offset += len(text)
-        number += len(part.starts)
-    if not offset:
-        raise Irregular
+            plain = _spooled(path, bytes_of, kind, block, spool)
+            stretches = _together(list(_stretches(path, bytes_of, plain, kind)))
+            spool.flush()
+        yield Index(path, bytes_of, kind, spool, *stretches)
 
 
 def _spooled(
     path: Path, copy: Path, kind: Kind, block: int, spool: IO[bytes]
 ) -> Iterator[tuple[Fields, int]]:
-    """The same of any file, whose lines go to the spool as plain ones."""
+    """A file's lines, which go to the spool as plain ones, and where each block starts there."""
     try:
         for part in fields(path, kind.columns, block, copy):
             offset = spool.tell()

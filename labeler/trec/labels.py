@@ -10,9 +10,8 @@ from pathlib import Path
 
 from labeler.data import Pair
 from labeler.errors import BadInput
-from labeler.files.boundary import finite
 from labeler.files.read import numbered_lines
-from labeler.trec.rows import QRELS_COLUMNS, rows, shown, texts
+from labeler.trec.rows import QRELS_COLUMNS
 
 CONFLICT, MALFORMED = "conflict", "malformed"
 _COLUMNS = 4
@@ -109,52 +108,3 @@ def number(label: int | str) -> float | None:
         return float(label)
     value = float(label) if _NUMBER.fullmatch(label.strip()) else math.inf
     return value if math.isfinite(value) else None
-
-
-# The chances with which queries were drawn for people: a line `query chance` each.
-
-
-def read_chances(path: Path) -> dict[str, float]:
-    """The chance of each query to be drawn, above 0 and at most 1."""
-    chances: dict[str, float] = {}
-    for number, columns in rows(path, "query chance"):
-        (query_id,) = texts(path, number, columns[0])
-        chance = _number(columns[1])
-        if not chance:
-            problem = f"expected a chance above 0 and at most 1, found {shown(columns[1])}"
-            raise BadInput.at(path, number, problem)
-        if query_id in chances:
-            problem = f"the query {query_id:.80} stands in an earlier line too"
-            raise BadInput.at(path, number, problem)
-        chances[query_id] = chance
-    return chances
-
-
-def _number(text: bytes) -> float | None:
-    try:
-        return finite(float(text), 0.0, 1.0)
-    except ValueError:
-        return None
-
-
-# Which queries a person would keep: `query verdict`, a line each.
-
-VERDICTS = dict.fromkeys((b"yes", b"pass", b"true", b"1"), True) | dict.fromkeys(
-    (b"no", b"fail", b"false", b"0"), False
-)
-
-
-def read_verdicts(path: Path) -> dict[str, bool]:
-    """Whether a person passed each query that they looked at: `yes` or `no` after its id."""
-    verdicts: dict[str, bool] = {}
-    for number, columns in rows(path, "query verdict"):
-        (query_id,) = texts(path, number, columns[0])
-        verdict = VERDICTS.get(columns[1].lower())
-        if verdict is None:
-            raise BadInput.at(path, number, f"expected yes or no, found {shown(columns[1])}")
-        if query_id in verdicts:
-            raise BadInput.at(
-                path, number, f"the query {query_id:.80} stands in an earlier line too"
-            )
-        verdicts[query_id] = verdict
-    return verdicts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,11 +52,11 @@ def read_qrels(path: Path | str, warn: Callable[[str], None] = lambda _message: 
 def read_qrels_by_line(path: Path, warn: Callable[[str], None] = lambda _message: None) -> Qrels:
     """The same, line by line: it knows the lines that are wrong, and takes several times longer."""
     with reading(path):
-        return gathered(_graded_lines(path), path, warn)
+        return gathered(_graded_rows(path, rows(path, QRELS_COLUMNS)), path, warn)
 
 
-def _graded_lines(path: Path) -> Iterator[GradedRow]:
-    for number, columns in rows(path, QRELS_COLUMNS):
+def _graded_rows(path: Path, lines: Iterable[tuple[int, list[bytes]]]) -> Iterator[GradedRow]:
+    for number, columns in lines:
         query_id, doc_id = texts(path, number, columns[0], columns[2])
         yield number, query_id, doc_id, grade_of(path, number, columns[3])
 
@@ -104,41 +104,22 @@ def same_grade(path: Path | str, repeated: int) -> str:
 
 Warn = Callable[[str], None]
 
-_LOOKED_UP = 1000
-
 
 @dataclass
 class RepeatedPairs:
-    """The pairs that one file names more than once: with the same grade, and with another."""
+    """How many pairs one file names once more: with the same grade, and with another."""
 
     index: Index
     same: int = 0
     other_grades: int = 0
-    pairs: list[tuple[bytes, bytes]] = field(default_factory=list)
 
     def finish(self, warn: Warn) -> None:
         """`BadInput` lists pairs of two grades; the others are a warning."""
+        path = self.index.path
         if self.other_grades:
-            raise BadInput(_two_grades(self))
+            gathered(_graded_rows(path, self.index.numbered()), path, warn)
         if self.same:
-            warn(same_grade(self.index.path, self.same))
-
-
-def _two_grades(repeats: RepeatedPairs) -> str:
-    first_grades: dict[tuple[bytes, bytes], int | None] = dict.fromkeys(repeats.pairs)
-    path, shown = repeats.index.path, list[str]()
-    for number, columns in repeats.index.numbered():
-        pair = columns[0], columns[2]
-        if pair not in first_grades:
-            continue
-        grade, before = grade_of(path, number, columns[3]), first_grades[pair]
-        first_grades[pair] = grade if before is None else before
-        if before not in (None, grade):
-            names = f"{columns[0].decode()} {columns[2].decode()}"
-            shown.append(f"{path}:{number}: {names} has {before} and {grade}")
-        if len(shown) == SHOWN:
-            break
-    return two_grades(shown, repeats.other_grades)
+            warn(same_grade(path, self.same))
 
 
 class RepeatedLines(NamedTuple):
@@ -174,10 +155,6 @@ def distinct_lines(batch: Batch, repeats: Sequence[RepeatedPairs]) -> tuple[Inte
             mine = again & (batch.origin[lines] == number)
             of_file.same += int((mine & ~differs).sum())
             of_file.other_grades += int((mine & differs).sum())
-            room = _LOOKED_UP - len(of_file.pairs)
-            for line in lines[mine & differs][:room].tolist():
-                query = batch.names[int(batch.query[line])]
-                of_file.pairs.append((query, batch.part.cell(line, 2)))
     return lines[~again], pair[~again]
 
 

@@ -1,4 +1,4 @@
-"""Runs from their files straight to `Rankings`, without a Python object a line.
+"""Qrels and runs from their files straight to arrays, without a Python object a line.
 
 The same answers as `rankings(read_qrels(…), read_run_by_line(…))`, to the last bit, and the same
 errors.
@@ -7,18 +7,20 @@ errors.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers
-from labeler.data import Run
+from labeler.data import Qrels, Run
 from labeler.errors import BadInput
-from labeler.metrics.rankings import Rankings, ordinals, rankings
-from labeler.trec.blocks import Batch, Scattered, regrouped, streamed
+from labeler.metrics.rankings import Rankings, ordinals, rankings, top_grade
+from labeler.trec.blocks import Batch, Scattered, batches, streamed
 from labeler.trec.columns import (
     Irregular,
     Small,
@@ -26,27 +28,118 @@ from labeler.trec.columns import (
     Words,
     fields,
     hashed,
+    integers,
+    joined,
+    keys,
     keys_of,
     mixed,
     widened,
 )
-from labeler.trec.index import RUN
-from labeler.trec.pool import BLOCK, Pool, refuse_collisions
+from labeler.trec.index import RUN, indexed
+from labeler.trec.qrels import read_qrels
+from labeler.trec.rows import QRELS_COLUMNS
 from labeler.trec.runs import (
     contradictions,
     in_order,
     read_run_by_line,
-    refuse_first_problem,
     tied_pairs,
 )
 
-# The documents of a run that have no grade, by query and rank: counted, and some of them kept.
+BLOCK = 1 << 22
 
-MOST = 8_000_000
-"""So many unjudged documents of all runs are told apart by their ids."""
 
-MOST_NEAR = 16_000_000
-"""So many of a run, above the ranks that measures look at, are kept one by one."""
+@dataclass(frozen=True)
+class Pool:
+    """The pairs of some qrels, by query (sorted by id), then by grade, best first.
+
+    `source` is the file that they were read from, or the dict itself.
+    """
+
+    source: Path | Qrels
+    queries: tuple[str, ...]
+    query: Integers
+    grade: Integers
+    documents: Words
+    """The words of each document's id, as `Keys` has them."""
+    name: str
+    """What messages call them."""
+    has_collisions: bool = False
+    """Two pairs share a hash, so that runs must be read the slow way."""
+    stale: int = 0
+    """How many grades of their file are of texts that have changed since."""
+
+    @cached_property
+    def number(self) -> dict[bytes, int]:
+        """The index in `queries` of each query id."""
+        return {query.encode(): index for index, query in enumerate(self.queries)}
+
+    @cached_property
+    def starts(self) -> Integers:
+        """Where each query's pairs begin, and where the last one's end."""
+        return np.searchsorted(self.query, np.arange(len(self.queries) + 1))
+
+    @cached_property
+    def qrels(self) -> Qrels:
+        """The same as a dict; a file is read again, by the slow reader."""
+        return read_qrels(self.source) if isinstance(self.source, Path) else self.source
+
+    @cached_property
+    def max_grade(self) -> int:
+        """The largest grade."""
+        return top_grade(self.grade)
+
+
+def read_pool(path: Path, warn: Callable[[str], None], block: int = BLOCK) -> Pool:
+    """The pairs of a qrels file; repeated pairs and bad lines as `read_qrels` has them."""
+    try:
+        blocks = fields(path, QRELS_COLUMNS, block)
+        parts = ((Stretches.of(b), integers(b, 3), keys(b, 2).words) for b in blocks)
+        pool = _pool(path, str(path), parts)
+        refuse_collisions(hashed(pool.documents) + mixed(pool.query))
+    except (Irregular, BadInput):  # of several bad lines the slow reader names the first
+        return replace(pool_of(read_qrels(path, warn), str(path)), source=path)
+    return pool
+
+
+def _pool(
+    source: Path | Qrels, name: str, parts: Iterable[tuple[Stretches, Integers, Words]]
+) -> Pool:
+    stretches, grades, words = zip(*parts, strict=True)
+    names = sorted({query_id for of_part in stretches for query_id in of_part.names})
+    number = {query_id: i for i, query_id in enumerate(names)}
+    query = np.concatenate([np.array([number[q] for q in s.names])[s.of_line] for s in stretches])
+    # the query and the grade of a pair as one number: sorted by it, best grades come first
+    grade = np.concatenate(grades)
+    top = int(grade.max())
+    order = np.argsort(query * (top - int(grade.min()) + 1) + top - grade, kind="stable")
+    queries = tuple(query_id.decode() for query_id in names)
+    return Pool(source, queries, query[order], grade[order], joined(words)[order], name)
+
+
+def pool_of(qrels: Qrels, name: str = "the qrels") -> Pool:
+    """The pool of qrels that a program holds; queries without a pair are none of it."""
+    qrels = {query_id: grades for query_id, grades in qrels.items() if grades}
+    sizes = [len(grades) for grades in qrels.values()]
+    edges = np.cumsum([0, *sizes])
+    stretches = Stretches([query_id.encode() for query_id in qrels], edges)
+    grades = np.array([grade for grades in qrels.values() for grade in grades.values()])
+    ids = [doc_id.encode() for grades in qrels.values() for doc_id in grades]
+    pool = _pool(qrels, name, [(stretches, grades, keys_of(ids).words)])
+    try:
+        refuse_collisions(hashed(pool.documents) + mixed(pool.query))
+    except Irregular:
+        return replace(pool, has_collisions=True)
+    return pool
+
+
+def refuse_collisions(marks: Words) -> None:
+    """`Irregular` where two lines look like one pair; the slow reader tells whether they are."""
+    ordered = np.sort(marks)
+    if (ordered[1:] == ordered[:-1]).any():
+        raise Irregular
+
+
+# The documents of a run that have no grade, by query and rank.
 
 
 class Holes(NamedTuple):
@@ -117,67 +210,6 @@ def all_holes(parts: Sequence[Holes]) -> Holes:
     return Holes(*(np.concatenate(column) for column in columns))
 
 
-@dataclass(frozen=True)
-class RunHoles:
-    """What is kept of a run's holes, which does not grow with its lines beyond a limit.
-
-    `outside` counts those that stand outside the qrels, by query of these; `marked` are they, or
-    `None` where they are more than `MOST`. `near` are all of ranks below `depth`.
-    """
-
-    outside: Integers
-    marked: Holes | None
-    near: Holes
-    depth: float
-
-
-class GatheredHoles:
-    """Holes as they come, some queries at a time, of which no more are kept than there is room for.
-
-    `depths` are the ranks down to which they are wanted. Where those above the deepest are more
-    than `most_near`, those above the next are kept.
-    """
-
-    def __init__(
-        self,
-        queries: int,
-        depths: Sequence[float],
-        most: int = MOST,
-        most_near: int = MOST_NEAR,
-    ) -> None:
-        self._outside = np.zeros(queries, dtype=np.int64)
-        self._marked: list[Holes] | None = []
-        self._near: list[Holes] = []
-        self._depths = sorted({0.0, *depths})
-        self._most, self._most_near = most, most_near
-
-    def add(self, holes: Holes) -> None:
-        """The holes of some more queries."""
-        outside = holes.where(holes.outside)
-        self._outside += np.bincount(outside.query, minlength=len(self._outside))
-        if self._marked is not None:
-            self._marked.append(outside)
-            self._marked = self._marked if _count(self._marked) <= self._most else None
-        self._near.append(above(holes, self._depths[-1]))
-        while _count(self._near) > self._most_near:
-            self._depths.pop()
-            self._near = [above(part, self._depths[-1]) for part in self._near]
-
-    def done(self) -> RunHoles:
-        """What is kept of all of them."""
-        marked = None if self._marked is None else all_holes(self._marked)
-        return RunHoles(self._outside, marked, all_holes(self._near), self._depths[-1])
-
-
-def above(holes: Holes, depth: float) -> Holes:
-    """Those of ranks below `depth`."""
-    return holes.where(holes.rank < depth)
-
-
-def _count(parts: Sequence[Holes]) -> int:
-    return sum(len(part.query) for part in parts)
-
-
 SOME = 1000
 """How many ids of a run's queries are kept, for a guess why the qrels have none of them."""
 
@@ -192,7 +224,7 @@ class Facts:
     matched: int = 0
     tied_pairs: int = 0
     contradictions: int = 0
-    holes: RunHoles | None = None
+    holes: Holes | None = None
 
 
 def read_rankings(
@@ -201,56 +233,40 @@ def read_rankings(
     ties: str = "trec",
     block: int = BLOCK,
     *,
-    holes: Sequence[float] | None = None,
+    holes: bool = False,
 ) -> tuple[Rankings, Facts]:
     """A run's rankings of the pool's queries (those that it lacks retrieve nothing), and facts.
 
-    `holes` are the ranks down to which unjudged documents are kept; `None` keeps no word of them.
+    With `holes` the facts have the documents without a grade.
     """
-    if pool.has_collisions:
-        return rankings_of(read_run_by_line(path), pool, ties, holes=holes)
-    try:
-        return _in_parts(path, pool, ties, block, holes=holes)
-    except (Irregular, BadInput):
-        refuse_first_problem(path, RUN, block)
-        # no line is wrong: two pairs have one hash, which the reader that holds all lines tells
-        return rankings_of(read_run_by_line(path), pool, ties, holes=holes)
+    if not pool.has_collisions:
+        with suppress(Irregular, BadInput):
+            return _in_parts(path, pool, ties, block, holes=holes)
+    # the reader by line names the first that is wrong, and tells pairs of one hash apart
+    return rankings_of(read_run_by_line(path), pool, ties, holes=holes)
 
 
 def _in_parts(
-    path: Path, pool: Pool, ties: str, block: int, *, holes: Sequence[float] | None
+    path: Path, pool: Pool, ties: str, block: int, *, holes: bool
 ) -> tuple[Rankings, Facts]:
     """A run in one pass; in two where the lines of a query stand apart."""
     try:
         return _ranked(streamed(path, RUN, block), pool, ties, holes=holes)
     except Scattered:
-        ranked, facts = _ranked(regrouped(path, RUN, block), pool, ties, holes=holes)
-        facts.some_ids = facts.some_ids if facts.common else _first_ids(path, block)
-        return ranked, facts
-
-
-def _first_ids(path: Path, block: int) -> list[str]:
-    """Some ids of a run's queries, in the order of their first lines."""
-    ids: dict[bytes, None] = {}
-    for part in fields(path, RUN.columns, block):
-        ids.update(dict.fromkeys(Stretches.of(part).names))
-        if len(ids) >= SOME:
-            break
-    return [name.decode() for name in list(ids)[:SOME]]
+        with indexed(path, RUN, block) as index:
+            return _ranked(batches([index], size=block), pool, ties, holes=holes)
 
 
 def rankings_of(
-    run: Run, pool: Pool, ties: str = "trec", *, holes: Sequence[float] | None = None
+    run: Run, pool: Pool, ties: str = "trec", *, holes: bool = False
 ) -> tuple[Rankings, Facts]:
     """The same of a run that a program holds, which has no ranks to contradict its scores."""
     ranked = rankings(pool.qrels, run, ties=ties)
     common = len(pool.qrels.keys() & run.keys())
     tied = sum(_tied(list(scores.values())) for scores in run.values())
     facts = Facts(common, len(run) - common, list(run)[:SOME], len(ranked.query), tied)
-    if holes is not None:
-        gathered = GatheredHoles(len(pool.queries), holes)
-        gathered.add(holes_of(run, pool, ties))
-        facts.holes = gathered.done()
+    if holes:
+        facts.holes = holes_of(run, pool, ties)
     return ranked, facts
 
 
@@ -274,13 +290,13 @@ class _Placed:
 
 
 def _ranked(
-    parts: Iterator[Batch], pool: Pool, ties: str, *, holes: Sequence[float] | None
+    parts: Iterator[Batch], pool: Pool, ties: str, *, holes: bool
 ) -> tuple[Rankings, Facts]:
     facts = Facts()
     n = len(pool.queries)
-    gathered = None if holes is None else GatheredHoles(n, holes)
+    gathered: list[Holes] | None = [] if holes else None
     placed = [_placed(lines, pool, ties, facts, gathered) for lines in parts]
-    facts.holes = None if gathered is None else gathered.done()
+    facts.holes = None if gathered is None else all_holes(gathered)
     retrieved = np.zeros(n, dtype=np.int64)
     for part in placed:
         retrieved[part.queries] = part.retrieved
@@ -302,7 +318,7 @@ def _ranked(
 
 
 def _placed(
-    lines: Batch, pool: Pool, ties: str, facts: Facts, gathered: GatheredHoles | None
+    lines: Batch, pool: Pool, ties: str, facts: Facts, gathered: list[Holes] | None
 ) -> _Placed:
     pool_query = np.array(
         [pool.number.get(name, -1) for name in lines.names]
@@ -328,7 +344,7 @@ def _placed(
     in_pool = pool_query >= 0
     if gathered is not None:
         judged = (hits[pool.grade[pairs] >= 0], hits)
-        gathered.add(holes_in(lines, pool_query, position - starts[lines.query], judged))
+        gathered.append(holes_in(lines, pool_query, position - starts[lines.query], judged))
     return _Placed(
         pool_query[in_pool],
         sizes[in_pool],

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from every_row import every_row
 
 from labeler.agreement.align import AssessorLabels, Rules, align, scale_of
 from labeler.agreement.compare import StatisticOptions, agreement_of, compare_qrels
@@ -61,7 +62,7 @@ def test_what_is_no_label_file_at_all_is_refused(tmp_path: Path, text: str) -> N
         read_labels(write(tmp_path / "x", text))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("label", "clip", "grade"),
     [
         ("2", False, 2),

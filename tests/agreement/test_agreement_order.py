@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from every_row import every_row
 from scipy import stats
 
 from labeler.agreement.align import Rules
@@ -24,7 +25,7 @@ from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.data import Pair, Qrels, Run
 from labeler.evaluation.boards.board import leaderboard_of_dicts
-from labeler.evaluation.boards.judge_bias import families, kin_of, kinship
+from labeler.evaluation.origin import families, kin_of, kinship
 from labeler.metrics import evaluate, parse
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_run
@@ -183,7 +184,7 @@ def test_too_few_unrelated_systems_are_no_evidence_of_favour() -> None:
     assert kin_of(list(runs), {}, {"assessor": "mistral-large"}) == []
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "family"),
     [
         ("gpt-4o-2024-08-06", {"GPT"}),
@@ -232,7 +233,7 @@ def test_families_are_read_from_names(name: str, family: set[str]) -> None:
     assert families(name) == family
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("called", "model", "kin"),
     [
         (["a", "my-judge-7b"], "my-judge-7b", ["my-judge-7b"]),

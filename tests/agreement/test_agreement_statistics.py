@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from every_row import every_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -46,7 +47,7 @@ def columns(table: object) -> tuple[list[int], list[int]]:
     return [i for i, _ in cells], [j for _, j in cells]
 
 
-@pytest.mark.parametrize(("table", "name", "expected"), KNOWN)
+@every_row(("table", "name", "expected"), KNOWN)
 def test_a_statistic_equals_its_published_value(table: object, name: str, expected: float) -> None:
     assert value(table, name) == pytest.approx(expected, abs=5.1e-7)
 
@@ -213,7 +214,7 @@ def test_qwk_is_kappa_quadratic() -> None:
     assert value(LARGE, "qwk>=2") == pytest.approx(value(LARGE, "kappa>=2"))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("spelling", "name"),
     [
         *((spelling, "kappa") for spelling in ("cohen", "Cohen's kappa", "cohens_kappa", "Kappa")),
@@ -237,7 +238,7 @@ def test_a_statistic_is_known_in_anybodys_spelling(spelling: str, name: str) -> 
     assert find_statistic(spelling, range(4)).name == name
 
 
-@pytest.mark.parametrize("alias", ALIASES)
+@every_row("alias", ALIASES)
 def test_every_alias_names_a_statistic(alias: str) -> None:
     assert find_statistic(alias.upper(), range(4)).name == ALIASES[alias]
 

@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from every_row import every_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,7 +43,7 @@ def test_nothing_of_a_text_is_lost_but_blanks(text: str, query: str) -> None:
     assert re.sub(r"\s", "", whole) == re.sub(r"\s", "", visible(text))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("query", "text", "expected"),
     [
         ("how do I handle errors", "Error handling: I do handle it.", "Error handling handle"),

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from labeler.annotate.lgtm_report import LgtmOptions, lgtm_report
-from labeler.annotate.look import LookChoice, QueryDraw, drawn_queries, left_run, look_sessions
+from labeler.annotate.look import LookChoice, QueryDraw, ResultPages, look_sessions
+from labeler.annotate.look_report import LookOptions, look_report
 from labeler.annotate.session import RaterAnswer
-from labeler.annotate.side_by_side_report import SideBySideOptions, side_by_side_report
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput, Misuse
 from labeler.report.render import rendered_all
@@ -38,12 +37,12 @@ def good_or_not(item: dict) -> str:
 
 def test_the_share_of_good_pages_is_lgtm_with_its_interval(collection: Collection) -> None:
     answer_all(lgtm_session(collection, "bad"), good_or_not)
-    report = lgtm_report(collection, "bad")
+    report = look_report(collection, "bad")
     import numpy as np
 
     low, high = wilson(np.array([0.25]), QUERIES)
-    assert report.share[:3] == (0.25, low[0], high[0])
-    assert report.headline[0] == (
+    assert report.asked.rate == (0.25, low[0], high[0])
+    assert report.sentences[0] == (
         f"LGTM@10 of bad: 0.25 [{low[0]:.2f}, {high[0]:.2f}], by 1 rater on {QUERIES} queries."
     )
     assert not report.findings
@@ -51,80 +50,66 @@ def test_the_share_of_good_pages_is_lgtm_with_its_interval(collection: Collectio
 
 def test_beside_it_stands_whether_the_offline_measure_goes_with_it(collection: Collection) -> None:
     answer_all(lgtm_session(collection, "bad"), good_or_not)
-    beside = lgtm_report(collection, "bad").beside
+    report = look_report(collection, "bad")
+    beside = report.beside
     assert beside is not None
-    assert beside.concordance.value == 1.0
-    assert beside.counts == (6, 18)
-    assert beside.means[0] == 1.0
-    assert beside.sentences[0].endswith("the measure goes with people.")
+    assert beside.goes_with.value == 1.0
+    assert beside.decided == (6, 18)
+    assert report.sentences[-1].endswith("the measure goes with people.")
 
 
 def test_without_qrels_no_measure_stands_beside(collection: Collection) -> None:
     collection.qrels("human").unlink()
     answer_all(lgtm_session(collection, "bad"), good_or_not)
-    report = lgtm_report(collection, "bad")
+    report = look_report(collection, "bad")
     assert report.beside is None
-    assert "no human qrels" in str(report.findings[0])
+    assert "no human qrels" in str(report.findings)
     with pytest.raises(Misuse, match="no qrels 'other'"):
-        lgtm_report(collection, "bad", LgtmOptions(qrels="other"))
+        look_report(collection, "bad", options=LookOptions(qrels="other"))
 
 
 def test_human_qrels_of_other_queries_keep_no_answer_back(collection: Collection) -> None:
     collection.qrels("human").write_text("of-no-run 0 cats 1\n")
     answer_all(lgtm_session(collection, "bad"), good_or_not)
-    report = lgtm_report(collection, "bad")
+    report = look_report(collection, "bad")
     assert report.beside is None
     assert "no human qrels of these queries" in str(report.findings)
     with pytest.raises(BadInput, match="share no query"):
-        lgtm_report(collection, "bad", LgtmOptions(qrels="human"))
+        look_report(collection, "bad", options=LookOptions(qrels="human"))
 
 
 def test_raters_of_one_query_are_one_query(collection: Collection) -> None:
     for rater in ("anna", "ben"):
         answer_all(lgtm_session(collection, "bad", rater=rater), good_or_not)
-    report = lgtm_report(collection, "bad")
-    assert report.share.value == pytest.approx(0.25)
-    assert report.share.worth <= QUERIES
+    report = look_report(collection, "bad")
+    assert report.asked.rate.value == pytest.approx(0.25)
     assert report.agreement is not None
-    assert report.agreement.statistics["alpha-nominal"].value == 1.0
-    assert "Of 24 queries with several raters, all say the same of 24" in report.headline[1]
+    assert report.agreement.value == 1.0
+    assert "Of 24 queries with several raters, all say the same of 24" in report.sentences[1]
 
 
 def test_weights_say_what_queries_count(collection: Collection) -> None:
     answer_all(lgtm_session(collection, "bad"), good_or_not)
     good = sum(n + 1 for n in range(0, QUERIES, 4)) / sum(n + 1 for n in range(QUERIES))
-    report = lgtm_report(collection, "bad", LgtmOptions(weights="asked"))
-    assert report.share.value == pytest.approx(good)
-    assert report.share.worth < QUERIES
-
-
-def test_groups_stand_for_as_many_queries_as_they_have(collection: Collection) -> None:
-    # good are those whose number is divisible by 4, all of them even
-    session = lgtm_session(collection, "bad", QueryDraw(12, by="kind"))
-    answer_all(session, good_or_not)
-    looked = Counter(int(item.query_id[1:]) % 2 for item in session.task.items)
-    assert looked == {0: 6, 1: 6}
-    report = lgtm_report(collection, "bad")
-    even = [share for q, share in report.good.items() if int(q[1:]) % 2 == 0]
-    assert report.share.value == pytest.approx(sum(even) / len(even) / 2)
-    assert report.looked.by == "kind"
+    report = look_report(collection, "bad", options=LookOptions(weights="asked"))
+    assert report.asked.rate.value == pytest.approx(good)
 
 
 def test_more_queries_are_the_first_ones_and_others(collection: Collection) -> None:
     ids = [f"q{n:02}" for n in range(QUERIES)]
-    few, more = (drawn_queries(collection, ids, QueryDraw(n)) for n in (5, 10))
-    assert [row.query_id for row in more[:5]] == [row.query_id for row in few]
-    assert {row.probability for row in few} == {5 / QUERIES}
-    other = drawn_queries(collection, ids, QueryDraw(5, seed=1))
-    assert [row.query_id for row in other] != [row.query_id for row in few]
+    few, more = (QueryDraw(n).of(ids) for n in (5, 10))
+    assert more[:5] == few
+    assert QueryDraw(5, seed=1).of(ids) != few
+    session = lgtm_session(collection, "bad", QueryDraw(5))
+    assert {item.probability for item in session.task.items} == {5 / QUERIES}
 
 
 def test_other_results_are_asked_about_again(collection: Collection) -> None:
     answer_all(lgtm_session(collection, "bad"), good_or_not)
     path = collection.run("bad")
     path.write_text(path.read_text().replace("q01 Q0 q01-b 1 2", "q01 Q0 q01-b 1 0"))
-    report = lgtm_report(collection, "bad")
-    assert len(report.good) == QUERIES - 1
+    report = look_report(collection, "bad")
+    assert len(report.values) == QUERIES - 1
     assert "1 answer is about other results than are shown now: left out" in map(
         str, report.findings
     )
@@ -136,9 +121,9 @@ def test_what_nobody_can_tell_is_counted_and_in_no_figure(collection: Collection
     session = lgtm_session(collection, "bad")
     session.answer(RaterAnswer(session.state()["item"]["id"], cannot_judge=True, note="no"))
     answer_all(session, good_or_not)
-    report = lgtm_report(collection, "bad")
-    assert len(report.good) == QUERIES - 1
-    assert report.table().records()[0]["cannot judge"] == 1
+    report = look_report(collection, "bad")
+    assert len(report.values) == QUERIES - 1
+    assert report.as_json()["cannot_judge"] == 1
 
 
 def test_an_answer_that_is_none_of_the_task_is_refused(collection: Collection) -> None:
@@ -154,13 +139,15 @@ def test_the_preferred_run_wins_by_the_sign_test(collection: Collection) -> None
     (session,) = two_sessions(collection)
     assert session.task.notes == ("6 queries of 24 not asked about: both show the same",)
     answer_all(session, better_side)
-    report = side_by_side_report(collection, "good", "bad")
-    assert report.asked[:4] == (18, 0, 0, 1.0)
+    report = look_report(collection, "good", "bad")
+    assert report.asked[2:5] == (18, 0, 0)
+    assert report.asked.rate.value == 1.0
     assert report.asked.p == pytest.approx(2**-17)
-    assert report.overall[:4] == (18, 6, 0, (18 + 3) / 24)
+    assert report.overall[2:5] == (18, 6, 0)
+    assert report.overall.rate.value == (18 + 3) / 24
     assert report.verdict == "good is preferred"
-    turned = side_by_side_report(collection, "bad", "good")
-    assert turned.asked.win_rate == 0.0
+    turned = look_report(collection, "bad", "good")
+    assert turned.asked.rate.value == 0.0
     assert turned.verdict == "good is preferred"
 
 
@@ -178,20 +165,19 @@ def test_the_journal_and_no_page_says_which_run_stands_left(collection: Collecti
 
 def test_sides_are_drawn_for_each_query_and_rater() -> None:
     queries = [str(number) for number in range(400)]
-    drawn = {
-        rater: [left_run(("a", "b"), 0, rater, query) for query in queries] for rater in ("x", "y")
-    }
+    a_b, b_a = (ResultPages(names, (), {}, ()) for names in (("a", "b"), ("b", "a")))
+    drawn = {rater: [a_b.sides(0, rater, query)[0] for query in queries] for rater in ("x", "y")}
     assert 160 < drawn["x"].count("a") < 240
     same = sum(x == y for x, y in zip(drawn["x"], drawn["y"], strict=True))
     assert 160 < same < 240
-    assert drawn["x"] == [left_run(("b", "a"), 0, "x", query) for query in queries]
+    assert drawn["x"] == [b_a.sides(0, "x", query)[0] for query in queries]
 
 
 def test_a_rater_who_prefers_a_side_is_named_and_no_run_gains(collection: Collection) -> None:
     anna, ben = two_sessions(collection, raters=("anna", "ben"))
     answer_all(anna, better_side)
     answer_all(ben, lambda _item: "left")
-    report = side_by_side_report(collection, "good", "bad")
+    report = look_report(collection, "good", "bad")
     by_rater = {side.rater: side for side in report.sides}
     assert by_rater["ben"].left == 18
     assert [finding.about for finding in report.findings] == ["ben"]
@@ -203,10 +189,10 @@ def test_a_rater_who_prefers_a_side_is_named_and_no_run_gains(collection: Collec
 def test_the_offline_measure_is_held_against_the_preferences(collection: Collection) -> None:
     (session,) = two_sessions(collection)
     answer_all(session, better_side)
-    beside = side_by_side_report(collection, "good", "bad").beside
-    assert beside is not None
-    assert (beside.same, beside.opposite, beside.untold) == (18, 0, 0)
-    assert beside.sentences[0].endswith("the measure goes with people.")
+    report = look_report(collection, "good", "bad")
+    assert report.beside is not None
+    assert report.beside.decided == (18, 0)
+    assert report.sentences[-1].endswith("the measure goes with people.")
 
 
 def test_runs_that_cannot_be_looked_at_say_why(collection: Collection) -> None:
@@ -222,7 +208,6 @@ def test_runs_that_cannot_be_looked_at_say_why(collection: Collection) -> None:
         (LookChoice(side_by_side=("good", "same")), "there is nothing to compare"),
         (LookChoice(), "expected one run to look at"),
         (LookChoice(lgtm="good", draw=QueryDraw(25)), "cannot draw 25 of 24 queries"),
-        (LookChoice(lgtm="good", draw=QueryDraw(by="knd")), "did you mean 'kind'"),
     ):
         with pytest.raises((Misuse, BadInput), match=error):
             look_sessions(collection, choice, ["anna"])
@@ -232,35 +217,35 @@ def test_runs_that_cannot_be_looked_at_say_why(collection: Collection) -> None:
 
 def test_a_report_of_nothing_says_so(collection: Collection) -> None:
     with pytest.raises(BadInput, match="nobody has answered anything yet"):
-        lgtm_report(collection, "good")
+        look_report(collection, "good")
     answer_all(lgtm_session(collection, "bad"), good_or_not, most=1)
     with pytest.raises(BadInput, match="nobody has looked at the first 10 results of good yet"):
-        lgtm_report(collection, "good")
+        look_report(collection, "good")
     with pytest.raises(BadInput, match="nobody has compared"):
-        side_by_side_report(collection, "good", "bad")
-    (only,) = lgtm_report(collection, "bad").table().records()
+        look_report(collection, "good", "bad")
+    (only,) = look_report(collection, "bad").tables()[0].records()
     assert only["queries"] == 1
 
 
 def test_few_comparisons_have_no_interval_and_are_shown(collection: Collection) -> None:
     (session,) = two_sessions(collection)
     answer_all(session, better_side, most=1)
-    report = side_by_side_report(collection, "good", "bad", SideBySideOptions(weights="asked"))
-    assert report.asked.low is None
+    report = look_report(collection, "good", "bad", options=LookOptions(weights="asked"))
+    assert report.asked.rate.low is None
     assert report.verdict == "cannot tell apart"
-    assert "p 1.000" in report.headline[0]
+    assert "p 1.000" in report.sentences[0]
 
 
 def test_every_form_of_a_report_shows_its_figures(collection: Collection) -> None:
     answer_all(lgtm_session(collection, "bad"), good_or_not)
     (session,) = two_sessions(collection)
     answer_all(session, better_side)
-    for report in (lgtm_report(collection, "bad"), side_by_side_report(collection, "good", "bad")):
+    for report in (look_report(collection, "bad"), look_report(collection, "good", "bad")):
         assert json.loads(json.dumps(report.as_json()))["queries"] == QUERIES
         assert len(report.frame()) in (QUERIES, 18)
-        assert report.headline[0].replace("<", "&lt;") in report._repr_html_()
+        assert report.sentences[0].replace("<", "&lt;") in report._repr_html_()
         assert rendered_all(report.tables()).count("\n") > 3
-        assert repr(report).startswith("<")
+        assert repr(report).startswith("LookReport(")
 
 
 def test_a_run_that_lacks_a_query_returned_nothing_for_it(collection: Collection) -> None:
@@ -274,5 +259,5 @@ def test_a_run_that_lacks_a_query_returned_nothing_for_it(collection: Collection
     empty = "left" if not shown["left"] else "right"
     assert shown["notice"] == f"The system on the {empty} returned nothing for this query."
     answer_all(lgtm_session(collection, "bad"), good_or_not)
-    findings = map(str, lgtm_report(collection, "bad").findings)
+    findings = map(str, look_report(collection, "bad").findings)
     assert "1 query of the collection not in the run: nobody looks at them" in findings

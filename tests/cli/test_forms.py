@@ -36,7 +36,6 @@ REASONS = {
     "--human": "it is one set of qrels, or one more",
     "--compare": "it names lengths of passages, or systems",
     "--dry-run": "it asks nothing, or writes nothing",
-    "--lgtm": "it names a file of verdicts, or a run to look at",
     "--map": "grades of several assessors are renamed, or ratings become grades",
     "--margin": "a run's score may lose it, or an assessor's kappa to a colleague's",
     "--measure": "systems are scored, ranked or planned for",

@@ -12,14 +12,13 @@ from labeler.cli import execute
 
 Capture = pytest.CaptureFixture[str]
 
-FEW = 3
+FEW = 1
 MANY = 100
 
 COMMANDS: tuple[tuple[str, str], ...] = (
     ("a.trec", "evaluate a.qrels a.trec b.trec"),
     ("a.qrels", "evaluate a.qrels a.trec b.trec --per-query --scenarios"),
     ("facts.csv", "evaluate a.qrels a.trec --by kind --weights weight --queries facts.csv"),
-    ("verdicts.txt", "evaluate a.qrels a.trec -m LGTM@2 --lgtm verdicts.txt"),
     ("a.qrels", "correct a.qrels b.qrels a.trec"),
     ("b.qrels", "correct a.qrels b.qrels a.trec"),
     ("a.trec", "correct a.qrels b.qrels a.trec b.trec"),
@@ -85,7 +84,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("coll/runs/bm25.trec", "agree coll human first"),
     ("coll/card.json", "evaluate coll"),
     ("coll/runs/bm25.trec", "evaluate coll"),
-    ("coll/queries.jsonl", "evaluate coll --movers 1"),
+    ("coll/queries.jsonl", "evaluate coll --by kind"),
     ("coll/card.json", "correct coll --assessor first"),
     ("sheet.csv", "people import sheet.csv coll --as human"),
     ("coll/card.json", "people import sheet.csv coll --as human --replace"),

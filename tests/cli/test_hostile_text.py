@@ -44,7 +44,7 @@ THOROUGH = (
     *(f"evaluate H R R2 --format {form}" for form in ("table", "csv", "json", "jsonl")),
     *(f"evaluate H R R2 --format {form} --per-query" for form in ("latex", "markdown", "csv")),
     *(
-        "evaluate H R R2 --movers 2",
+        "evaluate H R R2 --per-query",
         "evaluate L R",
         "runs mmr R coll -o out.trec",
         "agree H L --json",

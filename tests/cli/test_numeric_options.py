@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import pytest
 import typer
+from every_row import every_row
 
 from labeler.cli import COMMANDS, execute
 from labeler.cli.parser import parser_of
@@ -45,10 +46,8 @@ def refusal(command: Any, option: Any, value: str) -> str:
     return str(caught.value.format_message())
 
 
-@pytest.mark.parametrize(
-    ("command", "option"), [case[1:] for case in ALL], ids=[f"{w} {o.name}" for w, _, o in ALL]
-)
-def test_no_option_takes_what_is_no_usable_number(command: Any, option: Any) -> None:
+@every_row("words, command, option", ALL)
+def test_no_option_takes_what_is_no_usable_number(words: str, command: Any, option: Any) -> None:
     for value in NO_NUMBERS:
         problem = refusal(command, option, value)
         assert max(option.opts, key=len) in problem

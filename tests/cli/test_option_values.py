@@ -134,7 +134,7 @@ A_RUN_IN_PLACE_OF_QRELS = (
 )  # fmt: skip
 ANOTHER_KIND = (
     "people import docs.csv coll --as x", "people import a.qrels coll --as x",
-    "evaluate a.qrels a.trec -m LGTM@2 --lgtm a.qrels", "prompts show prices.toml",
+    "prompts show prices.toml",
     "judge coll --model similarity --as x --prompt a.trec", "fetch prices.toml -o new",
     "judge coll --model m --base-url http://h.com/v1 --dry-run --set budget.prices=mine.toml",
     "agree a.qrels docs.jsonl", "agree a.qrels coll/pool.jsonl", "evaluate docs.csv a.trec",

@@ -46,7 +46,6 @@ CASES = {
     "lab leaderboard plot": Case(
         "lab leaderboard a.qrels b.qrels a.trec b.trec --plot OUT", (), ".png"
     ),
-    "evaluate lgtm": Case("evaluate a.qrels a.trec -m LGTM@1 --lgtm yes -o OUT", ("yes",)),
     "evaluate coll": Case("evaluate coll --qrels human -o OUT", ()),
     "correct": Case("correct a.qrels b.qrels a.trec -o OUT", ("a.qrels", "b.qrels", "a.trec")),
     "lab leaderboard": Case(
@@ -133,6 +132,14 @@ CASES = {
     "relabel": Case("relabel coll --from llm --model similarity --dry-run -o OUT", ()),
     "generate": Case("generate coll --model local --dry-run -o OUT", ()),
 }
+SOME = {
+    *("evaluate", "evaluate plot", "agree", "runs fuse", "qrels merge list", "qrels map"),
+    *("runs convert", "queries from-log", "people sample", "people import", "pool", "report"),
+    *("lab calibrate save", "lab route sheet", "diff", "prompts new", "corpus update", "monitor"),
+    *("judge", "generate"),
+}
+"""One of each way in which commands write; the others share theirs, and run with `-m slow`."""
+EACH = [name if name in SOME else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
 FOLDERS = {"demo", "build", "corpus ingest", "fetch", "export"}
 """Commands whose output is a folder."""
 
@@ -316,7 +323,7 @@ def attacked(kind: str, target: Path, ending: str) -> str:
     return str(target if kind == "itself" else link)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EACH)
 def test_no_command_writes_onto_an_input(
     name: str, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -341,7 +348,7 @@ def test_no_command_writes_onto_an_input(
         ("another/card.json", "a hard link to it"),
     ],
 )
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EACH)
 def test_no_command_writes_onto_a_file_of_a_collection(
     name: str, target: str, kind: str, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -355,7 +362,7 @@ def test_no_command_writes_onto_a_file_of_a_collection(
     assert contents(place) == before
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EACH)
 def test_no_command_makes_a_file_that_a_collections_commands_would_read(
     name: str, place: Path
 ) -> None:
@@ -367,7 +374,7 @@ def test_no_command_makes_a_file_that_a_collections_commands_would_read(
     assert contents(place) == before
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EACH)
 def test_no_command_replaces_what_somebody_else_wrote_unless_it_is_forced(
     name: str, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -383,7 +390,7 @@ def test_no_command_replaces_what_somebody_else_wrote_unless_it_is_forced(
         assert mine.read_bytes() != b"a person's work\n"
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EACH)
 def test_the_same_command_goes_on_working_until_somebody_writes_into_its_output(
     name: str, place: Path
 ) -> None:
@@ -405,7 +412,7 @@ def can_run(case: Case) -> bool:
     return not case.words.startswith("mmr") or can_encode()
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EACH)
 def test_every_output_may_be_a_pipe_that_stays_one(name: str, place: Path) -> None:
     case = CASES[name]
     if not can_run(case):

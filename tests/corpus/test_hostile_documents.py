@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from every_row import every_row
 
 from labeler.corpus.cut import passages
 from labeler.corpus.read import read_documents_of
@@ -95,8 +96,8 @@ def test_no_shape_of_text_makes_much_more_work_than_it_is_long(kind: str) -> Non
     assert not {name: problem for name, problem in problems.items() if problem}
 
 
-@pytest.mark.parametrize("kind", ["md", "mdx"])
-@pytest.mark.parametrize("unit", OPENED)
+@every_row("kind", ["md", "mdx"])
+@every_row("unit", OPENED)
 def test_no_mark_that_stays_open_does(kind: str, unit: str) -> None:
     assert not grows(kind, lambda n: unit * (n // len(unit)), 2_500, 4, noise=0.2)
 

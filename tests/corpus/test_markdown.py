@@ -1,6 +1,7 @@
 """Markdown is read by its structure, and what is no markup stays."""
 
 import pytest
+from every_row import every_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -76,7 +77,7 @@ def test_code_is_one_block_between_fences(source: str, wanted: list[str]) -> Non
     assert texts(source) == wanted
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("source", "wanted"),
     [
         ("a\nb\n\nc", ["a b", "c"]),

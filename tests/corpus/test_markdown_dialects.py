@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from every_row import every_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -284,7 +285,7 @@ def test_the_title_of_a_code_block_leads_up_to_it() -> None:
     assert (head.text, head.leads, code.text) == ("app.py", True, "```python\nx\n```")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("source", "words"),
     [
         ("foo*bar*baz, 5 \\* 3 &copy; a\\_b", ["foobarbaz, 5 * 3 © a_b"]),

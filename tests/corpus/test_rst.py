@@ -1,6 +1,7 @@
 """reStructuredText is read by its layout, Sphinx' directives with it."""
 
 import pytest
+from every_row import every_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ def outline(source: str) -> list[tuple[str, ...]]:
     return [block.headings for block in read_rst(source)[1] if block.text]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("source", "wanted"),
     [
         ("``literal *x*`` and *em* and **strong**", "`literal *x*` and em and strong"),
@@ -75,7 +76,7 @@ def test_code_is_one_block_between_fences(source: str, wanted: list[str]) -> Non
     assert texts(source) == wanted
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("source", "wanted"),
     [
         (".. warning:: Mind\n   this.", ["Mind this."]),
@@ -99,7 +100,7 @@ def test_directives_show_what_a_reader_would_see(source: str, wanted: list[str])
     assert texts(source) == wanted
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("source", "wanted"),
     [
         ("a\nb\n\nc", ["a b", "c"]),

@@ -17,7 +17,6 @@ from labeler.data import Qrels, Run
 from labeler.errors import BadInput, LabelerError, Misuse
 from labeler.evaluation.evaluate import report_of
 from labeler.evaluation.options import EvaluationOptions, Grouping
-from labeler.evaluation.scores import mover_table
 from labeler.messages import Advance
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
@@ -92,8 +91,8 @@ def test_runs_of_every_form_give_the_same_report(form: str, as_dict: bool, coll:
         assert figures(labeler.evaluate(QRELS, runs)) == figures(wanted)
     else:
         report = labeler.evaluate(QRELS, list(runs.values()))
-        values = [run.values() for run in report.runs]
-        assert values == [run.values() for run in wanted.runs]
+        values = [run.means() for run in report.runs]
+        assert values == [run.means() for run in wanted.runs]
 
 
 def test_real_systems_score_the_same_from_files_and_from_dicts(shared: Path) -> None:
@@ -144,7 +143,6 @@ def test_one_run_several_and_named_ones_are_told_apart(runs: Any, names: list[st
         (lambda: labeler.evaluate({"q": {"a": 0.5}}, RUNS), BadInput, "expected an integer grade"),
         (lambda: labeler.evaluate({"z": {"a": 1}}, RUNS), BadInput, "the qrels and the run up"),
         (lambda: labeler.evaluate("nowhere.qrels", RUNS), LabelerError, "nowhere.qrels"),
-        (lambda: labeler.compare(QRELS, RUNS["up"]), Misuse, "two or more runs"),
         (lambda: labeler.leaderboard(QRELS, OTHER, RUNS["up"]), Misuse, "at least two runs"),
         (lambda: labeler.leaderboard(QRELS, OTHER, RUNS, "GMAP"), Misuse, "no mean over queries"),
         (lambda: labeler.power(QRELS, RUNS, level=2), Misuse, "level lies between 0 and 1"),
@@ -192,9 +190,9 @@ def test_a_result_has_the_json_of_its_command(
     assert json.loads(json.dumps(result.as_json())) == json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, "compare"])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_result_shows_itself_in_a_notebook(name: str, coll: Path) -> None:
-    result = labeler.compare(coll) if name == "compare" else COMMANDS[name](coll)
+    result = COMMANDS[name](coll)
     tables = result.tables()
     assert len({table.name for table in tables}) == len(tables) > 0
     assert repr(result).count("\n") == 0
@@ -208,30 +206,6 @@ def test_a_result_shows_itself_in_a_notebook(name: str, coll: Path) -> None:
 def test_the_text_of_a_finding_is_no_markup_in_a_notebook() -> None:
     runs = {"<b>": RUNS["up"], "down": RUNS["down"]}
     assert "<b>" not in labeler.evaluate(QRELS, runs)._repr_html_()
-
-
-def test_runs_are_compared_as_in_the_report(coll: Path) -> None:
-    compared = labeler.compare(coll, measures="P@1 AP", baseline="down")
-    report = labeler.evaluate(coll, measures="P@1 AP", baseline="down")
-    assert repr(compared.comparisons) == repr(report.comparisons)  # some are nan, unequal to itself
-    assert compared.as_json() == report.as_json()["comparisons"]
-
-
-def test_movers_come_with_a_report() -> None:
-    report = labeler.evaluate(QRELS, RUNS, "P@1", baseline="down")
-    movers = report.movers(2, {"q1": "where do cats sleep"})
-    assert all(mover.difference == 1.0 for mover in movers)
-    assert "where do cats sleep" in [mover.text for mover in movers]
-
-
-def test_people_see_no_column_of_texts_where_none_is_known() -> None:
-    report = labeler.evaluate(QRELS, RUNS, "P@1", baseline="down")
-    without, with_text = (
-        mover_table(report.movers(2, texts)) for texts in ({}, {"q1": "where do cats sleep"})
-    )
-    assert "text" not in without.titles
-    assert "text" in without.keys
-    assert "text" in with_text.titles
 
 
 def test_an_evaluation_by_groups_says_how_many_runs_are_scored() -> None:

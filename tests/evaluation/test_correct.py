@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from every_row import every_row
 from statsmodels.regression.linear_model import OLS
 
 from labeler.cli import execute
 from labeler.data import Run
 from labeler.metrics import evaluate
-from labeler.stats.estimates import at_random, balance, by_chance
+from labeler.stats.estimates import at_random, balance
 from labeler.stats.ppi import LIKE_THESE, THESE, Joint, correct
 from labeler.stats.shares import share_interval
 from labeler.trec.qrels import read_qrels
@@ -108,8 +109,8 @@ def test_the_three_intervals_of_a_row_are_of_one_target(target: str) -> None:
     assert (people == pytest.approx(0)) == (target == THESE)
 
 
-@pytest.mark.parametrize("judged", [3, 5, 10, 39])
-@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+@every_row("judged", [3, 5, 10, 39])
+@every_row("value", [0.0, 0.5, 1.0])
 def test_no_interval_is_empty_before_people_judged_all_queries(judged: int, value: float) -> None:
     people, drawn = np.full((1, 40), value), np.arange(judged)
     for assessor in (people, np.tile([0.0, 1.0], 20)[None, :]):
@@ -470,7 +471,7 @@ def test_both_sides_are_scored_on_one_scale(
         assert row["human"]["value"] == pytest.approx(wanted[1]["ERR@10"])
 
 
-@pytest.mark.parametrize("measure", ["GMAP", "NumRelRet", "NumQ", "LGTM@5", "Judged@10"])
+@pytest.mark.parametrize("measure", ["GMAP", "NumRelRet", "NumQ", "Judged@10"])
 def test_only_means_over_queries_are_corrected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], measure: str
 ) -> None:
@@ -607,98 +608,3 @@ def test_intervals_hold_in_worlds_that_are_made_up(name: str) -> None:
             covered.setdefault(measure, []).append(trial.covered["corrected"])
     assert min(np.mean(shares) for shares in covered.values()) > 0.87  # of 25 samples
     assert np.mean([np.mean(shares) for shares in covered.values()]) > 0.93
-
-
-@pytest.mark.parametrize(
-    ("measures", "told"),
-    [
-        (["nDCG@10"], "for nDCG@10 in"),
-        (["RR@10", "P@10"], "for RR@10 in 100, P@10 in"),
-        (["DCG@10"], ""),
-    ],
-)
-def test_how_often_so_few_queries_were_enough_is_said_of_the_measures_at_hand(
-    shared: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    measures: list[str],
-    told: str,
-) -> None:
-    people = read_qrels(shared / "dl19/nist.qrels")
-    files = [
-        str(shared / "dl19" / name) for name in ("gpt-4o.qrels", "runs/minilm-reranker.trec.gz")
-    ]
-    asked = [word for measure in measures for word in ("-m", measure)]
-    for count in (10, 20):
-        write_qrels(tmp_path / "few.qrels", {q: people[q] for q in sorted(people)[::2][:count]})
-        assert execute(["correct", str(tmp_path / "few.qrels"), *files, *asked]) == 0
-        shown = capsys.readouterr().err
-        assert ("with 10 of the 43 of TREC DL 2019" in shown) == (count == 10 and bool(told))
-        assert (told in shown) == (count == 10 or not told)
-
-
-def test_known_chances_of_queries_take_the_bias_of_a_choice_away(shared: Path) -> None:
-    human, assessor = scores_of(shared, "gpt-4o", "nDCG@10")
-    ease = human.mean(axis=0)
-    chance = np.clip(0.35 + 1.0 * (ease - ease.mean()), 0.15, 1)
-    rng = np.random.default_rng(3)
-    covered = np.zeros(2)
-    for _ in range(80):
-        drawn = np.flatnonzero(rng.random(43) < chance)
-        for row, design in enumerate((at_random(drawn, 43), by_chance(drawn, chance[drawn]))):
-            means = Joint(human[:, drawn], assessor, design, THESE).means()
-            held = [
-                m.corrected.low <= true <= m.corrected.high
-                for m, true in zip(means, human.mean(axis=1), strict=True)
-            ]
-            covered[row] += np.mean(held) / 80
-    assert covered[0] < 0.75
-    assert covered[1] > 0.85
-
-
-def test_queries_count_by_their_chances(
-    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = corrected_two(shared, tmp_path)
-    judged = sorted(read_qrels(tmp_path / "some.qrels"))
-    chances = {query: 0.2 if place % 2 else 0.8 for place, query in enumerate(judged)}
-    (tmp_path / "chances").write_text("".join(f"{q} {c}\n" for q, c in chances.items()))
-    assert execute([*asked, "--per-query", "--chances", str(tmp_path / "chances")]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    by_query = printed["scores"][0]["per_query"]
-    weights = [1 / chances[query] for query in judged]
-    mean = np.average([by_query[query]["human"] for query in judged], weights=weights)
-    assert printed["scores"][0]["human"]["value"] == pytest.approx(mean)
-    assert any("tell as much as" in warning for warning in printed["warnings"])
-    (tmp_path / "alike").write_text("".join(f"{q} {15 / 43}\n" for q in judged))
-    plain, alike = [], []
-    for found, more in ((plain, []), (alike, ["--chances", str(tmp_path / "alike")])):
-        assert execute([*asked, *more]) == 0
-        rows = json.loads(capsys.readouterr().out)["scores"]
-        found += [
-            row[side][end]
-            for row in rows
-            for side in ("human", "corrected")
-            for end in ("value", "low", "high")
-        ]
-    assert alike == pytest.approx(plain)
-
-
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        ("q 0", "expected a chance above 0 and at most 1, found '0'"),
-        ("q 1.5", "found '1.5'"),
-        ("q nan", "found 'nan'"),
-        ("q x", "found 'x'"),
-        ("q 0.5\nq 0.5", ":2: the query q stands in an earlier line too"),
-        ("q 0.5", "nothing says how likely it was to be drawn"),
-    ],
-)
-def test_chances_that_make_no_sense_are_refused(
-    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, problem: str
-) -> None:
-    asked = corrected_two(shared, tmp_path)
-    (tmp_path / "chances").write_text(line + "\n")
-    assert execute([*asked, "--chances", str(tmp_path / "chances")]) == 65
-    assert problem in capsys.readouterr().err

@@ -1,6 +1,5 @@
 """What unjudged documents leave open of several runs: bounds against every way to judge them."""
 
-import math
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -12,12 +11,11 @@ from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
 from labeler.evaluation.evaluate import evaluate
-from labeler.evaluation.holes.several import EXACT, DifferenceBounds, SeveralRuns, depths_of
+from labeler.evaluation.holes.several import EXACT, DifferenceBounds, SeveralRuns
 from labeler.evaluation.inputs import pool_from
 from labeler.metrics import evaluate as scored
 from labeler.metrics import parse_all
-from labeler.trec.pool import read_pool
-from labeler.trec.rankings import GatheredHoles, holes_of, rankings_of, read_rankings
+from labeler.trec.rankings import holes_of, rankings_of, read_pool, read_rankings
 
 TOP = 2
 MEASURES = (
@@ -103,33 +101,25 @@ def test_files_and_dicts_have_the_same_holes(ties: str, tmp_path: Path) -> None:
     (tmp_path / "h.qrels").write_text("".join(lines))
     rows = [f"{q} Q0 {d} 1 {s} t\n" for q, scores in run.items() for d, s in scores.items()]
     (tmp_path / "r.trec").write_text("".join(rows))
-    pool, depths = read_pool(tmp_path / "h.qrels", print), (4.0, math.inf)
-    held = pool_from(qrels, print)
-    _, by_file = read_rankings(tmp_path / "r.trec", pool, ties, holes=depths)
-    _, by_dict = rankings_of(run, held, ties, holes=depths)
+    pool, held = read_pool(tmp_path / "h.qrels", print), pool_from(qrels, print)
+    _, by_file = read_rankings(tmp_path / "r.trec", pool, ties, holes=True)
+    _, by_dict = rankings_of(run, held, ties, holes=True)
     assert by_file.holes is not None
     assert by_dict.holes is not None
-    assert by_file.holes.outside.tolist() == by_dict.holes.outside.tolist()
-    assert by_file.holes.depth == by_dict.holes.depth == math.inf
-    assert by_file.holes.marked is not None
-    for name in ("marked", "near"):
-        mine, other = getattr(by_file.holes, name), getattr(by_dict.holes, name)
-        for ours, theirs in zip(mine, other, strict=True):
-            assert ours.tolist() == theirs.tolist()
+    for ours, theirs in zip(by_file.holes, by_dict.holes, strict=True):
+        assert ours.tolist() == theirs.tolist()
 
 
 def test_every_kind_of_bounds_is_tested() -> None:
     assert {name.split("@")[0].split("(")[0] for name in MEASURES} >= EXACT
 
 
-def several(runs: dict[str, Run], qrels: Qrels, measures: str, most_near: int) -> SeveralRuns:
-    """The runs together, of each of which at most so many near holes are kept."""
+def several(runs: dict[str, Run], qrels: Qrels, measures: str) -> SeveralRuns:
+    """The runs together."""
     pool, parsed = pool_from(qrels, print), parse_all(measures)
     together = SeveralRuns(pool.queries, parsed)
     for name, run in runs.items():
-        gathered = GatheredHoles(len(pool.queries), depths_of(parsed), most_near=most_near)
-        gathered.add(holes_of(run, pool, "trec"))
-        together.add(name, rankings_of(run, pool)[0], gathered.done())
+        together.add(name, rankings_of(run, pool)[0], holes_of(run, pool, "trec"))
     return together
 
 
@@ -150,16 +140,16 @@ def made_runs() -> tuple[Qrels, dict[str, Run]]:
 def bounds_of(together: SeveralRuns, size: int) -> list[DifferenceBounds]:
     for name in together.runs:
         together.hold(name, together.left_open(name, size))
-    return list(together.difference_bounds("a", size))
+    return list(together.difference_bounds("a"))
 
 
 def test_differences_are_the_same_worked_out_by_blocks_of_queries() -> None:
     qrels, runs = made_runs()
     names = "nDCG nDCG@3 AP P@5 R@10 RR Success@1 DCG CG Rprec"
-    whole = several(runs, qrels, names, 10**6)
+    whole = several(runs, qrels, names)
     wanted = bounds_of(whole, 10**6)
     for size in (1, 100):
-        parts = several(runs, qrels, names, 10**6)
+        parts = several(runs, qrels, names)
         for ours, theirs in zip(bounds_of(parts, size), wanted, strict=True):
             assert (ours.run, ours.measure, ours.exact) == (
                 theirs.run,
@@ -172,31 +162,3 @@ def test_differences_are_the_same_worked_out_by_blocks_of_queries() -> None:
             assert open_.unjudged.tolist() == at_once.unjudged.tolist()
             for measure, case in open_.scenarios.items():
                 assert case == pytest.approx(at_once.scenarios[measure], rel=1e-12)
-
-
-def test_without_room_for_unjudged_documents_differences_are_wider_and_hold() -> None:
-    qrels, runs = made_runs()
-    names = "nDCG nDCG@3 P@5 P@2 R@10 RR DCG"
-    wanted = {(b.run, b.measure): b for b in bounds_of(several(runs, qrels, names, 10**6), 99)}
-    few = several(runs, qrels, names, 40)
-    assert {run.depth for run in few.runs.values()} == {5.0}
-    for bounds in bounds_of(few, 99):
-        exact = wanted[bounds.run, bounds.measure]
-        if bounds.measure in ("nDCG", "R@10", "RR", "DCG"):
-            assert not bounds.exact
-            assert bounds.least <= exact.least <= exact.most <= bounds.most
-        else:
-            assert bounds == exact
-
-
-def test_beyond_their_limit_unjudged_documents_are_counted_alone() -> None:
-    qrels, runs = made_runs()
-    pool = pool_from(qrels, print)
-    holes = holes_of(runs["a"], pool, "trec")
-    gathered = GatheredHoles(len(pool.queries), (), most=len(holes.query) // 3)
-    for query in range(len(pool.queries)):
-        gathered.add(holes.where(holes.query == query))
-    kept = gathered.done()
-    assert kept.marked is None
-    assert len(kept.near.query) == 0
-    assert kept.outside.sum() == holes.outside.sum()

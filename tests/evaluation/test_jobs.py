@@ -9,7 +9,7 @@ import pytest
 
 from labeler.errors import BadInput, Misconfigured, Misuse
 from labeler.evaluation.evaluate import evaluate
-from labeler.evaluation.jobs.workers import Workers
+from labeler.evaluation.workers import Workers
 from labeler.exchange.shapes import told_what_files_are
 
 QRELS = {f"q{n}": {"d1": n % 3, "d2": 1, "d3": 0} for n in range(6)}

@@ -12,7 +12,7 @@ from labeler.arrays import Floats
 from labeler.cli import execute
 from labeler.data import Qrels, Run
 from labeler.evaluation.boards.board import leaderboard_of_dicts
-from labeler.evaluation.boards.judge_bias import Kin, kin_of
+from labeler.evaluation.origin import Kin, kin_of
 from labeler.metrics import parse
 from labeler.stats.regression import components, trend
 from labeler.trec.write import write_qrels, write_run

@@ -74,7 +74,7 @@ def test_a_sample_of_pairs_corrects_what_adds_up_over_documents(
 ) -> None:
     found = labeler.correct(collection(tmp_path / "c", pairs, queries), None, None, measure)
     assert found.pairs == pairs
-    assert f"people judged {pairs} pairs" in found.sentence
+    assert f"people judged {pairs} pairs" in found.sentences[0]
     for row in found.scores:
         mean = row.means.corrected
         assert mean.low <= truths(measure)[row.run] <= mean.high

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from labeler.cli import execute
-from labeler.evaluation.boards.judge_bias import kin_of
 from labeler.evaluation.evaluate import evaluate
 from labeler.evaluation.leaderboard import leaderboard
+from labeler.evaluation.origin import kin_of
 from labeler.evaluation.plot import board_drawings, score_drawings
 from labeler.report.charts import Drawing
 from labeler.report.neutral import html_text

@@ -78,7 +78,7 @@ def test_a_few_failures_take_out_their_documents_and_no_others(measure: str) -> 
     assert board is not None
     assert board.shared
     assert board.pairs.first_only == 5
-    (said,) = map(str, board.warnings)
+    (said,) = map(str, board.own_findings)
     assert "the latter taken out of the rankings" in said
     graded = {q: {d: g for d, g in row.items() if (q, d) not in failed} for q, row in first.items()}
     for place, system in enumerate(board.systems):
@@ -115,7 +115,7 @@ def test_the_same_pairs_give_what_evaluate_gives_whatever_is_asked() -> None:
         assert board is not None
         assert board.pairs.same
         assert not board.shared
-        assert not board.warnings
+        assert not board.own_findings
     for place, run in enumerate(runs.values()):
         for side, qrels in enumerate((first, second)):
             expected = evaluate(qrels, run, ["nDCG@10"]).values[0].tolist()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from xml.etree import ElementTree
 
 import pytest
+from every_row import every_row
 from pydantic import BaseModel
 
 from labeler.errors import BadInput, FileProblem, Misuse
@@ -57,7 +58,7 @@ OF_A_FILE: tuple[tuple[Callable[[], object], str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("read", "message"), OF_A_FILE)
+@every_row(("read", "message"), OF_A_FILE)
 def test_what_a_file_makes_its_reader_raise_is_one_short_line(
     read: Callable[[], object], message: str
 ) -> None:

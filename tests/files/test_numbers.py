@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable
 
 import pytest
+from every_row import every_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,7 +47,7 @@ def test_whatever_comes_in_is_a_number_within_bounds_or_none(name: str, value: o
         assert number + 10**6 * LARGEST_COUNT < 2**63
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "number"),
     [
         (100, 100),

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from every_row import every_row
 from made import make_collection
 
 import labeler
@@ -243,7 +244,7 @@ def test_what_lies_behind_the_cut_counts_by_its_length_alone(tmp_path: Path) -> 
         assert calls() == first + 2
 
 
-@pytest.mark.parametrize("name", GRADING)
+@every_row("name", GRADING)
 def test_a_row_tells_changed_texts_without_the_prompt_that_showed_them(name: str) -> None:
     prompt = find_prompt(name)
     query, document = Query("q", "cats"), Document("d", "they sleep", "Cats")

@@ -4,6 +4,7 @@ import asyncio
 import json
 import shutil
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from labeler.errors import BadInput, GateFailed, Misuse
 from labeler.judging.judge import JudgeOptions, judge
 from labeler.judging.status import status
 from labeler.lab.control import adrift, drift
-from labeler.lab.control_check import DriftCheck, Regraded
+from labeler.lab.control_check import ControlRun, DriftCheck, PairAgain, PromptAndModel
 from labeler.stats.drift import retest
 from labeler.testing import Call, FakeServer, fake_model, small_collection
 
@@ -125,10 +126,10 @@ def test_a_dry_run_of_a_control_asks_nothing(
 def test_another_prompt_or_model_is_named() -> None:
     collection = small_collection()
     judge(collection, model=fake_model('{"grade": 2}'), name="first")
-    said = list(drift(collection, "first", model=fake_model('{"grade": 2}', "other")).sentences())
+    said = drift(collection, "first", model=fake_model('{"grade": 2}', "other")).sentences
     assert any("the model is not the same: fake then, other now" in line for line in said)
     check = drift(collection, prompt="basic", model=fake_model('{"reason": "no", "grade": 1}'))
-    assert any("the prompt is not the same: four-grades@" in line for line in check.sentences())
+    assert any("the prompt is not the same: four-grades@" in line for line in check.sentences)
 
 
 def test_a_control_without_a_grade_decides_nothing_and_does_not_pass(
@@ -176,9 +177,7 @@ def test_changes_that_cancel_out_are_seen_where_new_grades_agree() -> None:
 
 
 def test_a_check_of_nothing_has_no_figures() -> None:
-    old = Judged(Judgement(Pair("q", "d"), 1))
-    none = Judged(Failure(Pair("q", "d"), "refused", "no"))
-    check = DriftCheck.of("a", 1, (Regraded(old, (none, none)),), ("p", "m"), ("p", "m"))
+    check = regraded((1, None, None))
     assert check.compared == 0
     assert check.as_json()["same"] == {"value": None, "low": None, "high": None}
 
@@ -189,9 +188,9 @@ def test_sets_by_one_assessor_never_share_the_replies_of_a_control() -> None:
     judge(collection, model=mild, name="b")
     assert drift(collection, "a", model=mild).verdict == "no drift shown"
     check = drift(collection, "b", model=fake_model('{"grade": 0}'))
-    assert check.number == 2
+    assert check.run.number == 2
     assert check.remembered == 0
-    assert all(row["new"] == [0, 0] for row in check.rows())
+    assert all(row["new"] == [0, 0] for row in check.run.rows())
 
 
 def test_a_control_asks_anew_after_the_files_of_earlier_ones_were_removed() -> None:
@@ -200,8 +199,8 @@ def test_a_control_asks_anew_after_the_files_of_earlier_ones_were_removed() -> N
     drift(collection, "a", model=mild)
     shutil.rmtree(collection.controls)
     check = drift(collection, "a", model=fake_model('{"grade": 0}'))
-    assert check.number == 2
-    assert all(row["new"] == [0, 0] for row in check.rows())
+    assert check.run.number == 2
+    assert all(row["new"] == [0, 0] for row in check.run.rows())
 
 
 def test_replies_of_before_decide_nothing() -> None:
@@ -212,18 +211,16 @@ def test_replies_of_before_decide_nothing() -> None:
     collection.card.unlink()
     check = drift(collection, "a", model=fake_model('{"grade": 0}'))
     assert check.verdict == "undecided: all replies were stored before"
-    assert check.remembered == len(check.regraded) == 4
-    assert "4 pairs left out: a reply was stored before this control began" in check.sentences()
+    assert check.remembered == len(check.run.pairs) == 4
+    assert "4 pairs left out: a reply was stored before this control began" in check.sentences
     with pytest.raises(GateFailed, match="undecided"):
         check_steady(check)
 
 
 def test_only_the_pairs_that_were_asked_about_anew_are_compared() -> None:
-    old, new = regraded((2, 2, 2), repeats=6).regraded, regraded((2, 0, 0), repeats=6).regraded
-    stored = [
-        Regraded(r.old, tuple(replace(judged, remembered=True) for judged in r.new)) for r in old
-    ]
-    check = DriftCheck.of("a", 1, (*stored, *new), ("p", "m"), ("p", "m"))
+    old, new = regraded((2, 2, 2), repeats=6).run, regraded((2, 0, 0), repeats=6).run
+    stored = tuple(pair._replace(remembered=True) for pair in old.pairs)
+    check = DriftCheck("a", replace(new, pairs=(*stored, *new.pairs)))
     assert (check.compared, check.remembered, check.failed) == (6, 6, 0)
     assert check.verdict == "drifted"
     assert check.same.value == 0
@@ -238,7 +235,7 @@ def test_two_controls_at_once_keep_a_file_each() -> None:
         return await asyncio.gather(adrift(collection, options), adrift(collection, options))
 
     checks = asyncio.run(both())
-    assert sorted(check.number for check in checks) == [1, 2]
+    assert sorted(check.run.number for check in checks) == [1, 2]
     assert all(check.compared == 4 for check in checks)
     names = sorted(path.name for path in collection.controls.iterdir())
     assert names == ["a.1.jsonl", "a.2.jsonl"]
@@ -253,19 +250,20 @@ def test_a_pair_whose_text_was_edited_is_passed_over() -> None:
     collection.queries.write_text("".join(json.dumps(row) + "\n" for row in rows))
     check = drift(collection, "a", model=mild)
     assert check.changed > 0
-    assert check.changed + len(check.regraded) == 4
-    assert all(row["query_id"] != rows[0]["_id"] for row in check.rows())
-    assert any("passed over" in line for line in check.sentences())
+    assert check.changed + len(check.run.pairs) == 4
+    assert all(row["query_id"] != rows[0]["_id"] for row in check.run.rows())
+    assert any("passed over" in line for line in check.sentences)
 
 
 def regraded(*rows: tuple[int | None, ...], repeats: int = 1) -> DriftCheck:
-    made = list[Regraded]()
+    pairs = []
     for number, (old, *new) in enumerate(rows * repeats):
         pair = Pair("q", str(number))
         none = Judged(Failure(pair, "refused", "no"))
-        given = [none if grade is None else Judged(Judgement(pair, grade)) for grade in (old, *new)]
-        made.append(Regraded(given[0], tuple(given[1:])))
-    return DriftCheck.of("a", 1, tuple(made), ("p", "m"), ("p", "m"))
+        again = [none if grade is None else Judged(Judgement(pair, grade)) for grade in new]
+        pairs.append(PairAgain.of(Judgement(pair, old or 0), again))
+    made = PromptAndModel("p", "m")
+    return DriftCheck("a", ControlRun(1, datetime.now(UTC), made, made, tuple(pairs)))
 
 
 @pytest.mark.parametrize(
@@ -280,7 +278,7 @@ def regraded(*rows: tuple[int | None, ...], repeats: int = 1) -> DriftCheck:
 )
 def test_an_assessor_that_stopped_grading_does_not_pass(failed: int, verdict: str) -> None:
     check = regraded(*[(2, 2, 2)] * (20 - failed), *[(2, None, None)] * failed)
-    first, *rest = check.sentences()
+    first, *rest = check.sentences
     assert check.verdict == verdict
     assert f"({20 - failed} of 20 pairs compared" in first
     assert "nan" not in " ".join([first, *rest, json.dumps(check.as_json(), allow_nan=False)])
@@ -295,16 +293,16 @@ def test_an_assessor_that_stopped_grading_does_not_pass(failed: int, verdict: st
 @pytest.mark.parametrize("row", [(0, 1, 1), (0, 3, 3), (1, 0, 2)])
 def test_grades_that_all_moved_alike_are_not_called_as_before(row: tuple[int, ...]) -> None:
     for repeats in (2, 3):
-        said = " ".join(regraded(row, repeats=repeats).sentences())
+        said = " ".join(regraded(row, repeats=repeats).sentences)
         assert "as before" not in said
         assert "cannot be told" in said
-    assert "all grades are as before" in " ".join(regraded((1, 1, 1), repeats=20).sentences())
+    assert "all grades are as before" in " ".join(regraded((1, 1, 1), repeats=20).sentences)
     some = regraded(*[(1, 1, 1)] * 19, (1, None, 1))
-    assert "all grades that compare are as before" in " ".join(some.sentences())
+    assert "all grades that compare are as before" in " ".join(some.sentences)
 
 
 def test_the_shift_that_so_many_pairs_would_show_is_a_whole_sentence() -> None:
-    said = list(regraded((1, 1, 1), (1, 2, 1), (2, 1, 2), (0, 0, 0), repeats=5).sentences())
+    said = regraded((1, 1, 1), (1, 2, 1), (2, 1, 2), (0, 0, 0), repeats=5).sentences
     assert said[-1].startswith("20 pairs would show a shift of 0.")
     assert said[-1].endswith(" grades in four of five controls")
 
@@ -353,7 +351,7 @@ def test_fixed_pairs_are_the_same_at_every_control_until_others_are_drawn() -> N
 
     def controlled(**how: bool) -> list[tuple[str, str]]:
         check = drift(collection, "a", pairs=5, model=mild, fixed=True, **how)
-        return [(row["query_id"], row["doc_id"]) for row in check.rows()]
+        return [(row["query_id"], row["doc_id"]) for row in check.run.rows()]
 
     first = controlled()
     assert controlled() == first
@@ -378,8 +376,8 @@ def test_a_fixed_pair_whose_text_was_edited_is_set_aside_whoever_is_asked() -> N
     other = fake_model('{"grade": 2}', "other")
     check = drift(collection, "a", pairs=4, model=other, fixed=True)
     assert check.changed == 2
-    assert {row["query_id"] for row in check.rows()} == {rows[1]["_id"]}
-    assert any("edited since the fixed pairs were drawn" in line for line in check.sentences())
+    assert {row["query_id"] for row in check.run.rows()} == {rows[1]["_id"]}
+    assert any("edited since the fixed pairs were drawn" in line for line in check.sentences)
 
 
 def test_a_dry_run_fixes_no_pairs(tmp_path: Path) -> None:

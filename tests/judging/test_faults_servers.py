@@ -12,6 +12,7 @@ from email.utils import formatdate
 from pathlib import Path
 
 import pytest
+from every_row import every_row
 from made import grade_in, grade_of, make_collection, pair_calls, pair_of
 
 from labeler.cli import execute
@@ -151,7 +152,7 @@ TOO_LOW = "Your credit balance is too low to access the API."
 OURS = "You exceeded your current quota, please check your plan and billing details."
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("status", "body", "ends"),
     [
         (400, {"error": {"message": TOO_LOW, "type": "invalid_request_error"}}, True),
@@ -661,7 +662,7 @@ def test_retry_after_is_read_in_seconds_milliseconds_and_as_a_date() -> None:
 GOOD = {"token": "2", "logprob": -0.1, "top_logprobs": [{"token": "2", "logprob": -0.1}]}
 
 
-@pytest.mark.parametrize(
+@every_row(
     "logprobs",
     [
         {"content": [{**GOOD, "logprob": None}]},

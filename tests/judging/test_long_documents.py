@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every_row import every_row
 from made import make_collection, pair_of
 
 from labeler.collection.judgements import read_judgements
@@ -151,7 +152,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "tokens", "is_cut"), TEXTS.values(), ids=list(TEXTS))
+@every_row(("text", "tokens", "is_cut"), TEXTS.values(), ids=list(TEXTS))
 def test_a_count_of_fewer_tokens_than_words_tells_of_a_cut_prompt(
     text: str, tokens: int, is_cut: bool
 ) -> None:

@@ -79,10 +79,19 @@ def judged(
     return figures
 
 
-@pytest.mark.parametrize(
-    ("more", "few"), [([], 30), (["--votes", "3"], 80), (["--prompt", "basic"], 30)]
-)
-@pytest.mark.parametrize("answer", SERVERS.values(), ids=list(SERVERS))
+WAYS = [([], 30), (["--votes", "3"], 80), (["--prompt", "basic"], 30)]
+
+
+EACH = [
+    pytest.param(answer, *way, id=f"{name} {number}", marks=() if one else pytest.mark.slow)
+    for place, (name, answer) in enumerate(SERVERS.items())
+    for number, way in enumerate(WAYS)
+    for one in [number == place % len(WAYS)]
+]
+"""Each server in each way; by default each in one, and each way with two servers or more."""
+
+
+@pytest.mark.parametrize(("answer", "more", "few"), EACH)
 def test_no_run_takes_more_than_its_plan_said_at_most(
     answer: Answering,
     more: list[str],

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from every_row import every_row
 
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
@@ -102,7 +103,7 @@ def test_what_should_lower_is_a_share_of_the_grades_that_can_be_lowered() -> Non
     assert lowest["numbers"].lowered.value is None
 
 
-@pytest.mark.parametrize("attack", sorted(ATTACKS.keys() - {"relevant"}))
+@every_row("attack", sorted(ATTACKS.keys() - {"relevant"}))
 def test_a_weakness_for_one_attack_is_recovered_as_that_one(attack: str) -> None:
     certificate = certified(weak(lambda case: case.name == attack))
     assert raised(certificate) == {"relevant": 1.0, attack: 1.0}

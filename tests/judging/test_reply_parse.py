@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from every_row import every_row
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from odd_replies import ODD_REPLIES
@@ -33,9 +34,7 @@ def said(outcome: Outcome) -> int | str:
     return outcome.grade if isinstance(outcome, Judgement) else outcome.status
 
 
-@pytest.mark.parametrize(
-    ("reader", "text", "meant"), ROWS, ids=[f"{r[:12]} {t[:40]!a}" for r, t, _ in ROWS]
-)
+@every_row("reader, text, meant", ROWS)
 def test_a_reply_is_its_grade_or_its_failure(reader: str, text: str, meant: int | str) -> None:
     got = said(parse_grade(PAIR, Reply(text), SCALE, parse_reader(reader)))
     assert (got, type(got)) == (meant, type(meant))
@@ -136,7 +135,7 @@ def test_no_bare_reply_of_real_models_that_graded_nothing_becomes_a_grade(shared
             assert isinstance(outcome, Failure) or text.strip(" .") == str(outcome.grade), text
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("reply", "status"),
     [
         (Reply('{"grade": 2}', "length"), "truncated"),

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from every_row import every_row
 
 from labeler.errors import BadInput, Misuse
 from labeler.metrics import MEASURES, evaluate, parse, parse_all
-from labeler.metrics.graded import expected_reciprocal_ranks
+from labeler.metrics.measures import expected_reciprocal_ranks
 from labeler.metrics.registry import renamed
 from labeler.metrics.scores import Scores
 from labeler.trec.qrels import read_qrels
@@ -36,7 +37,7 @@ def test_recall_of_a_textbook_ranking() -> None:
     assert found == [0, 0.25, 0.25, 0.5, 0.75, 0.75, 1, 1]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("measure", "rankings", "value"),
     [
         ("RR", [relevant_at(2), relevant_at(1), relevant_at(5)], 0.566667),
@@ -244,7 +245,7 @@ def test_other_ways_to_write_a_name(other: str, name: str) -> None:
     assert str(parse(other)) == name
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "problem"),
     [
         ("nDGC@10", "no measure 'nDGC@10'; did you mean 'nDCG@10'? known: P, R, F1,"),

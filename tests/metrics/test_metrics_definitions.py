@@ -153,14 +153,12 @@ COMPARED = {
     "ir_measures": names([*IN_IR_MEASURES, "Judged", "ERR"]),  # the latter in tests of their own
     "ranx": names([*IN_RANX, "RBP"]),
     "its definition": names([*BY_DEFINITION, "RBPresidual", "Judged", "AUC", "Q-measure"]),
-    "a person's verdicts": {"LGTM"},  # in test_evaluate
 }
 """Which measures are held against what, here and in the two modules beside."""
 
 IN_NONE_BUT_ITS_DEFINITION = {
     "AUC",
     "CG",
-    "LGTM",
     "MeanRank",
     "Q-measure",
     "RBPresidual",

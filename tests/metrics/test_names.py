@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import pytrec_eval
+from every_row import every_row
 from test_metrics_oracles import BIG
 from test_metrics_ranx import scored
 
@@ -62,7 +63,7 @@ def of_each_query(qrels: Qrels, run: Run, name: str) -> list[float]:
     return [next(iter(per_query[query].values())) for query in sorted(qrels)]
 
 
-@pytest.mark.parametrize("name", TREC_EVAL)
+@every_row("name", TREC_EVAL)
 def test_a_name_of_trec_eval_gives_its_number(name: str) -> None:
     theirs = pytrec_eval.RelevanceEvaluator(QRELS, pytrec_eval.supported_measures).evaluate(RUN)
     expected = [theirs[query][TREC_EVAL[name]] for query in sorted(QRELS)]
@@ -97,7 +98,7 @@ def test_names_of_ir_measures_give_its_numbers(name: str) -> None:
     assert of_each_query(QRELS, RUN, name) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
+@every_row("spelling", SPELLINGS)
 def test_every_spelling_names_a_measure(spelling: str) -> None:
     bare = spelling.rstrip("@")
     needs = MEASURES[SPELLINGS[spelling].partition("(")[0].rstrip("@")].cutoff == "required"
@@ -109,7 +110,7 @@ def test_every_spelling_names_a_measure(spelling: str) -> None:
     assert meant.pop().startswith(SPELLINGS[spelling].rstrip("@").split(")")[0])
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@every_row("name", MEASURES)
 def test_every_measure_is_known_in_any_case(name: str) -> None:
     cutoff = {"none": "", "optional": "", "required": "@0.5" if name == "IPrec" else "@10"}
     text = name + cutoff[MEASURES[name].cutoff]

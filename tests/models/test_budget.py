@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every_row import every_row
 from made import grade_in, make_collection, pair_calls, pair_of
 
 from labeler.cli import execute
@@ -201,8 +202,8 @@ def test_a_refusal_takes_nothing_of_a_budget(
         assert json.loads(figures[-1])["tokens_at_most"] == 110
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1, 10**400, True, "5", [1]])
-@pytest.mark.parametrize("name", [limit.name for limit in fields(Limits) if limit.name != "prices"])
+@every_row("value", [math.nan, math.inf, -math.inf, -1, 10**400, True, "5", [1]])
+@every_row("name", [limit.name for limit in fields(Limits) if limit.name != "prices"])
 def test_a_limit_that_would_never_be_reached_is_refused(name: str, value: Any) -> None:
     with pytest.raises(Misuse, match="expected a number from") as caught:
         Limits(**{name: value})

@@ -5,6 +5,7 @@ from base64 import b64encode, urlsafe_b64encode
 from urllib.parse import quote
 
 import pytest
+from every_row import every_row
 
 from labeler.wire.masking import hidden, without_key
 
@@ -44,8 +45,8 @@ SPELLINGS = {
 }
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)
-@pytest.mark.parametrize("around", ["{}", "you sent: {}.", "\\n{}\\n", "x{}x"])
+@every_row("spelling", SPELLINGS.values())
+@every_row("around", ["{}", "you sent: {}.", "\\n{}\\n", "x{}x"])
 def test_a_key_is_masked_in_every_spelling_and_json_stays_json(spelling: str, around: str) -> None:
     said = around.replace("{}", spelling)
     body = f'{{"choices": [{{"message": {{"content": "{said}"}}}}], "model": "{spelling}"}}'
@@ -58,8 +59,8 @@ def test_a_key_is_masked_in_every_spelling_and_json_stays_json(spelling: str, ar
     assert "[key]" in hidden(spelling, KEY)
 
 
-@pytest.mark.parametrize("before", ["", "a", "ab", "abc"])
-@pytest.mark.parametrize("after", ["", "z", "zz", "zzz"])
+@every_row("before", ["", "a", "ab", "abc"])
+@every_row("after", ["", "z", "zz", "zzz"])
 def test_what_is_left_of_base64_holds_no_bit_of_the_key(before: str, after: str) -> None:
     def left(key: str) -> str:
         return hidden(f"<{b64encode(f'{before}{key}{after}'.encode()).decode()}>", key)

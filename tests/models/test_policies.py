@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from every_row import every_row
 from made import grade_in, make_collection, pair_calls
 
 from labeler.cli import execute
@@ -446,7 +447,7 @@ def test_at_the_budget_what_is_known_is_handed_back_wherever_it_stands_in_the_po
         assert len(pair_calls(server)) == 30
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("usage", "tokens"),
     [
         ({"prompt_tokens": 100, "completion_tokens": 10}, (100, 10)),

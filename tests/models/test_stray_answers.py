@@ -180,7 +180,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_stray_answer_becomes_a_pairs_grade(
     straying: Straying, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    make_collection(tmp_path, queries=10, documents=40)
+    make_collection(tmp_path, queries=10, documents=20)
     with served(straying) as server:
         code = judge(tmp_path, server)
     assert wrong_grades(tmp_path) == 0

@@ -12,7 +12,7 @@ from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Query
-from labeler.monitoring.density.searches import Search
+from labeler.monitoring.searches import Search
 
 FOODS = ("bread", "soup", "rice", "pasta", "salad", "cake", "fish", "beans", "eggs", "potato")
 TASKS = ("how to bake", "boil", "recipe for", "spices for", "freezing", "what goes with", "quick")

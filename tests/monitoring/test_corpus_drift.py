@@ -48,7 +48,7 @@ def drift(place: Path, **watch: float) -> CorpusDrift:
 
 
 def kinds(result: CorpusDrift) -> list[str]:
-    return [alarm.about for alarm in result.alarms()]
+    return [alarm.about for alarm in result.alarms]
 
 
 def cut_fish(place: Path) -> None:
@@ -89,12 +89,13 @@ def test_a_query_that_lost_its_only_relevant_document_is_named_and_what_mends_it
 ) -> None:
     cut_fish(place)
     result = drift(place)
-    assert [query.text for query in result.bereft] == ["how do fish rest"]
+    assert [query.text for query in result.touched] == ["how do fish rest"]
+    assert result.lost_queries == [query.query_id for query in result.touched]
     assert all(each.state == "gone" for each in result.stale)
-    said = " ".join(map(str, result.alarms()))
+    said = " ".join(map(str, result.alarms))
     assert f"labeler corpus update {place / 'docs'} {place / 'coll'}, then labeler judge" in said
     assert result.as_json()["stale"] == len(result.as_json()["stale_pairs"]) == len(result.stale)
-    assert [row[2] for row in result.stale_table().values()] == [2, 0]
+    assert [row[2] for row in result.tables()[1].values()] == [2, 0]
 
 
 def test_alarms_keep_to_the_shares_that_were_set(place: Path) -> None:

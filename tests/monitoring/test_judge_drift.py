@@ -7,19 +7,19 @@ import pytest
 from made_controls import MADE_BY, add_control, judged, weekly
 
 from labeler.errors import BadInput
-from labeler.monitoring.judge import JudgeDrift, judge_blocks, judge_drift
+from labeler.monitoring.judge import JudgeDrift, judge_drift
 from labeler.report.page import Page
 from labeler.stats.drift import fails_more_p
 
 
 def kinds(drift: JudgeDrift) -> list[str]:
-    return [alarm.about for alarm in drift.alarms()]
+    return [alarm.about for alarm in drift.alarms]
 
 
 def test_an_assessor_that_becomes_lenient_is_said_to_since_the_control_that_shows_it() -> None:
     drift = judge_drift(weekly(judged(), [0, 0, 0, 0.6, 0.6, 0.6]), "llm")
     assert kinds(drift) == ["judge-drift"]
-    (alarm,) = drift.alarms()
+    (alarm,) = drift.alarms
     assert "the assessor has drifted by the control of 2026-0" in str(alarm)
     assert "higher than earlier ones (limits" in str(alarm)
     assert not any(point.is_out for point in drift.points[:3])
@@ -28,7 +28,7 @@ def test_an_assessor_that_becomes_lenient_is_said_to_since_the_control_that_show
 def test_an_assessor_that_stays_as_it_is_raises_nothing() -> None:
     drift = judge_drift(weekly(judged(), [0] * 5), "llm")
     assert kinds(drift) == []
-    assert any("no drift shown by the control of 2026-07-06" in str(f) for f in drift.findings())
+    assert any("no drift shown by the control of 2026-07-06" in str(f) for f in drift.findings)
     assert [len(drift.points), len(drift.controls)] == [5, 5]
 
 
@@ -36,7 +36,7 @@ def test_another_name_of_the_model_is_an_alarm_with_its_date() -> None:
     collection = weekly(judged(), [0, 0])
     for week in (3, 4):
         add_control(collection, week, model="fake-2")
-    (alarm,) = judge_drift(collection, "llm").alarms()
+    (alarm,) = judge_drift(collection, "llm").alarms
     assert alarm.about == "model-name"
     said = "the server calls its model fake-2 since the control of 2026-06-22, fake when"
     assert said in str(alarm)
@@ -59,7 +59,7 @@ def test_an_edited_prompt_is_an_alarm_and_another_assessor_is_left_out() -> None
     drift = judge_drift(collection, "llm")
     assert len(drift.controls) == 3
     assert "not on the chart: 2 controls that asked another prompt or model" in str(
-        drift.findings()[0]
+        drift.findings[0]
     )
 
 
@@ -72,7 +72,7 @@ def test_controls_of_before_the_pairs_were_judged_anew_do_not_count() -> None:
     add_control(collection, 4)
     drift = judge_drift(collection, "llm")
     assert (kinds(drift), len(drift.controls)) == ([], 1)
-    assert "3 controls that were made when the pairs had other grades" in str(drift.findings()[0])
+    assert "3 controls that were made when the pairs had other grades" in str(drift.findings[0])
 
 
 def test_a_control_without_a_time_has_that_of_its_file_and_it_is_said() -> None:
@@ -81,7 +81,7 @@ def test_a_control_without_a_time_has_that_of_its_file_and_it_is_said() -> None:
     os.utime(collection.controls / "llm.1.jsonl", (0, 0))
     drift = judge_drift(collection, "llm")
     assert drift.controls[0].label == "1970-01-01"
-    assert any("has the time of a file" in str(finding) for finding in drift.findings())
+    assert any("has the time of a file" in str(finding) for finding in drift.findings)
 
 
 @pytest.mark.parametrize(
@@ -105,11 +105,11 @@ def test_a_damaged_control_is_one_line_that_names_it(line: str) -> None:
 
 def test_the_page_and_the_figures_of_no_control_one_and_many() -> None:
     collection = judged()
-    assert judge_blocks(judge_drift(collection, "llm")) == []
+    assert judge_drift(collection, "llm").blocks() == []
     for weeks in (1, 4):
         weekly(collection, [0] * weeks)
         drift = judge_drift(collection, "llm")
-        html = Page("x", judge_blocks(drift)).html()
+        html = Page("x", drift.blocks()).html()
         assert "llm: shift of grades" in html
         assert "NaN" not in json.dumps(drift.as_json(), allow_nan=False)
 

@@ -15,10 +15,10 @@ import pytest
 
 from labeler.errors import BadInput, LabelerError, Misuse
 from labeler.exchange.fields import EventFields
-from labeler.monitoring.log.blocks import TextBlocks
-from labeler.monitoring.log.log import EventLog, open_log
-from labeler.monitoring.log.rows import Rows
-from labeler.monitoring.log.values import RETURNED, BotRules, Clock, LogOptions
+from labeler.monitoring.log import EventLog, open_log
+from labeler.monitoring.log_files import TextBlocks
+from labeler.monitoring.log_values import Clock, LogOptions
+from labeler.monitoring.online import online
 
 SRW = Path(__file__).parents[3] / "shared/data/foreign/opensearch-srw"
 SHOWN = "time,session,query,doc_id,rank,clicked\n"
@@ -30,7 +30,7 @@ def log_of(path: Path, text: str, options: LogOptions | None = None) -> EventLog
 
 
 def queries(log: EventLog) -> list[str]:
-    return [query for chunk in log.searches() for query in chunk.queries]
+    return [log.texts[text] for part in log.parts() for text in part.searches["text"]]
 
 
 def reasons(log: EventLog) -> dict[str, int]:
@@ -43,7 +43,7 @@ def shown(log: EventLog) -> list[tuple[int, float, float]]:
     return sorted(
         row
         for part in parts
-        for row in zip(part.rank.tolist(), part.shown.tolist(), part.clicks.tolist(), strict=True)
+        for row in part[["rank", "shown", "clicks"]].itertuples(index=False, name=None)
     )
 
 
@@ -124,9 +124,9 @@ def test_the_fast_reader_and_the_exact_one_read_the_same(tmp_path: Path) -> None
         f"2024-05-{1 + n % 28:02d},s{n % 9},query {n % 5},d{n},{n},0\n" for n in range(99)
     )
     with log_of(tmp_path / "a.csv", SHOWN + rows) as fast:
-        whole = [part.impressions.rank.tolist() for part in fast.parts()]
+        whole = [part.impressions["rank"].tolist() for part in fast.parts()]
     with log_of(tmp_path / "b.csv", SHOWN + rows + "one,bad,line\n") as exact:
-        assert [part.impressions.rank.tolist() for part in exact.parts()] == whole
+        assert [part.impressions["rank"].tolist() for part in exact.parts()] == whole
         assert exact.reading.retained == 99
 
 
@@ -159,23 +159,22 @@ def test_all_kinds_of_files_say_the_same(tmp_path: Path) -> None:
     for path in sorted(tmp_path.glob("log.*")):
         with open_log(path) as log:
             reading = log.reading
-            times = sorted(time for chunk in log.searches() for time in chunk.time.tolist())
+            times = sorted(time for part in log.parts() for time in part.searches["time"])
             figures.append((shown(log), times, reading.rows, reading.left_out, reading.clicks))
     assert len(figures) == 6
     assert figures.count(figures[0]) == 6
 
 
-def test_personal_data_is_left_out_with_all_rows_of_the_search(tmp_path: Path) -> None:
+def test_no_user_no_session_and_no_query_stands_in_what_is_said_of_a_log(tmp_path: Path) -> None:
     text = (
-        "time,user_id,query_id,query,doc_id,rank,clicked\n"
-        "2024-05-01,u1,s1,invoice of jane@example.org,d1,1,1\n2024-05-01,u1,s1,,d2,2,0\n"
-        "2024-05-01,u2,s2,lcd,d1,1,1\n"
+        "time,user_id,session,query_id,query,doc_id,rank,clicked\n"
+        "2024-05-01,jane@example.org,visit-1,s1,invoice of jane,d1,1,1\n"
+        "2024-05-01,jane@example.org,visit-1,s1,,d2,2,0\nsoon,u2,visit-2,s2,lcd,d1,1,1\n"
     )
     with log_of(tmp_path / "log.csv", text) as log:
-        assert queries(log) == ["lcd"]
-        assert reasons(log) == {"personal data in the query (mail address)": 2}
-        assert "jane" not in json.dumps(log.reading.as_json())
-        assert "u2" not in json.dumps(log.reading.as_json())
+        assert queries(log) == ["invoice of jane"]
+        told = json.dumps([log.reading.as_json(), online(log).as_json()])
+        assert not [name for name in ("jane", "u2", "visit", "invoice") if name in told]
 
 
 def test_the_same_event_counts_once_and_the_same_search_too(tmp_path: Path) -> None:
@@ -211,63 +210,55 @@ def test_clicks_and_impressions_in_rows_of_their_own_belong_together(tmp_path: P
     )
     with log_of(tmp_path / "log.csv", text) as log:
         (part,) = log.parts()
-        assert part.searches.delay.tolist() == [9.0]
+        assert part.searches["is_clicked"].tolist() == [True]
         assert shown(log) == [(1, 1.0, 0.0), (2, 1.0, 1.0), (7, 0.0, 1.0)]
         assert log.reading.unseen_clicks == 1
         assert reasons(log) == {"another action (hover)": 1}
 
 
 @pytest.mark.parametrize(
-    ("ranks", "first_rank", "expected"),
+    ("ranks", "expected"),
     [
-        ([0, 1, 2], None, [1, 2, 3]),
-        ([1, 2, 3], None, [1, 2, 3]),
-        ([0, 1, 2], 1, [0, 1, 2]),
-        ([1, 2, 3], 0, [2, 3, 4]),
-        ([-3, "x", 2], None, [0, 0, 2]),
+        ([0, 1, 2], [1, 2, 3]),
+        ([1, 2, 3], [1, 2, 3]),
+        ([0, 1, 1, 1], [0, 1, 1, 1]),
+        ([-3, "x", 2], [0, 0, 2]),
     ],
 )
 def test_ranks_count_from_1_whatever_the_log_counts_from(
-    tmp_path: Path, ranks: Sequence[object], first_rank: int | None, expected: list[int]
+    tmp_path: Path, ranks: Sequence[object], expected: list[int]
 ) -> None:
     rows = "".join(f"2024-05-01,s1,lcd,d{n},{rank},0\n" for n, rank in enumerate(ranks))
-    options = LogOptions(first_rank=first_rank)
-    with log_of(tmp_path / "log.csv", SHOWN + rows, options) as log:
+    with log_of(tmp_path / "log.csv", SHOWN + rows) as log:
         assert [rank for rank, _, _ in shown(log)] == expected
-        if 0 in ranks and first_rank is None:
-            assert "ranks are taken to count from 0" in str(log.reading.findings()[0])
+        if 0 in ranks:
+            meaning = "0 to mean no rank" if 0 in expected else "ranks are taken to count from 0"
+            assert meaning in str(log.reading.findings[0])
 
 
-def test_bots_are_told_by_their_rate_their_number_their_clicks_and_their_name(
-    tmp_path: Path,
-) -> None:
+def test_bots_are_told_by_their_rate_their_number_and_their_name(tmp_path: Path) -> None:
     head = "time,user_id,query,clicked,user_agent\n"
-    fast = "".join(f"2024-05-01T10:00:{n:02d},fast,q{n},1,Mozilla\n" for n in range(6))
-    many = "".join(f"2024-05-01T{n:02d}:00:00,many,q{n},1,Mozilla\n" for n in range(11))
-    idle = "".join(f"2024-05-{n + 1:02d},idle,q{n},0,Mozilla\n" for n in range(9))
+    fast = "".join(f"2024-05-01T10:00:{n:02d},fast,q{n},1,Mozilla\n" for n in range(31))
+    many = "".join(
+        f"2024-05-01T{n // 30:02d}:{n % 30 * 2:02d}:00,many,q{n},1,Mozilla\n" for n in range(501)
+    )
     named = "2024-05-01,named,q,0,Googlebot/2.1\n"
     person = "".join(f"2024-05-01T10:{n:02d}:00,person,q{n},{n % 2},Mozilla\n" for n in range(6))
-    rules = BotRules(searches_a_minute=5, searches_a_day=10, searches_without_click=8)
-    text = head + fast + many + idle + named + person
-    with log_of(tmp_path / "log.csv", text, LogOptions(bots=rules)) as log:
+    with log_of(tmp_path / "log.csv", head + fast + many + named + person) as log:
         assert reasons(log) == {
-            "a bot (more than 10 searches within a day)": 11,
-            "a bot (more than 8 searches, no click)": 9,
-            "a bot (more than 5 searches within a minute)": 6,
+            "a bot (more than 500 searches within a day)": 501,
+            "a bot (more than 30 searches within a minute)": 31,
             "a bot (its user agent)": 1,
         }
         assert len(queries(log)) == 6
-    off = BotRules(0, 0, 0, by_agent=False)
-    with log_of(tmp_path / "log.csv", text, LogOptions(bots=off)) as log:
-        assert log.reading.left_out == ()
 
 
 def test_counts_of_many_searches_stay_counts(tmp_path: Path) -> None:
     with log_of(
         tmp_path / "log.csv", "date,query,count\n2024-05-01,lcd,12\n2024-05-02,lcd,3\n"
     ) as log:
-        (chunk,) = log.searches()
-        assert (chunk.times.tolist(), chunk.client.tolist()) == ([12.0, 3.0], [-1, -1])
+        (part,) = log.parts()
+        assert part.searches[["times", "client"]].to_numpy().tolist() == [[12.0, -1], [3.0, -1]]
     text = "query,doc_id,rank,impressions,clicks\nlcd,d1,1,100,30\nlcd,d2,2,90,9\n"
     with log_of(tmp_path / "log.csv", text) as log:
         assert shown(log) == [(1, 100.0, 30.0), (2, 90.0, 9.0)]
@@ -279,45 +270,24 @@ def test_a_column_with_an_unusual_name_is_named_and_one_of_two_is_said(tmp_path:
     fields = EventFields(time_field="wann")
     with log_of(tmp_path / "log.csv", text, LogOptions(fields=fields)) as log:
         assert log.reading.first == 1714521600.0
-        assert "'user' was read as the user, and 'client' not" in str(log.reading.findings()[0])
+        assert "'user' was read as the user, and 'client' not" in str(log.reading.findings[0])
     with pytest.raises(LabelerError, match="no column 'when' among wann"):
         log_of(tmp_path / "log.csv", text, LogOptions(fields=EventFields(time_field="when")))
 
 
 @pytest.mark.skipif(not SRW.exists(), reason="needs the files of shared/data")
-def test_user_behavior_insights_are_read_as_they_are_exported() -> None:
-    path = SRW / "ubi_queries_events.ndjson.gz"
-    with open_log(path) as log:
-        assert log.reading.kind == "User Behavior Insights"
+def test_user_behavior_insights_are_read_by_the_names_of_their_nested_fields() -> None:
+    inside = "event_attributes"
+    fields = EventFields(
+        query_field="user_query",
+        user_field="client_id",
+        doc_field=f"{inside}.object.object_id",
+        rank_field=f"{inside}.position.ordinal",
+    )
+    with open_log(SRW / "ubi_queries_events.ndjson.gz", LogOptions(fields, first_rank=1)) as log:
         assert log.reading.rows == 473 + 3448
-        assert any("mixes 3 applications" in str(finding) for finding in log.reading.findings())
-    with open_log(path, LogOptions(application="esci_ubi_sample")) as log:
-        reading = log.reading
-        assert (reading.searches, reading.impressions, reading.clicks) == (200, 1000, 60)
-        assert {rank for rank, _, _ in shown(log)} == {1, 2, 3, 4, 5}
-
-
-def test_an_application_that_a_log_does_not_name_is_refused(tmp_path: Path) -> None:
-    text = "application,query\nshop,lcd\nhelp,dvd\n"
-    with log_of(tmp_path / "log.csv", text, LogOptions(application="shop")) as log:
-        assert queries(log) == ["lcd"]
-    with pytest.raises(LabelerError, match="no application 'wiki'; there are help, shop"):
-        log_of(tmp_path / "log.csv", text, LogOptions(application="wiki"))
-
-
-def test_documents_that_a_query_returned_count_where_none_are_said_to_be_shown(
-    tmp_path: Path,
-) -> None:
-    hits = {"query_id": "a", "client_id": "c", "user_query": "lcd", "timestamp": "2024-05-01"}
-    click = {"action_name": "click", "query_id": "a", "client_id": "c", "timestamp": 1714521700000}
-    where = {"object": {"object_id": "d2"}, "position": {"ordinal": 2}}
-    lines = [
-        hits | {"query_response_hit_ids": ["d1", "d2", "d3"]},
-        click | {"event_attributes": where},
-    ]
-    with log_of(tmp_path / "u.jsonl", "\n".join(map(json.dumps, lines)) + "\n") as log:
-        assert shown(log) == [(1, 1.0, 0.0), (2, 1.0, 1.0), (3, 1.0, 0.0)]
-        assert log.reading.rows == log.reading.retained == 2
+        assert (log.reading.impressions, log.reading.clicks) == (1932, 186)
+        assert {1, 2, 3, 4, 5} < {rank for rank, _, _ in shown(log)}
 
 
 DIRT = (
@@ -327,8 +297,8 @@ DIRT = (
 
 
 NAMES = (
-    *("time", "session", "user_id", "query_id", "doc_id", "rank", "clicked", "count", "dwell"),
-    *("event", "variant", "thumbs", "user_agent", "application"),
+    *("time", "session", "user_id", "query_id", "doc_id", "rank", "clicked", "count"),
+    *("event", "variant", "thumbs", "user_agent"),
 )
 
 
@@ -350,15 +320,11 @@ def test_no_dirt_raises_an_error_of_ours_or_is_lost_in_silence(tmp_path: Path, s
         lines = [",".join(names), *(",".join(row) for row in rows)]
     path = tmp_path / "log"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    with suppress(BadInput), open_log(path, LogOptions(first_rank=(None, 0, 1)[seed % 3])) as log:
+    with suppress(BadInput), open_log(path) as log:
         reading = log.reading
         assert reading.rows == reading.retained + sum(row.rows for row in reading.left_out)
-        assert reading.retained == sum(_own(clean.rows) for clean in log.clean_parts())
-
-
-def _own(rows: Rows) -> int:
-    """How many rows stand in the file; documents that a query returned do not."""
-    return int((rows["kind"] != RETURNED).sum())
+        assert reading.searches <= reading.retained
+        assert reading.searches == sum(len(part.searches) for part in log.parts())
 
 
 def test_users_are_numbered_alike_in_every_run_of_the_program(tmp_path: Path) -> None:
@@ -369,9 +335,9 @@ def test_users_are_numbered_alike_in_every_run_of_the_program(tmp_path: Path) ->
     ]
     path.write_text("\n".join(["time,user,query", *rows]) + "\n")
     code = (
-        "import sys; from labeler.monitoring.log.log import open_log\n"
+        "import sys; from labeler.monitoring.log import open_log\n"
         "with open_log(sys.argv[1]) as log:\n"
-        "    print([part.client.tolist() for part in log.searches()])"
+        "    print([part.searches['client'].tolist() for part in log.parts()])"
     )
     printed = {
         subprocess.run(

@@ -1,7 +1,6 @@
 """`monitor`: runs of the watch, their history, their page, and how the command ends."""
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Thread
@@ -15,10 +14,15 @@ from labeler.collection.monitoring import read_watch_runs
 from labeler.collection.validate import validate
 from labeler.errors import Misuse
 from labeler.exchange.fields import EventFields
-from labeler.monitoring.log.values import LogOptions
-from labeler.monitoring.logs import LogWatch, log_files
-from labeler.monitoring.monitor import Monitoring, MonitorOptions, monitor
-from labeler.monitoring.watched import KINDS, joined_weeks, with_gaps
+from labeler.monitoring.log_values import LogOptions
+from labeler.monitoring.monitor import (
+    KINDS,
+    LogWatch,
+    Monitoring,
+    MonitorOptions,
+    log_files,
+    monitor,
+)
 from labeler.testing import small_collection
 from labeler.text.vectors import can_encode
 
@@ -117,23 +121,10 @@ def test_a_history_that_somebody_changed_breaks_nothing(content: dict[str, objec
     assert "This is run 2" in watched(collection, 1).page().html()
 
 
-def test_the_same_log_read_twice_counts_once_and_a_whole_week_replaces_a_part() -> None:
-    part = {"2026-06-01": {"searches": 10, "ctr": 0.5}, "2026-06-08": {"searches": 3, "ctr": 0.1}}
-    whole = {"2026-06-08": {"searches": 9, "ctr": 0.4}, "2026-06-29": {"searches": 5, "ctr": None}}
-    cut_off = {"2026-06-01": {"searches": 2, "ctr": 0.9}}
-    joined = joined_weeks([part, part, whole, cut_off, None, {"x": {}, "2026-06-01": 3}])
-    assert {monday: week["searches"] for monday, week in joined.items()} == {
-        "2026-06-01": 10,
-        "2026-06-08": 9,
-        "2026-06-29": 5,
-    }
-    assert [len(week) for _, week in with_gaps(joined)] == [2, 2, 0, 2]
-
-
 def test_every_alarm_is_of_a_kind_that_is_listed() -> None:
     collection = weekly(judged(), [0, 0, 0.8, 0.8])
     add_control(collection, 5, lenient=0.8, failed=9, model="other")
-    kinds = {alarm.about for alarm in watched(collection).alarms()}
+    kinds = {alarm.about for alarm in watched(collection).alarms}
     assert kinds == {"judge-drift", "judge-failures", "model-name"}
     assert kinds <= KINDS.keys()
 
@@ -147,7 +138,7 @@ def test_sets_to_watch_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
         monitor(judged(queries=2))
 
 
-def test_a_log_whose_queries_change_raises_an_alarm_and_its_weeks_are_kept_once(
+def test_a_log_whose_queries_change_raises_an_alarm_and_proposes_what_the_set_lacks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if not can_encode():
@@ -175,13 +166,11 @@ def test_a_log_whose_queries_change_raises_an_alarm_and_its_weeks_are_kept_once(
     assert "differ from those of the first" in err[0]
     last = monitor(collection, logs=log, options=MonitorOptions(logs=LogWatch(OF_WHEN)))
     assert set(last.kinds) <= KINDS.keys()
-    assert [week["searches"] for week in last.weeks("density").values()] == [40] * 6
+    weeks = last.as_json()["watches"]["queries"]["weeks"]
+    assert [week["searches"] for week in weeks] == [40] * 6
     unread = "20 rows of 260 left out: a date that cannot be read"
-    assert unread in " ".join(map(str, last.findings()))
+    assert unread in " ".join(map(str, last.findings))
     assert unread in last.page().markdown()
-    other = replace(last.watches[-1], figures={**last.watches[-1].figures, "application": "b"})
-    assert len(replace(last, watches=(replace(other, weekly={}),)).weeks("density")) == 0
-    assert len(replace(last, watches=(replace(last.watches[-1], weekly={}),)).weeks("density")) == 6
     assert run(collection, "--log", str(log), "--column", "when") == 2
     assert "--column: expected PART:NAME" in capsys.readouterr().err
 

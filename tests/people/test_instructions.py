@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from every_row import every_row
 
 from labeler.cli import execute
 from labeler.collection.layout import Collection
@@ -45,7 +46,7 @@ def test_an_id_that_no_spreadsheet_changes_stands_as_it_is(plain: str) -> None:
     assert id_cell(plain) == plain
 
 
-@pytest.mark.parametrize(
+@every_row(
     "risky",
     ["007", "1e5", "1-2", "3/4", "MARCH1", "sep2", "12:30", "5pm", "TRUE", "1.10", "'x", "50%"],
 )

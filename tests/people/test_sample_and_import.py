@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from every_row import every_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -317,7 +318,7 @@ def test_ids_that_a_spreadsheet_might_run_come_back_as_they_were(tmp_path: Path)
     assert read_qrels(coll.qrels("human")) == {name: {f"d{name}": 1} for name in ids}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "cell"),
     [
         *[("=1", "'=1"), ("a=1", "a=1"), ("-", "'-"), ("", "")],

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from every_row import every_row
 
 from labeler.cli import execute
 from labeler.judging.judge import judge
@@ -38,7 +39,7 @@ def test_the_list_fits_80_columns_and_has_every_prompt_with_its_tokens(
         assert rows[prompt.id]["reply tokens"] == prompt.front.max_tokens
 
 
-@pytest.mark.parametrize("name", prompt_files())
+@every_row("name", prompt_files())
 def test_a_copy_of_a_shipped_prompt_asks_the_same_and_says_where_it_is_from(name: str) -> None:
     original, path = find_prompt(name, kind=None), Path("mine.md")
     path.write_text(copy_of(original, "mine"))

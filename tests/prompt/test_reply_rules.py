@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from every_row import every_row
 
 from labeler.errors import BadInput
 from labeler.judging.judge import judge
@@ -148,7 +149,7 @@ def test_a_front_matter_that_does_not_go_with_the_text_is_said(
     assert any(line.startswith(problem) for line in shown), shown
 
 
-@pytest.mark.parametrize("name", prompt_files())
+@every_row("name", prompt_files())
 def test_a_shipped_prompt_has_no_problem(name: str) -> None:
     lines: list[str] = []
     kind = read_prompt(prompt_files()[name]).front.kind

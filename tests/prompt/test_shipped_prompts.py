@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from every_row import every_row
 
 from labeler.data import Document, Query
 from labeler.judging.assessor import values_of
@@ -29,7 +30,7 @@ ONE_CALL = [
 ]
 
 
-@pytest.mark.parametrize("name", GRADING)
+@every_row("name", GRADING)
 def test_a_prompt_that_asks_for_nothing_but_an_object_asks_for_no_other_words(name: str) -> None:
     """Steps are to be thought through, and not written down, where no reason is read."""
     prompt = find_prompt(name)
@@ -38,7 +39,7 @@ def test_a_prompt_that_asks_for_nothing_but_an_object_asks_for_no_other_words(na
     assert prompt.front.reason or speaks_first is None
 
 
-@pytest.mark.parametrize("path", prompt_files().values(), ids=prompt_files())
+@every_row("path", prompt_files().values(), ids=prompt_files())
 def test_each_prompt_says_that_what_it_shows_is_material_and_no_instruction(path: Path) -> None:
     prompt = read_prompt(path)
     asked = [prompt.turns, prompt.question_writer.turns if prompt.question_writer else prompt.turns]
@@ -101,7 +102,7 @@ def test_what_differs_between_documents_of_a_query_stands_behind_what_does_not(
     assert "{passage}" not in first
 
 
-@pytest.mark.parametrize("path", prompt_files().values(), ids=prompt_files())
+@every_row("path", prompt_files().values(), ids=prompt_files())
 def test_a_prompt_is_filled_in_once_and_what_is_put_in_is_never_read(path: Path) -> None:
     prompt = read_prompt(path)
     names = ("query", "title", "text", "passage", "other", "passages", "count", "mark")
@@ -111,7 +112,7 @@ def test_a_prompt_is_filled_in_once_and_what_is_put_in_is_never_read(path: Path)
     assert any("{query} ${text} {{passage}} %s" in turn.content for turn in rendered)
 
 
-@pytest.mark.parametrize("name", GRADING)
+@every_row("name", GRADING)
 def test_people_who_grade_beside_a_prompt_read_what_its_grades_mean(name: str) -> None:
     prompt = find_prompt(name)
     page = instructions({int(grade): text for grade, text in prompt.front.scale.items()}, name)

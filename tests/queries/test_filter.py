@@ -1,4 +1,5 @@
 import pytest
+from every_row import every_row
 
 from labeler.queries.filter import longest_copy, reason_to_reject, tidied
 
@@ -44,7 +45,7 @@ def test_the_longest_copy_is_counted_in_words() -> None:
     assert longest_copy([], ["a"]) == 0
 
 
-@pytest.mark.parametrize(
+@every_row(
     "reply",
     [
         "I'm sorry, I cannot help",

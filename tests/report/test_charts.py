@@ -7,6 +7,7 @@ from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
+from every_row import every_row
 
 from labeler.report.charts import (
     Axis,
@@ -17,7 +18,6 @@ from labeler.report.charts import (
     NamedValues,
     Point,
     Series,
-    bars,
     control,
     intervals,
     matrix,
@@ -45,7 +45,6 @@ def every_chart(name: str) -> list[Drawing]:
     axis = Axis(name)
     return [
         intervals(name, [NamedValue(name, 0.5, 0.4, 0.6, name, 0.7)], axis, second=(name, "b")),
-        bars(name, [NamedValue(name, 3.0)], axis),
         strip(name, [NamedValues(name, {name: 0.3, "b": 0.4})], axis),
         shares(name, [NamedCounts(name, [1, 2])], [name, "b"]),
         matrix(name, GRADES, [name, "b", "c"], (name, "b")),
@@ -66,7 +65,7 @@ def is_text(element: ET.Element) -> bool:
     return element.tag.endswith("}text")
 
 
-@pytest.mark.parametrize("number", range(7))
+@pytest.mark.parametrize("number", range(6))
 def test_no_text_adds_an_element_or_a_control_character_to_a_chart(number: int) -> None:
     tame, hostile = every_chart("tame")[number], every_chart(HOSTILE)[number]
     plain, attacked = parsed(tame), parsed(hostile)
@@ -75,7 +74,7 @@ def test_no_text_adds_an_element_or_a_control_character_to_a_chart(number: int) 
     assert "\u202e" not in ET.tostring(attacked, "unicode")
 
 
-@pytest.mark.parametrize("number", range(7))
+@pytest.mark.parametrize("number", range(6))
 def test_a_chart_has_a_title_a_message_and_its_numbers_as_a_table(number: int) -> None:
     drawing = every_chart("a name")[number]
     title, description = list(parsed(drawing))[:2]
@@ -95,8 +94,8 @@ def test_the_message_of_intervals_is_read_from_the_numbers() -> None:
 def test_rows_of_one_value_have_no_highest_and_no_lowest() -> None:
     rows = [NamedValue(name, 0.0) for name in ("a", "b", "c")]
     share = Axis("share unjudged", ".0%")
-    for drawing in (intervals("t", rows, share), bars("t", rows, share)):
-        assert drawing.message == "share unjudged is 0% in all 3 rows."
+    drawing = intervals("t", rows, share)
+    assert drawing.message == "share unjudged is 0% in all 3 rows."
 
 
 def test_an_interval_that_holds_the_reference_is_hollow_and_said_to_be_unclear() -> None:
@@ -143,9 +142,6 @@ DEGENERATE: dict[str, Callable[[], Drawing]] = {
     "huge": lambda: intervals("t", [NamedValue("a", 1e300, -1e300, 1e300)], NDCG),
     "tiny": lambda: intervals("t", [NamedValue("a", 1e-300, 0, 2e-300)], NDCG),
     "close": lambda: intervals("t", [NamedValue("a", 1.0), NamedValue("b", 1.0 + 1e-15)], NDCG),
-    "no bars": lambda: bars("t", [], NDCG),
-    "zero bars": lambda: bars("t", [NamedValue("a", 0.0)], NDCG),
-    "negative bars": lambda: bars("t", [NamedValue("a", -2.0), NamedValue("b", None)], NDCG),
     "empty strip": lambda: strip("t", [NamedValues("a", {})], NDCG),
     "one query": lambda: strip("t", [NamedValues("a", {"q": 0.3})], NDCG),
     "all alike": lambda: strip("t", [NamedValues("a", {str(i): 1.0 for i in range(900)})], NDCG),
@@ -162,7 +158,7 @@ DEGENERATE: dict[str, Callable[[], Drawing]] = {
 }
 
 
-@pytest.mark.parametrize("made", DEGENERATE.values(), ids=DEGENERATE)
+@every_row("made", DEGENERATE.values(), ids=DEGENERATE)
 def test_a_chart_of_little_or_odd_data_has_finite_coordinates_within_its_box(
     made: Callable[[], Drawing],
 ) -> None:

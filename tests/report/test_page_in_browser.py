@@ -15,7 +15,6 @@ from labeler.report.charts import (
     NamedValues,
     Point,
     Series,
-    bars,
     control,
     intervals,
     matrix,
@@ -86,10 +85,9 @@ def every_chart() -> list[Chart]:
         intervals("long names", systems(9, LONG), AXIS, second=(LONG, LONG)),
         intervals("wide", systems(3, LONG), Axis(LONG, "+.9f", reference=0.0)),
         intervals("equal", [NamedValue("a", 0.5, 0.5, 0.5, LONG)] * 3, AXIS),
-        bars("bars", [NamedValue(LONG, 1e6), NamedValue("b", -3e5)], Axis("dollars", "$")),
+        intervals("costs", [NamedValue(LONG, 1e6), NamedValue("b", 3.0)], Axis("dollars", "$")),
         strip("strip", [NamedValues(LONG, values), NamedValues("b", {"q": 0.5})], AXIS),
         shares("shares", [NamedCounts(LONG, [1, 2, 3, 94])], grades),
-        shares("kinds", [NamedCounts("a", [1, 2, 3, 94])], [LONG, *grades[1:]], ordered=False),
         matrix("matrix", counts, grades, (LONG, LONG)),
         matrix(
             "eleven",
@@ -136,6 +134,10 @@ def test_no_words_of_a_chart_overlap_or_are_cut_off(
     shown.set_viewport_size(size)
     opened(shown, Page("Charts", every_chart()), tmp_path)
     assert shown.evaluate(COLLISIONS) == []
+    for font in ("bold 12px monospace", "12px serif"):  # as on a machine with other fonts
+        script = "font => document.querySelectorAll('.chart').forEach(c => c.style.font = font)"
+        shown.evaluate(script, font)
+        assert shown.evaluate(COLLISIONS) == [], font
 
 
 def full() -> Page:

@@ -11,6 +11,7 @@ from typing import get_args
 
 import pandas as pd
 import pytest
+from every_row import every_row
 from markdown_it import MarkdownIt
 
 from labeler.errors import Misuse
@@ -69,7 +70,7 @@ def test_programs_get_the_ends_of_an_interval_in_columns_of_their_own() -> None:
     assert SCORES.records()[2] == own | dict.fromkeys(undefined)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "spec", "text"),
     [
         (-0.00001, ".4f", "0.0000"),

@@ -1,6 +1,7 @@
 """Text that fits a terminal: words give way, numbers never do."""
 
 import pytest
+from every_row import every_row
 
 from labeler.report.neutral import cut, one_line, width_of
 from labeler.report.render import render
@@ -36,7 +37,7 @@ def test_without_a_width_a_table_is_as_wide_as_it_needs() -> None:
     assert len({width_of(line) for line in lines}) == 1
 
 
-@pytest.mark.parametrize("width", range(54, 101))
+@every_row("width", range(54, 101))
 def test_where_words_can_give_way_a_table_fits_and_every_number_is_whole(width: int) -> None:
     text = render(QUERIES, width=width)
     assert widest(text) <= width
@@ -72,12 +73,6 @@ def test_in_each_table_of_one_that_is_too_wide_the_rows_can_be_told_apart(width:
     for block in blocks:
         names = [line.split()[:2] for line in block.splitlines()[-4:]]
         assert names == [["bm25", "AP"], ["bm25", "RR"], ["dense", "AP"], ["dense", "RR"]]
-
-
-def test_where_not_two_columns_fit_they_stand_one_below_another() -> None:
-    lines = render(QUERIES, width=20).splitlines()
-    assert [line.split()[-1] for line in lines if "nDCG@10" in line] == ["0.750]", "0.1250"]
-    assert lines[4] == ""
 
 
 def test_only_what_a_column_says_is_colored_and_only_where_asked() -> None:

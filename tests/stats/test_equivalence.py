@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from every_row import every_row
 from scipy import stats
 
 from labeler.stats.power import chance_to_show, lower_bound, queries_to_show, spread_of, upper_bound
@@ -18,8 +19,8 @@ def test_the_largest_share_is_clopper_and_pearsons(count: int, of: int) -> None:
     assert binomial_below(count, of, 0.3) == pytest.approx(stats.binom.cdf(count, of, 0.3))
 
 
-@pytest.mark.parametrize("queries", [15, 25, 50])
-@pytest.mark.parametrize(
+@every_row("queries", [15, 25, 50])
+@every_row(
     ("values", "shares"),
     [
         ([-1.0, 0.0], [0.1, 0.9]),  # one query in ten is lost, and none won

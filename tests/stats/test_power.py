@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from every_row import every_row
 from scipy import stats
 
-from labeler.stats.pairwise import randomised_hsd
 from labeler.stats.power import (
     PlannedTest,
     detectable,
@@ -16,6 +16,7 @@ from labeler.stats.power import (
     range_quantile,
     variance_factors,
 )
+from labeler.stats.randomization import randomised_hsd
 from labeler.stats.student import chi_square_quantile
 
 
@@ -31,8 +32,8 @@ def test_the_studentized_range_is_scipys(systems: int, freedom: int) -> None:
     assert range_quantile(0.95, systems, freedom) == pytest.approx(wanted, rel=1e-4)
 
 
-@pytest.mark.parametrize("freedom", [9, 42, 400])
-@pytest.mark.parametrize("probability", [0.025, 0.2, 0.8, 0.975])
+@every_row("freedom", [9, 42, 400])
+@every_row("probability", [0.025, 0.2, 0.8, 0.975])
 def test_chi_square_is_scipys_to_a_percent(probability: float, freedom: int) -> None:
     wanted = stats.chi2.ppf(probability, freedom)
     assert chi_square_quantile(probability, freedom) == pytest.approx(wanted, rel=0.01)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from labeler.stats.randomization import randomization_test, smallest_holm
+from labeler.stats.randomization import holm, randomization_test, smallest_p
 from labeler.stats.student import paired_t_test, smallest_paired_t
 
 
@@ -14,7 +14,7 @@ def test_no_differences_of_so_many_queries_have_a_smaller_p(differing: int, quer
     rows[:, :differing] = rng.uniform(-1, 1, (40, differing))
     rows[0, :differing] = 0.5
     p, _ = randomization_test(rows, seed=0)
-    assert p.min() == pytest.approx(smallest_holm([differing])[0])
+    assert p.min() == pytest.approx(smallest_p(differing))
     by_t = min(paired_t_test(row) for row in rows)
     assert by_t == pytest.approx(smallest_paired_t(differing, queries), abs=1e-12) or (
         differing == queries
@@ -22,6 +22,5 @@ def test_no_differences_of_so_many_queries_have_a_smaller_p(differing: int, quer
 
 
 def test_of_several_runs_the_least_is_after_holm() -> None:
-    assert smallest_holm([3, 3]).tolist() == [0.5, 0.5]
-    assert smallest_holm([3, 20])[0] == 0.25
-    assert smallest_holm([0, 0]).tolist() == [1.0, 1.0]
+    for differing, least in (([3, 3], [0.5, 0.5]), ([0, 0], [1.0, 1.0])):
+        assert holm(np.array([smallest_p(count) for count in differing])).tolist() == least

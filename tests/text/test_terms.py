@@ -1,6 +1,7 @@
 import math
 
 import pytest
+from every_row import every_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +12,7 @@ from labeler.text.terms import K1, B, TermStatistics, matched_share, terms
 TEXTS = st.lists(st.text("abcde ", max_size=20).map(str.split), min_size=1, max_size=8)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "expected"),
     [
         ("Running RUNS run", ["run", "run", "run"]),
@@ -68,10 +69,8 @@ def test_a_grade_begins_at_its_cut_point() -> None:
     assert similarity_grade(similarity_score(0.0, 0.0)) == 0
 
 
-@pytest.mark.parametrize(
-    "text", ["one two three four", "漢字" * 500, "a漢" * 40 + " end", "x" * 900]
-)
-@pytest.mark.parametrize("most", [1, 3, 100])
+@every_row("text", ["one two three four", "漢字" * 500, "a漢" * 40 + " end", "x" * 900])
+@every_row("most", [1, 3, 100])
 def test_first_words_are_no_more_than_were_asked_for_in_any_script(text: str, most: int) -> None:
     shown = first_words(text, most)
     assert 0 < count_words(shown) <= most

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from every_row import every_row
 
 from labeler.text.visible import MARK_DIGITS, bounded, hidden_characters, mark_of, visible
 
@@ -28,7 +29,7 @@ def test_what_letters_and_emoji_need_is_left_alone(text: str) -> None:
     assert hidden_characters(text) == 0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "shown", "hidden"),
     [
         ("gra\u200bde", r"gra\u200bde", 1),

@@ -13,11 +13,9 @@ import pytest
 from labeler.errors import BadInput
 from labeler.evaluation.inputs import rank
 from labeler.metrics import Rankings, rankings
-from labeler.trec.index import RUN
-from labeler.trec.pool import Pool, pool_of, read_pool
 from labeler.trec.qrels import read_qrels_by_line
-from labeler.trec.rankings import read_rankings
-from labeler.trec.runs import read_run_by_line, refuse_first_problem
+from labeler.trec.rankings import Pool, pool_of, read_pool, read_rankings
+from labeler.trec.runs import read_run_by_line
 
 BLOCKS = (1, 300, 1 << 20)
 
@@ -125,10 +123,6 @@ def test_the_first_bad_line_is_named_as_the_slow_reader_names_it(
             with pytest.raises(BadInput) as found:
                 read_rankings(path, pool, "trec", block)
             assert str(found.value) == str(wanted.value)
-            if problem != "nothing but comments":
-                with pytest.raises(BadInput) as found:
-                    refuse_first_problem(path, RUN, block)
-                assert str(found.value) == str(wanted.value)
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -156,36 +150,15 @@ def peak(work: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("scattered", [False, True])
-def test_what_is_held_does_not_grow_with_the_lines(
-    scattered: bool, pool: Pool, tmp_path: Path
-) -> None:
+def test_what_is_held_does_not_grow_with_the_lines(pool: Pool, tmp_path: Path) -> None:
     path = tmp_path / "a.trec"
 
     def held(queries: int) -> int:
         lines = [line(q + 30, d, d / 7) for q in range(queries) for d in range(50)]
-        if scattered:
-            lines.sort(key=lambda text: text.split()[2])
         path.write_text("".join([line(1, 1, 1), *lines]))
         return peak(lambda: read_rankings(path, pool, "trec", 1 << 15))
 
     assert held(400) < 1.5 * held(100)
-
-
-def test_the_line_of_an_error_is_found_without_holding_the_lines(tmp_path: Path) -> None:
-    path = tmp_path / "a.trec"
-
-    def held(queries: int) -> int:
-        lines = [line(q, d, d / 7) for q in range(queries) for d in range(50)]
-        path.write_text("".join([*lines, lines[0]]))
-
-        def work() -> None:
-            with pytest.raises(BadInput, match="a second time"):
-                refuse_first_problem(path, RUN, 4096)
-
-        return peak(work)
-
-    assert held(400) < 3 * held(100)
 
 
 @pytest.mark.parametrize("block", BLOCKS)

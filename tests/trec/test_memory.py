@@ -10,6 +10,7 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
+from every_row import every_row
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -103,7 +104,7 @@ def test_a_pair_repeated_with_its_grade_is_counted() -> None:
     assert warnings == ["qrels: 1 repeated line, the same pair with the same grade"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("source", "problem"),
     [
         ([("q", "d", 1), ("q", "e", np.nan)], "qrels, row 2: q e: expected an integer grade"),

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from labeler.errors import BadInput
 from labeler.metrics import Rankings, evaluate, rankings, score
-from labeler.trec.pool import pool_of, read_pool
 from labeler.trec.qrels import read_qrels_by_line
-from labeler.trec.rankings import rankings_of, read_rankings
+from labeler.trec.rankings import pool_of, rankings_of, read_pool, read_rankings
 from labeler.trec.runs import read_run_by_line
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=80)

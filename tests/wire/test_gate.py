@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from every_row import every_row
 from made import grade_in, make_collection
 from stranger import Stranger
 
@@ -216,7 +217,7 @@ def test_each_address_that_a_person_names_gets_the_key_that_is_its_own(
     assert admit(address).key == key
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("address", "admitted"),
     [
         ("https://api.openai.com/v1", True),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every_row import every_row
 from stranger import Stranger
 
 from labeler.cli import execute
@@ -114,7 +115,7 @@ def test_a_file_of_answers_has_the_size_that_was_asked_for(tmp_path: Path) -> No
     assert path.stat().st_size <= 300_000 + CHUNK
 
 
-@pytest.mark.parametrize(
+@every_row(
     "body",
     [
         b"",
@@ -136,7 +137,7 @@ def test_a_file_of_answers_has_the_size_that_was_asked_for(tmp_path: Path) -> No
         b"\xff\xfe\x00",
     ],
 )
-@pytest.mark.parametrize("kind", ["application/json", "text/html"])
+@every_row("kind", ["application/json", "text/html"])
 def test_what_says_nothing_of_a_batch_is_one_line(body: bytes, kind: str) -> None:
     with lying(200, body, {"content-type": kind}) as server:
         with pytest.raises(ProviderError) as problem:

@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.agreement.compare import Estimate, StatisticOptions, estimate
+from labeler.agreement.compare import StatisticOptions, estimate
 from labeler.agreement.several.joint import GradeMatrix, grade_matrix, tables_of_two
 from labeler.agreement.statistics import find_statistic
 from labeler.annotate.samples import purposes
 from labeler.annotate.session import LONGEST_BY_MEDIAN
 from labeler.collection.annotations import JournalRow
 from labeler.collection.card import card_section, read_card
-from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import Collection
 from labeler.collection.people import read_sample, sample_path
 from labeler.data import Pair, Qrels
 from labeler.messages import count_of
-from labeler.report.table import Interval
+from labeler.report.result import as_plain
+from labeler.report.table import Interval, shown
 from labeler.stats.drift import drift
 from labeler.stats.randomization import holm
 from labeler.stats.resampling import Sample
@@ -79,20 +79,12 @@ class Overlap:
     pairs: int
     queries: int
     others: tuple[str, ...]
-    statistics: Mapping[str, Estimate]
+    statistics: Mapping[str, Interval]
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name."""
-        figures = {
-            name: {"value": e.value, "low": e.low, "high": e.high}
-            for name, e in self.statistics.items()
-        }
-        return {
-            "pairs": self.pairs,
-            "queries": self.queries,
-            "others": list(self.others),
-            **figures,
-        }
+        figures = {"pairs": self.pairs, "queries": self.queries, "others": self.others}
+        return as_plain(figures | dict(self.statistics))  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -103,12 +95,8 @@ class GoldAccuracy:
     """
 
     pairs: int
-    share: Interval
+    accuracy: Interval
     bias: float
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name."""
-        return {"pairs": self.pairs, "accuracy": self.share._asdict(), "bias": self.bias}
 
 
 def matrix_of(rows_by_rater: Mapping[str, Sequence[JournalRow]]) -> GradeMatrix | None:
@@ -144,10 +132,10 @@ def overlap_of(matrix: GradeMatrix, rater: str, options: StatisticOptions) -> Ov
         return None
     sample = Sample(tables[inside], options.draws, options.seed)
     grades = np.array(matrix.grades, dtype=np.float64)
-    figures = {
-        name: estimate(find_statistic(name, matrix.grades), sample, grades, options, both)
-        for name in STATISTICS
-    }
+    figures = {}
+    for name in STATISTICS:
+        of = estimate(find_statistic(name, matrix.grades), sample, grades, options, both)
+        figures[name] = Interval(of.value, of.low, of.high)
     return Overlap(both, int(inside.sum()), tuple(others), figures)
 
 
@@ -195,8 +183,8 @@ class RaterDrift:
     p: float | None
     p_holm: float | None = None
 
-    @property
-    def is_alarm(self) -> bool:
+    @shown
+    def drifts(self) -> bool:
         """Whether the change is told from chance."""
         return self.p_holm is not None and self.p_holm < SIGNIFICANT
 
@@ -213,18 +201,6 @@ class RaterDrift:
             f"{rater}: {self.series} goes {up} by {abs(self.change):.2f} from the first to the last"
             f" of {pairs} ({p})"
         )
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name."""
-        return {
-            "series": self.series,
-            "pairs": self.pairs,
-            "blocks": self.blocks,
-            "change": self.change,
-            "p": self.p,
-            "p_holm": self.p_holm,
-            "drifts": self.is_alarm,
-        }
 
 
 def drifts_of(
@@ -295,7 +271,7 @@ def _log_seconds(longest: float) -> Value:
     return value
 
 
-# Steady grades of pairs, beside which a rater's strictness is seen; samples; lengths of texts.
+# Steady grades of pairs, beside which a rater's strictness is seen, and samples.
 
 OTHERS = "the other raters'"
 
@@ -347,16 +323,3 @@ def steady_grades(
             of_pairs = {p: qrels.get(p.query_id, {}).get(p.doc_id) for p in pairs}
             steady[f"{source}'s"] = {p: float(g) for p, g in of_pairs.items() if g is not None}
     return {name: by_pair for name, by_pair in steady.items() if by_pair}
-
-
-def words_of_documents(collection: Collection, rows: Sequence[JournalRow]) -> dict[str, int]:
-    """How many words, parted by spaces, the documents have that are still there."""
-    if not collection.corpus.is_file():
-        return {}
-    documents = corpus_on_demand(collection.corpus)
-    ids = dict.fromkeys(row.doc_id for row in rows if row.doc_id in documents)
-    return {doc_id: _words(documents[doc_id].text) for doc_id in ids}
-
-
-def _words(text: str) -> int:
-    return len(text.split())

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from labeler.arrays import Flags, Floats
 from labeler.data import Qrels, Run
-from labeler.evaluation.boards.judge_bias import JudgeBias, Kin, favour_findings, judge_bias
+from labeler.evaluation.boards.judge_bias import JudgeBias, favour_findings, judge_bias
 from labeler.evaluation.boards.two_sided import (
     SHOWN,
     PairCounts,
@@ -31,11 +31,12 @@ from labeler.evaluation.boards.two_sided import (
 )
 from labeler.evaluation.comparison.paired import difference_interval
 from labeler.evaluation.inputs import short_name
+from labeler.evaluation.origin import Kin
 from labeler.messages import count_of
 from labeler.metrics import Measure, parse
 from labeler.report.finding import Finding
-from labeler.report.result import notebook_html
-from labeler.report.table import Table, number_text
+from labeler.report.result import Result, notebook_html
+from labeler.report.table import Table, interval_text
 from labeler.stats.correlation import (
     Correlation,
     competition_ranks,
@@ -43,57 +44,14 @@ from labeler.stats.correlation import (
     noise_ceiling,
     swapped_pairs,
 )
-from labeler.stats.pairwise import Decisions, decisions, pairwise_p, randomised_hsd
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from labeler.stats.randomization import Decisions, decisions, pairwise_p, randomised_hsd
 
 # What two leaderboards say, in sentences that need no statistics to be understood.
 
 ALONE = "each pair alone at p < .05"
 
 
-class Board(Protocol):
-    """What sentences need to know of a `Leaderboard`."""
-
-    @property
-    def measure(self) -> str:
-        """What ranks the systems."""
-
-    @property
-    def queries(self) -> Sequence[str]:
-        """The queries that both judged."""
-
-    @property
-    def systems(self) -> Sequence[System]:
-        """The systems with their means by both."""
-
-    @property
-    def statistics(self) -> Mapping[str, Correlation]:
-        """How alike the two orders are."""
-
-    @property
-    def swaps(self) -> Sequence[Swap]:
-        """The pairs of which the two put another system first."""
-
-    @property
-    def decisions(self) -> Mapping[str, Decisions]:
-        """How far the two agree on which pairs differ."""
-
-    @property
-    def pairs(self) -> PairCounts:
-        """What the two judged."""
-
-    @property
-    def shared(self) -> bool:
-        """Whether scores are on the pairs that both judged."""
-
-    @property
-    def ceiling(self) -> float | None:
-        """The tau-b of two sets of as many queries."""
-
-
-def board_sentences(board: Board, first: str, second: str) -> Iterator[str]:
+def board_sentences(board: Leaderboard, first: str, second: str) -> Iterator[str]:
     """How alike the orders are, on which differences the two agree, what queries' noise allows.
 
     `first` and `second` are what sentences call the two; `people` is a plural.
@@ -105,11 +63,11 @@ def board_sentences(board: Board, first: str, second: str) -> Iterator[str]:
             queries = count_of(len(board.queries), "such query", "such queries")
             yield (
                 f"For comparison: another {queries}, graded by {first}, would order these systems"
-                f" with a tau-b of about {_plain(board.ceiling)} to the order by {first} here."
+                f" with a tau-b of about {board.ceiling:.2f} to the order by {first} here."
             )
 
 
-def order_sentence(board: Board, first: str, second: str) -> str:
+def order_sentence(board: Leaderboard, first: str, second: str) -> str:
     """How alike the two orders are, and which pairs change places."""
     tau = board.statistics["tau_b"]
     if tau.value is None:
@@ -130,25 +88,18 @@ def _likeness(tau: Correlation, first: str) -> str:
     """A word where both ends of the interval allow for it, else the value and its ends."""
     value, low, high, is_open = tau
     assert value is not None
-    ends = "" if low is None or high is None else f"{_plain(low)} to {_plain(high)}"
-    if is_open:
-        ends = "nearly anything"
-    sure = f"; over all queries like these {ends}" if ends else ""
+    said = interval_text(tau, ".2f") + (" [nearly anything]" if is_open else "")
     if value > 1 - 1e-9:
         word = "exactly as"
     elif low is None or high is None or _word(low) != _word(high):
-        return f"with a tau-b of {_plain(value)} to {first}'s order (1: the same{sure})"
+        return f"with a tau-b of {said} to {first}'s order (1: the same)"
     else:
         word = _word(value)
-    return f"{word} {first} {_do(first)} (tau-b {_plain(value)}{sure})"
+    return f"{word} {first} {_do(first)} (tau-b {said})"
 
 
 def _word(tau: float) -> str:
     return "nearly as" if tau >= 0.9 else "much as" if tau >= 0.7 else "not as"
-
-
-def _plain(value: float) -> str:
-    return number_text(float(value), ".2f")
 
 
 def _swaps_text(swaps: Sequence[Swap], pairs: int, first: str, second: str) -> str:
@@ -197,7 +148,7 @@ SAME, NO_BIAS = PairCounts(0, 0, 0), JudgeBias(None, None, {})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Leaderboard:
+class Leaderboard(Result):
     """Two leaderboards of the same systems over the same queries, and how alike they are.
 
     `systems` are in the order of the runs; `scores` is `(2, systems, queries)`, by the first qrels
@@ -250,29 +201,21 @@ class Leaderboard:
             swap_table(self.swaps, self.measure, self.names, most_swaps),
         ]
 
-    def frame(self) -> DataFrame:
-        """The runs as a pandas DataFrame, with their means and ranks by both qrels."""
-        return self.tables()[0].frame()
-
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `leaderboard`."""
-        return {
-            "qrels": list(self.qrels),
-            "measure": self.measure,
-            "queries": len(self.queries),
-            "pairs": self.pairs_as_json(),
-            "runs": [_system_as_json(system) for system in self.systems],
-            "statistics": {
-                name: correlation_as_json(correlation)
-                for name, correlation in self.statistics.items()
-            },
-            "noise_ceiling": self.ceiling,
-            "significance": self.decisions_as_json(),
-            "judge_bias": self.bias.as_json(),
-            "circular": [favour.as_json() for favour in self.bias.favors],
-            "swaps": [vars(swap) | {"significant_by": swap.verdict} for swap in self.swaps],
-            "warnings": [str(finding) for finding in self.findings],
-        }
+        correlations = self.statistics.items()
+        return self.picked(
+            *("qrels", "measure", "swaps"),
+            queries=len(self.queries),
+            pairs=self.pairs_as_json(),
+            runs=self.systems,
+            statistics={name: correlation_as_json(each) for name, each in correlations},
+            noise_ceiling=self.ceiling,
+            significance=self.decisions_as_json(),
+            judge_bias=self.bias,
+            circular=self.bias.favors,
+            warnings=self.findings,
+        )
 
     def decisions_as_json(self) -> dict[str, Any]:
         """The counts of pairs that either tells apart, by how pairs were tested."""
@@ -312,7 +255,7 @@ class Leaderboard:
         return float(np.mean([system.difference for system in self.systems]))
 
     @property
-    def warnings(self) -> tuple[Finding, ...]:
+    def own_findings(self) -> tuple[Finding, ...]:
         """What was left out of the comparison."""
         findings = list(pair_findings(self.pairs, self.names, shared=self.shared))
         if self.undefined:
@@ -330,18 +273,6 @@ def correlation_as_json(correlation: Correlation) -> dict[str, Any]:
     """The value and its ends; `open` where the interval would say nothing."""
     row = correlation._asdict()
     return row if row.pop("open") is False else {**row, "open": True}
-
-
-def _system_as_json(system: System) -> dict[str, Any]:
-    return {
-        "run": system.run,
-        "first": system.first,
-        "second": system.second,
-        "rank_first": system.first_rank,
-        "rank_second": system.second_rank,
-        "judged_first": system.judged[0],
-        "judged_second": system.judged[1],
-    }
 
 
 @dataclass(frozen=True)

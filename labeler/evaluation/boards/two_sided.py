@@ -23,12 +23,11 @@ from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, parse, score
 from labeler.metrics.rankings import top_grade
 from labeler.report.finding import Finding, Setting
-from labeler.report.table import Cell, Column, Table
+from labeler.report.table import Cell, Column, Interval, Row, Table, shown
 from labeler.stats.correlation import Correlation
-from labeler.stats.pairwise import Decisions
+from labeler.stats.randomization import Decisions
 from labeler.stats.student import SIGNIFICANT
-from labeler.trec.pool import Pool, pool_of
-from labeler.trec.rankings import Facts
+from labeler.trec.rankings import Facts, Pool, pool_of
 
 FEW = 0.05
 """Pairs of one side alone that are a smaller share of those of both are taken out alone."""
@@ -268,6 +267,18 @@ class System:
     high: float | None
     judged: tuple[float, float] = (math.nan, math.nan)
 
+    def as_json(self) -> dict[str, object]:
+        """The means, ranks and shares judged by either."""
+        return {
+            "run": self.run,
+            "first": self.first,
+            "second": self.second,
+            "rank_first": self.first_rank,
+            "rank_second": self.second_rank,
+            "judged_first": self.judged[0],
+            "judged_second": self.judged[1],
+        }
+
 
 @dataclass(frozen=True)
 class Swap:
@@ -294,8 +305,8 @@ class Swap:
         """The same by the second qrels."""
         return self.p_second < SIGNIFICANT
 
-    @property
-    def verdict(self) -> str:
+    @shown
+    def significant_by(self) -> str:
         """By which qrels the difference can be told from chance."""
         by_both = (self.significant, self.significant_by_second)
         words = {(True, True): "both", (True, False): "the first alone"}
@@ -332,8 +343,7 @@ def statistic_table(
     columns = [
         Column("statistic", only="programs"),
         Column(f"over {count_of(queries, 'query', 'queries')}", align="left", only="people"),
-        *(Column(name, only="programs") for name in ("value", "low", "high")),
-        *(Column(name, only="people") for name in ("value", "95 % interval")),
+        Column("value", format=".3f", ends=".3f", undefined="undefined"),
     ]
     titles = {
         "tau_b": "Kendall's tau-b",
@@ -342,20 +352,13 @@ def statistic_table(
         "rbo": "RBO, p .9",
         "max_drop": "max drop",
     }
-    rows: list[list[Cell]] = [
-        [name, titles[name], *correlation[:3], *_texts(name, correlation)]
-        for name, correlation in statistics.items()
-    ]
-    return Table("statistics", columns, rows)
-
-
-def _texts(name: str, correlation: Correlation) -> tuple[str, str]:
-    """The value and its interval; a drop is in whole ranks."""
-    spec = ".0f" if name == "max_drop" else ".3f"
-    value, low, high, is_open = correlation
-    ends = "-" if low is None or high is None else f"[{low:{spec}}, {high:{spec}}]"
-    ends = "nearly anything" if is_open else ends
-    return "undefined" if value is None else f"{value:{spec}}", ends
+    rows: list[Row] = []
+    for name, each in statistics.items():
+        whole = Interval(*(None if x is None else int(x) for x in each[:3]))  # ranks are whole
+        rows.append((name, titles[name], whole if name == "max_drop" else each))
+    is_open = any(each.open for each in statistics.values())
+    note = "where there is no interval, it would be nearly anything" if is_open else ""
+    return Table("statistics", columns, rows, note=note)
 
 
 SHOWN = 20
@@ -381,7 +384,7 @@ def swap_table(
     rows = [
         (
             *(s.better, s.worse, s.first, s.second, s.p_first, s.p_second),
-            words.get(s.verdict, s.verdict),
+            words.get(s.significant_by, s.significant_by),
         )
         for s in ordered
     ]

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from labeler.errors import Misuse, about
 from labeler.evaluation.comparison.paired import MEANS, UNBOUNDED
 from labeler.evaluation.options import DEFAULT_MEASURES
 from labeler.metrics import Measure, Scores, parse, parse_all
-from labeler.report.table import Cell, Column, Interval, Table
+from labeler.report.table import Column, Interval, Table, interval_text, shown
 from labeler.stats.power import chance_to_show, lower_bound, queries_to_show, spread_of, upper_bound
 from labeler.stats.randomization import TIED
 
@@ -119,16 +118,21 @@ class Equivalence:
     identical: bool = False
 
     @property
+    def interval(self) -> Interval:
+        """The difference with its bounds."""
+        return Interval(self.difference, self.low, self.high)
+
+    @property
     def passes(self) -> bool:
         """Whether a loss of the margin is excluded."""
         return self.identical or self.low > -self.margin
 
-    @property
+    @shown
     def least_margin(self) -> float:
         """The smallest loss that these data exclude."""
         return 0.0 if self.identical else max(-self.low, 0.0)
 
-    @property
+    @shown
     def verdict(self) -> str:
         """In words."""
         if math.isnan(self.difference):
@@ -251,8 +255,8 @@ def _undecidable(e: Equivalence) -> str | None:
 def _failure(e: Equivalence) -> str:
     """What is not shown of a run, and what would show it."""
     if e.verdict == NOT_SHOWN:
-        ends = f"{e.difference:+.4f} [{e.low:+.3f}, {e.high:+.3f}]"
-        what = f"{e.run}: {e.measure} against {e.baseline}'s is {ends}"
+        what = f"{e.run}: {e.measure} against {e.baseline}'s is"
+        what += f" {interval_text(e.interval, '+.4f', '+.3f')}"
         return f"{what}, so that a loss of {e.margin:g} is not excluded; {_remedy(e)}"
     loss = f"{abs(e.difference):.4f} worse than {e.baseline}'s, by more than {e.margin:g}"
     return f"{e.run}: {e.measure} is {loss} (at least {-e.high:.4f})"
@@ -269,7 +273,6 @@ def _remedy(e: Equivalence) -> str:
 
 def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:
     """A row for each run and measure: its difference, its bounds, and what they show."""
-    first = equivalences[0] if equivalences else None
     columns = [
         Column("run", align="left"),
         Column("baseline", only="programs"),
@@ -281,22 +284,13 @@ def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:
         Column("queries for 80%", format=",", undefined="more"),
         Column("verdict", align="left", colors=COLORS),
     ]
-    title = f"held against {first.baseline}, with a margin" if first else ""
-    note = "bounds of two one-sided tests at 5 %; in each row alone" if first else ""
-    return Table("equivalence", columns, list(map(list, map(_row, equivalences))), title, note)
-
-
-def _row(e: Equivalence) -> Iterator[Cell]:
-    yield from (e.run, e.baseline, e.measure, e.margin, Interval(e.difference, e.low, e.high))
-    yield from (e.queries, e.differing, e.chance, e.queries_needed, e.verdict)
-
-
-def equivalence_as_json(equivalence: Equivalence) -> dict[str, Any]:
-    """The fields, the smallest margin that is shown, and the verdict."""
-    e = equivalence
-    fields = {name: _defined(value) for name, value in asdict(e).items()}
-    return fields | {"least_margin": _defined(e.least_margin), "verdict": e.verdict}
-
-
-def _defined(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    rows = [
+        (
+            *(e.run, e.baseline, e.measure, e.margin, e.interval),
+            *(e.queries, e.differing, e.chance, e.queries_needed, e.verdict),
+        )
+        for e in equivalences
+    ]
+    title = f"held against {equivalences[0].baseline}, with a margin"
+    note = "bounds of two one-sided tests at 5 %; in each row alone"
+    return Table("equivalence", columns, rows, title, note)

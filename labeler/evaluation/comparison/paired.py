@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Floats
 from labeler.metrics.registry import Measure, parse
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, Weighting, summed_up
-from labeler.report.table import Cell, Column, Table
+from labeler.report.table import Column, Interval, Table, shown, table_of
 from labeler.stats.means import (
     bounded_interval,
     mean_interval,
@@ -21,8 +21,14 @@ from labeler.stats.means import (
     weighted_interval,
     weighted_mean,
 )
-from labeler.stats.pairwise import AllPairs, randomised_hsd
-from labeler.stats.randomization import holm, randomization_test, smallest_p, wins_ties_losses
+from labeler.stats.randomization import (
+    AllPairs,
+    holm,
+    randomised_hsd,
+    randomization_test,
+    smallest_p,
+    wins_ties_losses,
+)
 from labeler.stats.shares import share_interval
 from labeler.stats.student import SIGNIFICANT, paired_t_test, smallest_paired_t
 
@@ -41,21 +47,6 @@ def most_difference(measure: Measure) -> float:
 
 
 # Scores of queries that do not count alike: weighted means, their intervals and differences.
-
-
-def weighted_summary(measure: Measure, values: Floats, weighting: Weighting) -> tuple[float, float]:
-    """The interval of a measure's weighted mean."""
-    summary = measure.definition.summary
-    if summary == "sum":
-        return UNDEFINED
-    if summary == "geometric":
-        logs = np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN))
-        low, high = weighted_interval(logs, weighting) or UNDEFINED
-        return math.exp(low), math.exp(high)
-    if measure.name in UNBOUNDED:
-        low, high = weighted_interval(values, weighting) or UNDEFINED
-        return max(low, UNBOUNDED[measure.name]), high
-    return weighted_bounded(values, weighting, (0.0, 1.0)) or UNDEFINED
 
 
 def weighted_difference(
@@ -106,24 +97,29 @@ class Comparison:
     ties: int
     losses: int
     p: float
-    p_holm: float
-    p_max_t: float
-    p_hsd: float
+    p_holm: Annotated[float, Column("p_holm")]
+    p_max_t: Annotated[float, Column("p_max_t")]
+    p_hsd: Annotated[float, Column("p_hsd")]
     correction: Correction = "holm"
-    p_least: float = 0.0
-    p_attainable: float = 0.0
+    p_least: Annotated[float, Column("p_least")] = 0.0
+    p_attainable: Annotated[float, Column("p_attainable")] = 0.0
+
+    @property
+    def interval(self) -> Interval:
+        """The difference with its interval."""
+        return Interval(self.difference, self.low, self.high)
+
+    @property
+    def counts(self) -> str:
+        """Wins, ties and losses, as `3/0/1`."""
+        return f"{self.wins}/{self.ties}/{self.losses}"
 
     @property
     def p_corrected(self) -> float:
         """The p that the verdict goes by."""
         return self.p_hsd if self.correction == "hsd" else self.p_holm
 
-    @property
-    def decidable(self) -> bool:
-        """Whether there are queries enough for a difference to be told from chance at all."""
-        return self.queries > 0 and self.p_least < SIGNIFICANT
-
-    @property
+    @shown
     def verdict(self) -> str:
         """In words, at the 5 % level after the correction."""
         if not self.queries:
@@ -135,21 +131,44 @@ class Comparison:
         higher = self.difference > 0
         return "better" if higher != parse(self.measure).definition.lower_is_better else "worse"
 
+    @property
+    def words(self) -> str:
+        """The verdict for people, with the smallest p that could have been where that decides."""
+        least = f" (p ≥ {self.p_attainable:.2g})" if self.verdict == "unresolvable" else ""
+        return self.verdict + least
 
-def summary_interval(measure: Measure, values: Floats, kind: str, seed: int) -> tuple[float, float]:
+
+COLORS: Mapping[str, str] = {"better": "green", "worse": "red"}
+"""Of verdicts on a terminal."""
+
+
+def summary_interval(
+    measure: Measure,
+    values: Floats,
+    kind: str = "bootstrap",
+    seed: int = 0,
+    weighting: Weighting | None = None,
+) -> tuple[float, float]:
     """The interval of what a measure's queries are summed up to; `nan` for counts."""
+
+    def of_mean(of: Floats) -> tuple[float, float]:
+        if weighting is not None:
+            return weighted_interval(of, weighting) or UNDEFINED
+        return mean_interval(of, kind, seed) or UNDEFINED
+
     summary = measure.definition.summary
     if summary == "sum":
         return UNDEFINED
     if summary == "geometric":
-        logs = np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN))
-        low, high = mean_interval(logs, kind, seed) or UNDEFINED
+        low, high = of_mean(np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN)))
         return math.exp(low), math.exp(high)
+    if measure.name in UNBOUNDED:
+        low, high = of_mean(values)
+        return max(low, UNBOUNDED[measure.name]), high
+    if weighting is not None:
+        return weighted_bounded(values, weighting, (0.0, 1.0)) or UNDEFINED
     if summary == "share":
         return share_interval(values)
-    if measure.name in UNBOUNDED:
-        low, high = mean_interval(values, kind, seed) or UNDEFINED
-        return max(low, UNBOUNDED[measure.name]), high
     return bounded_interval(values, kind, seed, (0.0, 1.0)) or UNDEFINED
 
 
@@ -292,11 +311,6 @@ def _attainable(rows: Sequence[Floats], *, by_t: bool) -> Floats:
     return np.array([smallest_p(count) for count in differing])
 
 
-def mean_of(value: float, sign: int) -> tuple[bool, float]:
-    """A key that sorts by a mean times a sign, with undefined means last."""
-    return (math.isnan(value), 0.0 if math.isnan(value) else sign * value)
-
-
 def best(runs: Mapping[str, Scores], measure: Measure) -> str:
     """The run with the best mean, the first of equals."""
     by_name = {name: scores.summed_up(measure) for name, scores in runs.items()}
@@ -307,19 +321,17 @@ def best(runs: Mapping[str, Scores], measure: Measure) -> str:
 # How many pairs of runs each measure tells apart: its discriminative power.
 
 
-@dataclass(frozen=True)
-class Discrimination:
+class Discrimination(NamedTuple):
     """How many pairs of runs a measure tells apart, allowing for all pairs (randomised HSD, 5 %).
 
-    `share` is the measure's discriminative power, and `least_difference` the smallest difference of
-    two means that it tells apart.
+    `least_difference` is the smallest difference of two means that it tells apart.
     """
 
     measure: str
     pairs: int
     told_apart: int
-    share: float
-    least_difference: float
+    discriminative_power: Annotated[float, Column("share", format=".3f")]
+    least_difference: Annotated[float, Column()]
 
 
 def discrimination(pairs: Mapping[str, AllPairs]) -> tuple[Discrimination, ...]:
@@ -339,22 +351,6 @@ def discrimination(pairs: Mapping[str, AllPairs]) -> tuple[Discrimination, ...]:
 
 def discrimination_table(discriminations: Sequence[Discrimination]) -> Table:
     """A row for each measure, the most discriminative first."""
-    columns = [
-        Column("measure", align="left"),
-        *(Column(name) for name in ("pairs", "told apart")),
-        Column("share", format=".3f"),
-        Column("least difference"),
-    ]
-    ordered = sorted(discriminations, key=lambda d: -d.share)
+    ordered = sorted(discriminations, key=lambda d: -d.discriminative_power)
     title = "pairs of runs that each measure tells apart (randomised HSD over all pairs)"
-    return Table("discrimination", columns, list(map(list, map(_row, ordered))), title)
-
-
-def _row(d: Discrimination) -> Iterator[Cell]:
-    yield from (d.measure, d.pairs, d.told_apart, d.share, d.least_difference)
-
-
-def discrimination_as_json(discrimination: Discrimination) -> dict[str, Any]:
-    """The fields, under the name that the field gives the share."""
-    fields = asdict(discrimination)
-    return {"discriminative_power" if name == "share" else name: v for name, v in fields.items()}
+    return table_of("discrimination", Discrimination, ordered, title=title)

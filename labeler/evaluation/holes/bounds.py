@@ -10,7 +10,7 @@ an end of what is possible.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,27 +18,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Floats, Integers
-from labeler.metrics.binary import relevant, weighted_harmonic
-from labeler.metrics.graded import dcg_sums, gains, rank_biased_residual
+from labeler.metrics.measures import (
+    dcg_sums,
+    gains,
+    rank_biased_residual,
+    relevant,
+    weighted_harmonic,
+)
 from labeler.metrics.rankings import Rankings
 from labeler.metrics.registry import Measure
 from labeler.metrics.scores import summed_up
 
 Ends = tuple[Floats, Floats]
 Work = Callable[[Rankings, Measure, int], Ends]
-CELLS = 500_000
-"""Queries times ranks that are worked on at once."""
 ROUNDS = 50
 """Far more than the five or so that the search for the highest nDCG takes."""
 
 
-def bounds(measure: Measure, r: Rankings, cells: int = CELLS) -> Ends:
+def bounds(measure: Measure, r: Rankings) -> Ends:
     """The least and the most that one of the measures of `BOUND_FUNCTIONS` can be, for each query.
 
     Its level of relevance must lie above 0 and not above the top grade, so that unjudged documents
     may reach it or not.
     """
-    low, high = BOUND_FUNCTIONS[measure.name](r, measure, cells)
+    low, high = BOUND_FUNCTIONS[measure.name](r, measure, _depth(measure, r))
     value = measure.per_query(r)
     return np.minimum(low, value), np.maximum(high, value)
 
@@ -73,7 +76,7 @@ def _share(above: Floats | Integers, below: Floats | Integers) -> Floats:
     return np.divide(above, below, out=zeros, where=np.asarray(below) != 0)
 
 
-def _of_sets(r: Rankings, measure: Measure, _cells: int) -> Ends:
+def _of_sets(r: Rankings, measure: Measure, _depth: int) -> Ends:
     """Recall, and what blends it with precision: both rise with each hit, and fall with a miss.
 
     Lowest where the unjudged documents within the cutoff are irrelevant and all others relevant;
@@ -93,30 +96,6 @@ def _of_sets(r: Rankings, measure: Measure, _cells: int) -> Ends:
         return weighted_harmonic(_share(hits, size), recall, beta)
 
     return value(hits, relevants + outside), value(hits + inside, relevants + inside)
-
-
-def _by_parts(work: Work) -> Work:
-    """The same for so many queries at a time that `cells` hold their ranks.
-
-    The work on a part is told how many ranks to look at in place of the cells.
-    """
-
-    def find(r: Rankings, measure: Measure, cells: int) -> Ends:
-        depth = _depth(measure, r)
-        ends = [work(part, measure, depth) for part in _parts(r, max(1, cells // (depth + 1)))]
-        lows, highs = zip(*ends, strict=True) if ends else ((np.zeros(0),), (np.zeros(0),))
-        return np.concatenate(lows), np.concatenate(highs)
-
-    return find
-
-
-def _parts(r: Rankings, size: int) -> Iterator[Rankings]:
-    if r.n <= size:
-        yield r
-        return
-    number = np.arange(r.n)
-    for start in range(0, r.n, size):
-        yield r.choose((number >= start) & (number < start + size))
 
 
 def _squares(r: Rankings, level: int, depth: int) -> tuple[Flags, Flags]:
@@ -271,9 +250,9 @@ class _Search:
 
 BOUND_FUNCTIONS: dict[str, Work] = {
     **dict.fromkeys(("R", "SetR", "F1", "SetF"), _of_sets),
-    **dict.fromkeys(("AP", "GMAP"), _by_parts(_average_precision)),
-    "Rprec": _by_parts(_r_precision),
-    "nDCG": _by_parts(_ndcg),
+    **dict.fromkeys(("AP", "GMAP"), _average_precision),
+    "Rprec": _r_precision,
+    "nDCG": _ndcg,
 }
 """The measures whose least and largest value neither scenario gives, and what computes the two."""
 
@@ -323,7 +302,7 @@ def _with_more(r: Rankings, outside: Integers, filling: int) -> tuple[Integers, 
 
 EndsByMeasure = dict[str, tuple[Floats, Floats]]
 
-DOCUMENTS = 1 << 20
+DOCUMENTS = 1 << 18
 """So many documents are filled in at once: what is held does not grow with a run's lines."""
 
 
@@ -356,16 +335,7 @@ def scenarios(
     neither scenario is a bound, because the ideal moves; see `bounds`. The ends of each query are
     put into `ends_by_measure`. About `size` documents are worked on at a time.
     """
-    return scenarios_by_block(r.blocks(r.documents, size), measures, ends_by_measure)
-
-
-def scenarios_by_block(
-    blocks: Iterable[Rankings],
-    measures: Sequence[Measure],
-    ends_by_measure: EndsByMeasure | None = None,
-) -> dict[str, dict[str, float]]:
-    """The same of rankings that come as blocks of queries, in the order of the queries."""
-    parts = [_of_block(block, measures) for block in blocks]
+    parts = [_of_block(block, measures) for block in r.blocks(r.documents, size)]
     cases_by_measure = {}
     for measure, of_measure in zip(measures, zip(*parts, strict=True), strict=True):
         values = _Values(*map(np.concatenate, zip(*of_measure, strict=True)))

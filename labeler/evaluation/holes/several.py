@@ -16,15 +16,14 @@ from labeler.evaluation.holes.bounds import (
     EndsByMeasure,
     holes_outside,
     level_of,
-    scenarios_by_block,
+    scenarios,
 )
 from labeler.metrics import Rankings
-from labeler.metrics.binary import relevant
-from labeler.metrics.graded import dcg_sums, gains
+from labeler.metrics.measures import dcg_sums, gains, relevant
 from labeler.metrics.registry import Measure
 from labeler.report.table import Cell, Column, Ends, Table
 from labeler.trec.columns import Words, mixed
-from labeler.trec.rankings import MOST, MOST_NEAR, Holes, RunHoles, above
+from labeler.trec.rankings import Holes
 
 # The unjudged documents of several runs together: what any of them retrieved may be relevant.
 #
@@ -33,43 +32,22 @@ from labeler.trec.rankings import MOST, MOST_NEAR, Holes, RunHoles, above
 
 
 class UnjudgedOfAllRuns:
-    """Counts, for each query of the qrels, the unjudged documents of all runs added so far.
-
-    Beyond `MOST` documents retrieved by several runs count once for each: bounds are then wider
-    than need be, and hold.
-    """
+    """Counts, for each query of the qrels, the unjudged documents of all runs added so far."""
 
     def __init__(self, queries: Sequence[str]) -> None:
         self._number = {query: index for index, query in enumerate(queries)}
-        self._marks: Words | None = np.zeros(0, dtype=np.uint64)
+        self._marks: Words = np.zeros(0, dtype=np.uint64)
         self.total = np.zeros(len(queries), dtype=np.int64)
 
-    def add(self, of_run: RunHoles) -> None:
+    def add(self, outside: Holes) -> None:
         """The documents of one more run that stand outside the qrels."""
-        more, holes = of_run.outside, of_run.marked
-        if self._marks is None or holes is None or len(self._marks) + len(holes.query) > MOST:
-            self._marks = None
-            self.total += more
-            return
-        marks = np.sort(holes.mark + mixed(holes.query))
-        if len(self._marks):
-            at = np.searchsorted(self._marks, marks)
-            old = self._marks[np.minimum(at, len(self._marks) - 1)] == marks
-            new = np.ones(len(marks), dtype=np.bool_)
-            new[old] = False
-            marks = marks[new]
-            more = more - self._count(holes, marks)
+        marks = outside.mark + mixed(outside.query)
+        at = np.searchsorted(self._marks, marks)
+        is_new = np.append(self._marks, np.uint64(0))[at] != marks  # 0 stands after the last
         # of two sorted stretches a stable sort makes one in one go
-        self._marks = np.sort(np.concatenate([self._marks, marks]), kind="stable")
-        self.total += more
-
-    def _count(self, holes: Holes, new: Words) -> Integers:
-        """How many of each query's documents are none of the new ones."""
-        own = holes.mark + mixed(holes.query)
-        at = np.minimum(np.searchsorted(new, own), max(len(new) - 1, 0))
-        old = new[at] != own if len(new) else np.ones(len(own), dtype=np.bool_)
-        counts: Integers = np.bincount(holes.query[old], minlength=len(self.total))
-        return counts
+        more = [self._marks, np.sort(marks[is_new])]
+        self._marks = np.sort(np.concatenate(more), kind="stable")
+        self.total += np.bincount(outside.query[is_new], minlength=len(self.total))
 
     def others(self, queries: Sequence[str], own: Integers) -> Integers:
         """How many documents of other runs each of some queries has that this run lacks.
@@ -247,10 +225,6 @@ WORK: dict[str, Callable[[Measure, TwoRuns], Floats]] = {
 
 MEANS = ("mean", "share")
 
-_TIMES = 4
-"""Of all runs so many times as many holes are kept as of one."""
-
-
 _Values = tuple[Floats, Floats, Floats]
 """Of each query: the difference, the least and the most that it can be."""
 
@@ -274,21 +248,11 @@ class DifferenceBounds:
 class RankedRun(NamedTuple):
     """A run's rankings of the queries that count, and its holes by query of the qrels.
 
-    The holes are all of ranks below `depth`.
+    The holes are those of the ranks that differences of two runs look at.
     """
 
     ranked: Rankings
     holes: Holes
-    depth: float
-
-
-def depths_of(measures: Sequence[Measure]) -> tuple[float, ...]:
-    """The ranks down to which differences by these measures look at unjudged documents."""
-    return tuple({_depth(measure) for measure in measures if measure.name in WORK})
-
-
-def _depth(measure: Measure) -> float:
-    return math.inf if measure.cutoff is None else float(measure.cutoff)
 
 
 class LeftOpen(NamedTuple):
@@ -312,100 +276,57 @@ class SeveralRuns:
         self._unjudged: dict[str, Integers] = {}
         self._ends: dict[str, EndsByMeasure] = {}
         self._measures = measures
+        looked_at = (m.cutoff or math.inf for m in measures if m.name in WORK)
+        self._depth = max(map(float, looked_at), default=0.0)
         self.runs: dict[str, RankedRun] = {}
 
-    def add(self, name: str, ranked: Rankings, holes: RunHoles) -> None:
-        """One more run; of its holes those are kept that differences of these measures need."""
-        self._candidates.add(holes)
-        self._own[name] = holes.outside
-        self.runs[name] = RankedRun(ranked, holes.near, holes.depth)
-        while sum(len(run.holes.query) for run in self.runs.values()) > _TIMES * MOST_NEAR:
-            self._keep_fewer()
-
-    def _keep_fewer(self) -> None:
-        """Keep the holes of all runs down to a smaller depth."""
-        deepest = max(run.depth for run in self.runs.values())
-        smaller = [depth for depth in (0.0, *depths_of(self._measures)) if depth < deepest]
-        for name, run in self.runs.items():
-            depth = min(run.depth, max(smaller))
-            self.runs[name] = RankedRun(run.ranked, above(run.holes, depth), depth)
+    def add(self, name: str, ranked: Rankings, holes: Holes) -> None:
+        """One more run, and all of its holes."""
+        outside = holes.where(holes.outside)
+        self._candidates.add(outside)
+        self._own[name] = np.bincount(outside.query, minlength=len(self._queries))
+        self.runs[name] = RankedRun(ranked, holes.where(holes.rank < self._depth))
 
     def left_open(self, name: str, size: int = DOCUMENTS) -> LeftOpen:
         """What a run's unjudged documents leave open, and those that the other runs retrieved."""
         ranked = self.runs[name].ranked
-        others = self._candidates.others(ranked.queries, self._own[name])
-        unjudged: list[Integers] = []
-
-        def blocks() -> Iterator[Rankings]:
-            first = 0
-            for block in ranked.blocks(ranked.documents + others, size):
-                whole = joined(block, others[first : first + block.n])
-                unjudged.append(holes_outside(whole, 0))
-                first += block.n
-                yield whole
-
+        whole = joined(ranked, self._candidates.others(ranked.queries, self._own[name]))
         ends: EndsByMeasure = {}
-        cases = scenarios_by_block(blocks(), self._measures, ends)
-        return LeftOpen(cases, np.concatenate(unjudged), ends)
+        cases = scenarios(whole, self._measures, ends, size)
+        return LeftOpen(cases, holes_outside(whole, 0), ends)
 
     def hold(self, name: str, left_open: LeftOpen) -> None:
         """Keep what `difference_bounds` needs of what a run leaves open."""
         self._unjudged[name], self._ends[name] = left_open.unjudged, left_open.ends
 
-    def difference_bounds(self, baseline: str, size: int = DOCUMENTS) -> Iterator[DifferenceBounds]:
+    def difference_bounds(self, baseline: str) -> Iterator[DifferenceBounds]:
         """Every other run against the baseline, by each measure whose scores have ends.
 
-        Those are in what is held of each run. About `size` documents are worked on at a time.
+        Those are in what is held of each run.
         """
         if len({run.ranked.queries for run in self.runs.values()}) > 1:
             return
         measures = [m for m in self._measures if m.definition.summary in MEANS]
+        other = self.runs[baseline].ranked
         for name in (name for name in self.runs if name != baseline):
-            both = [m for m in measures if all(str(m) in self._ends[n] for n in (name, baseline))]
-            parts: dict[Measure, list[_Values]] = {measure: [] for measure in both}
-            for pair, queries in self._pairs(name, baseline, size):
-                for measure, values in parts.items():
-                    values.append(self._values(measure, (name, baseline), pair, queries))
-            for measure, values in parts.items():
-                columns = zip(*values, strict=True)
-                mean, least, most = (_mean(np.concatenate(column)) for column in columns)
-                is_exact = measure.name in EXACT and self._knows(measure, (name, baseline))
-                yield DifferenceBounds(name, baseline, str(measure), mean, least, most, is_exact)
+            ranked = self.runs[name].ranked
+            holes = self._near(name, ranked), self._near(baseline, other)
+            pair = pair_of((ranked, other), holes, self._unjudged[name])
+            for measure in measures:
+                if all(str(measure) in self._ends[each] for each in (name, baseline)):
+                    values = self._values(measure, (name, baseline), pair)
+                    value, least, most = (float(x.mean()) if len(x) else math.nan for x in values)
+                    is_exact = measure.name in EXACT
+                    text = str(measure)
+                    yield DifferenceBounds(name, baseline, text, value, least, most, is_exact)
 
-    def _pairs(self, name: str, baseline: str, size: int) -> Iterator[tuple[TwoRuns, slice]]:
-        """A run and the baseline over some queries after another, and which queries these are."""
-        ranked = self.runs[name].ranked, self.runs[baseline].ranked
-        near = self._near(name, ranked[0]), self._near(baseline, ranked[1])
-        documents = ranked[0].documents + ranked[1].documents
-        documents += sum(np.bincount(side.query, minlength=ranked[0].n) for side in near)
-        first = 0
-        for runs in zip(*(run.blocks(documents, size) for run in ranked), strict=True):
-            queries = slice(first, first + runs[0].n)
-            holes = tuple(_of_queries(side, queries) for side in near)
-            yield (
-                pair_of((runs[0], runs[1]), (holes[0], holes[1]), self._unjudged[name][queries]),
-                queries,
-            )
-            first = queries.stop
-
-    def _values(
-        self, measure: Measure, names: tuple[str, str], pair: TwoRuns, queries: slice
-    ) -> _Values:
+    def _values(self, measure: Measure, names: tuple[str, str], pair: TwoRuns) -> _Values:
         """The difference of each query by one measure, the least and the most that it can be."""
-        (low, high), (base_low, base_high) = (
-            [end[queries] for end in self._ends[name][str(measure)]] for name in names
-        )
+        (low, high), (base_low, base_high) = (self._ends[name][str(measure)] for name in names)
         values = [measure.per_query(run) for run in pair.runs]
-        least, most = low - base_high, high - base_low
-        if self._knows(measure, names):
-            most = most_difference(measure, pair, (high, base_low))
-            least = -most_difference(measure, pair.reversed, (base_high, low))
+        most = most_difference(measure, pair, (high, base_low))
+        least = -most_difference(measure, pair.reversed, (base_high, low))
         return values[0] - values[1], least, most
-
-    def _knows(self, measure: Measure, names: tuple[str, str]) -> bool:
-        """Whether the unjudged documents that a measure looks at are kept one by one."""
-        depth = min(self.runs[name].depth for name in names)
-        return measure.name not in WORK or _depth(measure) <= depth
 
     def _near(self, name: str, ranked: Rankings) -> Holes:
         """A run's holes by query of its rankings, of which some of the qrels may be left out."""
@@ -417,17 +338,6 @@ class SeveralRuns:
         return near.where(np.argsort(near.query, kind="stable"))
 
 
-def _of_queries(holes: Holes, queries: slice) -> Holes:
-    """Those of consecutive queries, which are then counted from 0, of holes sorted by query."""
-    first, last = np.searchsorted(holes.query, [queries.start, queries.stop]).tolist()
-    part = holes.where(slice(first, last))
-    return part._replace(query=part.query - np.int32(queries.start))
-
-
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if len(values) else math.nan
-
-
 def difference_bounds_table(bounds: Sequence[DifferenceBounds]) -> Table:
     """A row for each run and measure: its difference, and what it could be."""
     columns = [
@@ -437,12 +347,9 @@ def difference_bounds_table(bounds: Sequence[DifferenceBounds]) -> Table:
         Column("least and most", format="", ends="+.4f", only="people"),
         Column("exact", align="left"),
     ]
-    rows: list[list[Cell]] = [
-        [
-            *(b.run, b.measure, b.difference, b.least, b.most, Ends(b.least, b.most)),
-            "yes" if b.exact else "outer",
-        ]
-        for b in bounds
-    ]
+    rows: list[list[Cell]] = []
+    for b in bounds:
+        ends, exact = Ends(b.least, b.most), "yes" if b.exact else "outer"
+        rows.append([b.run, b.measure, b.difference, *ends, ends, exact])
     title = f"against {bounds[0].baseline}, were the unjudged documents judged" if bounds else ""
     return Table("difference-bounds", columns, rows, title)

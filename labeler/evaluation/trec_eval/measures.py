@@ -12,14 +12,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from labeler.arrays import Floats, Integers
 from labeler.errors import Misuse
-from labeler.metrics import binary, graded
-from labeler.metrics.binary import ratio, relevant
-from labeler.metrics.graded import discounts, powers
+from labeler.metrics import measures as ours
+from labeler.metrics.measures import discounts, powers, ratio, relevant
 from labeler.metrics.rankings import Rankings, ordinals, sums
 
 # The measures of trec_eval that are sums of gains, with gains that the user may set.
@@ -188,6 +188,9 @@ _LEVEL = re.compile(r"[+-]?[0-9]{1,10}")
 Values = Callable[[Rankings, int], Floats]
 """Of rankings and the lowest relevant grade."""
 
+AtCutoff = Callable[[Rankings, Any, int], Floats]
+"""Of rankings, a cutoff and the lowest relevant grade."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -209,23 +212,15 @@ def precision_at(r: Rankings, level: int, cutoffs: Integers, divisor: Integers) 
     return ratio(r.count(relevant(r, level) & (r.rank < cutoffs[r.query])), divisor)
 
 
-def r_multiple(multiple: float) -> Values:
+def r_multiple(r: Rankings, multiple: float, level: int) -> Floats:
     """Precision at a multiple of the number of relevant documents."""
-
-    def values(r: Rankings, level: int) -> Floats:
-        cutoffs = (multiple * r.in_pool(level) + 0.9).astype(np.int64)
-        return precision_at(r, level, cutoffs, cutoffs)
-
-    return values
+    cutoffs = (multiple * r.in_pool(level) + 0.9).astype(np.int64)
+    return precision_at(r, level, cutoffs, cutoffs)
 
 
-def relative_precision(cutoff: int) -> Values:
+def relative_precision(r: Rankings, cutoff: int, level: int) -> Floats:
     """Precision over the highest precision that the cutoff allows."""
-
-    def values(r: Rankings, level: int) -> Floats:
-        return precision_at(r, level, np.full(r.n, cutoff), np.minimum(r.in_pool(level), cutoff))
-
-    return values
+    return precision_at(r, level, np.full(r.n, cutoff), np.minimum(r.in_pool(level), cutoff))
 
 
 def set_relative_precision(r: Rankings, level: int) -> Floats:
@@ -239,19 +234,15 @@ def set_average_precision(r: Rankings, level: int) -> Floats:
     return ratio(hits * hits, r.retrieved.astype(np.float64) * r.in_pool(level))
 
 
-def utility(p: Sequence[float], documents: int = 0) -> Values:
+def utility(r: Rankings, level: int, p: Sequence[float], documents: int = 0) -> Floats:
     """Weighted counts: relevant and not, retrieved and not, in a collection of so many documents.
 
     Without -N, trec_eval takes the collection to hold none.
     """
-
-    def values(r: Rankings, level: int) -> Floats:
-        good, relevants = r.count(relevant(r, level)), r.in_pool(level)
-        rest = documents + good - r.retrieved - relevants
-        worth = p[0] * good + p[1] * (r.retrieved - good) + p[2] * (relevants - good) + p[3] * rest
-        return np.asarray(worth, np.float64)
-
-    return values
+    good, relevants = r.count(relevant(r, level)), r.in_pool(level)
+    rest = documents + good - r.retrieved - relevants
+    worth = p[0] * good + p[1] * (r.retrieved - good) + p[2] * (relevants - good) + p[3] * rest
+    return np.asarray(worth, np.float64)
 
 
 def smoothed_average_precision(r: Rankings, level: int) -> Floats:
@@ -259,41 +250,29 @@ def smoothed_average_precision(r: Rankings, level: int) -> Floats:
 
     After Robertson (ECIR 2012), LNCS 7224.
     """
-    total = r.total(*binary.precisions(r, level))
+    total = r.total(*ours.precisions(r, level))
     logs = map(math.log, ((1.0 + total) / (1.0 + r.in_pool(level) - total)).tolist())
     return np.fromiter(logs, np.float64, r.n)
 
 
-def averaged_precision(recalls: Sequence[float]) -> Values:
+def averaged_precision(r: Rankings, level: int, recalls: Sequence[float]) -> Floats:
     """Interpolated precision averaged over recall points."""
-
-    def values(r: Rankings, level: int) -> Floats:
-        total = np.zeros(r.n)
-        for recall in reversed(recalls):
-            total += binary.interpolated_precision(r, recall, level)
-        return total / len(recalls)
-
-    return values
+    total = np.zeros(r.n)
+    for recall in reversed(recalls):
+        total += ours.interpolated_precision(r, recall, level)
+    return total / len(recalls)
 
 
-def rbp_residual(p: float) -> Values:
+def rbp_residual(r: Rankings, p: float) -> Floats:
     """The residual of RBP; 0 where all retrieved documents are judged."""
-
-    def values(r: Rankings, _level: int) -> Floats:
-        holes = r.count(r.grade >= 0) < r.retrieved
-        return np.where(holes, graded.rank_biased_residual(r, None, p), 0.0)
-
-    return values
+    holes = r.count(r.grade >= 0) < r.retrieved
+    return np.where(holes, ours.rank_biased_residual(r, None, p), 0.0)
 
 
-def unjudged(cutoff: int) -> Values:
+def unjudged(r: Rankings, cutoff: int, _level: int) -> Floats:
     """The share of the first k places whose document was not judged."""
-
-    def values(r: Rankings, _level: int) -> Floats:
-        ranks_seen = np.minimum(r.retrieved, cutoff)
-        return (ranks_seen - r.count((r.grade >= 0) & (r.rank < cutoff))) / cutoff
-
-    return values
+    ranks_seen = np.minimum(r.retrieved, cutoff)
+    return (ranks_seen - r.count((r.grade >= 0) & (r.rank < cutoff))) / cutoff
 
 
 def relevance_string(length: int) -> Callable[[Rankings, int], list[str]]:
@@ -328,40 +307,57 @@ def plain(
     return make
 
 
-def at(values: Callable[[int], Values], default: Sequence[int] = CUTOFFS) -> Maker:
+def uncut(values: AtCutoff, summary: str = "mean", *, by_query: bool = True) -> Maker:
+    """One line of a measure that takes a cutoff, without one."""
+    return plain(lambda r, level: values(r, None, level), summary, by_query=by_query)
+
+
+def at(values: AtCutoff, default: Sequence[int] = CUTOFFS) -> Maker:
     """A line for each cutoff, ascending."""
 
     def make(name: str, parameters: str) -> list[Line]:
         cutoffs = [int(x) for x in _numbers(name, parameters)] if parameters else list(default)
         if len(set(cutoffs)) < len(cutoffs) or min(cutoffs) < 1:
             raise _refused(name, parameters, "cutoffs must be positive and differ")
-        return [Line(f"{name}_{cutoff}", values(cutoff)) for cutoff in sorted(cutoffs)]
+        return [Line(f"{name}_{k}", _cut_at(values, k)) for k in sorted(cutoffs)]
 
     return make
 
 
-def at_share(values: Callable[[float], Values], default: Sequence[float]) -> Maker:
+def at_share(values: AtCutoff, default: Sequence[float]) -> Maker:
     """A line for each share of the relevant documents, ascending."""
 
     def make(name: str, parameters: str) -> list[Line]:
-        cutoffs = _numbers(name, parameters) if parameters else list(default)
-        if len(set(cutoffs)) < len(cutoffs):
+        shares = _numbers(name, parameters) if parameters else list(default)
+        if len(set(shares)) < len(shares):
             raise _refused(name, parameters, "cutoffs must differ")
-        return [Line(f"{name}_{cutoff:.2f}", values(cutoff)) for cutoff in sorted(cutoffs)]
+        return [Line(f"{name}_{share:.2f}", _cut_at(values, share)) for share in sorted(shares)]
 
     return make
 
 
-def numbered(values: Callable[[Sequence[float]], Values], default: Sequence[float]) -> Maker:
+def _cut_at(values: AtCutoff, cutoff: float) -> Values:
+    """The measure at a cutoff."""
+    return lambda r, level: values(r, cutoff, level)
+
+
+def numbered(
+    values: Callable[[Rankings, int, Sequence[float]], Floats], default: Sequence[float]
+) -> Maker:
     """One line whose parameters are numbers, all of them."""
 
     def make(name: str, parameters: str) -> list[Line]:
         numbers = _numbers(name, parameters) if parameters else list(default)
         if len(numbers) != len(default) and name != "11pt_avg":
             raise _refused(name, parameters, f"expected {len(default)} numbers")
-        return [Line(_with(name, parameters), values(numbers))]
+        return [Line(_with(name, parameters), lambda r, level: values(r, level, numbers))]
 
     return make
+
+
+def of_gains(values: Callable[[Rankings, Worth], Floats]) -> Maker:
+    """One line of a measure of gains, whose parameters are those of levels."""
+    return paired(lambda worth, _: lambda r, level: values(r, worth))
 
 
 def paired(values: Callable[[Worth, dict[str, float]], Values]) -> Maker:

@@ -5,29 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.trec_eval import measures
 from labeler.evaluation.trec_eval import measures as te
-from labeler.evaluation.trec_eval.measures import (
-    Line,
-    Maker,
-    at,
-    at_share,
-    count,
-    numbered,
-    paired,
-    plain,
-)
+from labeler.evaluation.trec_eval.measures import Line, Maker
 from labeler.messages import no_query_in_common
-from labeler.metrics import binary, graded
+from labeler.metrics import measures as ours
 from labeler.metrics.rankings import Rankings, rankings
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
-from labeler.trec.pool import read_pool
-from labeler.trec.rankings import read_rankings
+from labeler.trec.rankings import read_pool, read_rankings
 from labeler.trec.rows import LARGEST_GRADE
 from labeler.trec.runs import last_tag, read_loose_run
 
@@ -37,51 +27,45 @@ RUN_ID, QUERIES = "runid", "num_q"
 """Printed from the run itself and from how many queries were averaged over."""
 
 MEASURES: dict[str, Maker] = {
-    "num_ret": count(lambda r, level: r.retrieved),
-    "num_rel": count(lambda r, level: r.in_pool(level)),
-    "num_rel_ret": count(binary.num_rel_ret),
-    "map": plain(lambda r, level: binary.average_precision(r, None, level)),
-    "gm_map": plain(
-        lambda r, level: binary.average_precision(r, None, level), "geometric", by_query=False
-    ),
-    "Rprec": plain(binary.r_precision),
-    "bpref": plain(binary.bpref),
-    "recip_rank": plain(lambda r, level: binary.reciprocal_rank(r, None, level)),
-    "iprec_at_recall": at_share(
-        lambda k: lambda r, level: binary.interpolated_precision(r, k, level), te.RECALLS
-    ),
-    "P": at(lambda k: lambda r, level: binary.precision(r, k, level)),
+    "num_ret": te.count(lambda r, level: r.retrieved),
+    "num_rel": te.count(lambda r, level: r.in_pool(level)),
+    "num_rel_ret": te.count(ours.num_rel_ret),
+    "map": te.uncut(ours.average_precision),
+    "gm_map": te.uncut(ours.average_precision, "geometric", by_query=False),
+    "Rprec": te.plain(ours.r_precision),
+    "bpref": te.plain(ours.bpref),
+    "recip_rank": te.uncut(ours.reciprocal_rank),
+    "iprec_at_recall": te.at_share(ours.interpolated_precision, te.RECALLS),
+    "P": te.at(ours.precision),
     "relstring": te.relevance,
-    "recall": at(lambda k: lambda r, level: binary.recall(r, k, level)),
-    "infAP": plain(binary.inferred_average_precision),
-    "gm_bpref": plain(binary.bpref, "geometric", by_query=False),
-    "Rprec_mult": at_share(te.r_multiple, te.MULTIPLES),
-    "utility": numbered(te.utility, (1.0, -1.0, 0.0, 0.0)),
-    "11pt_avg": numbered(te.averaged_precision, te.RECALLS),
-    "binG": plain(measures.binary_gain),
-    "G": paired(lambda worth, _: lambda r, level: measures.normalized_gain(r, worth)),
-    "dcg": paired(lambda worth, _: lambda r, level: measures.dcg(r, worth)),
-    "ideal_dcg": paired(lambda worth, _: lambda r, level: measures.ideal_dcg(r, worth)),
-    "ndcg": paired(lambda worth, _: lambda r, level: measures.ndcg(r, worth)),
-    "ndcg_rel": paired(lambda worth, _: lambda r, level: measures.ndcg_rel(r, worth)),
-    "Rndcg": paired(lambda worth, _: lambda r, level: measures.r_ndcg(r, level, worth)),
-    "ndcg_cut": at(lambda k: lambda r, level: graded.ndcg(r, k)),
-    "map_cut": at(lambda k: lambda r, level: binary.average_precision(r, k, level)),
-    "relative_P": at(te.relative_precision),
-    "success": at(lambda k: lambda r, level: binary.success(r, k, level), (1, 5, 10)),
-    "set_P": plain(binary.set_precision),
-    "set_relative_P": plain(te.set_relative_precision),
-    "set_recall": plain(binary.set_recall),
-    "set_map": plain(te.set_average_precision),
-    "set_F": numbered(lambda p: lambda r, level: binary.set_f(r, level, p[0]), (1.0,)),
-    "num_nonrel_judged_ret": count(te.judged_wrong),
-    "num_nonjudged_ret": count(te.unjudged_retrieved),
-    "yaap": plain(te.smoothed_average_precision),
-    "rbp": paired(
-        lambda worth, numbers: lambda r, level: measures.rbp(r, worth, numbers.get("p", 0.9))
-    ),
-    "rbp_resid": paired(lambda worth, numbers: te.rbp_residual(numbers.get("p", 0.9))),
-    "unj": at(te.unjudged, (5, 10, 20)),
+    "recall": te.at(ours.recall),
+    "infAP": te.plain(ours.inferred_average_precision),
+    "gm_bpref": te.plain(ours.bpref, "geometric", by_query=False),
+    "Rprec_mult": te.at_share(te.r_multiple, te.MULTIPLES),
+    "utility": te.numbered(te.utility, (1.0, -1.0, 0.0, 0.0)),
+    "11pt_avg": te.numbered(te.averaged_precision, te.RECALLS),
+    "binG": te.plain(te.binary_gain),
+    "G": te.of_gains(te.normalized_gain),
+    "dcg": te.of_gains(te.dcg),
+    "ideal_dcg": te.of_gains(te.ideal_dcg),
+    "ndcg": te.of_gains(te.ndcg),
+    "ndcg_rel": te.of_gains(te.ndcg_rel),
+    "Rndcg": te.paired(lambda worth, _: lambda r, level: te.r_ndcg(r, level, worth)),
+    "ndcg_cut": te.at(lambda r, cutoff, level: ours.ndcg(r, cutoff)),
+    "map_cut": te.at(ours.average_precision),
+    "relative_P": te.at(te.relative_precision),
+    "success": te.at(ours.success, (1, 5, 10)),
+    "set_P": te.plain(ours.set_precision),
+    "set_relative_P": te.plain(te.set_relative_precision),
+    "set_recall": te.plain(ours.set_recall),
+    "set_map": te.plain(te.set_average_precision),
+    "set_F": te.numbered(lambda r, level, p: ours.set_f(r, level, p[0]), (1.0,)),
+    "num_nonrel_judged_ret": te.count(te.judged_wrong),
+    "num_nonjudged_ret": te.count(te.unjudged_retrieved),
+    "yaap": te.plain(te.smoothed_average_precision),
+    "rbp": te.paired(lambda worth, p: lambda r, level: te.rbp(r, worth, p.get("p", 0.9))),
+    "rbp_resid": te.paired(lambda _, p: lambda r, level: te.rbp_residual(r, p.get("p", 0.9))),
+    "unj": te.at(te.unjudged, (5, 10, 20)),
 }
 
 OFFICIAL = (
@@ -120,7 +104,8 @@ def lines(asked: Sequence[str], documents: int = 0) -> list[Line | str]:
         if dot:
             parameters.setdefault(name, parameter_text)
     printed: list[Line | str] = [name for name in (RUN_ID, QUERIES) if name in names_asked]
-    sized = {"utility": numbered(lambda p: te.utility(p, documents), (1.0, -1.0, 0.0, 0.0))}
+    utility = partial(te.utility, documents=documents)
+    sized = {"utility": te.numbered(utility, (1.0, -1.0, 0.0, 0.0))}
     for name, make in (MEASURES | sized).items():
         printed += make(name, parameters.get(name, "")) if name in names_asked else []
     return printed
@@ -198,11 +183,8 @@ def _counted(ranked: Rankings, options: TrecEvalOptions) -> tuple[Rankings, set[
         counts &= np.array([query == options.query for query in ranked.queries])
     if not counts.any():
         raise Misuse(f"the query {options.query!r} is not in both files")
-    missing = {
-        query
-        for query, is_retrieved in zip(ranked.queries, has_run, strict=True)
-        if not is_retrieved
-    }
+    pairs = zip(ranked.queries, has_run, strict=True)
+    missing = {query for query, is_retrieved in pairs if not is_retrieved}
     ranked = replace(ranked, retrieved=np.maximum(ranked.retrieved, 1)).choose(counts)
     ranked = ranked.cut(options.depth) if options.depth is not None else ranked
     return ranked.condensed if options.judged_only else ranked, missing

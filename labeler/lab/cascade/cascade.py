@@ -271,7 +271,7 @@ def cascade(
     ...     _ = labeler.judge(collection, model=model, name=name)
     >>> strong = JudgeOptions(model=fake_model('{"grade": 3}', "strong"))
     >>> cascade(collection, "a", "b", options=CascadeOptions("both", share=0.5, judging=strong))
-    CascadeResult('both', sent=2 of 4 pairs)
+    CascadeResult(name='both', by='disagreement', statistic='kappa', calls=2)
     """
     options, control = options or CascadeOptions(), control or Control()
     return run_to_end(lambda stop: acascade(collection, cheap, options, control.with_stop(stop)))

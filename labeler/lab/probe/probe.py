@@ -18,7 +18,7 @@ from labeler.judging.assessor import Assessor
 from labeler.judging.attempts import TRIES
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import texts_of
-from labeler.judging.judge import IN_HAND, JudgeOptions, JudgingPlan
+from labeler.judging.judge import JudgeOptions, JudgingPlan
 from labeler.judging.methods.examples import examples_for
 from labeler.judging.methods.inquiries import Inquiries, unanswered
 from labeler.lab.probe.cases import (
@@ -302,9 +302,10 @@ def _source(collection: Collection, name: str | None) -> str:
 async def _grades(prepared: _Prepared, asked: JudgeOptions, control: Control) -> list[Graded]:
     guard, graded = prepared.session.guard, list[Graded]()
     is_server = prepared.assessor.model.is_server
-    at_once = IN_HAND * guard.limiter.limits.at_once
     with control.judging(Underway(len(prepared.cases), guard, asks=is_server)) as on_judged:
-        options = PairOptions(at_once, asked.retry_failed, on_judged, guard.stop)
+        options = PairOptions(
+            guard.limiter.limits.in_hand, asked.retry_failed, on_judged, guard.stop
+        )
         for assessor, cases in prepared.by_assessor():
             judging = judge_pairs(*as_texts(cases), assessor, options)
             outcomes = [judged.outcome async for judged in judging]

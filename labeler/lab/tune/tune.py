@@ -24,7 +24,7 @@ from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.attempts import TRIES
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import Job, texts_of
-from labeler.judging.judge import DEFAULT_PROMPT, IN_HAND, JudgingPlan, plan_job
+from labeler.judging.judge import DEFAULT_PROMPT, JudgingPlan, plan_job
 from labeler.judging.methods.examples import examples_for
 from labeler.judging.methods.inquiries import check_reads
 from labeler.lab.tune.standing import (
@@ -209,11 +209,11 @@ class TuneSession:
 
     async def _ask_one(self, candidate: Candidate, session: Session, pairs: Sequence[Pair]) -> None:
         assessor, guard = self.assessor(candidate, session), session.guard
-        at_once = IN_HAND * guard.limiter.limits.at_once
         answers = self.answers.setdefault(candidate.name, CandidateAnswers())
         underway = Underway(len(pairs), guard, asks=assessor.model.is_server)
         with self.control.judging(underway) as on_judged:
-            how = PairOptions(at_once, self.options.retry_failed, on_judged, guard.stop)
+            in_hand = guard.limiter.limits.in_hand
+            how = PairOptions(in_hand, self.options.retry_failed, on_judged, guard.stop)
             async for judged in judge_pairs(pairs, self.texts, assessor, how):
                 answers.add(judged)
 

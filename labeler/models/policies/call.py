@@ -107,7 +107,14 @@ class CallPath:
                     call.reply.note_sent(call.request.parameters)
                     continue
                 inside -= is_over
-                waiting = _hook(policies[inside], call, reply, error)
+                policy = policies[inside]
+                waiting = (
+                    policy.result(call, reply)
+                    if reply is not None
+                    else policy.admit(call)
+                    if error is None
+                    else policy.error(call, error)
+                )
                 if waiting is not None:
                     await waiting
                 if call.reply is None and call.error is None:
@@ -138,13 +145,6 @@ class CallPath:
             raise
         finally:
             call.timeout = None
-
-
-def _hook(policy: Policy, call: ModelCall, reply: Reply | None, error: Exception | None) -> Waiting:
-    """Call the hook that is due."""
-    if reply is not None:
-        return policy.result(call, reply)
-    return policy.admit(call) if error is None else policy.error(call, error)
 
 
 def asked_through(policies: Sequence[Policy], model: Model) -> Model:

@@ -227,6 +227,14 @@ class RateLimits:
     requests: float | None = None
     tokens: float | None = None
 
+    @property
+    def in_hand(self) -> int:
+        """How many requests to begin: some of them wait for their reply to be confirmed and kept.
+
+        Those share a write to the store, which costs least where many do.
+        """
+        return max(4 * self.at_once, min(128, self.at_once**2 // 2))
+
 
 class RateLimiter(Policy):
     """How many calls may be under way and how fast they may begin.

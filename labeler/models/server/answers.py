@@ -151,7 +151,7 @@ def usage_of(answer: Any) -> Mapping[str, Any]:
 
 def is_nothing(usage: Mapping[str, Any]) -> bool:
     """Whether a usage says that no tokens were taken."""
-    counted = [_first(usage, names) for names in (_INSIDE, _OUTSIDE, _BOTH)]
+    counted = _counts(usage)
     return any(n is not None for n in counted) and not any(counted)
 
 
@@ -173,11 +173,14 @@ def tokens_used(usage: Mapping[str, Any], text: str) -> tuple[int, int]:
     return inside, max(outside, (both or 0) - inside)
 
 
-def thought_tokens(usage: Mapping[str, Any], text: str) -> int:
-    """How many tokens went into thoughts: as counted, or what the sum holds beside all else."""
+def thought_tokens(usage: Mapping[str, Any], text: str, used: int) -> int:
+    """How many tokens went into thoughts: as counted, or what the sum holds beside all else.
+
+    `used` are those of the reply, as `tokens_used` says.
+    """
     outside = _first(usage, _OUTSIDE)
     is_told = outside is not None or not text
-    beside = tokens_used(usage, text)[1] - (outside or 0) if is_told else 0
+    beside = used - (outside or 0) if is_told else 0
     return max(beside, _most(usage, _THOUGHT_COUNTS))
 
 
@@ -448,7 +451,7 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str], bound: Boun
             top_tokens=_top_tokens(turn.logprobs),
             body=body if len(body) <= USUAL_BODY else _what_is_used(answer),
             hold=hold_of(headers),
-            thought=_thought(turn, text, ending, usage),
+            thought=_thought(turn, text, ending, thought_tokens(usage, text, tokens[1])),
             completion_id=as_text(answer.get("id", answer.get("responseId"))),
             is_bound=bound,
             cached_tokens=min(tokens[0], cached_tokens(usage)),
@@ -526,12 +529,12 @@ def _ending(turn: ModelTurn, text: str) -> str:
     return NO_TEXT if turn.has_parts and not turn.has_thought else turn.ending
 
 
-def _thought(turn: ModelTurn, text: str, ending: str, usage: Mapping[str, Any]) -> bool:
+def _thought(turn: ModelTurn, text: str, ending: str, tokens: int) -> bool:
     """Whether the model thought before it answered, by any sign of it.
 
     What was cut before its first word was cut in a thought.
     """
-    if turn.has_thought or thought_tokens(usage, text) or _THOUGHT_MARKS.match(text):
+    if turn.has_thought or tokens or _THOUGHT_MARKS.match(text):
         return True
     return not text and status_of_ending(ending) == "truncated"
 

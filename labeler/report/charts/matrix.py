@@ -13,9 +13,7 @@ _LEVELS, _LINE = 6, 17.0
 Counts = Sequence[Sequence[float]]
 
 
-def matrix(
-    title: str, counts: Counts, names: Sequence[str], raters: tuple[str, str], message: str = ""
-) -> Drawing:
+def matrix(title: str, counts: Counts, names: Sequence[str], raters: tuple[str, str]) -> Drawing:
     """Counts in squares, shaded by their shares of their rows; those on the diagonal are framed.
 
     `raters` are who gave the grades of the rows, and who those of the columns.
@@ -24,8 +22,7 @@ def matrix(
     columns = [head, *(Column(name, format=".0f") for name in (*names, "all"))]
     rows = [[name, *row, sum(row)] for name, row in zip(names, counts, strict=True)]
     drawn = _draw(counts, names, raters)
-    in_words = message or _message(counts, names, raters)
-    return Drawing(title, in_words, Table(title, columns, rows), *drawn)
+    return Drawing(title, _message(counts, names, raters), Table(title, columns, rows), *drawn)
 
 
 def _draw(counts: Counts, names: Sequence[str], raters: tuple[str, str]) -> tuple[float, str]:

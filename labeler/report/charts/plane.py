@@ -56,38 +56,36 @@ class Series:
 def plane(
     title: str,
     series: Sequence[Series],
-    axes: tuple[Axis, Axis],
+    axes: Sequence[Axis],
     message: str = "",
     *,
     diagonal: bool = False,
 ) -> Drawing:
-    """Points and lines by two values; with `diagonal` on one scale, with a line where x is y."""
-    points = [point for each in series for point in each.points]
-    xs, ys = [p.x for p in points], [y for p in points for y in (p.y, p.low, p.high)]
+    """Points and lines by two values, of which the first axis goes along and the second upward.
+
+    With `diagonal` both have one scale, and a line stands where the two are equal.
+    """
+    marked = [(each.name, point) for each in series if each.mark for point in each.points]
+    xs = [point.x for _, point in marked]
+    ys = [y for _, point in marked for y in (point.y, point.low, point.high)]
     if diagonal:
-        made = scale(Axis("", axes[0].format), [*xs, *ys], 0, 300)
-        axes = (
-            Axis(axes[0].label, axes[0].format, made.least, made.most),
-            Axis(axes[1].label, axes[1].format, made.least, made.most),
-        )
+        both = scale(axes[0], [*xs, *ys], 0, 300)
+        axes = tuple(replace(axis, least=both.least, most=both.most) for axis in axes)
+    rightward, upward = axes
     side = 420.0 if diagonal else 300.0
 
     def along(left: float) -> Scale:
-        return scale(axes[0], xs, left, left + side if diagonal else WIDTH - 150)
+        return scale(rightward, xs, left, left + side if diagonal else WIDTH - 150)
 
-    drawn = _Plane(series, axes[1], ys, along, side, axes[0].label, diagonal).draw()
-    marked = [(each.name, point) for each in series if each.mark for point in each.points]
-    words_of = (
-        message or f"{count_of(len(marked), 'point')} by {axes[0].label} and {axes[1].label}."
-    )
+    drawn = _Plane(series, upward, ys, along, side, rightward.label, diagonal).draw()
+    points = f"{count_of(len(marked), 'point')} by {rightward.label} and {upward.label}."
     columns = [
-        Column("of", title=" ", align="left"),
-        Column("name", title=" ", align="left"),
-        axes[0].column(),
-        axes[1].column(with_ends=any(point.low is not None for _, point in marked)),
+        *(Column(name, title=" ", align="left") for name in ("of", "name")),
+        rightward.column(),
+        upward.column(with_ends=any(point.low is not None for _, point in marked)),
     ]
     rows: list[Row] = [(of, p.name, p.x, Interval(p.y, p.low, p.high)) for of, p in marked]
-    return Drawing(title, words_of, Table(title, columns, rows), *drawn)
+    return Drawing(title, message or points, Table(title, columns, rows), *drawn)
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from labeler.report.table import Cell, Column, Estimated, Interval, Row, Table
 _MARGIN, _GROUP = 24.0, 28.0
 _MANY = 18
 """Charts of more rows have the numbers of their axis above them, too."""
-_LEVELS, _COLORS = 6, 4
-"""Shades of ordered parts; parts without order have colors of their own, then repeat."""
+_LEVELS = 6
+"""Shades of the parts of a row."""
 _STACK, _DOT = 64.0, 6.0
 """Pixels of the highest stack of dots, and of a dot."""
 _MOST_NAMED = 600
@@ -36,7 +36,7 @@ _MOST_NAMED = 600
 
 @dataclass(frozen=True)
 class NamedValue:
-    """A value with its name and the ends of its interval; an infinite end is open.
+    """A value with its name and the ends of its interval; an infinite end reaches to the chart's.
 
     `group` is the heading under which it stands, `other` a second value beside it.
     """
@@ -166,7 +166,7 @@ def intervals(
         if row.value is None or not is_number(row.value):
             return
         if row.low is not None and row.high is not None and not math.isnan(row.low + row.high):
-            yield from _whisker((row.low, row.high), y, made)
+            yield line("whisker", (made(row.low), y), (made(row.high), y))
         if row.other is not None and is_number(row.other):
             yield mark("other", (made(row.other), y), tip)
         yield mark("dot unclear" if is_unclear(row, axis) else "dot", (made(row.value), y), tip)
@@ -178,36 +178,11 @@ def intervals(
     )
 
 
-def _whisker(ends: tuple[float, float], y: float, made: Scale) -> Iterator[str]:
-    """The interval's line, with an arrow at an open end."""
-    low, high = map(made, ends)
-    yield line("whisker", (low, y), (high, y))
-    for end, x, inward in ((ends[0], low, 6), (ends[1], high, -6)):
-        if math.isinf(end):
-            yield path("arrow", [(x + inward, y - 5), (x, y), (x + inward, y + 5)])
-
-
 def is_unclear(row: NamedValue, axis: Axis) -> bool:
     """Whether the interval holds the reference."""
     if axis.reference is None or row.low is None or row.high is None:
         return False
     return row.low <= axis.reference <= row.high
-
-
-def bars(title: str, rows: Sequence[NamedValue], axis: Axis, message: str = "") -> Drawing:
-    """Amounts as bars that begin at zero, in the order given."""
-    axis = replace(axis, reference=0.0)
-
-    def marks(number: int, made: Scale, y: float) -> Iterator[str]:
-        row = rows[number]
-        if row.value is not None and is_number(row.value):
-            left, right = sorted((made(0), made(row.value)))
-            tip = f"{row.name}: {axis.text(row.value)}"
-            yield rectangle("bar", (left, y - 6), (right - left, 12), tip)
-
-    named = [(row.name, axis.text(row.value), row.group) for row in rows]
-    drawn = _Rows(named, axis, [row.value for row in rows]).draw(marks)
-    return Drawing(title, message or _of_values(rows, axis), _table(title, rows, axis), *drawn)
 
 
 def _table(
@@ -248,20 +223,10 @@ def _of_values(rows: Sequence[NamedValue], axis: Axis) -> str:
     return message + (f" {count_of(undefined, 'value')} undefined." if undefined else "")
 
 
-def shares(
-    title: str,
-    rows: Sequence[NamedCounts],
-    parts: Sequence[str],
-    message: str = "",
-    *,
-    ordered: bool = True,
-) -> Drawing:
-    """Each row's parts as shares of the row; ordered parts, such as grades, get ever darker."""
+def shares(title: str, rows: Sequence[NamedCounts], parts: Sequence[str]) -> Drawing:
+    """Each row's parts as shares of the row; parts have an order, as grades, and get darker."""
     last = max(len(parts) - 1, 1)
-    kinds = [
-        f"level{round(i * (_LEVELS - 1) / last)}" if ordered else f"color{i % _COLORS}"
-        for i in range(len(parts))
-    ]
+    kinds = [f"level{round(i * (_LEVELS - 1) / last)}" for i in range(len(parts))]
 
     def marks(number: int, made: Scale, y: float) -> Iterator[str]:
         row, before = rows[number], 0.0
@@ -286,7 +251,7 @@ def shares(
         [row.name, *row.counts, *(c / (sum(row.counts) or math.nan) for c in row.counts)]
         for row in rows
     ]
-    return Drawing(title, message or _of_shares(rows, parts), Table(title, columns, cells), *drawn)
+    return Drawing(title, _of_shares(rows, parts), Table(title, columns, cells), *drawn)
 
 
 def _of_shares(rows: Sequence[NamedCounts], parts: Sequence[str]) -> str:
@@ -305,7 +270,7 @@ def _largest(row: NamedCounts, parts: Sequence[str]) -> str:
     return f"{row.name}: most often {part}, {percent(count, total)} of {total:,.0f}."
 
 
-def strip(title: str, rows: Sequence[NamedValues], axis: Axis, message: str = "") -> Drawing:
+def strip(title: str, rows: Sequence[NamedValues], axis: Axis) -> Drawing:
     """Every value as a dot, stacked where values are close, with a line at each row's median.
 
     Dots of a stack that would be higher than the row lie over one another. Of very many values a
@@ -340,7 +305,7 @@ def strip(title: str, rows: Sequence[NamedValues], axis: Axis, message: str = ""
         *(Column(name, format=axis.format) for name in names),
     ]
     cells = [_summary(row) for row in rows]
-    return Drawing(title, message or _of_many(rows, axis), Table(title, columns, cells), *drawn)
+    return Drawing(title, _of_many(rows, axis), Table(title, columns, cells), *drawn)
 
 
 def _summary(row: NamedValues) -> Row:

@@ -25,7 +25,7 @@ _WIDTHS = {
         (0.78, "GOQ"),
         (0.84, "Mm"),
         (0.95, "W%"),
-        (1.02, "@"),
+        (1.0, "@…→↓"),
     )
     for letter in letters
 }
@@ -96,7 +96,7 @@ def words(kind: str, at: Spot, text: str, room: float | None = None) -> str:
     shown = whole if room is None else fitted(whole, room)
     tip = f"<title>{html_text(text)}</title>" if shown != whole else ""
     where = f'x="{short(at[0])}" y="{short(at[1])}"'
-    if shown.isascii() and len(shown) > 1:
+    if len(shown) > 1 and all(c.isascii() or c in _WIDTHS for c in shown):
         where += f' textLength="{short(length(shown))}" lengthAdjust="spacingAndGlyphs"'
     return f'<text class="{kind}" {where}>{html_text(shown)}{tip}</text>'
 

@@ -16,7 +16,6 @@ from labeler.files.read import file_problems
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import Tally, with_suspicions
-from labeler.judging.judge import IN_HAND
 from labeler.judging.methods.examples import Examples, GradedExample
 from labeler.model import Model
 from labeler.models.control import Control, run_to_end
@@ -283,9 +282,8 @@ class PartitionWorker:
     ) -> list[Judged]:
         assessor = Assessor.asked_in(session, self.prompt)
         assessor = replace(assessor, lists=rows.lists, examples=self._examples())
-        options = PairOptions(
-            IN_HAND * session.at_once, self.retry_failed, on_judged, self.control.stop
-        )
+        in_hand = session.guard.limiter.limits.in_hand
+        options = PairOptions(in_hand, self.retry_failed, on_judged, self.control.stop)
         judging = judge_pairs(rows.pairs, rows.texts, assessor, options)
         return [with_suspicions(judged, rows.texts) async for judged in judging]
 

@@ -1,32 +1,29 @@
-"""Work shared out to processes: one call an item, answered in the order of the items."""
+"""Work shared out to processes: one call an item, answered in the order of the items.
+
+What is shared is mapped by all of them, and an error is an answer, too.
+"""
 
 from __future__ import annotations
 
+import mmap
 import os
 import pickle
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import gettempdir
-from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Self, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self, TypeVar, cast
 
 import labeler
 from labeler.errors import Misconfigured, Misuse
-from labeler.evaluation.jobs import child
-from labeler.evaluation.jobs.answers import (
-    AnswerUnpickler,
-    Shared,
-    WorkerAnswer,
-    WorkerCall,
-    parts_of,
-)
-from labeler.exchange.shapes import pass_on
+from labeler.evaluation import child
+from labeler.exchange.shapes import pass_on, told_what_files_are
 from labeler.files.read import file_problems, for_other_processes, scratch_file
 from labeler.models.local.child import start
 
@@ -40,6 +37,40 @@ Result = TypeVar("Result")
 MOST_JOBS = 256
 _ALIGNED = 64
 _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+class Shared(NamedTuple):
+    """A value that all calls share: its pickle, and where its arrays lie in a file.
+
+    `folder` is the one in which relative paths are looked for.
+    """
+
+    pickled: bytes
+    file: Path
+    places: tuple[tuple[int, int], ...]
+    folder: str
+
+    def load(self) -> Any:
+        """The value; its arrays are read-only, and lie in the file's pages."""
+        with self.file.open("rb") as file:
+            mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        buffers = [mapped[start : start + size] for start, size in self.places]
+        return pickle.loads(self.pickled, buffers=buffers)
+
+
+class WorkerCall(NamedTuple):
+    """A function of this package to call with what is shared and with an item."""
+
+    function: Callable[[Any, Any], Any]
+    item: object
+
+
+class WorkerAnswer(NamedTuple):
+    """What a call returned or raised, and what it told of the kinds of files."""
+
+    value: Any = None
+    error: BaseException | None = None
+    told_lines: tuple[str, ...] = ()
 
 
 class Workers:
@@ -59,9 +90,7 @@ class Workers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, _type: type[BaseException] | None, _error: object, _where: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         for worker in self._children:
             worker.end()
         self._children.clear()
@@ -81,7 +110,6 @@ class Workers:
         self._children += [_Child() for _ in range(count - len(self._children))]
         with ExitStack() as stack:
             shared = stack.enter_context(shared_out(common))
-            parts = parts_of(common)
             idle: SimpleQueue[_Child] = SimpleQueue()
             for worker in self._children:
                 worker.send(shared)
@@ -91,7 +119,7 @@ class Workers:
                 worker = idle.get()
                 try:
                     worker.send(WorkerCall(function, item))
-                    return worker.answer(parts)
+                    return worker.answer()
                 finally:  # one that has ended answers the next call at once, with the same error
                     idle.put(worker)
 
@@ -102,14 +130,10 @@ class Workers:
             for future in answers:
                 yield _value_of(future.result())
 
-    def _end_unless_done(
-        self, kind: type[BaseException] | None, _error: object, _where: object
-    ) -> None:
+    def _end_unless_done(self, kind: type[BaseException] | None, *_error: object) -> None:
         """End all processes where the work stops early, so that nobody waits for an answer."""
         if kind is not None:
-            for worker in self._children:
-                worker.end()
-            self._children.clear()
+            self.__exit__()
 
 
 def _value_of(answer: WorkerAnswer) -> Any:
@@ -158,10 +182,10 @@ class _Child:
             pickle.dump(message, pipe, protocol=5)
             pipe.flush()
 
-    def answer(self, parts: Sequence[object]) -> WorkerAnswer:
+    def answer(self) -> WorkerAnswer:
         """The answer to the call that was sent; `Misconfigured` where the process has ended."""
         try:
-            answer: WorkerAnswer = AnswerUnpickler(_bytes_of(self._process.stdout), parts).load()
+            answer: WorkerAnswer = pickle.load(_bytes_of(self._process.stdout))
         except (EOFError, pickle.UnpicklingError, ValueError, OSError) as error:
             raise Misconfigured(_ended(self._process.wait()), parameter="jobs") from error
         return answer
@@ -189,3 +213,46 @@ def _ended(code: int) -> str:
         how = f"was ended by {names.get(-code, f'signal {-code}')}"
     why = "the system may do so where memory runs out, and fewer jobs take less"
     return f"a process that did a part of this work {how}; {why}"
+
+
+# What a working process does.
+
+
+def answer_calls() -> None:
+    """WorkerAnswer on standard output what comes in on standard input, until that ends.
+
+    What anything else prints goes to standard error.
+    """
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    calls, shared = sys.stdin.buffer, None
+    with suppress(EOFError, BrokenPipeError, FileNotFoundError):  # whoever called is gone
+        while True:
+            message = pickle.load(calls)
+            if isinstance(message, Shared):
+                with suppress(OSError):  # a folder that is gone holds no file either
+                    os.chdir(message.folder)
+                shared = message.load()
+                continue
+            pickle.dump(answer(message, shared), answers, protocol=5)
+            answers.flush()
+
+
+def answer(call: WorkerCall, shared: object) -> WorkerAnswer:
+    """What a call returns or raises."""
+    lines: list[str] = []
+    try:
+        with told_what_files_are(lines.append):
+            value = call.function(shared, call.item)
+    except Exception as error:  # it is raised where the call came from
+        return WorkerAnswer(error=_that_can_be_sent(error), told_lines=tuple(lines))
+    return WorkerAnswer(value, told_lines=tuple(lines))
+
+
+def _that_can_be_sent(error: Exception) -> Exception:
+    """The error, or its text where it cannot be pickled."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # whatever its class does when it is pickled
+        return RuntimeError("".join(traceback.format_exception(error)))
+    return error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,16 +11,17 @@ import numpy as np
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
 from labeler.evaluation.comparison.paired import UNBOUNDED, Correction
-from labeler.evaluation.summary import P_TITLES, told_apart
+from labeler.evaluation.score_report import P_TITLES, allowance, told_apart
 from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, parse, score
 from labeler.report.finding import Finding
-from labeler.report.result import notebook_html
-from labeler.report.table import Cell, Column, Interval, Table
-from labeler.stats.estimates import UNIT, Design, Mean, at_random, by_chance, with_replacement
-from labeler.stats.ppi import FEWEST, LIKE_THESE, CorrectedMean, Joint
+from labeler.report.result import Result, as_plain
+from labeler.report.table import Cell, Column, Row, Table, interval_text
+from labeler.stats.estimates import UNIT, Design, at_random, balance, with_replacement
+from labeler.stats.ppi import FEWEST, CorrectedMean, Joint
 from labeler.stats.randomization import holm
 from labeler.stats.student import SIGNIFICANT
+from labeler.trec.rankings import Pool
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -28,20 +29,32 @@ if TYPE_CHECKING:
 SIDES = ("human", "assessor", "corrected")
 
 
+class ScoresByBoth(NamedTuple):
+    """A query's score by people, `None` where they did not judge it, and by the assessor."""
+
+    human: float | None
+    assessor: float
+
+
 @dataclass(frozen=True)
 class CorrectedScores:
     """A run's means by one measure, and the scores that they were made of.
 
     `unjudged` is the share of what the assessor judged among its first ten documents, in people's
-    queries, that people did not: above 0 the human mean is too low. `by_query` holds the human
-    score (`None` where people did not judge the query) and the assessor's.
+    queries, that people did not: above 0 the human mean is too low.
     """
 
     run: str
     measure: str
     means: CorrectedMean
     unjudged: float
-    by_query: Mapping[str, tuple[float | None, float]] = field(default_factory=dict)
+    by_query: Mapping[str, ScoresByBoth] = field(default_factory=dict)
+
+    def as_json(self, *, per_query: bool = False) -> dict[str, Any]:
+        """The means and, if asked for, the scores that they were made of."""
+        figures = {"run": self.run, "measure": self.measure, "unjudged": self.unjudged}
+        by_query = {"per_query": as_plain(self.by_query)} if per_query else {}
+        return figures | _means_as_json(self.means) | by_query
 
 
 @dataclass(frozen=True)
@@ -86,9 +99,15 @@ class CorrectedDifference:
             return "cannot tell apart"
         return "better" if (self.means.corrected.value > 0) != self.lower_is_better else "worse"
 
+    def as_json(self) -> dict[str, Any]:
+        """The means, the tests and the verdict."""
+        tests = ("p", "p_holm", "p_hsd", "correction", "verdict", "turns_at")
+        figures = {name: getattr(self, name) for name in ("run", "baseline", "measure", *tests)}
+        return figures | _means_as_json(self.means)
+
 
 @dataclass(frozen=True, repr=False)
-class Corrections:
+class Corrections(Result):
     """All runs by all measures, the runs against a baseline, and what a reader should know.
 
     `pairs` is how many pairs people graded, where they are a sample and not all of some queries.
@@ -101,26 +120,24 @@ class Corrections:
     pairs: int | None = None
 
     @property
-    def sentence(self) -> str:
+    def sentences(self) -> list[str]:
         """Which run leads by the first measure, and which of the others it can be told from."""
         measure = self.scores[0].measure
         scores = [s for s in self.scores if s.measure == measure]
         sign = -1 if parse(measure).definition.lower_is_better else 1
         best = max(scores, key=lambda s: sign * s.means.corrected.value)
-        mean = best.means.corrected
-        ends = "" if mean.low is None else f" [{mean.low:.3f}, {mean.high:.3f}]"
         judged = count_of(self.pairs, "pair", "pairs") if self.pairs else best.means.judged
-        value = f"{mean.value:.4f}{ends} {self._over}, of which people judged {judged}"
+        mean = interval_text(best.means.corrected, ".4f", ".3f")
+        value = f"{mean} {self._over}, of which people judged {judged}"
         if len(scores) == 1:
-            return f"{best.run}: corrected {measure} is {value}."
-        leads = f"{best.run} has the {'lowest' if sign < 0 else 'highest'} corrected {measure}"
+            return [f"{best.run}: corrected {measure} is {value}."]
+        level = "lowest" if sign < 0 else "highest"
+        leads = f"{best.run} has the {level} corrected {measure}, {value}."
         compared = [c for c in self.comparisons if c.measure == measure]
         if not compared:
-            return f"{leads}, {value}."
+            return [leads]
         baseline = compared[0].baseline
-        return (
-            f"{leads}, {value}. {told_apart(compared, 'it' if baseline == best.run else baseline)}"
-        )
+        return [leads, told_apart(compared, "it" if baseline == best.run else baseline)]
 
     @property
     def coverage(self) -> str:
@@ -148,13 +165,10 @@ class Corrections:
 
     def as_json(self, *, per_query: bool = False) -> dict[str, Any]:
         """The JSON of the command `correct`."""
-        return {
-            "target": self.target,
-            "human_pairs": self.pairs,
-            "scores": [_scores_as_json(scores, per_query=per_query) for scores in self.scores],
-            "comparisons": [_difference_as_json(difference) for difference in self.comparisons],
-            "warnings": [f.text for f in self.findings if f.level == "warning"],
-        }
+        scores = [scores.as_json(per_query=per_query) for scores in self.scores]
+        return self.picked(
+            "target", "comparisons", "findings", human_pairs=self.pairs, scores=scores
+        )
 
     def __repr__(self) -> str:
         runs = ", ".join(dict.fromkeys(scores.run for scores in self.scores))
@@ -164,35 +178,10 @@ class Corrections:
         judged = f"{self.pairs} pairs" if self.pairs else judged
         return f"Corrections(runs=[{runs}], measures=[{measures}], human={judged})"
 
-    def _repr_html_(self) -> str:
-        return notebook_html(self.tables(), self.findings, [self.sentence])
-
-
-def _scores_as_json(scores: CorrectedScores, *, per_query: bool) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "run": scores.run,
-        "measure": scores.measure,
-        "unjudged": scores.unjudged,
-        **_means_as_json(scores.means),
-    }
-    if per_query:
-        entry["per_query"] = {
-            query: {"human": human, "assessor": assessor}
-            for query, (human, assessor) in scores.by_query.items()
-        }
-    return entry
-
-
-def _difference_as_json(difference: CorrectedDifference) -> dict[str, Any]:
-    pair = {"run": difference.run, "baseline": difference.baseline, "measure": difference.measure}
-    names = ("p", "p_holm", "p_hsd", "correction", "verdict", "turns_at")
-    chances = {name: getattr(difference, name) for name in names}
-    return {**pair, **_means_as_json(difference.means), **chances}
-
 
 def _means_as_json(means: CorrectedMean) -> dict[str, Any]:
     counts = {"human_queries": means.judged, "queries": means.queries}
-    sides = {side: asdict(mean) for side, mean in zip(SIDES, _three(means), strict=True)}
+    sides = {side: as_plain(mean) for side, mean in zip(SIDES, means.sides, strict=True)}
     return {**counts, **sides, "lambda": means.weight, "freedom": means.freedom}
 
 
@@ -200,7 +189,7 @@ def score_table(scores: Sequence[CorrectedScores]) -> Table:
     """A row for each run and measure: by people alone, by the assessor alone, and corrected."""
     columns = [Column("run", align="left"), Column("measure", align="left")]
     columns += [*_mean_columns(".4f", ".3f"), Column("lambda", format=".2f")]
-    rows = [[s.run, s.measure, *_mean_cells(s.means), s.means.weight] for s in scores]
+    rows: list[Row] = [(s.run, s.measure, *s.means.sides, s.means.weight) for s in scores]
     return Table("scores", columns, rows)
 
 
@@ -216,23 +205,14 @@ def comparison_table(differences: Sequence[CorrectedDifference]) -> Table:
         Column("verdict"),
         Column("turns_at", only="programs"),
     ]
-    rows = [list(_comparison_cells(difference)) for difference in differences]
-    return Table("comparisons", columns, rows, note=_allowance(differences))
-
-
-def _comparison_cells(d: CorrectedDifference) -> Iterator[Cell]:
-    yield from (d.run, d.measure, *_mean_cells(d.means), d.p, d.p_holm, d.p_hsd, d.correction)
-    yield from (d.p_corrected, d.verdict, d.turns_at)
-
-
-def _allowance(differences: Sequence[CorrectedDifference]) -> str:
-    """What the p of the table allows for, where there is more than one pair of runs."""
-    runs = len({d.run for d in differences})
-    if runs == 1:
-        return ""
-    if differences[0].correction == "holm":
-        return f"p allows for the {runs} runs compared with {differences[0].baseline} (Holm)"
-    return f"p allows for all {(runs + 1) * runs // 2} pairs of runs (HSD)"
+    rows: list[list[Cell]] = [
+        [
+            *(d.run, d.measure, *d.means.sides, d.p, d.p_holm, d.p_hsd, d.correction),
+            *(d.p_corrected, d.verdict, d.turns_at),
+        ]
+        for d in differences
+    ]
+    return Table("comparisons", columns, rows, note=allowance(differences))
 
 
 def query_table(scores: Sequence[CorrectedScores]) -> Table:
@@ -254,26 +234,7 @@ def _mean_columns(value: str, ends: str) -> list[Column]:
     return [Column(side, titles.get(side, ""), value, ends) for side in SIDES]
 
 
-def _mean_cells(means: CorrectedMean) -> list[Cell]:
-    return [Interval(*astuple(mean)) for mean in _three(means)]
-
-
-def _three(means: CorrectedMean) -> tuple[Mean, Mean, Mean]:
-    """The three means, in the order of `SIDES`."""
-    return means.human, means.assessor, means.corrected
-
-
 # Corrected means of runs that both people and an assessor judged, and their differences.
-
-
-class Aim(NamedTuple):
-    """Over which queries means are taken, and how likely each judged one was to be drawn.
-
-    Where no chances are given, all queries were as likely.
-    """
-
-    target: str = LIKE_THESE
-    chances: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -320,56 +281,47 @@ def _unjudged(by_human: Rankings, by_assessor: Rankings, judged: Integers) -> fl
 
 
 def corrected_scores(
-    runs: Sequence[ScoredByBoth], measures: Sequence[Measure], aim: Aim
+    runs: Sequence[ScoredByBoth], measures: Sequence[Measure], target: str
 ) -> list[CorrectedScores]:
     """Every run by every measure, with one lambda for all runs of the same queries."""
-    rows = [row for i, m in enumerate(measures) for row in _by_measure(runs, i, m, aim)]
+    rows = [row for i, m in enumerate(measures) for row in _by_measure(runs, i, m, target)]
     order = {both.run: index for index, both in enumerate(runs)}
     return sorted(rows, key=lambda row: order[row.run])
 
 
 def _by_measure(
-    runs: Sequence[ScoredByBoth], index: int, measure: Measure, aim: Aim
+    runs: Sequence[ScoredByBoth], index: int, measure: Measure, target: str
 ) -> Iterator[CorrectedScores]:
     for group in _with_the_same_queries(runs):
-        joint = _joint(group, index, measure, aim)
+        joint = _joint(group, index, measure, target)
         for both, means in zip(group, joint.means(), strict=True):
             by_query = _by_query(both, index)
             yield CorrectedScores(both.run, str(measure), means, both.unjudged, by_query)
 
 
-def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, aim: Aim) -> Joint:
+def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, target: str) -> Joint:
     """The runs' scores by one measure, which are corrected with one lambda."""
     human = np.array([both.human[index] for both in group])
     assessor = np.array([both.assessor[index] for both in group])
     bounds = None if measure.name in UNBOUNDED else UNIT
     rows = [both.sampled[index] for both in group if both.sampled is not None]
     sampled = np.array(rows) if rows else None
-    return Joint(human, assessor, _design(group[0], aim), aim.target, bounds, sampled)
+    return Joint(human, assessor, _design(group[0]), target, bounds, sampled)
 
 
-def _design(both: ScoredByBoth, aim: Aim) -> Design:
+def _design(both: ScoredByBoth) -> Design:
     """How the queries were drawn that people judged."""
     if both.sampled is not None:
         return with_replacement(both.judged)
-    if aim.chances is None:
-        return at_random(both.judged, len(both.queries))
-    queries = [both.queries[i] for i in both.judged.tolist()]
-    if unknown := [query for query in queries if query not in aim.chances]:
-        problem = f"people judged {unknown[0]:.80}, and nothing says how likely it was to be drawn"
-        raise BadInput(problem, parameter="chances")
-    return by_chance(both.judged, np.array([aim.chances[query] for query in queries]))
+    return at_random(both.judged, len(both.queries))
 
 
-def _by_query(both: ScoredByBoth, index: int) -> dict[str, tuple[float | None, float]]:
-    """Each query's scores by both; `None` where people did not judge it, or single pairs of it."""
-    if both.sampled is not None:
-        return {
-            q: (None, x) for q, x in zip(both.queries, both.assessor[index].tolist(), strict=True)
-        }
-    human = dict(zip(both.judged.tolist(), both.human[index].tolist(), strict=True))
-    assessor = both.assessor[index].tolist()
-    return {query: (human.get(i), assessor[i]) for i, query in enumerate(both.queries)}
+def _by_query(both: ScoredByBoth, index: int) -> dict[str, ScoresByBoth]:
+    """Each query's scores; where people judged single pairs, there is none by them."""
+    by_people = () if both.sampled is not None else both.human[index].tolist()
+    human = dict(zip(both.judged.tolist(), by_people, strict=False))
+    scores = zip(both.queries, both.assessor[index].tolist(), strict=True)
+    return {query: ScoresByBoth(human.get(i), score) for i, (query, score) in enumerate(scores)}
 
 
 def _with_the_same_queries(runs: Sequence[ScoredByBoth]) -> list[list[ScoredByBoth]]:
@@ -404,17 +356,17 @@ def _restricted(both: ScoredByBoth, queries: set[str]) -> ScoredByBoth:
 
 
 def corrected_differences(
-    runs: Sequence[ScoredByBoth], measures: Sequence[Measure], baseline: str | None, aim: Aim
+    runs: Sequence[ScoredByBoth], measures: Sequence[Measure], baseline: str | None, target: str
 ) -> Iterator[CorrectedDifference]:
     """All runs against the baseline: the one asked for, else the best corrected one.
 
     The runs are over the same queries.
     """
-    base = _baseline(runs, measures[0], baseline, aim)
+    base = _baseline(runs, measures[0], baseline, target)
     compared = [both for both in runs if both is not base]
     correction: Correction = "hsd" if baseline is None else "holm"
     for index, measure in enumerate(measures if compared else ()):
-        joint = _joint(runs, index, measure, aim)
+        joint = _joint(runs, index, measure, target)
         differences = joint.differences([both is base for both in runs].index(True))
         p = np.array([difference.chance for difference in differences])
         # no p that allows for several tests is below that of the one test
@@ -427,10 +379,121 @@ def corrected_differences(
 
 
 def _baseline(
-    runs: Sequence[ScoredByBoth], first: Measure, name: str | None, aim: Aim
+    runs: Sequence[ScoredByBoth], first: Measure, name: str | None, target: str
 ) -> ScoredByBoth:
     if name is not None:
         return next(both for both in runs if both.run == name)
-    means = [row.means.corrected.value for row in _by_measure(runs, 0, first, aim)]
+    means = [row.means.corrected.value for row in _by_measure(runs, 0, first, target)]
     sign = -1 if first.definition.lower_is_better else 1
     return runs[int(np.argmax(np.array(means) * sign))]
+
+
+# Whether the queries that people judged were chosen, and what that could do to a verdict.
+
+POOL_SIZE = "number of judged documents"
+RELEVANT = "share of relevant documents"
+
+
+def selection_findings(
+    runs: Sequence[ScoredByBoth], by_assessor: Pool, measures: Sequence[Measure]
+) -> Iterator[Finding]:
+    """That people's queries are no random sample of all, by what the assessor says of all.
+
+    Its mean scores of the runs, how many documents it judged, and the share of relevant ones. They
+    are those of the most queries that a run has.
+    """
+    most = max(runs, key=lambda both: len(both.queries))
+    names, features = _features(runs, most, by_assessor, measures)
+    test = balance(features, most.judged)
+    if test is None or test.p >= SIGNIFICANT:
+        return
+    name = names[test.furthest]
+    own, others = test.labelled[test.furthest], test.others[test.furthest]
+    yield Finding(
+        f"the queries that people judged are not like the others (p {test.p:.2g}): the assessor's"
+        f" {name} is {own:.3g} on them and {others:.3g} on the others; intervals do not"
+        " allow for queries that were chosen"
+    )
+
+
+def _features(
+    runs: Sequence[ScoredByBoth], most: ScoredByBoth, pool: Pool, measures: Sequence[Measure]
+) -> tuple[list[str], Floats]:
+    """What the assessor says of each query, `(features, queries)`, and what it is called."""
+    alike = [both.assessor for both in runs if both.queries == most.queries]
+    scores = np.mean(alike, axis=0)
+    sizes = np.bincount(pool.query, minlength=len(pool.queries))
+    relevant = np.bincount(pool.query[pool.grade > 0], minlength=len(pool.queries))
+    position = {query: i for i, query in enumerate(pool.queries)}
+    order = np.array([position[query] for query in most.queries])
+    of_pool = np.array([sizes, relevant / np.maximum(sizes, 1)])[:, order]
+    return [*map(str, measures), POOL_SIZE, RELEVANT], np.concatenate([scores, of_pool])
+
+
+def turning_finding(comparisons: Sequence[CorrectedDifference]) -> Iterator[Finding]:
+    """How little the other queries would have to differ from the judged ones to turn a verdict."""
+    turning = [(c.turns_at, c) for c in comparisons if c.turns_at is not None]
+    if not turning:
+        return
+    least, c = min(turning, key=lambda row: row[0])
+    yield Finding(
+        f"that {c.run} is {c.verdict} than {c.baseline} by {c.measure} turns if the difference, on"
+        f" queries that people did not judge, falls {least:.3f} short of what the others foretell",
+        about=c.run,
+        level="note",
+    )
+
+
+FEW = 15
+"""Of fewer queries judged by people it is said that they are few."""
+MOST_UNJUDGED = 0.2
+"""With a larger share of documents that people left out, their scores say nothing."""
+
+
+def correction_findings(
+    runs: Sequence[ScoredByBoth], scores: Sequence[CorrectedScores]
+) -> Iterator[Finding]:
+    """All that there is to know; `BadInput` where people left out too much of their queries."""
+    yield Finding("the intervals hold if the queries that people judged are a random sample of all")
+    yield from _of_few(scores)
+    yield from _of_unjudged(runs)
+    yield from _of_no_interval(scores)
+    yield from _not_followed(scores)
+
+
+def _of_few(scores: Sequence[CorrectedScores]) -> Iterator[Finding]:
+    """That few queries are judged, and not all."""
+    judged = max(row.means.judged for row in scores)
+    if judged < FEW and all(row.means.judged < row.means.queries for row in scores):
+        few = count_of(judged, "query is", "queries are")
+        yield Finding(f"only {few} judged by people: intervals are wide")
+
+
+def _of_unjudged(runs: Sequence[ScoredByBoth]) -> Iterator[Finding]:
+    """That people left out documents which the assessor judged: their scores are too low."""
+    worst = max(runs, key=lambda both: both.unjudged)
+    share = f"{worst.unjudged:.1%} of what the assessor did in the top ten of {worst.run}"
+    text = f"people did not judge {share}, so their scores are too low"
+    if worst.unjudged > MOST_UNJUDGED:
+        raise BadInput(f"{text}; correcting needs people's grades of whole queries")
+    if worst.unjudged > 0:
+        yield Finding(text, about=worst.run)
+
+
+def _of_no_interval(scores: Sequence[CorrectedScores]) -> Iterator[Finding]:
+    """Where all judged queries are alike, and no bound says how far others could be from them."""
+    without = (row for row in scores if row.means.corrected.low is None)
+    names = ", ".join(f"{row.run}'s {row.measure}" for row in without)
+    if names:
+        yield Finding(f"{names}: no interval, as the judged queries do not differ")
+
+
+def _not_followed(scores: Sequence[CorrectedScores]) -> Iterator[Finding]:
+    """Where the assessor was not followed though people did not judge all queries, and why."""
+    partly_judged = [row for row in scores if row.means.judged < row.means.queries]
+    count = sum(row.means.weight == 0 for row in partly_judged)
+    why = "the judged queries do not show that following the assessor makes intervals narrower"
+    if count:
+        yield Finding(
+            f"lambda is 0 for {count} of {len(partly_judged)} scores, which are people's own: {why}"
+        )

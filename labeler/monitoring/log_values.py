@@ -1,4 +1,4 @@
-"""What single values of a log mean: names, numbers, actions."""
+"""What single values of a log mean: names, numbers, actions and times."""
 
 from __future__ import annotations
 
@@ -14,87 +14,29 @@ from labeler.errors import Misuse
 from labeler.exchange.fields import EventFields
 from labeler.queries.traffic import normalized
 
-# How a log is read: its columns, its time zone, and what counts as a bot.
-
-AGENTS = re.compile(
-    r"bot\b|bot[/;_ -]|crawl|spider|slurp|headless|phantomjs|selenium|puppeteer|playwright"
-    r"|python-|curl/|wget/|httpclient|java/|go-http|okhttp|scrapy|monitor|uptime|pingdom",
-    re.IGNORECASE,
-)
-"""What a program that asks for itself calls itself, as a rule."""
-
-
-@dataclass(frozen=True, slots=True)
-class BotRules:
-    """From when on a user, or a session where no user is named, is taken for a program.
-
-    More searches within any minute, or within any 24 hours, than this; or so many searches
-    without a click, where the log has clicks; or a user agent that says so. 0 turns a rule off.
-    The thresholds are this tool's own: far above what a person does, as a look at a log tells.
-    """
-
-    searches_a_minute: int = 30
-    searches_a_day: int = 500
-    searches_without_click: int = 200
-    by_agent: bool = True
-
-    def __post_init__(self) -> None:
-        for name in ("searches_a_minute", "searches_a_day", "searches_without_click"):
-            if getattr(self, name) < 0:
-                raise Misuse("expected a number from 0, which turns the rule off", parameter=name)
-
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
     """How a log is read.
 
     `time_zone` is where times without a zone are from, as `UTC`, `Europe/Berlin` or `+02:00`;
-    `time_format` is theirs, as `%d.%m.%Y %H:%M`, where it is none of the usual ones.
-    `application` is the one to read where a log mixes several. `first_rank` is 0 or 1, the rank
-    that the log gives the first result; None finds that out, and says it. `pause` is how many
-    minutes without a search end a visit, and make the same query a new search.
+    `time_format` is theirs, as `%d.%m.%Y %H:%M`, where it is none of the usual ones. `first_rank`
+    is 0 or 1, the rank that the log gives the first result; None finds that out, and says it.
     """
 
     fields: EventFields = field(default_factory=EventFields)
     time_zone: str = "UTC"
     time_format: str = ""
-    application: str = ""
     first_rank: int | None = None
-    pause: float = 30.0
-    bots: BotRules = field(default_factory=BotRules)
 
     def __post_init__(self) -> None:
         zone_of(self.time_zone)
         if self.first_rank not in (None, 0, 1):
             raise Misuse("ranks count from 0 or from 1", parameter="first_rank")
-        if not 0 < self.pause <= 24 * 60:
-            raise Misuse("expected minutes, more than 0 and up to 1,440", parameter="pause")
 
 
-_OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
-
-
-def zone_of(name: str) -> tzinfo:
-    """The time zone of a name as `Europe/Berlin`, or of an offset as `+02:00`.
-
-    >>> zone_of("-03:30").utcoffset(None)
-    datetime.timedelta(days=-1, seconds=73800)
-    """
-    if name.casefold() in ("utc", "z"):
-        return UTC
-    if match := _OFFSET.fullmatch(name):
-        away = timedelta(hours=int(match[2]), minutes=int(match[3]))
-        if away < timedelta(hours=24):
-            return timezone(-away if match[1] == "-" else away)
-    try:
-        return ZoneInfo(name)
-    except Exception as error:  # of a name with odd characters it raises what the system does
-        problem = f"no time zone {name!r:.60}; expected one as UTC, Europe/Berlin or +02:00"
-        raise Misuse(problem, parameter="time_zone") from error
-
-
-SHOWN, CLICKED, SEARCHED, UP, DOWN, BOUGHT, RETURNED = (1 << bit for bit in range(7))
-"""What a row says happened; `RETURNED` is a document that a query returned, seen or not."""
+SHOWN, CLICKED, SEARCHED, UP, DOWN = (1 << bit for bit in range(5))
+"""What a row says happened."""
 
 _LARGEST = 10**12
 _MOST_RANK = 10_000
@@ -105,11 +47,16 @@ _ACTIONS = {
     SEARCHED: ("search", "onsearch", "query", "viewsearchresults", "searched"),
     UP: ("thumbsup", "like", "upvote", "helpful", "thumbup"),
     DOWN: ("thumbsdown", "dislike", "downvote", "nothelpful", "thumbdown"),
-    BOUGHT: ("purchase", "addtocart", "conversion", "buy", "order"),
 }
 _KIND_OF = {name: kind for kind, names in _ACTIONS.items() for name in names}
 _UPS, _DOWNS = ("up", "1", "+1", "true", "yes", "good"), ("down", "-1", "0", "false", "no", "bad")
-NO_NAMES = ("", "null", "none", "nan", "undefined", "-")
+_NO_NAMES = ("", "null", "none", "nan", "undefined", "-")
+_AGENTS = re.compile(
+    r"bot\b|bot[/;_ -]|crawl|spider|slurp|headless|phantomjs|selenium|puppeteer|playwright"
+    r"|python-|curl/|wget/|httpclient|java/|go-http|okhttp|scrapy|monitor|uptime|pingdom",
+    re.IGNORECASE,
+)
+"""What a program that asks for itself calls itself, as a rule."""
 
 
 def name_of(value: Any) -> str:
@@ -118,7 +65,7 @@ def name_of(value: Any) -> str:
         text = "" if value is None or isinstance(value, bool) else str(value).strip()
     except ValueError:  # a number of too many digits to be written
         return ""
-    return "" if text.casefold() in NO_NAMES else text
+    return "" if text.casefold() in _NO_NAMES else text
 
 
 def identity(value: Any) -> int:
@@ -163,12 +110,6 @@ def rank_of(value: Any) -> int:
     return int(number) if 0 <= number <= _MOST_RANK and number == int(number) else -1
 
 
-def dwell_of(value: Any) -> float:
-    """Seconds within a day, or nan."""
-    number = math.nan if isinstance(value, bool) else _finite(value)
-    return number if 0 <= number <= 86400 else math.nan
-
-
 def thumb_of(value: Any) -> int:
     """`UP`, `DOWN`, or 0 where the value is neither."""
     name = ("1" if value else "0") if isinstance(value, bool) else name_of(value).casefold()
@@ -177,7 +118,7 @@ def thumb_of(value: Any) -> int:
 
 def is_program(value: Any) -> bool:
     """Whether a user agent is that of a program."""
-    return bool(AGENTS.search(name_of(value)))
+    return bool(_AGENTS.search(name_of(value)))
 
 
 # Times as logs write them: ISO 8601, seconds and milliseconds since 1970, and a server's log.
@@ -189,9 +130,29 @@ LATEST = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
 _SCALES = (1.0, 1e3, 1e6, 1e9)
 """Seconds, milliseconds, microseconds and nanoseconds in a second: one alone fits the bounds."""
 
+_OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
 _NUMBER = re.compile(r"\d{9,20}(\.\d+)?")
 _FORMATS = ("%d/%b/%Y:%H:%M:%S %z", "%Y/%m/%d %H:%M:%S", "%Y/%m/%d", "%a, %d %b %Y %H:%M:%S %z")
 _NO_TIMES = ("", "null", "none", "nan", "-", "\\n")
+
+
+def zone_of(name: str) -> tzinfo:
+    """The time zone of a name as `Europe/Berlin`, or of an offset as `+02:00`.
+
+    >>> zone_of("-03:30").utcoffset(None)
+    datetime.timedelta(days=-1, seconds=73800)
+    """
+    if name.casefold() in ("utc", "z"):
+        return UTC
+    if match := _OFFSET.fullmatch(name):
+        away = timedelta(hours=int(match[2]), minutes=int(match[3]))
+        if away < timedelta(hours=24):
+            return timezone(-away if match[1] == "-" else away)
+    try:
+        return ZoneInfo(name)
+    except Exception as error:  # of a name with odd characters it raises what the system does
+        problem = f"no time zone {name!r:.60}; expected one as UTC, Europe/Berlin or +02:00"
+        raise Misuse(problem, parameter="time_zone") from error
 
 
 class Clock:
@@ -206,48 +167,37 @@ class Clock:
 
     def __init__(self, options: LogOptions) -> None:
         self.zone = zone_of(options.time_zone)
-        self.formats = (options.time_format,) if options.time_format else _FORMATS
-        self.is_usual = not options.time_format
+        self.formats = (options.time_format,) if options.time_format else ("", *_FORMATS)
         self.has_naive = False
 
     def __call__(self, value: object) -> float:
         """Seconds since 1970; nan where there is no time, infinite for what is none."""
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return math.nan
         if isinstance(value, str):
-            seconds = self._of_text(value.strip())
-        elif value is None or (isinstance(value, float) and math.isnan(value)):
-            seconds = math.nan
-        elif isinstance(value, datetime | date):
-            seconds = self._iso(value.isoformat())
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            seconds = _since_1970(value)
-        else:
-            seconds = None
-        return math.inf if seconds is None else seconds
+            return self._of_text(value.strip())
+        if isinstance(value, datetime | date):
+            return self._by(value.isoformat(), "")
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return _since_1970(value) if is_number else math.inf  # type: ignore[arg-type]
 
-    def _of_text(self, text: str) -> float | None:
+    def _of_text(self, text: str) -> float:
         if text.casefold() in _NO_TIMES:
             return math.nan
-        if not self.is_usual:
-            return self._by_formats(text)
-        if _NUMBER.fullmatch(text):
+        if "" in self.formats and _NUMBER.fullmatch(text):
             return _since_1970(float(text))
-        return self._iso(text) or self._by_formats(text)
+        readings = (self._by(text, spec) for spec in self.formats)
+        return next((seconds for seconds in readings if seconds < math.inf), math.inf)
 
-    def _iso(self, text: str) -> float | None:
+    def _by(self, text: str, spec: str) -> float:
+        """The time by a format; by ISO 8601 without one."""
         try:
-            return self._seconds(datetime.fromisoformat(text))
-        except (ValueError, OverflowError):
-            return None
+            moment = datetime.strptime(text, spec) if spec else datetime.fromisoformat(text)
+            return self._seconds(moment)
+        except (ValueError, OverflowError, re.error):
+            return math.inf
 
-    def _by_formats(self, text: str) -> float | None:
-        for spec in self.formats:
-            try:
-                return self._seconds(datetime.strptime(text, spec))
-            except (ValueError, OverflowError, re.error):
-                continue
-        return None
-
-    def _seconds(self, moment: datetime) -> float | None:
+    def _seconds(self, moment: datetime) -> float:
         """Seconds since 1970; of an hour that a clock shows twice the first."""
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=self.zone)
@@ -255,14 +205,13 @@ class Clock:
         return _bounded(moment.timestamp())
 
 
-def _since_1970(number: float) -> float | None:
+def _since_1970(number: float) -> float:
     """Seconds since 1970 of a number of them, or of milli-, micro- or nanoseconds."""
     try:
-        values = (_bounded(number / scale) for scale in _SCALES)
-        return next((value for value in values if value is not None), None)
+        return min(_bounded(number / scale) for scale in _SCALES)
     except OverflowError:  # of an integer that no float holds
-        return None
+        return math.inf
 
 
-def _bounded(seconds: float) -> float | None:
-    return seconds if EARLIEST <= seconds < LATEST else None
+def _bounded(seconds: float) -> float:
+    return seconds if EARLIEST <= seconds < LATEST else math.inf

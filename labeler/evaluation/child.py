@@ -13,6 +13,6 @@ if __name__ == "__main__":
     import labeler  # noqa: F401 - from now on its modules are found where it lies
 
     del sys.path[0]
-    from labeler.evaluation.jobs.answers import answer_calls
+    from labeler.evaluation.workers import answer_calls
 
     answer_calls()

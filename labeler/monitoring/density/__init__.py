@@ -1,1 +1,0 @@
-"""How well users' queries are covered by the corpus, and stand in the evaluation set."""

@@ -1,0 +1,447 @@
+"""Logs of users' searches and clicks: messy files of any size, read in bounded memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from labeler.errors import BadInput
+from labeler.exchange.logs import EVENT_PARTS
+from labeler.exchange.shapes import tell
+from labeler.files.boundary import reading
+from labeler.files.read import rereadable
+from labeler.messages import count_of
+from labeler.monitoring.log_files import LogSource, source_of
+from labeler.monitoring.log_rows import (
+    NO_DATE,
+    ROW,
+    LeftOutRows,
+    RowReader,
+    Rows,
+    RowTally,
+    Scratch,
+)
+from labeler.monitoring.log_values import CLICKED, DOWN, SHOWN, UP, Clock, LogOptions
+from labeler.report.finding import Finding, Setting
+from labeler.report.result import Result
+from labeler.report.table import Column, Table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+PAUSE = 30 * 60.0
+"""So many seconds without a search make the same query of a visit a new search."""
+BOTS = {"minute": (60.0, 30), "day": (86_400.0, 500)}
+"""Who searches more often within so many seconds is a program: far more than a person does."""
+ENOUGH_0 = 0.5
+"""Ranks count from 0 where rank 0 is at least half as frequent as rank 1."""
+MUCH = 0.05
+"""With a larger share of rows left out for one reason, that is a warning."""
+
+
+class LogPart(NamedTuple):
+    """All searches of some users, a row each, and the documents that these showed.
+
+    `searches` has `text` (its number in the log's texts), `time` in seconds since 1970 (nan without
+    one), `client` (the user, or the session where no user is named; -1 without either), `session`,
+    `group`, `times` (more than 1 where the log only counts), `is_clicked`, `ups`, `downs`,
+    `variant` and `shown` (documents). `impressions` has `search` (the place of the search), `rank`
+    (0 without one), `shown` (0 of a click on what the log does not say was shown) and `clicks`.
+    """
+
+    searches: DataFrame
+    impressions: DataFrame
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LogReading(Result):
+    """What was read of a log: `retained` rows and those of `left_out` are all `rows`.
+
+    `columns` say which column held each part of a row. `first` and `last` are the times of the
+    first and the last search, None in a log without dates. `remarks` are what had to be decided.
+    """
+
+    files: tuple[str, ...]
+    kind: str
+    columns: Mapping[str, str]
+    rows: int
+    left_out: tuple[LeftOutRows, ...] = ()
+    searches: int = 0
+    searched: float = 0
+    clients: int = 0
+    impressions: float = 0
+    clicks: float = 0
+    unseen_clicks: float = 0
+    first: float | None = None
+    last: float | None = None
+    remarks: tuple[Finding, ...] = ()
+
+    @property
+    def retained(self) -> int:
+        """How many rows were not left out."""
+        return self.rows - sum(reason.rows for reason in self.left_out)
+
+    alarms: ClassVar[Sequence[Finding]] = ()
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What a reader of figures from this log should know."""
+        return [*self._about_rows(), *self.remarks, *self._about_clicks()]
+
+    def _about_rows(self) -> Iterator[Finding]:
+        for reason, rows, first in self.left_out:
+            count = count_of(rows, "row", "rows")
+            text = f"{count} of {self.rows:,} left out: {reason}; the first is {first}"
+            yield Finding(text, level="warning" if rows > MUCH * self.rows else "note")
+
+    def _about_clicks(self) -> Iterator[Finding]:
+        if self.unseen_clicks:
+            yield Finding(
+                f"{self.unseen_clicks:,.0f} of {self.clicks:,.0f} clicks are on documents that"
+                " the log does not say were shown: they count as clicks of their searches, and in"
+                " no figure by rank",
+                level="warning" if self.unseen_clicks > MUCH * self.clicks else "note",
+            )
+        if not self.searches:
+            yield Finding("no search of the log is left")
+        elif not self.clients:
+            yield Finding(
+                "the log names neither users nor sessions: searches are taken as independent but"
+                " for their queries, and bots and repeated rows cannot be told",
+                level="note",
+            )
+
+    def tables(self) -> list[Table]:
+        """What was left out, a reason a row."""
+        title = f"Of {count_of(self.rows, 'row', 'rows')}, {self.retained:,} were kept"
+        reason, first = Column("reason", align="left"), Column("first", "the first", align="left")
+        return [Table("left_out", (reason, Column("rows"), first), self.left_out, title)]
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it by name; times as texts, in UTC."""
+        return self.picked(
+            *("files", "kind", "columns", "rows", "left_out", "searches", "searched", "clients"),
+            *("impressions", "clicks"),
+            kept=self.retained,
+            clicks_on_nothing_shown=self.unseen_clicks,
+            first=_iso(self.first),
+            last=_iso(self.last),
+            findings=self.findings,
+        )
+
+
+def _iso(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def open_log(
+    paths: Path | str | Sequence[Path | str],
+    options: LogOptions | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> EventLog:
+    """Read one log, in one file or several: CSV, TSV, JSON Lines, Parquet, or their gzip.
+
+    Bad rows are left out and counted, never lost in silence. Rows go to a scratch file, 76 bytes
+    each, which the log holds until it is closed; in memory is each different query. `progress`
+    hears how many rows were read. Raises `BadInput` where a file is no log at all, or no date in it
+    can be read.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "log.csv"
+    >>> _ = path.write_text("time,session,query\\n2024-05-01,s1,usb hub\\n2024-13-01,s2,lcd\\n")
+    >>> with open_log(path) as log:
+    ...     print(sum(len(part.searches) for part in log.parts()), log.reading.left_out)
+    1 (LeftOutRows(reason='a date that cannot be read', rows=1, first='...log.csv:3'),)
+    """
+    paths = [paths] if isinstance(paths, Path | str) else paths
+    log = EventLog(tuple(Path(path) for path in paths), options or LogOptions())
+    try:
+        log.read(progress)
+    except BaseException:
+        log.close()
+        raise
+    return log
+
+
+class EventLog:
+    """A log that was read: its searches, and what was left out of it."""
+
+    def __init__(self, files: tuple[Path, ...], options: LogOptions) -> None:
+        self.files = files
+        self.options = options
+        self._rows = RowReader(Clock(options))
+        self._scratch = Scratch()
+        self._sources: list[LogSource] = []
+        self._reading: LogReading | None = None
+
+    def __enter__(self) -> EventLog:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the scratch file."""
+        self._scratch.close()
+
+    @property
+    def texts(self) -> list[str]:
+        """The different queries, in the order in which they come."""
+        return list(self._rows.texts)
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """The names of variants; number 1 is the first."""
+        return tuple(self._rows.variants)
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """The column that held each part of a row, in any of the files."""
+        return {part: name for source in self._sources for part, name in source.columns.items()}
+
+    def read(self, progress: Callable[[int], object] | None = None) -> None:
+        """Read all rows of all files into the scratch file."""
+        for number, path in enumerate(self.files):
+            with rereadable(), reading(path):
+                source = source_of(path, self.options.fields)
+                columns = ", ".join(source.columns.values())
+                tell(path, f"a log from {source.kind} (columns {columns})")
+                self._sources.append(source)
+                for block in source.blocks:
+                    self._scratch.add(self._rows.read(block, number))
+                    if progress:
+                        progress(self._rows.total)
+        if not self._rows.total:
+            raise BadInput(f"{self.files[0]}: no row in it")
+        undated = [r for r in self._rows.tally.left_out(self.files) if r.reason == NO_DATE]
+        if undated and not self._rows.dated:
+            problem = "no date can be read; name the column of dates, or say their format"
+            raise BadInput(f"{undated[0].first}: {problem}", parameter="time_format")
+
+    @property
+    def _is_from_0(self) -> bool:
+        """Whether the log's ranks count from 0."""
+        if self.options.first_rank is not None:
+            return self.options.first_rank == 0
+        zeros, ones = self._rows.ranks[0], self._rows.ranks[1]
+        return zeros > 0 and zeros >= ENOUGH_0 * ones
+
+    def parts(self) -> Iterator[LogPart]:
+        """The log in parts, each with all searches of some users."""
+        own = self._rows.tally
+        tally, sums = RowTally(own.counts.copy(), own.first.copy()), Counter[str]()
+        ends = [np.inf, -np.inf]
+        for rows in self._scratch.parts():
+            part = part_of_rows(rows, self._is_from_0, tally)
+            if len(part.searches):
+                sums.update(_sums_of(part))
+                times = part.searches["time"]
+                ends = [np.fmin(ends[0], times.min()), np.fmax(ends[1], times.max())]
+                yield part
+        first, last = ends if ends[0] <= ends[1] else (None, None)
+        self._reading = LogReading(
+            tuple(map(str, self.files)),
+            " and ".join(dict.fromkeys(source.kind for source in self._sources)),
+            self.columns,
+            self._rows.total,
+            tally.left_out(self.files),
+            **sums,
+            first=first,
+            last=last,
+            remarks=tuple(self._remarks()),
+        )
+
+    @property
+    def reading(self) -> LogReading:
+        """What was read, and what was left out and why; goes through the log if nobody has."""
+        if self._reading is None:
+            for _ in self.parts():
+                pass
+        assert self._reading is not None, "who goes through all parts leaves it behind"
+        return self._reading
+
+    def _remarks(self) -> Iterator[Finding]:
+        """What had to be decided about the log."""
+        for source in self._sources:
+            for what, names in source.others.items():
+                if names:
+                    setting, others = Setting(EVENT_PARTS[what][0]), ", ".join(map(repr, names))
+                    column = f"{source.columns[what]!r} was read as the {what}, and {others} not"
+                    yield Finding(f"{column}; {setting} names another", settings=(setting,))
+        zeros, ones = self._rows.ranks[0], self._rows.ranks[1]
+        if self.options.first_rank is None and zeros:
+            counts = f"{zeros:,} rows have rank 0, {ones:,} rank 1"
+            taken = "ranks are taken to count from 0" if self._is_from_0 else "0 to mean no rank"
+            setting = Setting("first_rank")
+            yield Finding(f"{counts}: {taken}; {setting} says otherwise", settings=(setting,))
+        if count := self._rows.ranks[-1]:
+            yield Finding(f"{count:,} rows of documents have no usable rank: in no figure by rank")
+        if self._rows.clock.has_naive:
+            zone, setting = self.options.time_zone, Setting("time_zone")
+            text = f"times without a zone were read as {zone}; {setting} names another"
+            yield Finding(text, settings=(setting,), level="note")
+
+
+def _sums_of(part: LogPart) -> dict[str, float]:
+    searches, impressions = part
+    return {
+        "searches": len(searches),
+        "searched": float(searches["times"].sum()),
+        "clients": searches["client"][searches["client"] >= 0].nunique(),
+        "impressions": float(impressions["shown"].sum()),
+        "clicks": float(impressions["clicks"].sum()),
+        "unseen_clicks": float(impressions["clicks"][impressions["shown"] == 0].sum()),
+    }
+
+
+# Searches from rows: events once, in order, without bots.
+
+
+def part_of_rows(rows: Rows, is_from_0: bool, tally: RowTally) -> LogPart:
+    """The searches that rows of some users make; `tally` counts the rows that make none.
+
+    `is_from_0` says that ranks count from 0.
+    """
+    import pandas as pd
+
+    rows = rows[np.lexsort((rows["place"], np.nan_to_num(rows["time"])))]
+    frame = pd.DataFrame({name: rows[name] for name in ROW.names or ()})
+    is_named = (frame["client"] != 0) | (frame["search"] != 0)
+    columns = ["time", "clicks", "client", "session", "search", "document", "text", "rank", "kind"]
+    again = frame.duplicated([*columns, "variant"]) & is_named & frame["time"].notna()
+    frame = tally.without(frame, again, "the same event again")
+    frame["at"] = _search_of(frame)
+    text = _first(frame[frame["text"] >= 0], "text")
+    frame = tally.without(frame, ~frame["at"].isin(text.index), "no query")
+    frame = _without_bots(frame, tally)
+    frame["at"] = pd.factorize(frame["at"])[0]
+    impressions = _impressions(frame, is_from_0)
+    return LogPart(_searches(frame, impressions), impressions)
+
+
+def _first(frame: DataFrame, name: str) -> Series[Any]:
+    """The first value of each search."""
+    return frame.drop_duplicates("at").set_index("at")[name]
+
+
+def _search_of(frame: DataFrame) -> Series[int]:
+    """The search of each row, numbered in the order of the first row of each.
+
+    Rows of one search id are of one search; else those of one query in one session, or of one user,
+    unless a pause lies between them. Where no name tells, rows of one query at one time are, and
+    without a document each row alone.
+    """
+    import pandas as pd
+
+    by_id = frame["search"] != 0
+    by_name = ~by_id & (frame["client"] != 0)
+    alone = ~(by_id | by_name) & (frame["document"] == 0)
+    time, zero = frame["time"].fillna(-1.0), np.zeros(len(frame), dtype=np.int64)
+    keys = pd.DataFrame(
+        {
+            "how": by_id + 2 * by_name,
+            "client": frame["client"],
+            "session": np.where(by_name, frame["session"], zero),
+            "what": np.where(by_id, frame["search"], frame["text"]),
+            "when": np.where(by_id | by_name, 0.0, time),
+            "alone": np.where(alone, np.arange(1, len(frame) + 1), zero),
+        },
+        index=frame.index,
+    )
+    number = keys.groupby([*keys], sort=False).ngroup()
+    is_new = (time.groupby(number).diff() > PAUSE) & by_name
+    visits = is_new.groupby(number).cumsum()
+    return visits.groupby([number, visits], sort=False).ngroup()
+
+
+def _without_bots(frame: DataFrame, tally: RowTally) -> DataFrame:
+    """The rows of people; programs say so, or search more often than a person does."""
+    is_client = frame["client"] != 0
+    programs = frame["client"][is_client & (frame["bot"] > 0)]
+    flags = (frame["bot"] > 0) | frame["client"].isin(programs)
+    frame = tally.without(frame, flags, "a bot (its user agent)")
+    starts = frame[frame["client"] != 0].drop_duplicates("at").sort_values("time", kind="stable")
+    bots = {}
+    for name, (length, most) in BOTS.items():
+        away = starts.groupby("client")["time"].shift(-most) - starts["time"]
+        bots[name] = starts["client"][away < length]
+    for name, clients in bots.items():
+        reason = f"a bot (more than {BOTS[name][1]} searches within a {name})"
+        frame = tally.without(frame, frame["client"].isin(clients), reason)
+    return frame.copy()
+
+
+def _impressions(frame: DataFrame, is_from_0: bool) -> DataFrame:
+    """A row for each document of each search, by search and rank."""
+    about = frame[frame["document"] != 0]
+    rank = about["rank"] + (is_from_0 & (about["rank"] >= 0)).astype(np.int32)
+    shown = about["kind"] & SHOWN > 0
+    is_count = (about["client"] == 0) & (about["search"] == 0)
+    about = about.assign(
+        rank=rank.clip(lower=0),
+        last=rank.where(rank > 0, 1 << 30),
+        unseen=~shown,
+        row=np.arange(len(about)),
+        shown=np.where(is_count, about["times"], 1.0) * shown,
+        clicks=np.where(is_count, about["clicks"], np.minimum(about["clicks"], 1.0)),
+        most=np.where(is_count, np.inf, 1.0),
+    ).sort_values(["unseen", "last"], kind="stable")
+    columns = {"rank": "first", "row": "first", "shown": "sum", "clicks": "sum", "most": "first"}
+    grouped = about.groupby(["at", "document"], sort=False).agg(columns).reset_index()
+    of_shown = grouped["shown"].clip(upper=grouped["most"])
+    clicks = grouped["clicks"].clip(upper=grouped["most"])
+    return grouped.assign(
+        search=grouped["at"],
+        shown=of_shown,
+        clicks=clicks.clip(upper=of_shown.where(of_shown > 0, np.inf)),
+    ).sort_values(["search", "rank", "row"], ignore_index=True)[
+        ["search", "document", "rank", "shown", "clicks"]
+    ]
+
+
+def _searches(frame: DataFrame, impressions: DataFrame) -> DataFrame:
+    """A row for each search, in the order of their first events."""
+    import pandas as pd
+
+    searches = frame.drop_duplicates("at")[["at", "time", "client", "search", "group"]]
+    searches = searches.set_index("at")
+    counted = frame["times"][frame["document"] == 0].groupby(frame["at"]).max()
+    shown = impressions.groupby("search")["shown"].agg(["max", "count"])
+    times = pd.concat([counted, shown["max"]], axis=1).max(axis=1)
+    times = times.reindex(searches.index, fill_value=0.0)
+    is_named = (searches["client"] != 0) | (searches["search"] != 0)
+    client = pd.factorize(searches["client"])[0]
+    kinds = frame["kind"]
+    return pd.DataFrame(
+        {
+            "text": _first(frame[frame["text"] >= 0], "text"),
+            "time": searches["time"],
+            # by their first places: names are hashes, which differ from run to run
+            "client": np.where(searches["client"] == 0, -1, client),
+            "session": _named(frame, "session", searches.index),
+            "group": searches["group"].astype(np.int64),
+            "times": times.mask(is_named & (times == 0), 1.0),
+            "is_clicked": (kinds & CLICKED > 0).groupby(frame["at"]).any(),
+            "ups": (kinds & UP > 0).groupby(frame["at"]).sum().astype(np.float64),
+            "downs": (kinds & DOWN > 0).groupby(frame["at"]).sum().astype(np.float64),
+            "variant": _named(frame, "variant", searches.index),
+            "shown": shown["count"].reindex(searches.index, fill_value=0),
+        }
+    )
+
+
+def _named(frame: DataFrame, name: str, searches: Any) -> Series[int]:
+    """The first value of each search's rows that is not 0."""
+    return _first(frame[frame[name] != 0], name).reindex(searches, fill_value=0).astype(np.int64)

@@ -1,1 +1,0 @@
-"""Logs of users' searches and clicks: messy files of any size, read in bounded memory."""

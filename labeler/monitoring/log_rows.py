@@ -1,0 +1,224 @@
+"""Rows of a log in one form of numbers, and on disk, from where those of some users are read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeler.arrays import Integers
+from labeler.files.read import scratch_file
+from labeler.monitoring.log_files import RawBlock
+from labeler.monitoring.log_values import (
+    CLICKED,
+    SEARCHED,
+    SHOWN,
+    Clock,
+    identity,
+    is_program,
+    kind_of_action,
+    name_of,
+    rank_of,
+    spread,
+    thumb_of,
+    whole_number,
+)
+from labeler.queries.traffic import normalized
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+PARTS = 256
+"""Rows are kept in so many parts, each with all rows of a 256th of the users."""
+GROUPS = 400
+"""Users stand in so many groups, at random; figures are resampled by group."""
+AT_ONCE = 1 << 17
+"""Rows that are worth reading together."""
+MOST_VARIANTS = 1000
+NO_DATE = "a date that cannot be read"
+ROW = np.dtype(
+    [
+        *(("place", "i8"), ("time", "f8"), ("client", "i8"), ("session", "i8"), ("search", "i8")),
+        *(("document", "i8"), ("text", "i4"), ("rank", "i4"), ("times", "f8"), ("clicks", "f4")),
+        *(("kind", "u1"), ("bot", "u1"), ("variant", "i2"), ("part", "u2"), ("group", "u2")),
+    ]
+)
+"""A row in 76 bytes: of names only hashes, 0 where there is none; `place` is its file and line."""
+
+Rows = NDArray[Any]
+
+
+class LeftOutRows(NamedTuple):
+    """Rows of a log that were left out for one reason, and the file and line of the first."""
+
+    reason: str
+    rows: int
+    first: str
+
+
+@dataclass
+class RowTally:
+    """Counts the rows that are left out, by reason; `first` holds the place of the first."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    first: dict[str, int] = field(default_factory=dict)
+
+    def add(self, reason: str, places: Integers) -> None:
+        """Count the rows at these places."""
+        if len(places):
+            self.counts[reason] += len(places)
+            self.first[reason] = min(self.first.get(reason, 1 << 62), int(places.min()))
+
+    def without(self, frame: DataFrame, flags: Series[bool], reason: str) -> DataFrame:
+        """The rows without the flagged ones, which are counted."""
+        self.add(reason, frame["place"][flags].to_numpy())
+        return frame[~flags]
+
+    def left_out(self, files: Sequence[Path]) -> tuple[LeftOutRows, ...]:
+        """The reasons, the most frequent first."""
+        ordered = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
+        places = ((reason, rows, divmod(self.first[reason], 1 << 32)) for reason, rows in ordered)
+        return tuple(
+            LeftOutRows(reason, rows, f"{files[file]}:{line}")
+            for reason, rows, (file, line) in places
+        )
+
+
+@dataclass
+class RowReader:
+    """Brings blocks of rows into one form, and counts what it leaves out."""
+
+    clock: Clock
+    tally: RowTally = field(default_factory=RowTally)
+    texts: dict[str, int] = field(default_factory=dict)
+    variants: dict[str, int] = field(default_factory=dict)
+    ranks: Counter[int] = field(default_factory=Counter)
+    total: int = 0
+    dated: int = 0
+
+    def read(self, block: RawBlock, file: int) -> Rows:
+        """The rows of a block that can be read."""
+        rows = np.zeros(len(block.lines), dtype=ROW)
+        rows["place"] = (file << 32) + block.lines
+        self.total += len(rows) + len(block.bad)
+        for line, reason in block.bad:
+            self.tally.add(reason, np.array([(file << 32) + line]))
+        keep = np.ones(len(rows), dtype=bool)
+        for reason, flags in self._filled_in(block, rows):
+            self.tally.add(reason, rows["place"][keep & flags])
+            keep &= ~flags
+        self.dated += int(np.isfinite(rows["time"]).sum())
+        if "rank" in block.columns:
+            self.ranks.update(rows["rank"][keep & (rows["document"] != 0)].tolist())
+        return rows[keep]
+
+    def _filled_in(self, block: RawBlock, rows: Rows) -> Iterator[tuple[str, Any]]:
+        """Fill in what rows say; by reason, which cannot be read."""
+        rows["time"] = block.mapped("time", self.clock, np.float64, np.nan)
+        if "time" in block.columns:
+            yield NO_DATE, np.isinf(rows["time"])
+            yield "no date", np.isnan(rows["time"])
+        rows["document"] = block.mapped("document", identity, np.int64)
+        yield from self._actions(block, rows)
+        rows["times"] = block.mapped("count", whole_number, np.float64, 1.0)
+        yield "a count that is no whole number", np.isnan(rows["times"])
+        clicks = block.mapped("clicks", whole_number, np.float64)
+        yield "clicks that are no whole number", np.isnan(clicks)
+        is_clicked = (rows["kind"] & CLICKED > 0) | (clicks > 0)
+        rows["kind"] |= np.where(is_clicked, CLICKED, 0).astype(np.uint8)
+        rows["kind"] |= block.mapped("thumbs", thumb_of, np.uint8)
+        rows["clicks"] = np.where(is_clicked, np.maximum(clicks, 1), clicks)
+        self._names(block, rows)
+        rows["rank"] = block.mapped("rank", rank_of, np.int32, -1)
+        rows["text"] = block.mapped("query", self._text, np.int32, -1)
+        yield "no query", (rows["text"] < 0) & (rows["search"] == 0)
+
+    def _actions(self, block: RawBlock, rows: Rows) -> Iterator[tuple[str, Any]]:
+        """Fill in what happened; rows of actions that are not read."""
+        kinds = block.mapped("action", kind_of_action, np.int64)
+        plain = np.where(rows["document"] != 0, SHOWN, SEARCHED)
+        rows["kind"] = np.where(kinds > 0, kinds, plain)
+        if (kinds < 0).any():
+            column = block.columns["action"]
+            for number, value in enumerate(column.values):
+                if kind_of_action(value) < 0:
+                    yield f"another action ({name_of(value)[:40]})", column.codes == number
+
+    def _names(self, block: RawBlock, rows: Rows) -> None:
+        """Fill in users, sessions, searches, variants, bots, and where rows are spread."""
+        for name in ("session", "search"):
+            rows[name] = block.mapped(name, identity, np.int64)
+        users = block.mapped("user", identity, np.int64)
+        rows["client"] = np.where(users != 0, users, rows["session"])
+        rows["variant"] = block.mapped("variant", self._variant, np.int16)
+        rows["bot"] = block.mapped("agent", is_program, np.uint8)
+        places = np.zeros(len(rows), dtype=np.int64)
+        for part in ("query", "search", "session", "user"):  # the last that is named counts
+            own = block.mapped(part, spread, np.int64, -1)
+            places = np.where(own >= 0, own, places)
+        rows["part"], rows["group"] = places % PARTS, places // PARTS % GROUPS
+
+    def _text(self, value: Any) -> int:
+        """The number of a query, or -1 where there is none."""
+        text = _one_form(value if isinstance(value, str) else name_of(value))
+        return self.texts.setdefault(text, len(self.texts)) if text else -1
+
+    def _variant(self, value: Any) -> int:
+        """The number of a variant; 0 of none, and of names that come after all too many."""
+        name = name_of(value)
+        if not name or (name not in self.variants and len(self.variants) >= MOST_VARIANTS):
+            return 0
+        return self.variants.setdefault(name, len(self.variants) + 1)
+
+
+@lru_cache(maxsize=1 << 16)
+def _one_form(value: str) -> str:
+    return normalized(value.replace("\0", " "))
+
+
+class Scratch:
+    """A scratch file to which rows are added, and from which those of some users are read."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._segments: list[list[tuple[int, int]]] = [[] for _ in range(PARTS)]
+        self._file: BinaryIO | None = None
+
+    def add(self, rows: Rows) -> None:
+        """Add rows, those of one part together."""
+        if self._file is None:
+            path = self._stack.enter_context(scratch_file())
+            self._file = self._stack.enter_context(path.open("w+b"))
+        size = self._file.seek(0, 2) // ROW.itemsize
+        rows = rows[np.argsort(rows["part"], kind="stable")]
+        ends = np.searchsorted(rows["part"], np.arange(PARTS + 1)).tolist()
+        for segments, start, end in zip(self._segments, ends, ends[1:], strict=False):
+            if end > start:
+                segments.append((size + start, end - start))
+        self._file.write(rows.tobytes())
+
+    def parts(self) -> Iterator[Rows]:
+        """The rows of some users at a time; small parts are read together."""
+        together: list[tuple[int, int]] = []
+        for number, segments in enumerate(self._segments, start=1):
+            together += segments
+            is_enough = sum(count for _, count in together) >= AT_ONCE or number == PARTS
+            if together and is_enough:
+                yield np.concatenate([self._segment(*segment) for segment in together])
+                together = []
+
+    def _segment(self, start: int, count: int) -> Rows:
+        assert self._file is not None, "a segment was written"
+        self._file.seek(start * ROW.itemsize)
+        return np.frombuffer(self._file.read(count * ROW.itemsize), dtype=ROW)
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._stack.close()

@@ -1,1 +1,0 @@
-"""Online measures: what users did with the results of their searches."""
