@@ -5,70 +5,39 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import typer
 
 from labeler.annotate.annotate import AnnotateOptions, raters_of, rating_sessions
 from labeler.annotate.export import AnswersExported, GradedBy, export_answers
 from labeler.annotate.hosts import is_loopback
-from labeler.annotate.look import DEPTH, STATUS, LookChoice, look_sessions
+from labeler.annotate.look import DEPTH, LookChoice, look_sessions
 from labeler.annotate.look_report import LookOptions, LookReport, look_report
 from labeler.annotate.raters.status import RatersStatus, status_of_raters
 from labeler.annotate.serve import SERVER, ServeOptions, check_installed, served
 from labeler.annotate.session import RatingSession, RatingTask
-from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.options import Folder, OutputFlags, Without
 from labeler.cli.output import show, show_json, warn
 from labeler.cli.people import note_next
 from labeler.cli.process import report_bug
 from labeler.cli.screen import caution, note, say
 from labeler.collection.layout import open_collection
-from labeler.collection.user_files import Output
 from labeler.errors import LabelerError, Misuse
 from labeler.options import option
-from labeler.report.table import FormName
 
 
-@dataclass(frozen=True, slots=True)
-class StatusFlags:
-    """Whether it is said what the answers show so far."""
-
-    status: bool = option(
-        False,
-        "Serve no page: how far raters are and how they agree, or what they say of runs.",
-        panel=STATUS,
-    )
-    with_revealed: bool = option(
-        False,
-        "Count what raters changed after they saw the assessor's grade.",
-        panel=STATUS,
-        rare=True,
-    )
-
-
-def _check_look(
-    look: LookChoice, beside: LookOptions, status: StatusFlags, of_pairs: Mapping[str, object]
-) -> None:
+def _check_look(look: LookChoice, of_pairs: Mapping[str, object]) -> None:
     """`Misuse` where options are given that say nothing of what is asked for."""
     if look.lgtm is not None and look.side_by_side is not None:
         raise Misuse("one run, or two side by side: one at a time", parameter="lgtm")
-    of_look = {"queries": look.draw.queries}
-    of_results = {
-        "weights": beside.weights or None,
-        "qrels": beside.qrels,
-        "measure": beside.measure or None,
-    }
     if look.is_asked_for:
         _refuse(of_pairs, "that is about pairs, and pages of results are asked for")
     else:
+        of_look = {"queries": look.draw.queries}
         _refuse(of_look, "that is about pages of results; name a run")
-        _refuse(of_results, "that is about pages of results; name a run")
-    if not status.status:
-        _refuse(of_results, "that is about what answers say; ask for the status")
-    if status.with_revealed and (look.is_asked_for or not status.status):
-        raise Misuse("that is about the status of raters", parameter="with_revealed")
 
 
 def _refuse(given: Mapping[str, object], problem: str) -> None:
@@ -82,32 +51,45 @@ def status_command(folder: Path, task: RatingTask) -> str:
     runs = task.sample.split(" ") if task.name == "side-by-side" else [task.sample]
     depth = task.session["depth"]
     options = [f"--{task.name}", *runs, *([] if depth == DEPTH else ["--depth", str(depth)])]
-    return shlex.join(["labeler", "annotate", str(folder), *options, "--status"])
+    return shlex.join(["labeler", "people", "status", str(folder), *options])
 
 
-def _show_status(
+def status(
     context: typer.Context,
-    result: LookReport | RatersStatus,
-    form: FormName,
-    output: Output | None,
+    folder: Folder,
+    *,
+    look: Annotated[LookChoice, Without(["queries", "seed"])],
+    options: LookOptions,
+    with_revealed: bool = option(
+        False, "Count what raters changed after they saw the assessor's grade."
+    ),
+    output: OutputFlags,
 ) -> None:
-    """Print what the answers of a collection's raters say, or write it to a file."""
+    """Say how far raters are and how they agree, or what they say of runs."""
+    to, form = output.made_from(folder), output.format
+    result = _answers(folder, look, options, with_revealed=with_revealed)
     if form == "json":
-        show_json(result.as_json(), output)
+        show_json(result.as_json(), to)
         return
     sentences = ["\n".join(result.sentences)] if form == "table" else []
-    show([*sentences, *result.tables()], form, output)
+    show([*sentences, *result.tables()], form, to)
     if form == "table":
         warn(context, result.findings)
 
 
-def _result(
-    folder: Path, look: LookChoice, beside: LookOptions, status: StatusFlags
+def _answers(
+    folder: Path, look: LookChoice, options: LookOptions, *, with_revealed: bool
 ) -> LookReport | RatersStatus:
-    if not look.is_asked_for:
-        return status_of_raters(folder, with_revealed=status.with_revealed)
-    runs = look.side_by_side or (str(look.lgtm),)
-    return look_report(folder, *runs, options=beside)
+    _check_look(look, {})
+    if look.is_asked_for:
+        if with_revealed:
+            raise Misuse("that is about the status of raters", parameter="with_revealed")
+        runs = look.side_by_side or (str(look.lgtm),)
+        return look_report(folder, *runs, options=replace(options, depth=look.draw.depth))
+    of_results = {"weights": options.weights or None, "qrels": options.qrels}
+    of_results["measure"] = options.measure or None
+    _refuse(of_results, "that is about pages of results; name a run")
+    return status_of_raters(folder, with_revealed=with_revealed)
 
 
 OPEN = (
@@ -117,7 +99,6 @@ OPEN = (
 
 
 def command(
-    context: typer.Context,
     folder: Folder,
     *,
     options: AnnotateOptions,
@@ -125,28 +106,22 @@ def command(
         None, "Keep the grades so far as these qrels; serve no page.", metavar="NAME"
     ),
     look: LookChoice,
-    beside: LookOptions,
-    status: StatusFlags,
     server: ServeOptions,
     no_browser: bool = option(False, "Open no browser.", panel=SERVER, rare=True),
-    shown: OutputFlags,
 ) -> None:
     """Serve a page on which people grade pairs, blind.
 
     Ctrl-C ends it, and keeps the grades as qrels; the same command goes on with the next pair.
     """
-    choice, beside = options.choice, replace(beside, depth=look.draw.depth)
+    choice = options.choice
     of_pairs: dict[str, object] = {
         "sample": choice.sample,
         "pairs": choice.pairs,
         "source": choice.source,
     }
     of_pairs |= {"gold": options.gold, "export": export, "routed": choice.routed or None}
-    _check_look(look, beside, status, {**of_pairs, "reveal": options.reveal or None})
-    if status.status:
-        to = shown.made_from(folder)
-        _show_status(context, _result(folder, look, beside, status), shown.format, to)
-    elif export is not None:
+    _check_look(look, {**of_pairs, "reveal": options.reveal or None})
+    if export is not None:
         _export(folder, options, export)
     else:
         check_installed()

@@ -321,6 +321,13 @@ _COMMANDS = (
             words="import-labels",
             at="people:take_in",
         ),
+        _Row(
+            "status",
+            "Say how far raters are and how they agree, or what they say of runs.",
+            "coll/",
+            words="--status",
+            at="annotate:status",
+        ),
     ),
     *_group(
         "lab",

@@ -87,7 +87,7 @@ CASES = {
     "report": Case("report coll -o OUT", ()),
     "import": Case("import a.qrels coll --as human3 -o OUT", ("a.qrels",)),
     "status": Case("status coll -o OUT", ()),
-    "annotate": Case("annotate looked --status -o OUT", ()),
+    "people status": Case("people status looked -o OUT", ()),
     "lab calibrate": Case("lab calibrate b.qrels --people a.qrels -o OUT", ("a.qrels",)),
     "lab calibrate rows": Case(
         "lab calibrate b.qrels --people a.qrels --probabilities OUT", ("a.qrels",)
