@@ -17,15 +17,13 @@ from labeler.cli.table import GROUPS, named_by
 from labeler.prompt import read_prompt
 
 ROOT = Path(__file__).parent.parent
-DOCS = sorted(
-    page for page in (ROOT / "docs").rglob("*.md") if page.parent.name not in ("example", "site")
-)
+DOCS = sorted(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "site")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
 TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 SHOWS_A_SESSION = [page for page in PAGES if "\n>>> " in TEXTS[page]]
 RUNS = [page for page in (PAGES[0], *DOCS) if CONSOLE.search(TEXTS[page])]
-OWN = {*DOCS} - {ROOT / "docs" / name for name in ("architecture.md", "promises.md")}
+OWN = {*DOCS} - {ROOT / "docs" / "methods" / name for name in ("architecture.md", "promises.md")}
 LONGEST_SENTENCE = 25
 
 
@@ -220,14 +218,16 @@ def test_the_prompt_shown_to_contributors_is_one(tmp_path: Path) -> None:
 
 def test_every_module_named_in_the_architecture_exists() -> None:
     rooms = {path.name for path in (ROOT / "labeler").iterdir() if path.is_dir()}
-    text = TEXTS[ROOT / "docs" / "architecture.md"]
+    text = TEXTS[ROOT / "docs" / "methods" / "architecture.md"]
     for named in re.findall(r"`([a-z_]+/[\w/]+\.py)`", text):
         if named.split("/")[0] in rooms:
             assert (ROOT / "labeler" / named).exists(), named
 
 
 def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path) -> None:
-    notebook = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))
+    notebook = json.loads(
+        (ROOT / "docs" / "reference" / "notebook.ipynb").read_text(encoding="utf-8")
+    )
     cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
     code = "\n".join(f"exec(compile({cell!r}, 'cell {n}', 'exec'))" for n, cell in enumerate(cells))
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

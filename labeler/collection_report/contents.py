@@ -113,14 +113,15 @@ def waiting_grades(collection: Collection) -> dict[str, int]:
 
     Raters without such are left out.
     """
+    raters = journal_names(collection)
     written = {
         (answer.assessor, answer.pair.query_id, answer.time)
-        for path in sorted((collection.folder / "people").glob("[!.]*.jsonl"))
+        for path in sorted((collection.folder / "people").glob("[!.]*.jsonl") if raters else ())
         for answer in read_people(path)
     }
     waiting = {
         rater: sum((rater, row.query_id, row.time) not in written for row in _standing(rows))
-        for rater in journal_names(collection)
+        for rater in raters
         for rows in [read_journal(journal_path(collection, rater))]
     }
     return {rater: pairs for rater, pairs in waiting.items() if pairs}
