@@ -13,6 +13,7 @@ import pytest
 from every_row import every_row
 
 from labeler.cli import COMMANDS, execute
+from labeler.cli.table import GROUPS, named_by
 from labeler.prompt import read_prompt
 
 ROOT = Path(__file__).parent.parent
@@ -75,18 +76,17 @@ LINES = sorted(
     {line for page in PAGES for line in lines_of(page)}
     | {command.example for command in COMMANDS.values()}
 )
-SUBCOMMANDS = {"prompts", "store", "qrels", "run", "queries"} & set(COMMANDS)
 
 
 @pytest.fixture(scope="module")
-def helps() -> dict[tuple[str, ...], str]:
+def helps() -> dict[str, str]:
     """What commands said of themselves when they were first asked."""
     return {}
 
 
 @every_row("line", LINES)
 def test_every_command_line_shown_exists_with_its_options(
-    line: str, helps: dict[tuple[str, ...], str], capsys: pytest.CaptureFixture[str]
+    line: str, helps: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = shlex.split(re.split(r" [|>] ", line)[0], comments=True)
     if words[0].startswith("scripts/"):
@@ -96,16 +96,16 @@ def test_every_command_line_shown_exists_with_its_options(
     if words[1].startswith("-"):
         assert words[1] in {"--version", "--help", "--install-completion"}
         return
-    assert words[1] in COMMANDS
-    if words[1] == "trec-eval":
+    command = named_by(words[1:])
+    assert command
+    if command.name == "trec-eval":
         return  # its arguments are trec_eval's, and have tests of their own
-    command = tuple(words[1 : 3 if words[1] in SUBCOMMANDS else 2])
-    if command not in helps:
-        execute([*command, "--help"])
-        helps[command] = capsys.readouterr().out
+    if command.name not in helps:
+        execute([*command.name.split(), "--help-all"])
+        helps[command.name] = capsys.readouterr().out
     for option in (word for word in words[2:] if re.match(r"--?[a-z]", word)):
         name = re.escape(option.split("=")[0])
-        assert re.search(rf"(?<![\w-]){name}(?![\w-])", helps[command]), option
+        assert re.search(rf"(?<![\w-]){name}(?![\w-])", helps[command.name]), option
 
 
 NAMED = re.compile(r"`labeler ([a-z-]+)((?: [^`]*)?)`")
@@ -113,8 +113,11 @@ NAMED = re.compile(r"`labeler ([a-z-]+)((?: [^`]*)?)`")
 
 @every_row("page", PAGES)
 def test_every_command_named_in_a_sentence_exists(page: Path) -> None:
-    for command, _ in NAMED.findall(re.sub(r"^```.*?^```", "", TEXTS[page], flags=re.S | re.M)):
-        assert command in COMMANDS or command.startswith("-"), command
+    text = re.sub(r"^```.*?^```", "", TEXTS[page], flags=re.S | re.M)
+    for first, rest in NAMED.findall(text):
+        words = [first, *rest.split()]
+        is_group = first in GROUPS and len(words) == 1
+        assert named_by(words) or is_group or first.startswith("-"), words
 
 
 def anchors_of(text: str) -> set[str]:

@@ -1,16 +1,116 @@
-"""`labeler fetch`: a public collection from a recipe, or the embedded model's file."""
+"""`labeler init`, `import`, `export`, `fetch` and `trust`: what goes in and out of a project."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import OUTPUT, AsJson, Force, Form, OutputFlags
+from labeler.cli.options import (
+    AS_JSON,
+    FORCE,
+    FORM,
+    GRADE_MAP,
+    OUTPUT,
+    SCALE,
+    Folder,
+    FormFlags,
+    OutputFlags,
+)
 from labeler.cli.output import show
-from labeler.cli.screen import note, progress, say
+from labeler.cli.reporting import show_outcome
+from labeler.cli.screen import caution, note, progress, say
+from labeler.cli.settings import template
+from labeler.collection.export import Exported, ExportOptions, export
+from labeler.errors import Misuse
+from labeler.exchange.export.content import FormatName
+from labeler.files.settings import NAME
 from labeler.messages import count_of
+from labeler.options import REQUIRED, option
+from labeler.report.table import FormName
+
+if TYPE_CHECKING:
+    from labeler.pools.import_qrels import ImportedQrels
+
+
+def init(force: bool = option(False, FORCE)) -> None:
+    """Write a labeler.toml, the settings of this folder.
+
+    An option beats the environment, and the environment beats the file. Every init that uses a
+    setting says so. LABELER_CONFIG names another file; set to nothing, no file is read.
+    """
+    from labeler.collection.user_files import Output
+    from labeler.files.atomic import replacing
+
+    path = Path(NAME)
+    with Output(path, force).writing(), replacing(path) as out:
+        out.write(template())
+    say(f"wrote {path}: every setting is commented out; remove the # of those that you want")
+
+
+def take_qrels(
+    qrels: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="People's judgements: qrels of any kind."),
+    ],
+    folder: Folder,
+    *,
+    name: str = option("human", "The name of the qrels.", flags="--as"),
+    grade_map: str = option("", GRADE_MAP),
+    scale: str = option("", SCALE),
+    output: OutputFlags,
+) -> None:
+    """Keep people's judgements as qrels of a collection, and pool their pairs."""
+    from labeler.collection.layout import open_collection
+    from labeler.pools.import_qrels import import_qrels
+
+    to = output.made_from(qrels, open_collection(folder).folder)
+    meaning = {"grade_map": grade_map, "scale": scale}
+    imported = import_qrels(qrels, folder, name=name, warn=caution, force=output.force, **meaning)
+    show_outcome(imported, _show, output, to)
+    note(f"the pool has {count_of(imported.pool, 'pair', 'pairs')}, {imported.new:,} of them new")
+    note(f"next: labeler judge {folder} --as llm, then labeler agree {folder} {name} llm")
+
+
+def _show(imported: ImportedQrels) -> None:
+    pairs = count_of(imported.pairs, "judged pair", "judged pairs")
+    queries = count_of(imported.queries, "query", "queries")
+    say(f"{imported.qrels}: {pairs} of {queries}")
+
+
+def write_export(
+    folder: Folder,
+    *,
+    to: FormatName = option(REQUIRED, "The tool that shall read it."),
+    output: Path = option(
+        REQUIRED,
+        "A folder; or a file, for a tool that reads one.",
+        flags="--output -o",
+        panel=OUTPUT,
+    ),
+    options: ExportOptions,
+    shown: FormFlags,
+    force: bool = option(False, FORCE),
+) -> None:
+    """Write a collection as files that another tool reads."""
+    from labeler.collection.user_files import Output
+
+    exported = export(folder, Output(output, force), to, options, caution)
+    show_outcome(exported, _show_write_export, shown)
+
+
+def _show_write_export(exported: Exported) -> None:
+    from labeler.messages import count_of
+
+    for path in exported.files:
+        say(str(path))
+    pairs = count_of(exported.pairs, "pair", "pairs")
+    queries = count_of(exported.queries, "query", "queries")
+    documents = count_of(exported.documents, "document", "documents")
+    note(f"{exported.qrels}: {pairs}; {queries}, {documents}")
+    note(f"to read it: {exported.reader}")
+
 
 MODEL = "model"
 IR_DATASETS = "ir_datasets:"
@@ -18,25 +118,19 @@ PROMPTS = "prompt:"
 MEGABYTE = 1_000_000
 
 
-def command(
+def fetch(
     name: Annotated[
         str | None,
         typer.Argument(help="A recipe's name or file, or 'model'; without one, all are listed."),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The collection's directory; of the list, a file.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    force: Force = False,
-    form: Form = "table",
-    as_json: AsJson = False,
+    out: Path | None = option(
+        None, "The collection's directory; of the list, a file.", flags="--output -o", panel=OUTPUT
+    ),
+    force: bool = option(False, FORCE),
+    form: FormName | None = option("table", FORM),
+    as_json: bool = option(False, AS_JSON),
 ) -> None:
-    """Fetch a public, human-judged collection, published prompts, or the embedded model's file.
+    """Fetch a public, human-judged collection, published prompts, or a model's file.
 
     prompt:umbrela writes the prompts of UMBRELA, word for word, into this folder or the output's.
 
@@ -152,3 +246,34 @@ def _fetch_model(out: Path | None) -> None:
         )
     note(f"{EMBEDDED.repository}, {EMBEDDED.licence}, SHA-256 {EMBEDDED.sha256}")
     say(str(path))
+
+
+def trust(
+    address: Annotated[
+        str | None,
+        typer.Argument(help="A server's address; without one, the trusted ones are listed."),
+    ] = None,
+    key: str = option(
+        "", "The environment variable that holds the server's key.", metavar="VARIABLE"
+    ),
+    forget: bool = option(False, "Trust the address no longer."),
+) -> None:
+    """Name a server once for all, so that files may name it.
+
+    A collection, a batch, a partition or a labeler.toml may come from a stranger. The servers that
+    it names get neither texts nor a key, unless you name them too: by an option, by the
+    environment, or by this trust. The large providers' own addresses are known.
+    """
+    from labeler.wire import gate
+
+    if address is None:
+        if key or forget:
+            raise Misuse("name the address that is meant, too")
+        for server, variable in sorted(gate.trusted().items()):
+            say(f"{server}  {variable}".rstrip())
+    elif forget:
+        say(f"trusted no longer: {', '.join(gate.forget(address))}")
+    else:
+        trusted = gate.trust(address, key)
+        sent = f"and the key in {key}" if key else "and no key; --key names the variable of one"
+        say(f"{trusted}: files may name it, and it gets texts, {sent}")
