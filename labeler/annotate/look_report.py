@@ -573,12 +573,8 @@ def _unanswered(collection: Collection, pages: ResultPages) -> Iterator[Finding]
 
 def _no_offline(beside: OfflineBeside | None) -> Iterator[Finding]:
     if beside is None:
-        lacks = "the collection has no human qrels of these queries"
-        text = f"{lacks}, so that no offline measure stands beside; name some"
-        yield Finding(text, level="note")
-
-
-# Whether a rater prefers a side of the page, whichever run stands there.
+        lacks = "the collection has no human qrels of these queries, so that no offline measure"
+        yield Finding(f"{lacks} stands beside; name some", level="note")
 
 
 def sides_chosen(rows: Mapping[str, Sequence[JournalRow]]) -> list[SideChosen]:
@@ -598,9 +594,7 @@ def _bias(sides: Sequence[SideChosen]) -> Iterator[Finding]:
         if side.p_holm < SIGNIFICANT:
             more, count = ("left", side.left) if side.left > side.right else ("right", side.right)
             times = count_of(side.left + side.right, "time", "times")
-            text = (
-                f"{side.rater} preferred the {more} side {count:,} of {times}, more than chance "
-                "allows for; sides are drawn by chance, so that this favors neither run, but it "
-                "makes real differences smaller"
-            )
-            yield Finding(text, about=side.rater)
+            why = "more than chance allows for; sides are drawn by chance, so that this favors"
+            text = f"{side.rater} preferred the {more} side {count:,} of {times}, {why}"
+            end = "neither run, but it makes real differences smaller"
+            yield Finding(f"{text} {end}", about=side.rater)

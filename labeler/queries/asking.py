@@ -29,7 +29,8 @@ class Asking:
 
     mix: str = option(
         "",
-        f"The share of each kind of {', '.join(KINDS)}. Default: {_SHARES}, or as of --like.",
+        f"The share of each kind of {', '.join(KINDS)}. Default: {_SHARES}, or as of the queries "
+        "to be like.",
         metavar="KIND=SHARE,...",
         panel=ASKING,
     )
