@@ -43,7 +43,7 @@ class SampleChoice:
     )
     source: str | None = option(
         None,
-        "Balance a draw over these qrels; they are what is revealed, too.",
+        "Balance a draw over these qrels; what is revealed is theirs, too.",
         flags="--from",
         panel=DRAW,
     )
