@@ -19,26 +19,11 @@ if TYPE_CHECKING:
     from labeler.agreement.agree import agree as agree
     from labeler.agreement.diff.diff import diff as diff
     from labeler.agreement.retest import retest_of as retest_of
-    from labeler.agreement.tally import merge_tallies as merge_tallies
-    from labeler.agreement.tally_parts import agree_tally as agree_tally
-    from labeler.agreement.tally_parts import read_tally as read_tally
-    from labeler.agreement.tally_parts import tally_between as tally_between
-    from labeler.agreement.tally_parts import write_tally as write_tally
-    from labeler.annotate.annotate import AnnotateOptions as AnnotateOptions
-    from labeler.annotate.annotate import rating_sessions as rating_sessions
-    from labeler.annotate.export import export_answers as export_answers
-    from labeler.annotate.look import LookChoice as LookChoice
-    from labeler.annotate.look import QueryDraw as QueryDraw
-    from labeler.annotate.look import look_sessions as look_sessions
-    from labeler.annotate.look_report import LookOptions as LookOptions
-    from labeler.annotate.look_report import look_report as look_report
-    from labeler.annotate.raters.status import status_of_raters as status_of_raters
     from labeler.collection.export import ExportOptions as ExportOptions
     from labeler.collection.export import export as export
     from labeler.collection.layout import Collection as Collection
     from labeler.collection.layout import open_collection as open_collection
     from labeler.collection.validate import validate as validate
-    from labeler.collection_report.compared import compared_report_of as compared_report_of
     from labeler.collection_report.contents import ReportOptions as ReportOptions
     from labeler.collection_report.report import report_of as report_of
     from labeler.corpus.ingest import ingest as ingest
@@ -50,7 +35,6 @@ if TYPE_CHECKING:
     from labeler.evaluation.leaderboard import leaderboard as leaderboard
     from labeler.evaluation.power import power as power
     from labeler.exchange.qrels import read_qrels as read_qrels
-    from labeler.exchange.queries import read_query_list as read_query_list
     from labeler.exchange.runs import read_run as read_run
     from labeler.judging.judge import JudgeOptions as JudgeOptions
     from labeler.judging.judge import ajudge as ajudge
@@ -61,128 +45,76 @@ if TYPE_CHECKING:
     from labeler.lab.calibrate.calibrate import apply_calibration as apply_calibration
     from labeler.lab.calibrate.calibrate import calibrate as calibrate
     from labeler.lab.cascade.cascade import CascadeOptions as CascadeOptions
-    from labeler.lab.cascade.cascade import acascade as acascade
     from labeler.lab.cascade.cascade import cascade as cascade
-    from labeler.lab.control import ControlPairs as ControlPairs
-    from labeler.lab.control import adrift as adrift
     from labeler.lab.control import drift as drift
-    from labeler.lab.panel.ask import ajudge_panel as ajudge_panel
     from labeler.lab.panel.ask import judge_panel as judge_panel
     from labeler.lab.panel.panel import panel as panel
     from labeler.lab.probe.probe import ProbeOptions as ProbeOptions
-    from labeler.lab.probe.probe import aprobe as aprobe
     from labeler.lab.probe.probe import probe as probe
     from labeler.lab.route.route import RouteOptions as RouteOptions
     from labeler.lab.route.route import route as route
-    from labeler.lab.route.route import write_routed as write_routed
     from labeler.lab.tune.tune import TuneOptions as TuneOptions
-    from labeler.lab.tune.tune import atune as atune
     from labeler.lab.tune.tune import tune as tune
     from labeler.models.control import Control as Control
     from labeler.models.settings import Limits as Limits
-    from labeler.monitoring.corpus import CorpusWatch as CorpusWatch
-    from labeler.monitoring.corpus import corpus_drift as corpus_drift
-    from labeler.monitoring.judge import judge_drift as judge_drift
-    from labeler.monitoring.monitor import MonitorOptions as MonitorOptions
     from labeler.monitoring.monitor import monitor as monitor
     from labeler.pipeline.build import BuildOptions as BuildOptions
     from labeler.pipeline.build import abuild as abuild
     from labeler.pipeline.build import build as build
-    from labeler.pools.chunk import compare_chunkings as compare_chunkings
     from labeler.pools.expand import expand_until as expand_until
     from labeler.pools.import_qrels import import_qrels as import_qrels
     from labeler.pools.missed import missed as missed
     from labeler.pools.pool import pool as pool
     from labeler.pools.reuse import reuse as reuse
     from labeler.pools.shift import shift as shift
-    from labeler.prompt.check import check_prompt as check_prompt
-    from labeler.prompt.compare import diff_prompts as diff_prompts
     from labeler.prompt.read import find_prompt as find_prompt
-    from labeler.queries.asking import Asking as Asking
     from labeler.queries.generate import GenerateOptions as GenerateOptions
     from labeler.queries.generate import agenerate as agenerate
     from labeler.queries.generate import generate as generate
-    from labeler.queries.realism import realism as realism
     from labeler.queries.traffic import from_log as from_log
-    from labeler.runs.engines.http_search import HttpEngine as HttpEngine
-    from labeler.runs.engines.program import ProgramEngine as ProgramEngine
     from labeler.runs.retrieve_run import retrieve_run as retrieve_run
-    from labeler.scale.partitions.collect import collect as collect
-    from labeler.scale.partitions.work import Share as Share
-    from labeler.scale.partitions.work import judge_partition as judge_partition
-    from labeler.scale.partitions.work import share_of as share_of
-    from labeler.scale.partitions.write import write_partitions as write_partitions
 
 __version__ = "0.1.0"
 
 _PUBLIC = {
     "AgreeOptions": "agreement.agree:AgreeOptions",
-    "AnnotateOptions": "annotate.annotate:AnnotateOptions",
-    "Asking": "queries.asking:Asking",
     "BuildOptions": "pipeline.build:BuildOptions",
     "CalibrateOptions": "lab.calibrate.calibrate:CalibrateOptions",
     "CascadeOptions": "lab.cascade.cascade:CascadeOptions",
     "Collection": "collection.layout:Collection",
     "Control": "models.control:Control",
-    "ControlPairs": "lab.control:ControlPairs",
-    "CorpusWatch": "monitoring.corpus:CorpusWatch",
     "ExportOptions": "collection.export:ExportOptions",
     "GenerateOptions": "queries.generate:GenerateOptions",
-    "HttpEngine": "runs.engines.http_search:HttpEngine",
     "JudgeOptions": "judging.judge:JudgeOptions",
     "LabelerError": "errors:LabelerError",
     "Limits": "models.settings:Limits",
-    "LookChoice": "annotate.look:LookChoice",
-    "MonitorOptions": "monitoring.monitor:MonitorOptions",
     "ProbeOptions": "lab.probe.probe:ProbeOptions",
-    "ProgramEngine": "runs.engines.program:ProgramEngine",
-    "QueryDraw": "annotate.look:QueryDraw",
     "ReportOptions": "collection_report.contents:ReportOptions",
     "RouteOptions": "lab.route.route:RouteOptions",
-    "Share": "scale.partitions.work:Share",
     "TuneOptions": "lab.tune.tune:TuneOptions",
     "abuild": "pipeline.build:abuild",
-    "acascade": "lab.cascade.cascade:acascade",
-    "adrift": "lab.control:adrift",
     "agenerate": "queries.generate:agenerate",
     "agree": "agreement.agree:agree",
-    "agree_tally": "agreement.tally_parts:agree_tally",
     "ajudge": "judging.judge:ajudge",
-    "ajudge_panel": "lab.panel.ask:ajudge_panel",
     "apply_calibration": "lab.calibrate.calibrate:apply_calibration",
-    "aprobe": "lab.probe.probe:aprobe",
     "arelabel": "judging.relabel:arelabel",
-    "atune": "lab.tune.tune:atune",
     "build": "pipeline.build:build",
     "calibrate": "lab.calibrate.calibrate:calibrate",
     "cascade": "lab.cascade.cascade:cascade",
-    "check_prompt": "prompt.check:check_prompt",
-    "collect": "scale.partitions.collect:collect",
-    "compare_chunkings": "pools.chunk:compare_chunkings",
-    "compared_report_of": "collection_report.compared:compared_report_of",
-    "corpus_drift": "monitoring.corpus:corpus_drift",
     "correct": "evaluation.correct:correct",
     "diff": "agreement.diff.diff:diff",
-    "diff_prompts": "prompt.compare:diff_prompts",
     "drift": "lab.control:drift",
     "evaluate": "evaluation.evaluate:evaluate",
     "expand_until": "pools.expand:expand_until",
     "export": "collection.export:export",
-    "export_answers": "annotate.export:export_answers",
     "find_prompt": "prompt.read:find_prompt",
     "from_log": "queries.traffic:from_log",
     "generate": "queries.generate:generate",
     "import_qrels": "pools.import_qrels:import_qrels",
     "ingest": "corpus.ingest:ingest",
     "judge": "judging.judge:judge",
-    "judge_drift": "monitoring.judge:judge_drift",
     "judge_panel": "lab.panel.ask:judge_panel",
-    "judge_partition": "scale.partitions.work:judge_partition",
     "leaderboard": "evaluation.leaderboard:leaderboard",
-    "LookOptions": "annotate.look_report:LookOptions",
-    "look_report": "annotate.look_report:look_report",
-    "look_sessions": "annotate.look:look_sessions",
-    "merge_tallies": "agreement.tally:merge_tallies",
     "missed": "pools.missed:missed",
     "monitor": "monitoring.monitor:monitor",
     "open_collection": "collection.layout:open_collection",
@@ -190,12 +122,8 @@ _PUBLIC = {
     "pool": "pools.pool:pool",
     "power": "evaluation.power:power",
     "probe": "lab.probe.probe:probe",
-    "rating_sessions": "annotate.annotate:rating_sessions",
     "read_qrels": "exchange.qrels:read_qrels",
-    "read_query_list": "exchange.queries:read_query_list",
     "read_run": "exchange.runs:read_run",
-    "read_tally": "agreement.tally_parts:read_tally",
-    "realism": "queries.realism:realism",
     "rechunk": "corpus.rechunk:rechunk",
     "relabel": "judging.relabel:relabel",
     "report_of": "collection_report.report:report_of",
@@ -203,16 +131,10 @@ _PUBLIC = {
     "retrieve_run": "runs.retrieve_run:retrieve_run",
     "reuse": "pools.reuse:reuse",
     "route": "lab.route.route:route",
-    "share_of": "scale.partitions.work:share_of",
     "shift": "pools.shift:shift",
-    "status_of_raters": "annotate.raters.status:status_of_raters",
-    "tally_between": "agreement.tally_parts:tally_between",
     "tune": "lab.tune.tune:tune",
     "update": "corpus.update:update",
     "validate": "collection.validate:validate",
-    "write_partitions": "scale.partitions.write:write_partitions",
-    "write_routed": "lab.route.route:write_routed",
-    "write_tally": "agreement.tally_parts:write_tally",
 }
 """Where each public name is defined: `module:attribute`, the module as seen from this package."""
 

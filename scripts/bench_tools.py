@@ -123,16 +123,16 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "fuse (3 runs)": Case(("fuse", "{in}", "-o", "{out}"), 3, "trec", ranx_fuse),
-    "run sort": Case(("run", "sort", "{in}", "-o", "{out}"), 1, "trec", sort_with_pandas),
-    "run cut": Case(
-        ("run", "cut", "{in}", "-o", "{out}", "--depth", "100"), 1, "trec", cut_with_pandas
+    "fuse (3 runs)": Case(("runs", "fuse", "{in}", "-o", "{out}"), 3, "trec", ranx_fuse),
+    "runs sort": Case(("runs", "sort", "{in}", "-o", "{out}"), 1, "trec", sort_with_pandas),
+    "runs cut": Case(
+        ("runs", "cut", "{in}", "-o", "{out}", "--depth", "100"), 1, "trec", cut_with_pandas
     ),
-    "run convert (.json)": Case(
-        ("run", "convert", "{in}", "-o", "{out}", "--to", "json"), 1, "trec", convert_with_pandas
+    "runs convert (.json)": Case(
+        ("runs", "convert", "{in}", "-o", "{out}", "--to", "json"), 1, "trec", convert_with_pandas
     ),
-    "run stats": Case(("run", "stats", "{in}"), 1, "trec", stats_with_pandas),
-    "mmr": Case(("mmr", "{in}", "{coll}", "-o", "{out}"), 1, "trec", None, 1_000_000),
+    "runs stats": Case(("runs", "stats", "{in}"), 1, "trec", stats_with_pandas),
+    "mmr": Case(("runs", "mmr", "{in}", "{coll}", "-o", "{out}"), 1, "trec", None, 1_000_000),
     "qrels merge (2)": Case(
         ("qrels", "merge", "{in}", "-o", "{out}", "--conflict", "max"),
         2,

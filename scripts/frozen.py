@@ -129,6 +129,8 @@ KEYS: tuple[Key, ...] = ()
 """Keys that have another name now."""
 KEYS_GONE: tuple[Key, ...] = (
     Key("evaluate", "^stdout/movers", "`evaluate --by` and the report name queries"),
+    Key(".*(pool|build|retrieve) ", "recall$", "no index is searched that could miss vectors"),
+    Key("prompts$", "^stdout/pairwise@", "nothing compares two documents"),
     Key("power", "/assurance$", "a plan takes the deviation as it was measured"),
 )
 KEYS_NEW: tuple[Key, ...] = ()
@@ -140,8 +142,8 @@ LONGEST_TEXT = 200_000
 VARYING = {"at", "checksum", "wire_checksum", "key", "custom_id"}
 VARYING |= {"per_second", "seconds", "seconds_left", "call_seconds"}
 """Keys whose values differ between two runs of the same code."""
-TIMED = "pilot/hours"
-"""Paths of values that a clock gave."""
+TIMED = ("pilot/hours", "store/bytes")
+"""Parts of paths of values that a clock gave, or the order in which replies came."""
 CHANGING = (
     (r"\b20\d{6}T\d{6}Z", "MOMENT"),
     (r"passage [0-9a-f]{12}\b", "passage MARK"),  # drawn of the request, which names the port
@@ -442,11 +444,17 @@ def bounded(value: Any, text: str) -> Any:
 
 
 def scalars(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Each value with its path; an empty list or object is one."""
+    """Each value with its path; an empty list or object is one.
+
+    Rows about prompts, each another, are told by the prompt, so that one may come or go.
+    """
     if not (isinstance(value, (dict, list)) and value):
         yield path, value
         return
+    names = [isinstance(each, dict) and str(each.get("prompt", "")) for each in value]
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    if all(names) and len({*names}) == len(names):
+        pairs = zip(names, value, strict=True)
     for key, each in pairs:
         yield from scalars(each, f"{path}/{key}")
 
@@ -576,7 +584,7 @@ def values_of(step: Mapping[str, Any], *, sentences: bool = False) -> dict[str, 
     """The values of a step by their paths, or its sentences."""
     found = [pair for name, value in step["values"].items() for pair in scalars(value, name)]
     kept = [pair for pair in found if is_sentence(*pair) == sentences]
-    return {path: value for path, value in kept if TIMED not in path}
+    return {path: value for path, value in kept if not any(part in path for part in TIMED)}
 
 
 def texts_of(step: Mapping[str, Any]) -> dict[str, str]:

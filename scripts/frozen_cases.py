@@ -597,11 +597,14 @@ MEASURES = (
     *("CG@10", "ERR@10", "nERR@10", "RBP(p=0.9)", "RBP(p=0.8,rel=1)@10", "RBPresidual(p=0.8)"),
     *("Q-measure", "Judged@10", "Judged", "AUC", "AP(rel=2,judged_only=True)", "MRR@10", "MAP"),
 )
+MIX = "--mix keyword=0.4,question=0.2,how-to=0.2,known-item=0.1,vague=0.1"
+"""The default mix, less a kind that went: what is drawn depends on all kinds together."""
 NAMES = {
     "FAKE": "--model fake --base-url SERVER",
     "JUDGE": "judge coll --model fake --base-url SERVER --quiet --as a",
     "ONE_BY_ONE": "judge coll --model fake --base-url SERVER --as a --concurrency 1",
-    "BUILD": "build docs -o out --model fake --base-url SERVER --queries 4 --depth 3",
+    "BUILD": f"build docs -o out --model fake --base-url SERVER --queries 4 --depth 3 {MIX}",
+    "MIX": MIX,
     "FORMS": "{table,csv,json,jsonl,latex,markdown}",
     "BAD_QRELS": f"{{{','.join(BAD_QRELS)}}}",
     "BAD_RUNS": f"{{{','.join(BAD_RUNS)}}}",
@@ -1135,16 +1138,16 @@ BUILDING: dict[str, Case] = {
         ingest docs -o one
         ingest docs -o {two,three}
         generate one $FAKE --queries 3 --dry-run
-        generate one $FAKE --queries {3,5}
-        generate one $FAKE --queries 5 --seed 2
-        generate two $FAKE --queries 99 --samples 2 --seed 3
+        generate one $FAKE $MIX --queries {3,5}
+        generate one $FAKE $MIX --queries 5 --seed 2
+        generate two $FAKE $MIX --queries 99 --samples 2 --seed 3
         generate three --model {similarity,local}
-        generate three $FAKE --max-calls 0
+        generate three $FAKE $MIX --max-calls 0
         """,
         serve("fails", error("oops", 500)),
-        "generate three $FAKE --queries 2 --tries 1",
+        "generate three $FAKE $MIX --queries 2 --tries 1",
         serve("words of no query", lambda _: "I cannot help with that."),
-        "generate three $FAKE --queries 2",
+        "generate three $FAKE $MIX --queries 2",
         "generate nowhere $FAKE",
     ],
     "pool": [

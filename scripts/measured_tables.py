@@ -34,7 +34,7 @@ def heading(cells: Sequence[str], left: int = 1) -> Iterator[str]:
 
 def store_table() -> Iterator[str]:
     """How many bytes a reply takes in the store."""
-    yield from heading(["bytes a reply, in the store", "all", "with `--redact`"])
+    yield from heading(["bytes a reply, in the store", "all", "with `store.redact`"])
     yield row("with log probabilities", f"{LIVE['store_bytes']:,}", f"{LIVE['redacted_bytes']:,}")
     yield row("without", f"{LIVE['plain_bytes']:,}", f"{LIVE['least_bytes']:,}")
 

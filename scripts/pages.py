@@ -12,8 +12,8 @@ shown. In an output a line `…` stands for lines left out. A comment before a b
     <!-- needs: FOLDER -->   it needs data that are not part of the project; without them, the page
                              is run up to here
 
-The folder holds `docs/`, a copy of `docs/example`. A key and an address in the environment lead to
-a server on this machine that answers as a model would, so that nothing is asked over the network.
+The folder holds `docs/`, a copy of `datasets/example`. A key and an address in the environment lead
+to a server on this machine that answers as a model would, so nothing is asked over the network.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from labeler.testing.fake_server import Call
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
-SKIPPED_FOLDERS = ("example", "site")
+SKIPPED_FOLDERS = ("site",)
 WIDTH = "100"
 LEFT_OUT = "…"
 
@@ -115,7 +115,7 @@ class Reader:
     environment: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        shutil.copytree(ROOT / "docs" / "example", self.folder / "docs")
+        shutil.copytree(ROOT / "datasets" / "example", self.folder / "docs")
         programs = self.folder.parent / "bin"
         programs.mkdir(exist_ok=True)
         for name, words in (("labeler", "-m labeler"), ("python", "")):

@@ -95,7 +95,7 @@ def measured(way: Way, folder: Path) -> tuple[float, int]:
         command = ["judge", str(collection), "--model", "bench", "--base-url", server.url]
         command += ["--as", "live", "--quiet", "--concurrency", str(world.limits.at_once)]
         if world.limits.requests:
-            command += ["--rpm", str(world.limits.requests)]
+            command += ["--set", f"model.rpm={world.limits.requests}"]
         run(way.words, command, server)
         counts = server.counts()
     return counts["last_at"] - counts["first_at"], counts["refused"]

@@ -16,21 +16,31 @@ import typing
 from pathlib import Path
 from typing import Any
 
-import typer
 from pydantic import BaseModel
 
 import labeler
 from labeler import errors
 from labeler.agreement.statistics.registry import STATISTICS
 from labeler.catalog.recipes import read_recipe, recipe_files
-from labeler.cli import COMMANDS, summary_of
+from labeler.cli.help import described
+from labeler.cli.overview import ABOUT
+from labeler.cli.settings import SECTIONS as PROJECT_SECTIONS
+from labeler.cli.settings import settings_in
+from labeler.cli.table import COMMANDS, GROUPS, MORE, SHOWN, commands_of
 from labeler.exchange.export.formats import EXPORTS
 from labeler.metrics import MEASURES
 from labeler.monitoring.monitor import KINDS
 from labeler.prompt import PLACEHOLDERS, FrontMatter
 from labeler.prompt.listing import facts_of, shipped_prompts
 
-REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+REFERENCE = DOCS / "reference"
+HOW_TO_ASK = """\
+`labeler help --json` prints all commands with their arguments and options, `labeler help WORD
+--json` those that a word finds, `labeler COMMAND --help` one. Nearly every command prints JSON with
+`--json`. Exit codes: 0 done, 2 usage, 3 some pairs have no grade, 4 stopped at the budget, 5 a gate
+failed, 6 a gate cannot tell, 65 bad input, 69 the provider failed, 74 a file, 78 configuration.
+All options: reference/commands.md."""
 
 
 def row(*cells: object) -> str:
@@ -44,9 +54,8 @@ def table(*columns: str) -> list[str]:
 def commands() -> str:
     rows = table("command", "what", "example")
     for name, command in COMMANDS.items():
-        rows.append(
-            row(f"[`{name}`](#labeler-{name})", summary_of(command), f"`{command.example}`")
-        )
+        anchor = f"labeler-{name.replace(' ', '-')}"
+        rows.append(row(f"[`{name}`](#{anchor})", command.summary, f"`{command.example}`"))
     return "\n".join(rows)
 
 
@@ -54,56 +63,42 @@ def options() -> str:
     """Every command with its arguments and options, as its own help has them."""
     parts = []
     for name, command in COMMANDS.items():
-        parts += [f"## labeler {name}", "", summary_of(command), ""]
+        parts += [f"## labeler {name}", "", command.summary, ""]
         if name == "trec-eval":
             parts += ["Its arguments are trec_eval's.", ""]
             continue
-        runnable = command.run
-        app = runnable if isinstance(runnable, typer.Typer) else typer.Typer(add_completion=False)
-        if not isinstance(runnable, typer.Typer):
-            app.command(name)(runnable)
-        made: Any = typer.main.get_command(app)
-        inner = getattr(made, "commands", None) if isinstance(runnable, typer.Typer) else None
-        if inner is None:
-            parts += parameters(made)
-        for sub, subcommand in (inner or {}).items():
-            text = (subcommand.help or "").strip().split("\n")[0]
-            parts += [f"### labeler {name} {sub}", "", text, "", *parameters(subcommand)]
-        parts += [f"Example: `{command.example}`", ""]
+        about = described(command)
+        rows = table("argument or option", "what", "default")
+        for each in (*about["arguments"], *about["options"]):
+            shown = " ".join(f"`{name}`" for name in each["names"]) + f" {each['takes']}".rstrip()
+            is_plain = each["default"] not in (None, "") and not isinstance(each["default"], bool)
+            usual = f"`{each['default']}`" if is_plain else ""
+            rows.append(row(shown, each["help"], usual))
+        sections = dict.fromkeys(f"`[{name.partition('.')[0]}]`" for name in about["settings"])
+        if sections:
+            rows.append(row("`--set` takes", f"the settings of {', '.join(sections)}", ""))
+        parts += [*rows, "", f"Example: `{command.example}`", ""]
     return "\n".join(parts).rstrip()
 
 
-def parameters(command: Any) -> list[str]:
-    """The rows of one command, its arguments first."""
-    rows = table("argument or option", "what", "default")
-    for parameter in command.params:
-        if getattr(parameter, "hidden", False):
-            continue
-        is_argument = parameter.param_type_name == "argument"
-        names = [str(parameter.metavar or parameter.name)] if is_argument else parameter.opts
-        if names == ["--help"]:
-            continue
-        shown = " ".join(f"`{name}`" for name in names) + taken(parameter, is_argument)
-        default = parameter.default
-        plain = isinstance(default, str | int | float) and not isinstance(default, bool)
-        given = str(getattr(default, "value", default)) if plain else ""
-        rows.append(row(shown, parameter.help or "", f"`{given}`" if given else ""))
-    return [*rows, ""]
+def project_settings() -> str:
+    """Every key of `labeler.toml`, section by section."""
+    rows = table("setting", "what", "default, or as")
+    for section in PROJECT_SECTIONS:
+        for key, each in settings_in(section).items():
+            usual = each.default if each.option.example is None else each.option.example
+            shown = "" if usual in (None, "", ()) else f"`{in_toml(usual)}`"
+            rows.append(row(f"`{section}.{key}`", each.option.text, shown))
+    return "\n".join(rows)
 
 
-VALUES = {Path: "PATH", int: "N", float: "NUMBER", str: "TEXT"}
-
-
-def taken(parameter: Any, is_argument: bool) -> str:
-    """What stands after an option: one of some words, or a value."""
-    kind = parameter.type_descriptor.annotation
-    inner = typing.get_args(kind)
-    if typing.get_origin(kind) is typing.Literal:
-        return " " + ", ".join(f"`{choice}`" for choice in inner)
-    kind = next((known for known in (kind, *inner) if known in VALUES), kind)
-    if is_argument or kind is bool:
-        return ""
-    return f" {parameter.metavar or VALUES.get(kind, '')}".rstrip()
+def llms_text() -> str:
+    """What a coding agent reads first: each command in a line, and where the pages are."""
+    lines = ["# labeler", "", f"> {ABOUT}", "", HOW_TO_ASK]
+    for group in (*SHOWN, *GROUPS, MORE):
+        lines += ["", f"## {group}", ""]
+        lines += [f"- `{c.example}`: {c.summary}" for c in commands_of(group)]
+    return "\n".join(lines) + "\n"
 
 
 def measures() -> str:
@@ -218,6 +213,7 @@ def datasets() -> str:
 SECTIONS = {
     "commands": commands,
     "options": options,
+    "settings": project_settings,
     "measures": measures,
     "statistics": statistics,
     "exceptions": exceptions,
@@ -249,6 +245,8 @@ def generated(pages: dict[Path, str]) -> dict[Path, str]:
 def main() -> None:
     pages = {path: path.read_text(encoding="utf-8") for path in sorted(REFERENCE.glob("*.md"))}
     fresh = generated(pages)
+    pages[DOCS / "llms.txt"] = (DOCS / "llms.txt").read_text(encoding="utf-8")
+    fresh[DOCS / "llms.txt"] = llms_text()
     stale = [path for path in pages if fresh[path] != pages[path]]
     if "--check" in sys.argv[1:]:
         names = ", ".join(path.name for path in stale)

@@ -1,4 +1,4 @@
-"""The table of servers in docs/how-to/servers.md: what each is sent, and how that was tried.
+"""The table of servers in docs/reference/servers.md: what each is sent, and how that was tried.
 
     PYTHONPATH=. python scripts/servers.py [--check]
 
@@ -20,7 +20,7 @@ from labeler.models.settings import Api, AssessorSettings  # noqa: E402  the sam
 from tests.models.test_dialects import NATIVE  # noqa: E402  the path comes first
 from tests.models.test_recorded import FACTS, REFUSALS, SCHEMAS, SENT  # noqa: E402  the same
 
-PAGE = ROOT / "docs" / "how-to" / "servers.md"
+PAGE = ROOT / "docs" / "reference" / "servers.md"
 BEGIN, END = "<!-- servers -->", "<!-- end of servers -->"
 
 ROWS: list[tuple[str, str, Api, tuple[str, ...]]] = [
@@ -52,7 +52,7 @@ ROWS: list[tuple[str, str, Api, tuple[str, ...]]] = [
     ("LiteLLM's proxy", "http://127.0.0.1:4000/v1", "", ()),
 ]
 HEAD = ("server", "asked in", "thoughts: how to set them", "schema of replies")
-BESIDE = ("log probabilities", "`--batch`", "caching", "tried how")
+BESIDE = ("log probabilities", "`batch`", "caching", "tried how")
 WAYS = {"reasoning_effort": "effort", "off": "off", "on": "on", "budget": "tokens"}
 REAL = {"llama.cpp", "LiteLLM's proxy"}
 """What `scripts/try_servers.py` runs here."""

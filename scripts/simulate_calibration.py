@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Do scores over drawn grades hold the truth? TREC DL 2019, people's grades of some drawn pairs.
 
-An LLM graded all pairs, people a sample drawn as `labeler sample` does. The mean score of each of
+An LLM graded all pairs, people a sample drawn as `people sample` does. The mean score of each of
 eleven systems over drawn grades, with its interval, stands beside that by all of people's grades.
 They do not: so no command scores runs by expected grades, and `correct` is there for it.
 

@@ -2,7 +2,7 @@
 """Does a cascade lose and save what it says? LLMJudge: people's drawn pairs against the whole pool.
 
 Each time three assessors are drawn as cheap ones, whose disagreement tells doubt, and as strong
-one an assessor among the best five. People's grades are drawn as `labeler sample` does; the
+one an assessor among the best five. People's grades are drawn as `people sample` does; the
 threshold is chosen on them, and its loss and saving are said of other queries. Beside them stands
 what that threshold does to all other pairs. A strong reply costs ten cheap ones.
 

@@ -3,7 +3,7 @@
 
 `curve` takes half of the queries to choose the assessors that agree most with people, and routes
 pairs of the other half: kappa by how many pairs people grade, for each criterion, and by chance.
-`forecast` draws people's grades as `labeler sample` does, asks for the expectation, and compares it
+`forecast` draws people's grades as `people sample` does, asks for the expectation, and compares it
 with the kappa that all grades of the pool then give. Both print standard errors over repetitions.
 
 Usage: simulate_routing.py curve|forecast [--repeats 40] [--data FOLDER]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long do a million pairs and more take, what do they cost, and which way is the right one?
 
-    scripts/simulate_scale.py             the tables of docs/how-to/scale.md
+    scripts/simulate_scale.py             the tables of docs/methods/millions.md
     scripts/simulate_scale.py --write     the same, written into the page
     scripts/simulate_scale.py --simulate  each way played in simulated time, beside the formula
     scripts/simulate_scale.py --validate  runs of `labeler judge` against a server on this machine,
@@ -45,7 +45,7 @@ from labeler.models.policies.rate import RateLimits
 from labeler.models.prices import BATCH_SHARE, Price, price_of
 from labeler.wire.addresses import OPENAI
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "how-to" / "scale.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "methods" / "millions.md"
 PAIRS = (10**6, 10**7, 10**8)
 CALL_SECONDS = 1.0
 WINDOW = DAY

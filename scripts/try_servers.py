@@ -95,7 +95,7 @@ def judged(place: Place, api: str, folder: Path) -> tuple[int, str]:
     environment = {**os.environ, "OPENAI_API_KEY": place.key, "PYTHONPATH": str(ROOT)}
     environment["OPENAI_BASE_URL"] = place.address
     done = subprocess.run(
-        [*command, "--quiet", "--json", "--timeout", "60"],
+        [*command, "--quiet", "--json", "--set", "model.timeout=60"],
         cwd=folder,
         env=environment,
         capture_output=True,

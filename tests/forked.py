@@ -184,7 +184,7 @@ def _main() -> None:
     for name in LOADED:
         import_module(name)
     for command in COMMANDS.values():
-        _ = command.run
+        command.load()
     gc.freeze()  # what is shared with the processes stays so
     sys.path.append(os.path.dirname(__file__))
     import_module("outgoing").watch()

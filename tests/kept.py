@@ -33,7 +33,7 @@ class Kept:
     @property
     def words(self) -> tuple[str, ...]:
         """What a command is told."""
-        return ("--store", self.url) if self.url else ()
+        return ("--set", f"store.url={self.url}") if self.url else ()
 
     def place(self, collection: Collection) -> StorePlace:
         """Where the replies of a collection are."""

@@ -1,4 +1,4 @@
-"""Made controls of a set of judgements, written as `judge --control` writes them."""
+"""Made controls of a set of judgements, written as `lab control` writes them."""
 
 import json
 from collections.abc import Sequence

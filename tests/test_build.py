@@ -293,7 +293,7 @@ def test_a_build_reads_the_files_that_ingest_would_with_the_same_rules(
     built, read = tmp_path / "built", tmp_path / "read"
     words = ["--queries-file", str(own), "--model", "similarity", "--quiet"]
     assert execute(["build", str(documents), "-o", str(built), *words, *rules]) == 0
-    assert execute(["ingest", str(documents), "-o", str(read), *rules]) == 0
+    assert execute(["corpus", "ingest", str(documents), "-o", str(read), *rules]) == 0
     settings = [read_card(Collection(folder))["ingest"]["settings"] for folder in (built, read)]
     assert settings[0] == settings[1]
     assert settings[0]["exclude"] == ["guide 1*.md"]
@@ -301,7 +301,7 @@ def test_a_build_reads_the_files_that_ingest_would_with_the_same_rules(
     assert corpora[0] == corpora[1]
 
 
-ENCODER = ["--encoder", "acme-embed", "--embeddings-url"]
+ENCODER = ["--set", "encoder.name=acme-embed", "--set"]
 
 
 def test_a_build_takes_another_encoder_for_its_queries_and_its_pool(
@@ -309,7 +309,7 @@ def test_a_build_takes_another_encoder_for_its_queries_and_its_pool(
 ) -> None:
     out = tmp_path / "coll"
     with FakeServer(answer) as server:
-        encoder = [*ENCODER, server.base_url]
+        encoder = [*ENCODER, f"encoder.server={server.base_url}"]
         assert build(documents, out, server, *encoder, "--dry-run") == 0
         assert not [call for call in server.calls if call.path.endswith("embeddings")]
         assert "acme-embed: 16 texts to encode" in capsys.readouterr().out
@@ -336,10 +336,15 @@ def test_another_encoder_spreads_the_passages_by_its_own_subjects(
     documents: Path, tmp_path: Path
 ) -> None:
     out = str(tmp_path / "coll")
-    assert execute(["ingest", str(documents), "-o", out]) == 0
+    assert execute(["corpus", "ingest", str(documents), "-o", out]) == 0
     with FakeServer(answer) as server:
         asked = ["--model", "fake", "--base-url", server.base_url, "--queries", "2"]
         limits = ["--max-calls", "1"]
-        assert execute(["generate", out, *asked, *ENCODER, server.base_url, *limits]) == 4
+        assert (
+            execute(
+                ["generate", out, *asked, *ENCODER, f"encoder.server={server.base_url}", *limits]
+            )
+            == 4
+        )
         kinds = [call.path.rpartition("/")[2] for call in server.calls]
     assert kinds.count("embeddings") == 1

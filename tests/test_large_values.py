@@ -22,7 +22,7 @@ COMMANDS = [
     "evaluate {low} {run} -m nDCG@{value} -m P@{value} -m AP@{value} -m Judged@{value} --scenarios",
     "evaluate {low} {run} -m AP(rel={value}) -m Bpref(rel={value}) --scenarios",
     "evaluate {top} {run} {far} -m nDCG@10 -m AP -m AUC --scenarios --max-grade {value}",
-    "leaderboard {low} {top} {run} {far} --seed {value}",
+    "lab leaderboard {low} {top} {run} {far} --seed {value}",
     "agree {low} {top} --draws 100",
     "agree {low} {top} --clip --draws 100",
     "agree {low} {top} --map human:1={value} --draws 100",
@@ -33,12 +33,12 @@ COMMANDS = [
     "qrels compare {low} {top}",
     "qrels map {top} --map 0:1,1:1,2:2,3:3,{value}:4 -o {out}",
     "qrels merge {low} {top} -o {out} --conflict max",
-    "run stats {far}",
-    "run validate {far}",
-    "run cut {run} --depth {value} -o {out}",
-    "run sort {far} -o {out}",
-    "fuse {run} {far} -o {out} --k {value}",
-    "fuse {run} {far} -o {out} --depth {value}",
+    "runs stats {far}",
+    "runs validate {far}",
+    "runs cut {run} --depth {value} -o {out}",
+    "runs sort {far} -o {out}",
+    "runs fuse {run} {far} -o {out} --k {value}",
+    "runs fuse {run} {far} -o {out} --depth {value}",
 ]
 
 

@@ -13,18 +13,17 @@ import pytest
 from every_row import every_row
 
 from labeler.cli import COMMANDS, execute
+from labeler.cli.table import GROUPS, named_by
 from labeler.prompt import read_prompt
 
 ROOT = Path(__file__).parent.parent
-DOCS = sorted(
-    page for page in (ROOT / "docs").rglob("*.md") if page.parent.name not in ("example", "site")
-)
+DOCS = sorted(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "site")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
 TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 SHOWS_A_SESSION = [page for page in PAGES if "\n>>> " in TEXTS[page]]
 RUNS = [page for page in (PAGES[0], *DOCS) if CONSOLE.search(TEXTS[page])]
-OWN = {*DOCS} - {ROOT / "docs" / name for name in ("architecture.md", "promises.md")}
+OWN = {*DOCS} - {ROOT / "docs" / "methods" / name for name in ("architecture.md", "promises.md")}
 LONGEST_SENTENCE = 25
 
 
@@ -77,18 +76,17 @@ LINES = sorted(
     {line for page in PAGES for line in lines_of(page)}
     | {command.example for command in COMMANDS.values()}
 )
-SUBCOMMANDS = {"prompts", "store", "qrels", "run", "queries"} & set(COMMANDS)
 
 
 @pytest.fixture(scope="module")
-def helps() -> dict[tuple[str, ...], str]:
+def helps() -> dict[str, str]:
     """What commands said of themselves when they were first asked."""
     return {}
 
 
 @every_row("line", LINES)
 def test_every_command_line_shown_exists_with_its_options(
-    line: str, helps: dict[tuple[str, ...], str], capsys: pytest.CaptureFixture[str]
+    line: str, helps: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = shlex.split(re.split(r" [|>] ", line)[0], comments=True)
     if words[0].startswith("scripts/"):
@@ -98,16 +96,16 @@ def test_every_command_line_shown_exists_with_its_options(
     if words[1].startswith("-"):
         assert words[1] in {"--version", "--help", "--install-completion"}
         return
-    assert words[1] in COMMANDS
-    if words[1] == "trec-eval":
+    command = named_by(words[1:])
+    assert command
+    if command.name == "trec-eval":
         return  # its arguments are trec_eval's, and have tests of their own
-    command = tuple(words[1 : 3 if words[1] in SUBCOMMANDS else 2])
-    if command not in helps:
-        execute([*command, "--help"])
-        helps[command] = capsys.readouterr().out
+    if command.name not in helps:
+        execute([*command.name.split(), "--help-all"])
+        helps[command.name] = capsys.readouterr().out
     for option in (word for word in words[2:] if re.match(r"--?[a-z]", word)):
         name = re.escape(option.split("=")[0])
-        assert re.search(rf"(?<![\w-]){name}(?![\w-])", helps[command]), option
+        assert re.search(rf"(?<![\w-]){name}(?![\w-])", helps[command.name]), option
 
 
 NAMED = re.compile(r"`labeler ([a-z-]+)((?: [^`]*)?)`")
@@ -115,8 +113,11 @@ NAMED = re.compile(r"`labeler ([a-z-]+)((?: [^`]*)?)`")
 
 @every_row("page", PAGES)
 def test_every_command_named_in_a_sentence_exists(page: Path) -> None:
-    for command, _ in NAMED.findall(re.sub(r"^```.*?^```", "", TEXTS[page], flags=re.S | re.M)):
-        assert command in COMMANDS or command.startswith("-"), command
+    text = re.sub(r"^```.*?^```", "", TEXTS[page], flags=re.S | re.M)
+    for first, rest in NAMED.findall(text):
+        words = [first, *rest.split()]
+        is_group = first in GROUPS and len(words) == 1
+        assert named_by(words) or is_group or first.startswith("-"), words
 
 
 def anchors_of(text: str) -> set[str]:
@@ -217,14 +218,16 @@ def test_the_prompt_shown_to_contributors_is_one(tmp_path: Path) -> None:
 
 def test_every_module_named_in_the_architecture_exists() -> None:
     rooms = {path.name for path in (ROOT / "labeler").iterdir() if path.is_dir()}
-    text = TEXTS[ROOT / "docs" / "architecture.md"]
+    text = TEXTS[ROOT / "docs" / "methods" / "architecture.md"]
     for named in re.findall(r"`([a-z_]+/[\w/]+\.py)`", text):
         if named.split("/")[0] in rooms:
             assert (ROOT / "labeler" / named).exists(), named
 
 
 def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path) -> None:
-    notebook = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))
+    notebook = json.loads(
+        (ROOT / "docs" / "reference" / "notebook.ipynb").read_text(encoding="utf-8")
+    )
     cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
     code = "\n".join(f"exec(compile({cell!r}, 'cell {n}', 'exec'))" for n, cell in enumerate(cells))
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

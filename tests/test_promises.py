@@ -8,7 +8,7 @@ from pathlib import Path
 from every_row import every_row
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "promises.md"
+PAGE = ROOT / "docs" / "methods" / "promises.md"
 ROWS = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if "`tests/" in line]
 NAMED = sorted(set(re.findall(r"`(tests/[^`]+)`", "\n".join(ROWS))))
 

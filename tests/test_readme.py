@@ -11,7 +11,7 @@ from labeler.models.prices import Price, example_of, price_of
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-JUDGING = (ROOT / "docs" / "methods-judging.md").read_text(encoding="utf-8")
+JUDGING = (ROOT / "docs" / "methods" / "judging.md").read_text(encoding="utf-8")
 
 
 def test_it_is_read_in_a_few_minutes() -> None:

@@ -14,7 +14,7 @@ import yaml
 from tests.made import make_collection
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "how-to" / "pull-requests.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "report.md").read_text(encoding="utf-8")
 BLOCK = re.compile(
     r"^<!-- file: \.github/workflows/([\w-]+)\.yml -->\n```yaml\n(.*?)^```$", re.M | re.S
 )

@@ -107,18 +107,18 @@ def make_workspace(folder: Path) -> Path:
     with locked(collection):
         write_queries(collection.queries, queries.values())
     run, sheet = str(folder / "a.trec"), folder / "sheet.csv"
-    assert execute(["run", "convert", run, "-o", str(folder / "a.parquet")]) == 0
+    assert execute(["runs", "convert", run, "-o", str(folder / "a.parquet")]) == 0
     assert execute(["pool", coll, "--run", run]) == 0
     for name in ("first", "second"):
         assert execute(["judge", coll, "--model", "similarity", "--as", name, "--quiet"]) == 0
-    control = ["--as", "first", "--control", "4", "--fixed", "--quiet"]
-    assert execute(["judge", coll, "--model", "similarity", *control]) == 0
+    control = ["--as", "first", "--pairs", "4", "--fixed", "--quiet"]
+    assert execute(["lab", "control", coll, "--model", "similarity", *control]) == 0
     assert execute(["monitor", coll, "--quiet"]) == 0
     (watch,) = collection.monitoring.iterdir()
     watch.rename(watch.with_name("RUN.json"))
     draw_sheets(collection, "first", SampleDesign(None), [sheet])
     fill_sheet(sheet, "1")
-    assert execute(["import-labels", str(sheet), coll, "--as", "human"]) == 0
+    assert execute(["people", "import", str(sheet), coll, "--as", "human"]) == 0
     (sample,) = (folder / "coll" / "samples").iterdir()
     (session,) = rating_sessions(collection, AnnotateOptions(("anna",)))
     for item in session.task.items[:2]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from labeler.agreement.align import (
     ASSESSOR,
+    GRADES,
     HUMAN,
     LeftOut,
     Rules,
@@ -28,7 +29,13 @@ from labeler.agreement.baseline import (
     why_no_baseline,
 )
 from labeler.agreement.calibration import Calibration, calibration, renamed
-from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of, selected_statistics
+from labeler.agreement.compare import (
+    INTERVALS_OF,
+    Agreement,
+    StatisticOptions,
+    agreement_of,
+    selected_statistics,
+)
 from labeler.agreement.differences import differences
 from labeler.agreement.overview import shown_statistics, whom
 from labeler.agreement.plan import SampleSizePlan, plan
@@ -55,8 +62,10 @@ from labeler.agreement.sources import AssessorSource, MoreHumans, RunSources, So
 from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
+from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
+from labeler.options import SHARE, WIDTH, option
 from labeler.report.finding import Finding, Setting, as_findings
 from labeler.trec.memory import Source as QrelsSource
 
@@ -147,6 +156,7 @@ class _Fitting:
         return None if baseline is None else beside(baseline, assessor, self.options, others)
 
 
+SYSTEMS = "Systems"
 PLANNED = ("kappa", "kappa-quadratic")
 
 
@@ -164,17 +174,52 @@ class AgreeOptions:
     """
 
     rules: Rules = field(default_factory=Rules)
-    maps: Mapping[str, Mapping[int, int]] = field(default_factory=lambda: parse_maps(()))
+    maps: Mapping[str, Mapping[int, int]] = option(
+        lambda: parse_maps(()),
+        "Rename grades, as assessor:1=0,2=1 or human:1=0,2=1.",
+        flags="--map",
+        panel=GRADES,
+        read=parse_maps,
+        several=True,
+    )
     statistics: StatisticOptions = field(default_factory=StatisticOptions)
-    measure: str = "nDCG@10"
-    unweighted: bool = False
-    width: float | None = None
+    measure: str = option("nDCG@10", "What ranks the systems.", flags="-m --measure", panel=SYSTEMS)
+    unweighted: bool = option(False, "Do not weight sampled pairs back to the pool.", rare=True)
+    width: float | None = option(
+        None,
+        "What an interval so wide would take, for an even chance and for 80 of 100.",
+        WIDTH,
+        metavar="WIDTH",
+        flags="--how-many",
+        panel=INTERVALS_OF,
+    )
     gated: tuple[str, ...] = ()
-    own_pools: bool = False
-    margin: float = MARGIN
-    epsilon: float = EPSILON
-    baseline: bool | None = None
-    stale: str = "drop"
+    own_pools: bool = option(
+        False,
+        "Score systems by each side's own pairs, not by those that both judged.",
+        panel=SYSTEMS,
+        rare=True,
+    )
+    margin: float = option(
+        MARGIN,
+        "How much worse than a colleague still counts as as good as one.",
+        SHARE,
+        metavar="KAPPA",
+        rare=True,
+    )
+    epsilon: float = option(
+        EPSILON,
+        "Of three people or more: how much less often than a person may it be as close?",
+        SHARE,
+        rare=True,
+    )
+    baseline: bool | None = option(
+        None,
+        "Set similar words with fitted cut points beside each; else if it is quick.",
+        flags="--with-baseline/--no-baseline",
+        rare=True,
+    )
+    stale: Stale = option("drop", STALE_GRADES)
 
 
 def agree(

@@ -17,6 +17,7 @@ from labeler.agreement.tally import NO_LABEL, GradeTally, Label, Labels, narrow,
 from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
+from labeler.options import GRADE, option
 from labeler.report.finding import Finding, Setting
 from labeler.trec.labels import number
 
@@ -42,6 +43,21 @@ class AssessorLabels:
     tally: GradeTally | None = None
 
 
+GRADES = "Reading grades"
+_SCALE = re.compile(r"(-?[0-9]{1,9}):(-?[0-9]{1,9})")
+
+
+def parse_scale(text: str | None) -> tuple[int, ...] | None:
+    """`0:3` as `(0, 1, 2, 3)`."""
+    if text is None:
+        return None
+    match = _SCALE.fullmatch(text.strip())
+    if not match or int(match[1]) >= int(match[2]) or int(match[2]) - int(match[1]) >= 50:
+        problem = f"expected LOW:HIGH, such as 0:3 (at most 50 grades); got {text!r:.80}"
+        raise Misuse(problem, parameter="scale")
+    return tuple(range(int(match[1]), int(match[2]) + 1))
+
+
 @dataclass(frozen=True)
 class Rules:
     """How grades are read: the scale (`scale_of` says which where `None`), maps, clipping, a cut.
@@ -50,11 +66,20 @@ class Rules:
     clipped into the scale, then both sides become 0 below `cut` and 1 from there on.
     """
 
-    scale: Sequence[int] | None = None
-    clip: bool = False
+    scale: Sequence[int] | None = option(
+        None,
+        "The grades, as LOW:HIGH; else 0:3, or the human range beyond it.",
+        panel=GRADES,
+        read=parse_scale,
+    )
+    clip: bool = option(
+        False, "Clip the other's numbers into the scale first.", panel=GRADES, rare=True
+    )
     map_human: Mapping[int, int] = field(default_factory=dict)
     map_assessor: Mapping[int, int] = field(default_factory=dict)
-    cut: int | None = None
+    cut: int | None = option(
+        None, "Compare only whether a grade is at least this one.", GRADE, panel=GRADES, rare=True
+    )
 
 
 @dataclass(frozen=True)
@@ -435,20 +460,8 @@ def _astray(grades_given: Mapping[int, int], rules: Rules, people: str) -> Itera
 
 # What a user writes of scales and maps, as data.
 
-_SCALE = re.compile(r"(-?[0-9]{1,9}):(-?[0-9]{1,9})")
 _PAIR = re.compile(r"(-?[0-9]{1,9})=(-?[0-9]{1,9})")
 SIDES = HUMAN, ASSESSOR = "human", "assessor"
-
-
-def parse_scale(text: str | None) -> tuple[int, ...] | None:
-    """`0:3` as `(0, 1, 2, 3)`."""
-    if text is None:
-        return None
-    match = _SCALE.fullmatch(text.strip())
-    if not match or int(match[1]) >= int(match[2]) or int(match[2]) - int(match[1]) >= 50:
-        problem = f"expected LOW:HIGH, such as 0:3 (at most 50 grades); got {text!r:.80}"
-        raise Misuse(problem, parameter="scale")
-    return tuple(range(int(match[1]), int(match[2]) + 1))
 
 
 def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse, about
 from labeler.messages import no_pair_in_common
+from labeler.options import DRAWS, SEED, option
 from labeler.report.finding import Finding
 from labeler.report.table import Interval as TableInterval
 from labeler.stats.intervals import (
@@ -43,7 +45,9 @@ from labeler.stats.student import LEVEL, t_quantile
 MOST_DRAWS = 1_000_000
 """More take gigabytes, and no end of an interval hangs on them any more."""
 
-DEFAULT_METHOD = "cluster-bootstrap"
+INTERVALS_OF = "Intervals"
+Method = Literal["cluster-bootstrap", "percentile", "jackknife"]
+DEFAULT_METHOD: Method = "cluster-bootstrap"
 INTERVALS: dict[str, Callable[[Replicates], Interval]] = {**METHODS, DEFAULT_METHOD: of_tables}
 """What resamples or leaves out queries' tables, by name."""
 IN_GRADES = ("mae", "bias")
@@ -54,11 +58,31 @@ IN_GRADES = ("mae", "bias")
 class StatisticOptions:
     """Which statistics (the default ones where `None`), and how their intervals are made."""
 
-    names: Sequence[str] | None = None
-    method: str = DEFAULT_METHOD
-    draws: int | None = None
-    seed: int = 0
-    naive: bool = False
+    names: Sequence[str] | None = option(
+        None, "A statistic, or 'all' of them; repeatable.", flags="-s --statistic"
+    )
+    method: Method = option(
+        DEFAULT_METHOD,
+        "cluster-bootstrap: percentiles over queries, stretched as t is, and wider where "
+        "the error follows the value; or percentile, jackknife.",
+        panel=INTERVALS_OF,
+        rare=True,
+    )
+    draws: int | None = option(
+        None,
+        "Draws of the bootstrap (1,000; of few queries up to 10,000).",
+        DRAWS,
+        panel=INTERVALS_OF,
+        rare=True,
+    )
+    seed: int = option(0, "Seed of the bootstrap.", SEED, panel=INTERVALS_OF)
+    naive: bool = option(
+        False,
+        "Also the interval over pairs, which is too narrow.",
+        flags="--show-naive",
+        panel=INTERVALS_OF,
+        rare=True,
+    )
 
     def __post_init__(self) -> None:
         if self.draws is not None and not 1 <= self.draws <= MOST_DRAWS:

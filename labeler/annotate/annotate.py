@@ -24,6 +24,7 @@ from labeler.data import Judgement, Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.exchange.qrels import read_qrels
 from labeler.messages import count_of
+from labeler.options import COUNT, option
 from labeler.people.sheet import meanings_of
 
 # The task of grading: the pairs of a sample, one at a time, blind.
@@ -224,6 +225,9 @@ def revealing(task: RatingTask, collection: Collection, source: str | None = Non
     return replace(task, reveal=reveal, reveals_assessor=True)
 
 
+TRAIN = "Training"
+
+
 @dataclass(frozen=True)
 class AnnotateOptions:
     """Who grades, and what.
@@ -233,11 +237,25 @@ class AnnotateOptions:
     that of the choice's `source`, else of the assessor from whose grades the sample was drawn.
     """
 
-    raters: tuple[str, ...] = ()
+    raters: tuple[str, ...] = option(
+        (),
+        "Who grades (default: your login name); repeat it for a page each.",
+        flags="--rater",
+        metavar="NAME",
+    )
     choice: SampleChoice = field(default_factory=SampleChoice)
-    gold: Path | None = None
-    gold_every: int = EVERY
-    reveal: bool = False
+    gold: Path | None = option(
+        None,
+        "Pairs to train on; raters are told their grades at once.",
+        metavar="QRELS",
+        panel=TRAIN,
+    )
+    gold_every: int = option(
+        EVERY, "From one of them to the next, so many pairs.", COUNT, panel=TRAIN, rare=True
+    )
+    reveal: bool = option(
+        False, "Show the assessor's grade and reason, once a grade is given.", panel=TRAIN
+    )
 
 
 def rating_sessions(

@@ -20,14 +20,17 @@ from labeler.collection.user_files import run_name
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import read_run
 from labeler.messages import count_of, no_query_in_common
+from labeler.options import COUNT, DEPTH_LOOKED_AT, SEED, check_options, option
 from labeler.trec.runs import ranking
 
 # The first results of runs, as people look at them, and which queries they look at.
 
 DEPTH = 10
-DEEPEST = 100
 FOLDING = Folding(whole=80, window=60)
 """Ten documents stand below each other: a long one shows its best passage."""
+
+
+LOOK, STATUS = "Pages of results", "What the answers say"
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,12 @@ class QueryDraw:
     The same seed draws the same queries, and more of them where more are asked for.
     """
 
-    queries: int | None = None
-    depth: int = DEPTH
-    seed: int = 0
+    queries: int | None = option(None, "Draw so many queries (default: all).", COUNT, panel=LOOK)
+    depth: int = option(DEPTH, "Results of each query.", DEPTH_LOOKED_AT, panel=LOOK)
+    seed: int = option(0, "Decides which queries are drawn.", SEED, rare=True)
 
     def __post_init__(self) -> None:
-        if not 1 <= self.depth <= DEEPEST:
-            problem = f"expected a depth of 1 to {DEEPEST}, found {self.depth}"
-            raise Misuse(problem, parameter="depth")
+        check_options(self)
 
     def of(self, queries: Sequence[str]) -> list[str]:
         """The queries to look at, in a random order in which every beginning is a sample."""
@@ -258,9 +259,24 @@ def _document(texts: PageTexts, query_id: str, doc_id: str) -> Mapping[str, Any]
 class LookChoice:
     """What is looked at: `lgtm` names a run, `side_by_side` two; and the queries that are drawn."""
 
-    lgtm: str | None = None
-    side_by_side: tuple[str, str] | None = None
+    lgtm: str | None = option(
+        None,
+        "A query and its first results: good or not? That gives LGTM@10.",
+        metavar="RUN",
+        panel=LOOK,
+    )
+    side_by_side: tuple[str, str] | None = option(
+        None,
+        "The first results of two runs, names hidden: which are better?",
+        metavar="A B",
+        panel=LOOK,
+    )
     draw: QueryDraw = field(default_factory=QueryDraw)
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether pages of results are looked at, and not pairs graded."""
+        return self.lgtm is not None or self.side_by_side is not None
 
 
 def look_sessions(

@@ -13,7 +13,7 @@ import numpy as np
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.several.joint import grade_matrix, joint_agreement
 from labeler.annotate.journal import answers_in, read_journals
-from labeler.annotate.look import DEPTH, ResultPages, result_pages
+from labeler.annotate.look import DEPTH, STATUS, ResultPages, result_pages
 from labeler.arrays import Floats
 from labeler.collection.annotations import JournalRow
 from labeler.collection.layout import Collection, open_collection
@@ -23,6 +23,7 @@ from labeler.evaluation.evaluate import scores_of
 from labeler.evaluation.query_facts import QueryFields
 from labeler.messages import count_of
 from labeler.metrics.scores import Weighting
+from labeler.options import option
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Interval, Row, Table, interval_text, table_of
@@ -52,9 +53,21 @@ class LookOptions:
     """
 
     depth: int = DEPTH
-    weights: str = ""
-    qrels: str | None = None
-    measure: str = ""
+    weights: str = option(
+        "",
+        "Of runs: what a query counts, by a field of its metadata.",
+        metavar="FIELD",
+        panel=STATUS,
+    )
+    qrels: str | None = option(
+        None,
+        "Of runs: the qrels of the measure beside (default: human).",
+        metavar="NAME",
+        panel=STATUS,
+    )
+    measure: str = option(
+        "", "Of runs: the measure beside (default: nDCG at the depth).", panel=STATUS
+    )
     seed: int = 0
 
 

@@ -6,16 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from labeler.agreement.align import parse_share
 from labeler.collection.annotations import Purpose
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection
 from labeler.collection.lock import Note
 from labeler.collection.people import read_sample, sample_path
 from labeler.errors import Misuse, about
+from labeler.options import COUNT, SEED, option
 from labeler.people.sample import SampleDesign, draw_for_raters
 
 PAIRS = 200
 """How many pairs are drawn where nobody says so, as `sample` does."""
+
+
+DRAW = "Which pairs"
 
 
 @dataclass(frozen=True)
@@ -27,12 +32,31 @@ class SampleChoice:
     them, and a part of the others.
     """
 
-    sample: str | None = None
-    routed: bool = False
-    pairs: int | None = None
-    source: str | None = None
-    overlap: float = 0.2
-    seed: int = 0
+    sample: str | None = option(
+        None, "This sample, where there are several.", metavar="ID", panel=DRAW, rare=True
+    )
+    routed: bool = option(
+        False, "Those that `route` chose, to correct them.", panel=DRAW, rare=True
+    )
+    pairs: int | None = option(
+        None, "Draw so many at random (default: 200, where none are drawn).", COUNT, panel=DRAW
+    )
+    source: str | None = option(
+        None,
+        "Balance a draw over these qrels; with --reveal, show theirs.",
+        flags="--from",
+        panel=DRAW,
+    )
+    overlap: float = option(
+        0.2,
+        "Of a draw for several raters, the share that all of them grade.",
+        panel=DRAW,
+        metavar="SHARE",
+        usual="20%",
+        rare=True,
+        read=parse_share,
+    )
+    seed: int = option(0, "Decides which pairs are drawn.", SEED, panel=DRAW, rare=True)
 
 
 def purposes(collection: Collection) -> dict[str, Purpose]:

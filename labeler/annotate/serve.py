@@ -15,11 +15,16 @@ from typing import Any
 from labeler.annotate.session import RatingSession
 from labeler.errors import Misconfigured, Misuse
 from labeler.messages import missing_extra
+from labeler.options import PORT as ANY_PORT
+from labeler.options import option
 
 PORT = 8765
 """The port that is tried first where none is named."""
 
 BACKLOG = 256
+
+
+SERVER = "Server"
 
 
 @dataclass(frozen=True)
@@ -29,8 +34,10 @@ class ServeOptions:
     A connection without a whole request is closed after `patience` seconds.
     """
 
-    host: str = "127.0.0.1"
-    port: int | None = None
+    host: str = option("127.0.0.1", "The address to listen at.", panel=SERVER, rare=True)
+    port: int | None = option(
+        None, "The port (default: 8765, or one that is free).", ANY_PORT, panel=SERVER
+    )
     patience: float = 10.0
 
 

@@ -3,90 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
 
-import typer
-
-from labeler import __version__
-from labeler.cli.completion import completed_command
-from labeler.cli.options import option_names
-from labeler.cli.registry import COMMANDS, summary_of
-from labeler.cli.screen import complain, note
-from labeler.cli.settings import defaults_of
-from labeler.cli.shown_types import with_plain_types
-from labeler.cli.signals import Terminated, end_by_signals, raise_signals
-from labeler.cli.streams import prepare_streams
+from labeler.cli.process import Terminated, end_by_signals, prepare_streams, raise_signals
+from labeler.cli.screen import complain, note, say
+from labeler.cli.table import COMMANDS, GROUPS, Command, named_by
 from labeler.errors import FileProblem, LabelerError, Misuse, SaysTooLittle
-from labeler.exchange.shapes import told_what_files_are
-from labeler.files.read import rereadable
 
-__all__ = ["COMMANDS", "complain_of_file", "execute", "main", "make_app", "summary_of"]
+__all__ = ["COMMANDS", "complain_of_file", "execute", "main"]
 
 INTERRUPTED = 130
 TERMINATED = 143
-
-
-def _print_version(is_asked: bool) -> None:
-    if is_asked:
-        print(f"labeler {__version__}")
-        raise typer.Exit
-
-
-def _options(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-) -> None:
-    """Build retrieval test collections with an LLM as the relevance assessor."""
-
-
-def _without_options(summary: str) -> Callable[[], None]:
-    """A command that says of itself what it is for, and is not run."""
-
-    def command() -> None:
-        raise NotImplementedError
-
-    command.__doc__ = summary
-    return command
-
-
-def make_app(only: str | None = None) -> typer.Typer:
-    """The Typer app of one command; or of all, to be listed and not to be run.
-
-    Listing takes no options, and reading the options of all takes longer than most commands run.
-    """
-    app = typer.Typer(
-        name="labeler",
-        callback=_options,
-        pretty_exceptions_enable=False,
-        rich_markup_mode="rich",
-        context_settings={"help_option_names": ["--help", "-h"]},
-    )
-    if only is None:
-        for name, command in COMMANDS.items():
-            app.command(name, rich_help_panel=command.panel)(_without_options(summary_of(command)))
-        return app
-    command = COMMANDS[only]
-    runnable, panel, epilog = command.run, command.panel, f"Example: {command.example}"
-    if isinstance(runnable, typer.Typer):
-        app.add_typer(runnable, name=only, rich_help_panel=panel, epilog=epilog)
-    else:
-        app.command(only, rich_help_panel=panel, epilog=epilog)(runnable)
-    return app
-
-
-@cache
-def _command_line(only: str | None) -> Any:
-    """What `make_app` describes, made once in a process: it takes longer than many commands run."""
-    return with_plain_types(make_app(only))
+SHELLS = ("--install-completion", "--show-completion")
+COMPLETING = "_LABELER_COMPLETE"
+"""Set by the script that `--install-completion` gives a shell, which asks what may follow."""
 
 
 def execute(arguments: Sequence[str] | None = None) -> int:
@@ -96,23 +28,13 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         del words[0]
     try:
         _refuse_no_text(words)
-        words = _spelled_today(words)
-        first = completed_command(os.environ, COMMANDS) or (words[0] if words else "")
-        command_line = _command_line(first if first in COMMANDS else None)
-        with rereadable(), told_what_files_are(note):
-            defaults = defaults_of(words[0] if words else "", words)
-            how = {"prog_name": "labeler", "standalone_mode": False, "default_map": defaults}
-            result = command_line(words or ["--help"], **how)
+        result = _answer(words)
     except LabelerError as error:
         # its text alone: the error would hold this frame, and so each file that was being read
         problem = str(error.problem if isinstance(error, SaysTooLittle) else error)
         complain(f"{_option_of(error, words)}{problem}{_how_to_go_on(error, words)}")
         return error.exit_code
-    except typer.TyperException as error:
-        problem = error.format_message().replace("Value error, ", "").rstrip(".")
-        complain(f"{problem or 'expected one of these commands'}; see {_help_of(error)}")
-        return Misuse.exit_code
-    except (KeyboardInterrupt, typer.Abort):
+    except KeyboardInterrupt:
         result = INTERRUPTED
     except Terminated:
         complain("terminated; run the same command again to go on")
@@ -120,7 +42,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         return complain_of_file(error)
     except Exception as error:  # nobody expected it: a bug of ours
-        from labeler.cli.bugs import report_bug
+        from labeler.cli.process import report_bug
 
         return report_bug(error)
     if result == INTERRUPTED:
@@ -128,13 +50,43 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _spelled_today(words: Sequence[str]) -> list[str]:
-    """The words with the options that were renamed; `trec-eval` has names of its own."""
-    if words[:1] == ["trec-eval"]:
-        return list(words)
-    options = words.index("--") if "--" in words else len(words)
-    renamed = [re.sub(r"^--out(?==|$)", "--output", word) for word in words[:options]]
-    return [*renamed, *words[options:]]
+def _answer(words: Sequence[str]) -> object:
+    """Do what the words say: run a command, show help, or tell a shell what may follow."""
+    if COMPLETING in os.environ or (words[:1] and words[0].partition("=")[0] in SHELLS):
+        from labeler.cli.parser import answer_shell
+
+        return answer_shell(words)
+    command = named_by(words)
+    if command:
+        return _run(command, words[len(command.name.split()) :])
+    if words == ["--version"]:
+        from labeler import __version__
+
+        print(f"labeler {__version__}")
+    elif not words or words[0] in ("--help", "-h"):
+        from labeler.cli.overview import overview
+
+        say(overview())
+    elif words[0] in GROUPS and words[1:2] in ([], ["--help"], ["-h"]):
+        from labeler.cli.overview import overview_of
+
+        say(overview_of(words[0]))
+        if not words[1:]:
+            raise Misuse(f"expected one of these commands; see labeler {words[0]} --help")
+    else:
+        from labeler.cli.overview import unknown
+
+        raise Misuse(unknown(words))
+    return 0
+
+
+def _run(command: Command, words: Sequence[str]) -> object:
+    from labeler.cli.parser import run
+    from labeler.exchange.shapes import told_what_files_are
+    from labeler.files.read import rereadable
+
+    with rereadable(), told_what_files_are(note):
+        return run(command, words)
 
 
 def _refuse_no_text(words: Sequence[str]) -> None:
@@ -153,20 +105,20 @@ def complain_of_file(error: OSError) -> int:
     return FileProblem.exit_code
 
 
-def _option_of(error: LabelerError, arguments: Sequence[str]) -> str:
+def _option_of(error: LabelerError, words: Sequence[str]) -> str:
     """`--depth: ` where the error is about the parameter `depth` and the command has the option."""
-    option = options_by_parameter(arguments).get(error.parameter)
-    return f"{option}: " if option else ""
+    option = options_by_parameter(words).get(error.parameter) if error.parameter else None
+    return f"{option.removesuffix('=')}: " if option else ""
 
 
-def options_by_parameter(arguments: Sequence[str]) -> dict[str, str]:
+def options_by_parameter(words: Sequence[str]) -> dict[str, str]:
     """The options of the command that was given, by the names of its parameters."""
-    if not arguments or arguments[0] not in COMMANDS:
+    command = named_by(words)
+    if command is None:
         return {}
-    command = _command_line(arguments[0])
-    for word in arguments:
-        command = getattr(command, "commands", {}).get(word, command)
-    return option_names(command)
+    from labeler.cli.parser import options_of
+
+    return options_of(command)
 
 
 def _how_to_go_on(error: LabelerError, arguments: Sequence[str]) -> str:
@@ -193,17 +145,14 @@ def _how_to_go_on(error: LabelerError, arguments: Sequence[str]) -> str:
 
 def words_of(parameters: Mapping[str, object], options: Mapping[str, str]) -> list[str]:
     """Parameters as the words of a command that has them; of one that is true, the option alone."""
-    return [
-        word
-        for name, value in parameters.items()
-        if name in options
-        for word in ((options[name],) if value is True else (options[name], str(value)))
-    ]
-
-
-def _help_of(error: typer.TyperException) -> str:
-    context = getattr(error, "ctx", None)
-    return f"{context.command_path if context else 'labeler'} --help"
+    words: list[str] = []
+    for name, value in parameters.items():
+        option = options.get(name, "")
+        if option.endswith("="):  # a setting, which follows `--set`
+            words += f"{option}{value}".split(" ", 1)
+        elif option:
+            words += [option] if value is True else [option, str(value)]
+    return words
 
 
 def main() -> None:

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from labeler.cli.numbers import DRAWS, GRADE, SEED, SHARE, WIDTH, number
-from labeler.cli.options import OUTPUT, OutputFlags, unfolded
+from labeler.agreement.agree import SYSTEMS, AgreeOptions, agree_all, scale_names
+from labeler.agreement.overview import findings_of_all
+from labeler.agreement.plot import agreement_drawings
+from labeler.agreement.report import AssessorReport, agreement_gates, check_agreement
+from labeler.agreement.report import as_json as reports_as_json
+from labeler.agreement.shown import joint_parts, overview_parts, report_parts, statistics_of_all
+from labeler.agreement.sources import Sources, open_sources
+from labeler.cli.options import OUTPUT, OutputFlags
 from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
-from labeler.cli.scoring import StaleGrades
+from labeler.cli.scoring import GATES, PLOT
 from labeler.cli.screen import note, progress, say
+from labeler.options import option
+from labeler.report.finding import Finding
+from labeler.report.table import FormName
 
-if TYPE_CHECKING:
-    from labeler.agreement.agree import AgreeOptions
-    from labeler.agreement.report import AssessorReport
-    from labeler.agreement.sources import Sources
-    from labeler.report.finding import Finding
-    from labeler.report.table import FormName
-
-GRADES, SYSTEMS, INTERVALS, GATES = "Reading grades", "Systems", "Intervals", "Gates"
-Method = Literal["cluster-bootstrap", "percentile", "jackknife"]
 MAPS = {"map_human": "--map human:", "map_assessor": "--map assessor:"}
 """How a map of one side's grades is given here."""
 
 
-@unfolded
 def command(
     context: typer.Context,
     sources: Annotated[
@@ -39,190 +39,43 @@ def command(
         ),
     ],
     *,
-    statistics: Annotated[
-        list[str] | None,
-        typer.Option("-s", "--statistic", help="A statistic, or 'all' of them; repeatable."),
-    ] = None,
-    more_humans: Annotated[
-        list[str] | None,
-        typer.Option("--human", help="Another person's qrels: adds the ceiling; repeatable."),
-    ] = None,
-    margin: Annotated[
-        float,
-        number(
-            SHARE,
-            metavar="KAPPA",
-            help="How much worse than a colleague still counts as as good as one.",
-        ),
-    ] = 0.05,
-    epsilon: Annotated[
-        float,
-        number(
-            SHARE,
-            help="Of three people or more: how much less often than a person may it be as close?",
-        ),
-    ] = 0.1,
-    baseline: Annotated[
-        bool | None,
-        typer.Option(
-            "--with-baseline/--no-baseline",
-            help="Set similar words with fitted cut points beside each; else if it is quick.",
-            show_default=False,
-        ),
-    ] = None,
-    unweighted: Annotated[
-        bool, typer.Option("--unweighted", help="Do not weight sampled pairs back to the pool.")
-    ] = False,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            help="The grades, as LOW:HIGH; else 0:3, or the human range beyond it.",
-            rich_help_panel=GRADES,
-        ),
-    ] = None,
-    clip: Annotated[
-        bool,
-        typer.Option(
-            "--clip",
-            help="Clip the other's numbers into the scale first.",
-            rich_help_panel=GRADES,
-        ),
-    ] = False,
-    maps: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            help="Rename grades, as assessor:1=0,2=1 or human:1=0,2=1.",
-            rich_help_panel=GRADES,
-        ),
-    ] = None,
-    cut: Annotated[
-        int | None,
-        number(
-            GRADE, help="Compare only whether a grade is at least this one.", rich_help_panel=GRADES
-        ),
-    ] = None,
-    runs: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--run",
-            help="A run, or a folder of runs, to rank by both; repeatable.",
-            rich_help_panel=SYSTEMS,
-        ),
-    ] = None,
-    measure: Annotated[
-        str,
-        typer.Option("-m", "--measure", help="What ranks the systems.", rich_help_panel=SYSTEMS),
-    ] = "nDCG@10",
-    own_pools: Annotated[
-        bool,
-        typer.Option(
-            "--own-pools",
-            help="Score systems by each side's own pairs, not by those that both judged.",
-            rich_help_panel=SYSTEMS,
-        ),
-    ] = False,
-    method: Annotated[
-        Method,
-        typer.Option(
-            help="cluster-bootstrap: percentiles over queries, stretched as t is, and wider where "
-            "the error follows the value.",
-            rich_help_panel=INTERVALS,
-        ),
-    ] = "cluster-bootstrap",
-    draws: Annotated[
-        int | None,
-        number(
-            DRAWS,
-            help="Draws of the bootstrap (1,000; of few queries up to 10,000).",
-            rich_help_panel=INTERVALS,
-        ),
-    ] = None,
-    seed: Annotated[
-        int, number(SEED, help="Seed of the bootstrap.", rich_help_panel=INTERVALS)
-    ] = 0,
-    show_naive: Annotated[
-        bool,
-        typer.Option(
-            "--show-naive",
-            help="Also the interval over pairs, which is too narrow.",
-            rich_help_panel=INTERVALS,
-        ),
-    ] = False,
-    how_many: Annotated[
-        float | None,
-        number(
-            WIDTH,
-            metavar="WIDTH",
-            help="What an interval so wide would take, for an even chance and for 80 of 100.",
-            rich_help_panel=INTERVALS,
-        ),
-    ] = None,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A gate, as kappa-quadratic:0.6: exit 5 where the value lies below; repeatable.",
-            rich_help_panel=GATES,
-        ),
-    ] = None,
-    require_low: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The same of the interval's low end (the high one where less is better).",
-            rich_help_panel=GATES,
-        ),
-    ] = None,
-    details: Annotated[
-        bool,
-        typer.Option(
-            "--details",
-            help="Also by grade and by query, and calibration; all of that of each of several.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False,
-    stale: StaleGrades = "drop",
-    picture: Annotated[
-        Path | None,
-        typer.Option(
-            "--plot",
-            help="Draw statistics and systems; of several assessors a row each (.png, .svg, .pdf).",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    options: AgreeOptions,
+    more_humans: tuple[str, ...] = option(
+        (), "Another person's qrels: adds the ceiling; repeatable.", flags="--human"
+    ),
+    runs: tuple[Path, ...] = option(
+        (), "A run, or a folder of runs, to rank by both; repeatable.", flags="--run", panel=SYSTEMS
+    ),
+    require: tuple[str, ...] = option(
+        (),
+        "A gate, as kappa-quadratic:0.6: exit 5 where the value lies below; repeatable.",
+        panel=GATES,
+    ),
+    require_low: tuple[str, ...] = option(
+        (),
+        "The same of the interval's low end (the high one where less is better).",
+        panel=GATES,
+        rare=True,
+    ),
+    details: bool = option(
+        False,
+        "Also by grade and by query, and calibration; all of that of each of several.",
+        panel=OUTPUT,
+    ),
+    picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
-    """Say how far assessors agree with human grades, how sure that is, and what was left out."""
-    from labeler.agreement.agree import AgreeOptions, agree_all
-    from labeler.agreement.align import Rules, parse_maps, parse_scale
-    from labeler.agreement.compare import StatisticOptions
-    from labeler.agreement.overview import findings_of_all
-    from labeler.agreement.plot import agreement_drawings
-    from labeler.agreement.report import agreement_gates, check_agreement
-    from labeler.agreement.report import as_json as reports_as_json
-    from labeler.agreement.shown import statistics_of_all
-    from labeler.agreement.sources import open_sources
+    """Say how far assessors agree with people, and how sure that is.
 
-    gates = agreement_gates(require or ())
-    gates += agreement_gates(require_low or (), low_end=True)
-    options = AgreeOptions(
-        Rules(parse_scale(scale), clip, cut=cut),
-        parse_maps(maps or ()),
-        StatisticOptions(
-            tuple(statistics) if statistics else None, method, draws, seed, show_naive
-        ),
-        measure,
-        unweighted,
-        how_many,
-        tuple(gate.name for gate in gates),
-        own_pools,
-        margin,
-        epsilon,
-        baseline,
-    )
-    shown = partial(progress, stays=False)
-    opened = open_sources(sources, more_humans or (), runs or (), tallied=shown, stale=stale)
-    name_unread_runs(sources[0], *(runs or ()))
-    inputs = tuple(map(Path, (*sources, *(more_humans or ()), *(runs or ()))))
+    It says what was left out, too.
+    """
+    gates = [*agreement_gates(require), *agreement_gates(require_low, low_end=True)]
+    statistics = options.statistics.names
+    options = replace(options, gated=tuple(gate.name for gate in gates))
+    tallied = partial(progress, stays=False)
+    opened = open_sources(sources, more_humans, runs, tallied=tallied, stale=options.stale)
+    name_unread_runs(sources[0], *runs)
+    inputs = (*map(Path, (*sources, *more_humans)), *runs)
     to = output.written_to(output.output, *inputs) if output.output else None
     drawing = output.picture(picture, *inputs)
     reports = agree_all(opened, options)
@@ -236,7 +89,7 @@ def command(
             if len(reports) > 1 and not details:
                 _show_overview(context, reports, statistics, output.format)
             else:
-                _show(context, reports, (opened, options), output.format, details=details)
+                _show(context, reports, opened, options, output.format, details=details)
     if drawing is not None:
         draw(drawing, agreement_drawings(reports, details=details, statistics=statistics))
     check_agreement(reports, gates, options.statistics)
@@ -245,16 +98,13 @@ def command(
 def _show(
     context: typer.Context,
     reports: Sequence[AssessorReport],
-    compared: tuple[Sources, AgreeOptions],
+    sources: Sources,
+    options: AgreeOptions,
     form: FormName,
     *,
     details: bool,
 ) -> None:
     """Print each assessor's part with its warnings, each once, then all beside one another."""
-    from labeler.agreement.agree import scale_names
-    from labeler.agreement.shown import joint_parts, report_parts
-
-    sources, options = compared
     texts = sources.query_texts()
     warned: set[Finding] = set()
     for report, source in zip(reports, sources.assessors, strict=True):
@@ -276,9 +126,6 @@ def _show_overview(
     form: FormName,
 ) -> None:
     """Print a row for each assessor, then every warning once, and how to see more of one."""
-    from labeler.agreement.overview import findings_of_all
-    from labeler.agreement.shown import overview_parts
-
     show(overview_parts(reports, statistics), form)
     say()
     warn(context, findings_of_all(reports), MAPS)

@@ -1,153 +1,138 @@
-"""`labeler annotate`: a page on which people grade a collection's pairs."""
+"""`labeler annotate`: a page on which people grade pairs, or look at results."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from labeler.cli.looking_options import (
-    LookFlags,
-    StatusFlags,
-    check_look,
-    show_status,
-    status_command,
-)
-from labeler.cli.numbers import COUNT, PORT, SEED, number
-from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.annotate.annotate import AnnotateOptions, raters_of, rating_sessions
+from labeler.annotate.export import AnswersExported, GradedBy, export_answers
+from labeler.annotate.hosts import is_loopback
+from labeler.annotate.look import DEPTH, LookChoice, look_sessions
+from labeler.annotate.look_report import LookOptions, LookReport, look_report
+from labeler.annotate.raters.status import RatersStatus, status_of_raters
+from labeler.annotate.serve import SERVER, ServeOptions, check_installed, served
+from labeler.annotate.session import RatingSession, RatingTask
+from labeler.cli.options import Folder, OutputFlags, Without
+from labeler.cli.output import show, show_json, warn
+from labeler.cli.people import note_next
+from labeler.cli.process import report_bug
 from labeler.cli.screen import caution, note, say
+from labeler.collection.layout import open_collection
+from labeler.errors import LabelerError, Misuse
+from labeler.options import option
 
-if TYPE_CHECKING:
-    from labeler.annotate.annotate import AnnotateOptions
-    from labeler.annotate.export import AnswersExported
-    from labeler.annotate.session import RatingSession
 
-SERVER, DRAW, TRAIN = "Server", "Which pairs", "Training"
+def _check_look(look: LookChoice, of_pairs: Mapping[str, object]) -> None:
+    """`Misuse` where options are given that say nothing of what is asked for."""
+    if look.lgtm is not None and look.side_by_side is not None:
+        raise Misuse("one run, or two side by side: one at a time", parameter="lgtm")
+    if look.is_asked_for:
+        _refuse(of_pairs, "that is about pairs, and pages of results are asked for")
+    else:
+        of_look = {"queries": look.draw.queries}
+        _refuse(of_look, "that is about pages of results; name a run")
+
+
+def _refuse(given: Mapping[str, object], problem: str) -> None:
+    for parameter, value in given.items():
+        if value is not None:
+            raise Misuse(problem, parameter=parameter)
+
+
+def status_command(folder: Path, task: RatingTask) -> str:
+    """The command that says what the answers about pages of results show."""
+    runs = task.sample.split(" ") if task.name == "side-by-side" else [task.sample]
+    depth = task.session["depth"]
+    options = [f"--{task.name}", *runs, *([] if depth == DEPTH else ["--depth", str(depth)])]
+    return shlex.join(["labeler", "people", "status", str(folder), *options])
+
+
+def status(
+    context: typer.Context,
+    folder: Folder,
+    *,
+    look: Annotated[LookChoice, Without(["queries", "seed"])],
+    options: LookOptions,
+    with_revealed: bool = option(
+        False, "Count what raters changed after they saw the assessor's grade."
+    ),
+    output: OutputFlags,
+) -> None:
+    """Say how far raters are and how they agree, or what they say of runs."""
+    to, form = output.made_from(folder), output.format
+    result = _answers(folder, look, options, with_revealed=with_revealed)
+    if form == "json":
+        show_json(result.as_json(), to)
+        return
+    sentences = ["\n".join(result.sentences)] if form == "table" else []
+    show([*sentences, *result.tables()], form, to)
+    if form == "table":
+        warn(context, result.findings)
+
+
+def _answers(
+    folder: Path, look: LookChoice, options: LookOptions, *, with_revealed: bool
+) -> LookReport | RatersStatus:
+    _check_look(look, {})
+    if look.is_asked_for:
+        if with_revealed:
+            raise Misuse("that is about the status of raters", parameter="with_revealed")
+        runs = look.side_by_side or (str(look.lgtm),)
+        return look_report(folder, *runs, options=replace(options, depth=look.draw.depth))
+    of_results = {"weights": options.weights or None, "qrels": options.qrels}
+    of_results["measure"] = options.measure or None
+    _refuse(of_results, "that is about pages of results; name a run")
+    return status_of_raters(folder, with_revealed=with_revealed)
+
+
 OPEN = (
     "whoever is given an address grades under its rater's name, and what is sent is not encrypted:"
     " others in the network can read it along"
 )
 
 
-@unfolded
 def command(
-    context: typer.Context,
     folder: Folder,
     *,
-    rater: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Who grades (default: your login name); repeat it for a page each.",
-        ),
-    ] = None,
-    export: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Keep the grades so far as these qrels; serve no page."),
-    ] = None,
-    sample: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID", help="This sample, where there are several.", rich_help_panel=DRAW
-        ),
-    ] = None,
-    routed: Annotated[
-        bool,
-        typer.Option(
-            "--routed", help="Those that `route` chose, to correct them.", rich_help_panel=DRAW
-        ),
-    ] = False,
-    pairs: Annotated[
-        int | None,
-        number(
-            COUNT,
-            help="Draw so many at random (default: 200, where none are drawn).",
-            rich_help_panel=DRAW,
-        ),
-    ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            help="Balance a draw over these qrels; with --reveal, show theirs.",
-            rich_help_panel=DRAW,
-        ),
-    ] = None,
-    overlap: Annotated[
-        str,
-        typer.Option(
-            help="Of a draw for several raters, the share that all of them grade.",
-            rich_help_panel=DRAW,
-        ),
-    ] = "20%",
-    seed: Annotated[
-        int, number(SEED, help="Decides which pairs are drawn.", rich_help_panel=DRAW)
-    ] = 0,
-    gold: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="QRELS",
-            help="Pairs to train on; raters are told their grades at once.",
-            rich_help_panel=TRAIN,
-        ),
-    ] = None,
-    gold_every: Annotated[
-        int,
-        number(COUNT, help="From one of them to the next, so many pairs.", rich_help_panel=TRAIN),
-    ] = 10,
-    reveal: Annotated[
-        Literal["never", "after"],
-        typer.Option(
-            help="Show the assessor's grade and reason, once a grade is given.",
-            rich_help_panel=TRAIN,
-        ),
-    ] = "never",
-    look: LookFlags,
-    status: StatusFlags,
-    host: Annotated[
-        str, typer.Option(help="The address to listen at.", rich_help_panel=SERVER)
-    ] = "127.0.0.1",
-    port: Annotated[
-        int | None,
-        number(PORT, help="The port (default: 8765, or one that is free).", rich_help_panel=SERVER),
-    ] = None,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Open no browser.", rich_help_panel=SERVER)
-    ] = False,
-    shown: OutputFlags,
+    options: AnnotateOptions,
+    export: str | None = option(
+        None, "Keep the grades so far as these qrels; serve no page.", metavar="NAME"
+    ),
+    look: LookChoice,
+    server: ServeOptions,
+    no_browser: bool = option(False, "Open no browser.", panel=SERVER, rare=True),
 ) -> None:
-    """Serve a page on which people grade pairs, blind, and keep each grade at once.
+    """Serve a page on which people grade pairs, blind.
 
     Ctrl-C ends it, and keeps the grades as qrels; the same command goes on with the next pair.
     """
-    from labeler.agreement.align import parse_share
-    from labeler.annotate.annotate import AnnotateOptions
-    from labeler.annotate.samples import SampleChoice
-
-    choice = SampleChoice(sample, routed, pairs, source, parse_share(overlap), seed)
-    options = AnnotateOptions(tuple(rater or ()), choice, gold, gold_every, reveal == "after")
-    of_pairs = {"sample": sample, "pairs": pairs, "gold": gold, "export": export, "source": source}
-    flags = {"routed": routed or None, "reveal": reveal if reveal == "after" else None}
-    check_look(look, status, {**of_pairs, **flags})
-    if status.status:
-        show_status(context, folder, look, status, shown)
-    elif export is not None:
+    choice = options.choice
+    of_pairs: dict[str, object] = {
+        "sample": choice.sample,
+        "pairs": choice.pairs,
+        "source": choice.source,
+    }
+    of_pairs |= {"gold": options.gold, "export": export, "routed": choice.routed or None}
+    _check_look(look, {**of_pairs, "reveal": options.reveal or None})
+    if export is not None:
         _export(folder, options, export)
     else:
-        sessions = _sessions(folder, options, look, seed)
-        _serve(folder, sessions, (host, port), opens_browser=not no_browser)
+        check_installed()
+        if look.is_asked_for:
+            sessions = look_sessions(folder, look, raters_of(options), note)
+        else:
+            sessions = rating_sessions(folder, options, caution)
+        _serve(folder, sessions, server, opens_browser=not no_browser)
 
 
 def _export(folder: Path, options: AnnotateOptions, name: str) -> None:
-    from labeler.annotate.annotate import raters_of
-    from labeler.annotate.export import GradedBy, export_answers
-    from labeler.cli.import_labels import note_next
-    from labeler.collection.layout import open_collection
-    from labeler.errors import Misuse
-
     raters = raters_of(options)
     if len(raters) > 1:
         raise Misuse("each rater's grades go under a name of their own: one rater at a time")
@@ -157,33 +142,16 @@ def _export(folder: Path, options: AnnotateOptions, name: str) -> None:
     note_next(open_collection(folder), done.name)
 
 
-def _sessions(
-    folder: Path, options: AnnotateOptions, look: LookFlags, seed: int
-) -> list[RatingSession]:
-    """The raters' sessions: pages of results where some run is named, else pairs."""
-    from labeler.annotate.annotate import raters_of, rating_sessions
-    from labeler.annotate.look import look_sessions
-    from labeler.annotate.serve import check_installed
-
-    check_installed()
-    if look.is_asked_for:
-        return look_sessions(folder, look.choice(seed), raters_of(options), note)
-    return rating_sessions(folder, options, caution)
-
-
 def _serve(
     folder: Path,
     sessions: list[RatingSession],
-    where: tuple[str, int | None],
+    options: ServeOptions,
+    *,
     opens_browser: bool,
 ) -> None:
-    from labeler.annotate.hosts import is_loopback
-    from labeler.annotate.serve import ServeOptions, served
-    from labeler.cli.bugs import report_bug
-
     try:
-        with served(sessions, ServeOptions(*where), report_bug) as server:
-            if not is_loopback(where[0]):
+        with served(sessions, options, report_bug) as server:
+            if not is_loopback(options.host):
                 caution(OPEN)
             for session, address in zip(sessions, server.addresses, strict=True):
                 say(address if len(sessions) == 1 else f"{session.rater}: {address}")
@@ -202,9 +170,6 @@ def _serve(
 
 def _ended(folder: Path, session: RatingSession) -> str:
     """Keep a rater's grades as qrels; what was graded, and how to go on."""
-    from labeler.annotate.export import GradedBy, export_answers
-    from labeler.errors import LabelerError
-
     rater, task = session.rater, session.task
     if task.name != "grade":
         answered = f"{len(session.answers):,} of {len(task.items):,} pages of results answered"

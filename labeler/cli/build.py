@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from labeler.cli import encoder_options, model_options, options, query_options  # noqa: F401  the first and the last register options
-from labeler.cli.ingest import note_ingested
-from labeler.cli.numbers import COUNT, SEED, number
+from labeler.cli.corpus import note_ingested
+from labeler.cli.model_options import ModelFlags, ShownFlags
+from labeler.cli.options import FORCE, OUT_FOLDER, FormFlags
 from labeler.cli.pool import note_pooled, note_rehearsed_pool
+from labeler.cli.process import run_until_stopped
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import (
     check_complete,
@@ -21,65 +23,34 @@ from labeler.cli.reporting import (
     show_outcome,
 )
 from labeler.cli.screen import say
-from labeler.cli.signals import run_until_stopped
-from labeler.corpus.blocks import FileRules
-from labeler.exchange.fields import FieldNames
-from labeler.models.encoder_options import EncoderOptions
-from labeler.models.settings import Limits, Proof
-from labeler.queries.asking import Asking
-from labeler.queries.filter import FilterRules
-from labeler.queries.set_aside import PassageRules
-
-if TYPE_CHECKING:
-    from labeler.pipeline.build import Build, BuildPlan, BuildResult, Rehearsal
+from labeler.collection.layout import Collection
+from labeler.options import REQUIRED, option
+from labeler.pipeline.build import Build, BuildOptions, BuildPlan, BuildResult, Rehearsal, rehearsal
 
 
-@options.unfolded
 def command(
     inputs: Annotated[
         list[str],
         typer.Argument(metavar="INPUT...", help="Folders, files or patterns, as ingest takes."),
     ],
-    out: Annotated[Path, typer.Option("--output", "-o", help="The collection's directory.")],
+    out: Path = option(REQUIRED, OUT_FOLDER),
     *,
-    queries: Annotated[int, number(COUNT, help="How many queries to write.")] = 50,
-    queries_file: Annotated[
-        Path | None, typer.Option(help="Your own queries, instead of written ones.")
-    ] = None,
-    max_file_size: options.MaxFileSize = options.MEGABYTES,
-    follow_links: options.FollowLinks = False,
-    files: FileRules,
-    force: options.Force = False,
-    depth: Annotated[int, number(COUNT, help="Documents of each run to pool.")] = 10,
-    prompt: Annotated[str, typer.Option(help="The grading prompt's name or file.")] = "",
-    model: model_options.ModelName = None,
-    model_file: model_options.ModelFile = None,
-    base_url: model_options.BaseUrl = None,
-    name: model_options.NewName = None,
-    seed: Annotated[int, number(SEED, help="Decides which passages are asked about.")] = 0,
-    asking: Asking,
-    passages: PassageRules,
-    filters: FilterRules,
-    fields: FieldNames,
-    encoder: EncoderOptions,
-    limits: Limits,
-    proof: Proof,
-    flags: model_options.RunFlags,
-    shown: options.FormFlags,
+    options: BuildOptions,
+    who: ModelFlags,
+    force: bool = option(False, FORCE),
+    flags: ShownFlags,
+    shown: FormFlags,
 ) -> None:
-    """Build a collection from documents: corpus, queries, runs, pool, judgements and qrels."""
-    from labeler.collection.layout import Collection
-    from labeler.judging.judge import JudgeOptions
-    from labeler.models.choose import model_in
-    from labeler.pipeline.build import Build, BuildOptions, rehearsal
+    """Build a collection from documents, with queries and judgements.
 
-    asks = model_in(model, model_file, flags.assessor)
-    settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
-    judging = JudgeOptions(prompt, asks, base_url, name, *settings, proof=proof)
-    reading = (max_file_size << 20, follow_links, files, force, fields)
-    generating = (asking, passages, filters, encoder)
-    asked = BuildOptions(inputs, queries, queries_file, depth, seed, judging, *reading, *generating)
-    control = control_of(flags)
+    It is ingest, generate, pool and judge in one: corpus, queries, runs, pool, judgements, qrels.
+    """
+    reading = replace(options.reading, force=force)
+    judging = who.asking(options.judging)
+    asked, control = (
+        replace(options, inputs=inputs, reading=reading, judging=judging),
+        control_of(flags),
+    )
     if flags.dry_run:
         with rehearsal(asked, control) as steps:
             show_outcome(rehearse(steps), _show_plan, shown)
@@ -93,8 +64,6 @@ def command(
 
 def build(steps: Build) -> BuildResult:
     """Take the four steps, and say after each what it gave."""
-    from labeler.pipeline.build import BuildResult
-
     ingested = steps.ingest()
     note_ingested(ingested)
     generated = run_until_stopped(steps.generate) if steps.writes_queries else None
@@ -109,8 +78,6 @@ def build(steps: Build) -> BuildResult:
 
 def rehearse(steps: Rehearsal) -> BuildPlan:
     """What the steps would ask."""
-    from labeler.pipeline.build import BuildPlan
-
     ingested = steps.build.ingest()
     note_ingested(ingested)
     generation = run_until_stopped(steps.generate) if steps.build.writes_queries else None

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from labeler.cli.options import OutputFlags, unfolded
-from labeler.cli.scoring import Baseline, GateFlags, PerQuery, ScoringFlags
-from labeler.evaluation.options import Target
+from labeler.cli.options import OutputFlags, Without
+from labeler.cli.output import name_unread_runs, show, show_json, warn
+from labeler.cli.scoring import PER_QUERY, GateFlags
+from labeler.cli.screen import note
+from labeler.errors import Misuse
+from labeler.evaluation.correct import corrections_of, files_of_correction
+from labeler.evaluation.gates import check_corrected
+from labeler.evaluation.options import CorrectionOptions
+from labeler.options import option
+from labeler.report.render import FORMS
+from labeler.report.table import Table
 
-if TYPE_CHECKING:
-    from labeler.report.table import Table
 
-
-@unfolded
 def command(
     context: typer.Context,
     paths: Annotated[
@@ -26,47 +31,32 @@ def command(
         ),
     ],
     *,
-    human: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="In a collection: which qrels are people's (default: human)."
-        ),
-    ] = None,
-    assessor: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="In a collection: the qrels of all queries (default: the only)."
-        ),
-    ] = None,
-    target: Annotated[
-        Target, typer.Option(help="The mean over all queries like-these, or over these alone.")
-    ] = "like-these",
-    scoring: ScoringFlags,
-    baseline: Baseline = None,
-    per_query: PerQuery = False,
+    human: str | None = option(
+        None, "In a collection: which qrels are people's (default: human).", metavar="NAME"
+    ),
+    assessor: str | None = option(
+        None, "In a collection: the qrels of all queries (default: the only).", metavar="NAME"
+    ),
+    options: Annotated[CorrectionOptions, Without(["unanswerable", "stale"])],
+    per_query: bool = option(False, PER_QUERY),
     gates: GateFlags,
     output: OutputFlags,
 ) -> None:
-    """Correct the scores by an assessor's qrels with people's qrels of some queries."""
-    from labeler.cli.output import name_unread_runs, show, show_json, warn
-    from labeler.cli.screen import note
-    from labeler.evaluation.correct import corrections_of, files_of_correction
-    from labeler.evaluation.options import CorrectionOptions, Scoring
-    from labeler.report.render import FORMS
+    """Correct an assessor's scores by people's qrels of some queries."""
 
     to = output.made_from(*paths)
     name_unread_runs(*paths)
     bounds = gates.score_gates()
     if gates.margin and not gates.no_worse_than:
-        from labeler.errors import Misuse
-
         problem = "a margin is part of a gate here, which --no-worse-than RUN asks for"
         raise Misuse(problem, parameter="margin")
-    how = Scoring(scoring.missing, ties=scoring.ties, max_grade=scoring.max_grade)
-    measures, base = scoring.measures_with(bounds), gates.no_worse_than or baseline
-    options = CorrectionOptions(measures, how, base, target)
+    asked = replace(
+        options,
+        measures=(*options.measures, *(str(gate.measure) for gate in bounds)),
+        baseline=gates.no_worse_than or options.baseline,
+    )
     with gates.blamed():
-        corrections = corrections_of(*files_of_correction(paths, human, assessor), options)
+        corrections = corrections_of(*files_of_correction(paths, human, assessor), asked)
     says_so = output.format != "json" and (per_query or not FORMS[output.format].of_prose)
     if says_so and corrections.pairs is None:
         note(corrections.coverage)
@@ -77,6 +67,4 @@ def command(
         parts: list[Table | str] = [" ".join(corrections.sentences), *corrections.tables()]
         show([corrections.query_table()] if per_query else parts, output.format, to)
     if bounds or gates.no_worse_than:
-        from labeler.evaluation.gates import check_corrected
-
-        check_corrected(corrections, bounds, gates.margins(scoring))
+        check_corrected(corrections, bounds, gates.margins(options.measures))

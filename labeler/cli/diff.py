@@ -2,66 +2,75 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from labeler.cli.numbers import COUNT_OR_NONE, number
-from labeler.cli.options import OutputFlags, unfolded
+from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.diff.diff import Diff, DiffOptions, diff
+from labeler.agreement.diff.plot import diff_drawings
+from labeler.cli.options import OutputFlags, Without
 from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
-from labeler.cli.scoring import Plot, StaleGrades
+from labeler.cli.scoring import PLOT
 from labeler.cli.screen import note, result_width, say
-
-if TYPE_CHECKING:
-    from labeler.agreement.diff.diff import Diff
-    from labeler.collection.layout import Collection
+from labeler.collection.layout import Collection, open_collection
+from labeler.errors import Misuse
+from labeler.messages import count_of
+from labeler.options import COUNT_OR_NONE, declared, option
+from labeler.pools.shift import Shift, shift
 
 LISTED = 20
+MANY_HOLES = 0.05
+"""The share of first documents without a grade from which on it is said."""
 
 
-@unfolded
 def command(
     context: typer.Context,
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="COLL A B | QRELS_A QRELS_B",
-            help="A collection and two sets of its judgements, the earlier first; or two qrels.",
+            metavar="COLL A B | QRELS_A QRELS_B | COLL/history/N COLL",
+            help="A collection and two sets of its judgements, the earlier first; or two qrels; "
+            "or an earlier state of a collection and it now.",
         ),
     ],
     *,
-    people: Annotated[
-        str | None,
-        typer.Option(metavar="QRELS", help="Human qrels: which of the two is closer to them?"),
-    ] = None,
-    run: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="RUN", help="A run, or a folder of runs, to rank by both; repeatable."
-        ),
-    ] = None,
-    measure: Annotated[str, typer.Option("-m", "--measure", help="What ranks the systems.")] = (
-        "nDCG@10"
+    people: str | None = option(
+        None, "Human qrels: which of the two is closer to them?", metavar="QRELS"
     ),
-    stale: StaleGrades = "drop",
-    limit: Annotated[int, number(COUNT_OR_NONE, help="How many moved pairs to list.")] = LISTED,
-    picture: Plot = None,
+    run: tuple[Path, ...] = option(
+        (), "A run, or a folder of runs, to rank by both; repeatable.", metavar="RUN"
+    ),
+    options: Annotated[DiffOptions, Without(declared(StatisticOptions))],
+    limit: int = option(LISTED, "How many moved pairs to list.", COUNT_OR_NONE),
+    qrels: str = option(
+        "", "Of two states of a collection: the qrels that both are scored with.", metavar="NAME"
+    ),
+    picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
-    """Show which grades changed, whether people agree more, and whether systems change places.
+    """Show which grades changed, and whether systems change places.
 
-    Each pair that moved is listed with its query and with the reasons that were given.
+    It says whether people agree more, too. Each pair that moved is listed with its query and with
+    the reasons that were given. Of two states of a collection, it says how far scores moved since
+    the documents changed: through labels, and through retrieval.
     """
-    from labeler.agreement.diff.diff import DiffOptions, diff
-    from labeler.collection.layout import open_collection
-
-    inputs = [Path(name) for name in (*sources, *([people] if people else []), *(run or ()))]
+    if (number := _state_of(sources)) is not None:
+        moved = shift(sources[1], qrels, measure=options.measure, state=number)
+        _show_shift(context, moved, output)
+        return
+    if qrels:
+        problem = "it names the qrels of two states of a collection"
+        raise Misuse(problem, parameter="qrels")
+    human = [] if people is None else [Path(people)]
+    inputs = [*map(Path, sources), *human, *run]
     to = output.made_from(*(path for path in inputs if path.exists()))
     drawing = output.picture(picture, *(path for path in inputs if path.exists()))
-    name_unread_runs(sources[0], *(run or ()))
-    how = DiffOptions(measure=measure, stale=stale)
-    changes = diff(*sources, people=people, runs=run or (), options=how)
+    name_unread_runs(sources[0], *run)
+    changes = diff(*sources, people=people, runs=run, options=options)
     if output.format == "json":
         show_json(changes.as_json(), to)
     elif output.format == "table":
@@ -72,11 +81,33 @@ def command(
     else:
         show([changes.moved_table(), *changes.tables()], output.format, to)
     if drawing is not None:
-        from labeler.agreement.diff.plot import diff_drawings
-
         draw(drawing, diff_drawings(changes))
     if Path(sources[0]).is_dir():
         note_next(open_collection(sources[0]), changes)
+
+
+def _state_of(sources: Sequence[str]) -> int | None:
+    """The number of the state where an earlier state of a collection is named before it."""
+    if len(sources) != 2 or not all(map(os.path.isdir, sources)):
+        return None
+    before, now = (Path(source).resolve() for source in sources)
+    is_state = before.parent == now / "history" and before.name.isdecimal()
+    return int(before.name) if is_state else None
+
+
+def _show_shift(context: typer.Context, moved: Shift, output: OutputFlags) -> None:
+    """Print how far scores moved between two states, and by what."""
+    to = output.made_from()
+    if output.format == "json":
+        show_json(moved.as_json(), to)
+    else:
+        show([moved.table()], output.format, to)
+        warn(context, moved.findings)
+    queries = count_of(moved.queries, "query", "queries")
+    note(f"{moved.measure} by {moved.qrels}, over {queries}, since {moved.state}")
+    if moved.holes > MANY_HOLES:
+        holes = f"{moved.holes:.0%} of the first ten documents have no grade now"
+        note(f"{holes}: judge them first (labeler pool, labeler judge)")
 
 
 def show_diff(changes: Diff, limit: int = LISTED, width: int | None = None) -> None:
@@ -96,8 +127,8 @@ def note_next(collection: Collection, changes: Diff) -> None:
         human = changes.agreeing.human
         note(f"more on who is closer: labeler agree {collection.folder} {human} {before} {after}")
     if changes.noise is None and before in collection.judgement_names() and changes.moved:
-        again = f"labeler judge {collection.folder} --as {before} --repeat 3"
+        again = f"labeler lab repeat {collection.folder} --as {before} --times 3"
         note(f"how many of these moves are chance? {again}, with its prompt and model, tells")
     if changes.agreeing is None and {before, after} <= set(collection.judgement_names()):
-        ask = f"labeler sample {collection.folder} --from {after} -o sheet.csv"
+        ask = f"labeler people sample {collection.folder} --from {after} -o sheet.csv"
         note(f"which is closer to people? draw a sheet for them: {ask}")

@@ -3,63 +3,95 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from labeler.cli.grouping import GroupFlags, GroupGateFlags
-from labeler.cli.numbers import JOBS, number
-from labeler.cli.options import OutputFlags, unfolded
-from labeler.cli.scoring import (
-    COMPARING,
-    SCORING,
-    TABLES,
-    Baseline,
-    PerQuery,
-    Plot,
-    ScoringFlags,
-    StaleGrades,
-)
-from labeler.evaluation.options import IntervalKind, Unanswerable
+from labeler.cli.fairness import FairnessFlags
+from labeler.cli.options import OutputFlags
+from labeler.cli.output import draw, name_unread_runs, show, show_json, warn
+from labeler.cli.scoring import GATES, PER_QUERY, PLOT, TABLES, GateFlags
+from labeler.cli.screen import progress
+from labeler.collection.layout import Collection
+from labeler.collection.user_files import collection_qrels, run_paths
+from labeler.errors import Misuse, about
+from labeler.evaluation.evaluate import report_of
+from labeler.evaluation.gates import Gates, check_scores, group_failures, read_gates
+from labeler.evaluation.options import GROUPS, EvaluationOptions, Thin
+from labeler.evaluation.plot import score_drawings
+from labeler.evaluation.score_report import Report
+from labeler.metrics import parse_all
+from labeler.options import option
+from labeler.report.render import FORMS
+from labeler.report.table import FormName, Table
 
-if TYPE_CHECKING:
-    from labeler.collection.layout import Collection
-    from labeler.evaluation.score_report import Report
-    from labeler.report.table import FormName, Table
+
+@dataclass(frozen=True, slots=True)
+class GroupGateFlags(GateFlags):
+    """What must hold of all queries, or of groups."""
+
+    require: tuple[str, ...] = option(
+        (),
+        "A gate: nDCG@10:0.45, nDCG@10:0.4@worst-kind or nDCG@10:0.4@kind=keyword. "
+        "Exit 5 where a run lies below; repeatable.",
+        panel=GATES,
+    )
+
+    thin: Thin = option(
+        "fail",
+        "Thin groups fail a gate on the worst group, or it skips them.",
+        panel=GROUPS,
+        rare=True,
+    )
+
+    def read(self) -> Gates | None:
+        """The gates that were asked for; the module is not loaded where none was."""
+        if not self.require and not self.require_low:
+            return None
+
+        return read_gates(self.require, self.require_low)
+
+    def check_thin(self, held: Gates | None) -> None:
+        """`Misuse` where there is no gate on a group that thin groups could fail."""
+        if self.thin != "fail" and not (held and held.groups):
+            problem = "this says what gates on groups do, and there is none"
+            raise Misuse(problem, parameter="thin")
+
+    def blamed_for_groups(self, by: Sequence[str]) -> AbstractContextManager[None]:
+        """Let the gates be blamed for a field that no query has, where they alone named it."""
+        if by or not (self.require or self.require_low):
+            return nullcontext()
+        return about("require" if self.require else "require_low", "by")
+
+    def check(self, report: Report, gates: Gates | None) -> None:
+        """`GateFailed` names all that did not keep its gate."""
+        if not gates and not self.no_worse_than:
+            return
+
+        failures = group_failures(report, gates.groups, self.thin) if gates else ()
+        held = gates.overall if gates else ()
+        check_scores(report, held, no_worse_than=bool(self.no_worse_than), of_groups=failures)
 
 
 @dataclass(frozen=True, slots=True)
 class TableFlags:
     """Which tables are shown beside the scores, or instead of them where a file holds one."""
 
-    per_query: PerQuery = False
-    comparisons: Annotated[
-        bool,
-        typer.Option(
-            "--comparisons",
-            help="In csv and jsonl: the comparisons of runs.",
-            rich_help_panel=TABLES,
-        ),
-    ] = False
-    compare: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="MEASURE",
-            help="Compare runs by it, or by all; else by the first. Repeatable.",
-            rich_help_panel=TABLES,
-        ),
-    ] = None
-    scenarios: Annotated[
-        bool,
-        typer.Option(
-            "--scenarios",
-            help="What unjudged documents leave open; always in JSON.",
-            rich_help_panel=TABLES,
-        ),
-    ] = False
+    per_query: bool = option(False, PER_QUERY)
+    comparisons: bool = option(False, "In csv and jsonl: the comparisons of runs.", panel=TABLES)
+    compare: tuple[str, ...] = option(
+        (),
+        "Compare runs by it, or by all; else by the first. Repeatable.",
+        metavar="MEASURE",
+        panel=TABLES,
+    )
+    scenarios: bool = option(
+        False, "What unjudged documents leave open; always in JSON.", panel=TABLES
+    )
 
     def check_one(self, by: Sequence[str] | None, form: FormName) -> None:
         """`Misuse` where groups and another table are asked for in a form that holds one table."""
@@ -75,7 +107,6 @@ class TableFlags:
             raise Misuse(problem, parameter="by")
 
 
-@unfolded
 def command(
     context: typer.Context,
     paths: Annotated[
@@ -83,74 +114,52 @@ def command(
         typer.Argument(metavar="QRELS RUN... | COLLECTION", help="Qrels, then runs; or a folder."),
     ],
     *,
-    qrels: Annotated[
-        str | None, typer.Option(help="In a collection: which of its qrels (default: human).")
-    ] = None,
-    scoring: ScoringFlags,
-    unanswerable: Annotated[
-        Unanswerable,
-        typer.Option(
-            help="Queries without a relevant document: count, or skip.", rich_help_panel=SCORING
-        ),
-    ] = "count",
-    stale: StaleGrades = "drop",
-    jobs: Annotated[
-        int,
-        number(
-            JOBS,
-            help="So many processes score the runs; it pays where one takes ten seconds or more.",
-            rich_help_panel=SCORING,
-        ),
-    ] = 1,
-    baseline: Baseline = None,
-    interval: Annotated[
-        IntervalKind,
-        typer.Option(
-            help="bootstrap over queries, at least as wide as t's; or t, with the paired t test.",
-            rich_help_panel=COMPARING,
-        ),
-    ] = "bootstrap",
-    groups: GroupFlags,
+    qrels: str | None = option(None, "In a collection: which of its qrels (default: human)."),
+    options: EvaluationOptions,
+    queries: Path | None = option(
+        None,
+        "A table with query_id and these fields; else the collection's queries.",
+        metavar="FILE",
+        panel=GROUPS,
+    ),
     tables: TableFlags,
-    picture: Plot = None,
+    fairness: FairnessFlags,
+    picture: Path | None = option(None, PLOT),
     gates: GroupGateFlags,
     output: OutputFlags,
 ) -> None:
-    """Score runs against qrels, with intervals, tests and the share that is judged."""
-    from labeler.cli.output import draw, name_unread_runs, show, show_json, warn
-    from labeler.cli.screen import progress
-    from labeler.evaluation.evaluate import report_of
-    from labeler.evaluation.options import EvaluationOptions, Scoring
+    """Score runs against qrels, with intervals and the share judged.
 
-    inputs = [*paths, *filter(None, [groups.queries])]
+    Tests say which runs differ.
+    """
+    if fairness.is_asked:
+        fairness.show(paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
+        return
+    inputs = [*paths, *filter(None, [queries])]
     to = output.made_from(*inputs)
     drawing = output.picture(picture, *inputs)
     name_unread_runs(*paths)
-    if tables.scenarios and groups.weights:
-        from labeler.errors import Misuse
-
+    by, weights = options.grouping.by, options.grouping.weights
+    if tables.scenarios and weights:
         problem = "of weighted means it is not known what unjudged documents leave open"
         raise Misuse(problem, parameter="scenarios")
-    tables.check_one(groups.by, output.format)
+    tables.check_one(by, output.format)
     held = gates.read()
-    groups.check_thin(held)
-    grouping = groups.grouping(held.fields if held else ())
-    how = Scoring(scoring.missing, unanswerable, scoring.ties, scoring.max_grade, stale)
-    measures = scoring.measures_with(held.scores if held else ())
-    base = gates.no_worse_than or baseline
-    margins = gates.margins(scoring)
-    options = EvaluationOptions(
-        measures,
-        how,
-        base,
-        interval,
-        margins=margins,
-        grouping=grouping,
+    gates.check_thin(held)
+    groups = tuple(dict.fromkeys([*by, *(held.fields if held else ())]))
+    asked_for = replace(
+        options,
+        measures=(
+            *options.measures,
+            *(str(gate.measure) for gate in (held.scores if held else ())),
+        ),
+        baseline=gates.no_worse_than or options.baseline,
+        margins=gates.margins(options.measures),
+        grouping=replace(options.grouping, by=groups, queries=queries),
         progress=partial(progress, stays=False),
-        jobs=jobs,
     )
-    with gates.blamed(), groups.blamed(gates):
-        report = report_of(*_sources(paths, qrels), options)
+    with gates.blamed(), gates.blamed_for_groups(by):
+        report = report_of(*_sources(paths, qrels), asked_for)
     asked = {"comparisons": tables.comparisons, "compare": tables.compare, "margin": gates.margin}
     _check_several(report, no_worse_than=gates.no_worse_than, **asked)
     if held:
@@ -158,21 +167,16 @@ def command(
     if output.format == "json":
         show_json(report.as_json(per_query=tables.per_query), to)
     else:
-        shown = _shown(report, tables, output.format, by=groups.by or ())
+        shown = _shown(report, tables, output.format, by=by)
         show([" ".join(report.sentences), *shown], output.format, to)
     warn(context, report.findings)
     if drawing is not None:
-        from labeler.evaluation.plot import score_drawings
-
         draw(drawing, score_drawings(report))
-    gates.check(report, held, groups.thin)
+    gates.check(report, held)
 
 
 def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Path] | Collection]:
     """Qrels and runs: files, or those of a collection."""
-    from labeler.collection.layout import Collection
-    from labeler.collection.user_files import collection_qrels, run_paths
-    from labeler.errors import Misuse, about
 
     first, runs = paths[0], paths[1:]
     if first.is_dir():
@@ -192,7 +196,6 @@ def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Pa
 
 def _check_several(report: Report, **options: object) -> None:
     """`Misuse` names an option that compares runs, where there is one alone."""
-    from labeler.errors import Misuse
 
     for parameter, value in options.items():
         if value and len(report.runs) == 1:
@@ -201,8 +204,6 @@ def _check_several(report: Report, **options: object) -> None:
 
 def _compared(report: Report, names: Sequence[str] | None) -> tuple[str, ...] | None:
     """The measures by which runs are to be compared; `None` leaves that to the report."""
-    from labeler.errors import Misuse, about
-    from labeler.metrics import parse_all
 
     if not names:
         return None
@@ -223,7 +224,6 @@ def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[st
 
     People see groups that gates alone asked for, too.
     """
-    from labeler.report.render import FORMS
 
     tables = {table.name: table for table in report.tables()}
     for_people = FORMS[form].for_people

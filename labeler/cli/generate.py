@@ -2,82 +2,63 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import Any
 
-import typer
-
-from labeler.cli import encoder_options, model_options, options, query_options  # noqa: F401  the first and the last register options
-from labeler.cli.numbers import CANDIDATES, COUNT, SEED, number
-from labeler.cli.progress import control_of
+from labeler.cli.model_options import ModelFlags, ShownFlags
+from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.output import show
+from labeler.cli.progress import watched
 from labeler.cli.reporting import note_generated, show_generation_plan, show_outcome
 from labeler.cli.screen import say
-from labeler.cli.signals import run_until_stopped
-from labeler.models.encoder_options import EncoderOptions
-from labeler.models.settings import Limits
-from labeler.queries.asking import Asking
-from labeler.queries.filter import FilterRules
-from labeler.queries.set_aside import PassageRules
-
-if TYPE_CHECKING:
-    from labeler.queries.generate import GenerateResult
+from labeler.collection.layout import open_collection
+from labeler.queries.generate import GenerateOptions, GenerateResult, agenerate, aplan_generation
+from labeler.queries.realism import Realism, realism
 
 
-@options.unfolded
 def command(
-    folder: options.Folder,
+    folder: Folder,
     *,
-    queries: Annotated[int, number(COUNT, help="How many queries to have.")] = 50,
-    prompt: Annotated[
-        str,
-        typer.Option(
-            help="A prompt's name or file, which writes all. Default: a prompt for each kind.",
-            show_default=False,
-        ),
-    ] = "",
-    asking: Asking,
-    model: model_options.ModelName = None,
-    model_file: model_options.ModelFile = None,
-    base_url: model_options.BaseUrl = None,
-    samples: Annotated[
-        int | None,
-        number(
-            CANDIDATES, help="Candidates a passage; the closest is kept. Default: 1, embedded 5."
-        ),
-    ] = None,
-    seed: Annotated[int, number(SEED, help="Decides which passages are asked about.")] = 0,
-    passages: PassageRules,
-    filters: FilterRules,
-    encoder: EncoderOptions,
-    limits: Limits,
-    flags: model_options.RunFlags,
-    output: options.OutputFlags,
+    options: GenerateOptions,
+    who: ModelFlags,
+    flags: ShownFlags,
+    output: OutputFlags,
 ) -> None:
-    """Write queries that the corpus answers: queries.jsonl, and rejected.jsonl with reasons."""
-    from labeler.collection.layout import open_collection
-    from labeler.models.choose import model_in
-    from labeler.queries.generate import GenerateOptions, agenerate, aplan_generation
+    """Write queries that the documents answer.
 
-    to, asks = (
-        output.made_from(open_collection(folder).folder),
-        model_in(model, model_file, flags.assessor),
-    )
-    collection, control = open_collection(folder), control_of(flags)
-    asked = GenerateOptions(
-        *(queries, prompt, asks, base_url, samples, seed, flags.redact),
-        *(limits, output.force, flags.concurrency, flags.retry_failed),
-        *(passages, filters, asking, encoder),
-    )
+    They go to queries.jsonl; what a filter dropped goes to rejected.jsonl, with its reason.
+    With --like, it is said how they differ from those real queries.
+    """
+    collection = open_collection(folder)
+    to = output.made_from(collection.folder)
+    asked = who.asking(options, force=output.force)
     if flags.dry_run:
-        plan = run_until_stopped(
-            lambda stop: aplan_generation(collection, asked, control.with_stop(stop))
-        )
+        plan = watched(flags, lambda watch: aplan_generation(collection, asked, watch))
         show_outcome(plan, show_generation_plan, output, to)
         return
-    result = run_until_stopped(lambda stop: agenerate(collection, asked, control.with_stop(stop)))
-    show_outcome(result, lambda written: _show(written, queries), output, to)
+    result = watched(flags, lambda watch: agenerate(collection, asked, watch))
+    like = asked.asking.like
+    beside = realism(collection, like) if like is not None and result.total else None
+    written = _Written(result, asked.queries, beside)
+    show_outcome(written, _show, output, to)
     result.check()
 
 
-def _show(result: GenerateResult, queries: int) -> None:
-    note_generated(result, queries)
-    say(f"queries: {result.queries}")
+@dataclass(frozen=True)
+class _Written:
+    """What was written of so many queries, and how it differs from the real ones of `--like`."""
+
+    result: GenerateResult
+    asked: int
+    realism: Realism | None
+
+    def as_json(self) -> dict[str, Any]:
+        beside = {} if self.realism is None else {"realism": self.realism.as_json()}
+        return {**self.result.as_json(), **beside}
+
+
+def _show(written: _Written) -> None:
+    note_generated(written.result, written.asked)
+    say(f"queries: {written.result.queries}")
+    if written.realism is not None:
+        show(written.realism.tables())

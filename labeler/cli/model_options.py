@@ -1,224 +1,133 @@
-"""Options of the commands that ask a model: which one, at what cost, how often."""
+"""Options of the commands that ask a model: which one, and what is shown meanwhile."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, TypeVar
 
-import typer
+from labeler.cli.options import OUTPUT
+from labeler.models.settings import CONCURRENCY, MODEL, REDACT, RETRY_FAILED, AssessorSettings
+from labeler.options import Option, option
 
-from labeler.cli.numbers import (
-    A_MINUTE,
-    AT_ONCE,
-    COUNT,
-    COUNT_OR_NONE,
-    DOLLARS,
-    SECONDS,
-    SECONDS_OF_A_CALL,
-    SHARE,
-    TOKENS,
-    Bounds,
-    number,
+Options = TypeVar("Options")
+
+MODEL_NAME = Option(
+    "A server's model, or local, similarity, gguf:PATH. Default: LABELER_MODEL; "
+    "without a key and a server, an embedded model.",
+    panel=MODEL,
 )
-from labeler.cli.options import BUDGET, MODEL, OPTIONS_OF, OUTPUT, RETRYING
-from labeler.models.settings import Limits, Proof
 
-ModelName = Annotated[
-    str | None,
-    typer.Option(
-        help="A server's model, or local, similarity, gguf:PATH. Default: LABELER_MODEL; "
-        "without a key and a server, an embedded model.",
-        rich_help_panel=MODEL,
-    ),
-]
+BASE_URL = Option(
+    "The address of an OpenAI-compatible server (OPENAI_BASE_URL).", metavar="URL", panel=MODEL
+)
 
-ModelFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="The embedded LLM's file, where you have one (LABELER_MODEL_FILE).",
-        rich_help_panel=MODEL,
-    ),
-]
+ASSESSOR_NAME = Option(
+    "An assessor declared in assessors/NAME.toml or labeler.toml; with --model and "
+    "--prompt, another model or prompt in place of its own.",
+    metavar="NAME",
+    panel=MODEL,
+)
 
-BaseUrl = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help="The address of an OpenAI-compatible server (OPENAI_BASE_URL).",
-        rich_help_panel=MODEL,
-    ),
-]
+MODEL_FILE = Option(
+    "The embedded LLM's file, where you have one (LABELER_MODEL_FILE).",
+    metavar="FILE",
+    panel=MODEL,
+    rare=True,
+)
 
-AssessorName = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="An assessor declared in assessors/NAME.toml or labeler.toml; with --model and "
-        "--prompt, another model or prompt in place of its own.",
-        rich_help_panel=MODEL,
-    ),
-]
+DRY_RUN = Option("Ask nothing; say how much would be asked, and show it.")
 
-NewName = Annotated[
-    str | None,
-    typer.Option("--as", help="The judgements' name; else PROMPT-MODEL.", rich_help_panel=OUTPUT),
-]
-
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Ask nothing; say how much would be asked, and show it.")
-]
-
-Seconds = Annotated[
-    float,
-    number(
-        SECONDS_OF_A_CALL,
-        "--timeout",
-        metavar="SECONDS",
-        help="The longest a call may take.",
-        rich_help_panel=RETRYING,
-    ),
-]
-
-Tries = Annotated[
-    int,
-    number(COUNT, help="Calls for one request before it has failed.", rich_help_panel=RETRYING),
-]
-
-Prices = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Prices of your own; labeler doctor shows the format.",
-        rich_help_panel=BUDGET,
-    ),
-]
-
-LIMITS: Mapping[str, Any] = {
-    "rpm": Annotated[
-        float | None,
-        number(A_MINUTE, help="Begin at most so many calls a minute.", rich_help_panel=BUDGET),
-    ],
-    "tpm": Annotated[
-        float | None,
-        number(Bounds(1, TOKENS.most), help="Use so many tokens a minute.", rich_help_panel=BUDGET),
-    ],
-    "max_calls": Annotated[
-        int | None,
-        number(COUNT_OR_NONE, help="Stop before more calls than this.", rich_help_panel=BUDGET),
-    ],
-    "max_tokens": Annotated[
-        int | None,
-        number(TOKENS, help="Stop before more tokens than this.", rich_help_panel=BUDGET),
-    ],
-    "max_cost": Annotated[
-        float | None,
-        number(
-            DOLLARS, metavar="DOLLARS", help="Stop before it costs more.", rich_help_panel=BUDGET
-        ),
-    ],
-    "deadline": Annotated[
-        float | None,
-        number(
-            SECONDS,
-            metavar="SECONDS",
-            help="Stop after so long; no call outlasts it.",
-            rich_help_panel=BUDGET,
-        ),
-    ],
-    "prices": Prices,
-    "timeout": Seconds,
-    "patience": Annotated[
-        float,
-        number(
-            SECONDS,
-            metavar="SECONDS",
-            help="The longest that one request is retried.",
-            rich_help_panel=RETRYING,
-        ),
-    ],
-    "tries": Tries,
-}
-"""The option of each field of the library's `Limits`, which has the defaults."""
-
-OPTIONS_OF[Limits] = LIMITS
-OPTIONS_OF[Proof] = {
-    "max_failed": Annotated[
-        float,
-        number(
-            SHARE,
-            metavar="SHARE",
-            help="Stop where more of the pairs come to no grade; 1 never stops.",
-            rich_help_panel=BUDGET,
-        ),
-    ],
-    "no_pilot": Annotated[
-        bool,
-        typer.Option(
-            "--no-pilot",
-            help="Ask about all pairs at once, and not first about 30 of 100 or more.",
-            rich_help_panel=BUDGET,
-        ),
-    ],
-}
+NEW_NAME = Option("The judgements' name; else PROMPT-MODEL.", flags="--as", panel=OUTPUT)
 
 
 @dataclass(frozen=True, slots=True)
-class RunFlags:
-    """How a model is asked, and what is shown meanwhile."""
+class ServerFlags:
+    """The server that is asked, where nothing else says which."""
 
-    assessor: AssessorName = ""
-    store: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Keep replies in a PostgreSQL database that machines share, as "
-            "postgresql://user@host/database (LABELER_STORE; its password in PGPASSWORD).",
-            rich_help_panel=MODEL,
-        ),
-    ] = None
-    concurrency: Annotated[
-        int | None,
-        number(
-            AT_ONCE,
-            help="Calls under way at once, at most.",
-            show_default=False,
-            rich_help_panel=MODEL,
-        ),
-    ] = None
-    retry_failed: Annotated[
-        bool,
-        typer.Option(
-            "--retry-failed",
-            help="Ask again where a reply could not be used.",
-            rich_help_panel=RETRYING,
-        ),
-    ] = False
-    redact: Annotated[
-        bool,
-        typer.Option(
-            "--redact",
-            help="Keep no request texts in the store, only their hashes.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="Show no progress.", rich_help_panel=OUTPUT)
-    ] = False
-    json_progress: Annotated[
-        bool,
-        typer.Option(
-            "--json-progress", help="Progress as JSON lines on stderr.", rich_help_panel=OUTPUT
-        ),
-    ] = False
-    dry_run: DryRun = False
+    base_url: str | None = option(
+        None,
+        "The address of an OpenAI-compatible server (OPENAI_BASE_URL).",
+        metavar="URL",
+        panel=MODEL,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NamedModel:
+    """Who is asked, where that is said for this time: a model by its name, or an assessor."""
+
+    model: str | None = option(None, MODEL_NAME)
+    model_file: Path | None = option(None, MODEL_FILE)
+    base_url: str | None = option(None, BASE_URL)
+    assessor: str = option("", ASSESSOR_NAME)
+
+    def asked(self) -> AssessorSettings | str | None:
+        """The model to ask; None where none is named."""
+        from labeler.models.choose import model_in
+
+        return model_in(self.model, self.model_file, self.assessor)
+
+    def asking(self, options: Options, **others: Any) -> Options:
+        """The options of whatever asks a model, with the model that is asked."""
+        return replace(options, model=self.asked(), base_url=self.base_url, **others)  # type: ignore[type-var]  # all have both
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFlags(NamedModel):
+    """Who is asked: the one named for this time, else the model that `labeler.toml` has."""
+
+    declared: AssessorSettings = field(default_factory=AssessorSettings)
+
+    def asked(self) -> AssessorSettings | str | None:
+        """The model to ask: the declared assessor, or what `labeler.toml` has under `[model]`."""
+        from labeler.models.choose import is_embedded_name
+        from labeler.models.settings import Limits
+
+        named = NamedModel.asked(self)
+        if isinstance(named, AssessorSettings):
+            return named
+        name = named or self.declared.model
+        whole = replace(self.declared, model=name, limits=Limits(), concurrency=None)
+        if self.base_url or is_embedded_name(name or os.environ.get("LABELER_MODEL", "")):
+            whole = replace(whole, server="", file="")
+        is_name_alone = replace(whole, file="") == AssessorSettings(model=name)
+        return (name or None) if is_name_alone else whole
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFlags:
+    """Whether anything is asked at all, what is shown meanwhile, and where replies are kept."""
+
+    dry_run: bool = option(False, DRY_RUN)
+    quiet: bool = option(False, "Show no progress.", panel=OUTPUT)
+    json_progress: bool = option(
+        False, "Progress as JSON lines on stderr.", panel=OUTPUT, rare=True
+    )
+    store: str = option(
+        "",
+        "Keep replies in a PostgreSQL database that machines share, as "
+        "postgresql://user@host/database (LABELER_STORE; its password in PGPASSWORD).",
+        section="store",
+        key="url",
+        variable="LABELER_STORE",
+        is_address=True,
+    )
 
     def __post_init__(self) -> None:
         """Have every collection of this process keep its replies there."""
-        if self.store is not None:
+        if self.store:
             from labeler.store.postgres.address import DatabaseAddress
 
             os.environ["LABELER_STORE"] = str(DatabaseAddress.of(self.store))
+
+
+@dataclass(frozen=True, slots=True)
+class RunFlags(ShownFlags):
+    """How a model is asked, and what is shown meanwhile."""
+
+    assessor: str = option("", ASSESSOR_NAME)
+    concurrency: int | None = option(None, CONCURRENCY)
+    retry_failed: bool = option(False, RETRY_FAILED)
+    redact: bool = option(False, REDACT)

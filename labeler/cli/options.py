@@ -1,72 +1,57 @@
-"""Options that several commands share."""
+"""What a command line makes of declared options, and the options that many commands share."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from textwrap import fill
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from labeler.cli.numbers import SIZE_OF_A_FILE, WORDS, number
-from labeler.corpus.blocks import FileRules
-from labeler.exchange.fields import FieldNames
+from labeler.cli.screen import result_width
+from labeler.cli.settings import read_project
+from labeler.errors import Misuse, about
+from labeler.options import REQUIRED, UNSET, Declared, Option, filled, is_option, option, options_of
 from labeler.report.table import FormName, form_of
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output
 
-MODEL, BUDGET, RETRYING, OUTPUT = "Model", "Budget", "Retrying", "Output"
-"""The panels of a command's help: who is asked, at what cost, how often, and where results go."""
+OUTPUT = "Output"
+"""The panel of where results go."""
 
+FORM = Option(
+    "The form of tables; else the output's suffix says it (.csv, .json, .tex, .md).",
+    flags="--format",
+    panel=OUTPUT,
+)
+
+AS_JSON = Option("The same as --format json.", flags="--json", panel=OUTPUT)
+
+TO_FILE = Option("Write to a file.", flags="--output -o", panel=OUTPUT)
+
+GRADE_MAP = Option("Each rating and its grade: 0:0,0.5:1,1:2.", flags="--map")
+
+SCALE = Option("The highest rating and its grade, by a rule of three: 100:3.")
+
+
+FORCE = Option(
+    "Replace what stands there, even an input or what labeler did not write.", panel=OUTPUT
+)
+OUT_FOLDER = Option("The collection's directory.", flags="--output -o", panel=OUTPUT)
 Folder = Annotated[Path, typer.Argument(metavar="COLL", help="The collection's directory.")]
-
-Form = Annotated[
-    FormName | None,
-    typer.Option(
-        "--format",
-        help="The form of tables; else the output's suffix says it (.csv, .json, .tex, .md).",
-        rich_help_panel=OUTPUT,
-    ),
-]
-
-AsJson = Annotated[
-    bool, typer.Option("--json", help="The same as --format json.", rich_help_panel=OUTPUT)
-]
-
-ToFile = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write to a file.", rich_help_panel=OUTPUT)
-]
-
-Force = Annotated[
-    bool,
-    typer.Option(
-        "--force",
-        help="Replace what stands there, even an input or what labeler did not write.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-
-GradeMap = Annotated[str, typer.Option("--map", help="Each rating and its grade: 0:0,0.5:1,1:2.")]
-
-Scale = Annotated[
-    str, typer.Option(help="The highest rating and its grade, by a rule of three: 100:3.")
-]
-
-FollowLinks = Annotated[
-    bool, typer.Option("--follow-links", help="Read links that lead out of a folder, too.")
-]
 
 
 @dataclass(frozen=True, slots=True)
 class FormFlags:
     """In which form results are shown, where the output is a folder that a command makes."""
 
-    form: Form = None
-    as_json: AsJson = False
+    form: FormName | None = option(None, FORM)
+    as_json: bool = option(False, AS_JSON)
 
     @property
     def format(self) -> FormName:
@@ -75,13 +60,11 @@ class FormFlags:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputFlags:
+class OutputFlags(FormFlags):
     """In which form results are written, and where to."""
 
-    form: Form = None
-    as_json: AsJson = False
-    output: ToFile = None
-    force: Force = False
+    output: Path | None = option(None, TO_FILE)
+    force: bool = option(False, FORCE)
 
     @property
     def format(self) -> FormName:
@@ -118,97 +101,213 @@ class OutputFlags:
         return self.written_to(path, *inputs)
 
 
-MaxFileSize = Annotated[
-    int,
-    number(SIZE_OF_A_FILE, metavar="MB", help="Leave out larger texts, and markup of 1/16 of it."),
+_SET = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="SECTION.KEY=VALUE",
+        help="A setting of labeler.toml for this time, as model.rpm=60; repeatable.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
-MEGABYTES = 64
-
-OPTIONS_OF: dict[type, Mapping[str, Any]] = {}
-"""The options of the library's dataclasses of settings, field by field."""
-
-
-ROWS = "Rows of documents and queries"
-_FIELDS = {
-    "text_field": "What rows of documents call the text; a.b is the b in a, * all columns.",
-    "title_field": "What they call the title.",
-    "id_field": "What they call the id; also of queries.",
-    "query_field": "What rows of queries call the query.",
-}
-OPTIONS_OF[FieldNames] = {
-    name: Annotated[str, typer.Option(metavar="NAME", help=text, rich_help_panel=ROWS)]
-    for name, text in _FIELDS.items()
-}
+HELP_ALL = "--help-all"
+_HELP_ALL = Annotated[
+    bool,
+    typer.Option(
+        HELP_ALL, help="Show all other options and settings, too.", rich_help_panel=OUTPUT
+    ),
+]
+"""Stands in help alone: the word is read before the command is parsed."""
 
 
-READING = "Reading files"
-OPTIONS_OF[FileRules] = {
-    "include": Annotated[
-        list[str],
-        typer.Option(
-            help="Read only files of this pattern; as often as you like.", rich_help_panel=READING
-        ),
-    ],
-    "exclude": Annotated[
-        list[str],
-        typer.Option(
-            help="Leave out what has this pattern, as in .gitignore.", rich_help_panel=READING
-        ),
-    ],
-    "gitignore": Annotated[
-        bool,
-        typer.Option(help="Leave out what a folder's .gitignore names.", rich_help_panel=READING),
-    ],
-    "code": Annotated[
-        bool,
-        typer.Option("--code", help="Read source code, too, by symbol.", rich_help_panel=READING),
-    ],
-    "words": Annotated[
-        int,
-        number(WORDS, help="About how many words a passage has.", rich_help_panel=READING),
-    ],
-}
+class Without(frozenset[str]):
+    """The options of a record that a command does not have: they keep their defaults."""
 
 
-def unfolded(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with an option for each field of those parameters that are dataclasses.
+class Shown(frozenset[str]):
+    """The options of a record that a command shows as flags, though others keep them elsewhere.
 
-    So options that several commands share are written down once.
+    As in `files: Annotated[FileRules, Shown(["words"])]`.
     """
-    hints = get_type_hints(command, include_extras=True)
-    signature = inspect.signature(command)
-    groups: dict[str, Any] = {n: hint for n, hint in hints.items() if is_dataclass(hint)}
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in signature.parameters.items():
-        if name in groups:
-            parameters += _options_of(groups[name])
-        else:
-            parameters.append(parameter.replace(annotation=hints[name]))
 
-    @wraps(command)
-    def run(**values_by_parameter: Any) -> None:
-        for name, group in groups.items():
-            values = {field.name: values_by_parameter.pop(field.name) for field in fields(group)}
-            values_by_parameter[name] = group(**values)
-        command(**values_by_parameter)
 
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # inspect reads it
+def unfolded(function: Callable[..., None]) -> Callable[..., None]:
+    """A command with flags for the options that a function takes, in records or one by one.
+
+    An option that stands in several records is one flag, whose value is given to each of them. With
+    an assessor of a name, the file's section of the one without a name says nothing.
+    """
+    taken = _Taken.by(function)
+
+    @wraps(function)
+    def run(**values: Any) -> None:
+        context = values[taken.context]
+        given = {name: v for name, v in values.items() if _is_given(context, name)}
+        project = read_project(taken.settings, given.get("set_", ()))
+        if "assessor" in given:
+            project = project.without("model")
+
+        def value_of(each: Declared) -> Any:
+            if each.name in given and taken.has_flag(each):
+                return _read(each, given[each.name])
+            return project.value_of(each) if each.setting else UNSET
+
+        said = {name: value_of(each) for name, each in taken.single.items()}
+        made = {n: taken.single[n].default if v is UNSET else v for n, v in said.items()}
+        made |= {n: project.marked(filled(kind, value_of)) for n, kind in taken.records.items()}
+        project.tell()
+        function(**{name: made.get(name, values.get(name)) for name in taken.parameters})
+
+    run.__signature__ = inspect.Signature(taken.words())  # type: ignore[attr-defined]  # inspect reads it
+    run.settings = taken.settings  # type: ignore[attr-defined]  # `settings_of` reads it
     return run
 
 
-def _options_of(group: Any) -> list[inspect.Parameter]:
-    options = OPTIONS_OF.get(group) or get_type_hints(group, include_extras=True)
+@dataclass(frozen=True)
+class _Taken:
+    """What a function takes: records of options, single options, and arguments of other kinds.
+
+    `flags` are the options that have one, by name, and `settings` those of `labeler.toml`.
+    """
+
+    parameters: Mapping[str, inspect.Parameter]
+    records: Mapping[str, type]
+    single: Mapping[str, Declared]
+    flags: Mapping[str, Declared]
+    settings: Mapping[str, Declared]
+    context: str
+
+    @classmethod
+    def by(cls, function: Callable[..., None]) -> _Taken:
+        """What a function takes, by its signature."""
+        hints = get_type_hints(function, include_extras=True)
+        parameters = inspect.signature(function).parameters
+        records, single, every = {}, {}, list[Declared]()
+        for name, parameter in parameters.items():
+            kind, *marks = get_args(hints[name]) if _marks(hints[name]) else (hints[name],)
+            if is_option(parameter.default):
+                single[name] = Declared.of(name, kind, parameter.default)
+                every.append(single[name])
+            elif isinstance(kind, type) and is_dataclass(kind):
+                records[name] = kind
+                left_out = {name for mark in marks if isinstance(mark, Without) for name in mark}
+                shown = [mark for mark in marks if isinstance(mark, Shown)]
+                taken = (each for each in options_of(kind) if each.name not in left_out)
+                every += (each.shown_in(shown) for each in taken)
+        named = {name: p.replace(annotation=hints[name]) for name, p in parameters.items()}
+        flags = {each.name: each for each in reversed(every) if each.has_flag}
+        ordered = {each.name: flags[each.name] for each in every if each.name in flags}
+        settings = {each.setting: each for each in every if each.setting}
+        context = next((name for name, kind in hints.items() if kind is typer.Context), "context_")
+        return cls(named, records, single, ordered, settings, context)
+
+    def has_flag(self, each: Declared) -> bool:
+        """Whether an option of a record takes the value of a flag."""
+        flag = self.flags.get(each.name)
+        return flag is not None and (each.has_flag or flag.setting == each.setting)
+
+    def words(self) -> list[inspect.Parameter]:
+        """The arguments and options of the command, as Typer reads them."""
+        made = {*self.records, *self.single}
+        words = [parameter for name, parameter in self.parameters.items() if name not in made]
+        if self.context not in self.parameters:
+            words.append(_keyword(self.context, typer.Context, inspect.Parameter.empty))
+        words += map(_flag, self.flags.values())
+        words += [_keyword("set_", _SET, None)] if self.settings else []
+        has_more = self.settings or any(each.option.rare for each in self.flags.values())
+        return words + ([_keyword("help_all", _HELP_ALL, False)] if has_more else [])
+
+
+def _marks(hint: Any) -> bool:
+    return any(isinstance(part, Shown | Without) for part in getattr(hint, "__metadata__", ()))
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     kind = inspect.Parameter.KEYWORD_ONLY
-    return [
-        inspect.Parameter(f.name, kind, default=f.default, annotation=options[f.name])
-        for f in fields(group)
-    ]
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    """Whether the command line gives a parameter, be it as what it is by default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
+
+
+def _flag(each: Declared) -> inspect.Parameter:
+    """The flag of an option, as Typer reads it."""
+    declared, kind, default = each.option, each.kind, each.default
+    if declared.read is not None:
+        kind, default = list[str] | None if declared.several else str | None, None
+    elif each.kind_of_each is not None:
+        kind, default = list[each.kind_of_each] | None, None  # type: ignore[name-defined]  # for Typer
+    spelled = each.name.replace("_", "-")
+    names = tuple(declared.flags.split()) or ((f"--{spelled}",) if default is False else ())
+    shown: dict[str, Any] = {"metavar": declared.metavar or None}
+    if declared.bounds is not None:
+        shown = _number(each)
+    if declared.usual:
+        shown["show_default"] = declared.usual
+    panel = declared.panel or None
+    typed = typer.Option(
+        *names, help=declared.text, hidden=declared.rare, rich_help_panel=panel, **shown
+    )
+    given = inspect.Parameter.empty if each.default is REQUIRED else default
+    return _keyword(each.name, Annotated[kind, typed], given)
+
+
+def _number(each: Declared) -> dict[str, Any]:
+    """How Typer reads an option that is a number; help calls it `N`, which leaves room for texts.
+
+    It shows a lower bound of 0 or 1 alone: nobody has to know the others before meeting them.
+    """
+
+    def check(value: Any) -> Any:
+        try:
+            each.check(value)
+        except Misuse as error:
+            raise typer.BadParameter(str(error)) from None
+        return value
+
+    bounds = each.option.bounds
+    least = bounds.least if bounds is not None and bounds.least >= 0 else None
+    return {"metavar": each.option.metavar or "N", "min": least, "callback": check}
+
+
+def _read(each: Declared, given: Any) -> Any:
+    """The value of an option out of what the command line gives."""
+    if each.option.read is not None:
+        with about(each.name):
+            return each.option.read(given)
+    return tuple(given) if each.kind_of_each is not None else given
+
+
+def settings_of(command: Any) -> Mapping[str, Declared]:
+    """The settings that a command takes from `labeler.toml` or by `--set`, by their names."""
+    settings: Mapping[str, Declared] = getattr(command.callback, "settings", {})
+    return settings
+
+
+def settings_help(settings: Mapping[str, Declared]) -> str:
+    """What help says of settings: the name, a value, and what it is for."""
+    lines = ["In labeler.toml, or by --set for this time:"]
+    for name, each in settings.items():
+        usual = each.default if each.option.example is None else each.option.example
+        lines.append(
+            f"  {name}={'' if usual is None else usual}".ljust(31) + " " + each.option.text
+        )
+    return "\n".join(
+        fill(line, result_width() or 100, subsequent_indent=32 * " ") for line in lines
+    )
 
 
 def option_names(command: Any) -> dict[str, str]:
-    """A command's options in their longest spelling, by the names of their parameters."""
+    """A command's options in their longest spelling, by the names of their parameters.
+
+    That of a setting ends with the `=` that its value follows.
+    """
+    settings = {each.name: f"--set {name}=" for name, each in settings_of(command).items()}
     options = [option for option in command.params if option.param_type_name == "option"]
-    return {option.name: max(option.opts, key=len) for option in options}
+    return settings | {option.name: max(option.opts, key=len) for option in options}
 
 
 def option_for(command: Any, parameter: str) -> str:

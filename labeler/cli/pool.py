@@ -2,123 +2,151 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import NamedTuple
 
-import typer
-
-from labeler.cli import encoder_options  # noqa: F401  registers options
-from labeler.cli.expanding import EXPANDING, NEIGHBORS, REL, UNTIL, Neighbors, check_expanded
-from labeler.cli.model_options import DryRun
-from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SEED, SHARE, TOP_GRADE, number
-from labeler.cli.options import Folder, OutputFlags, unfolded
-from labeler.cli.progress import control_of
-from labeler.cli.reporting import show_encoding_plan, show_outcome
+from labeler.cli.model_options import ModelFlags, ShownFlags
+from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.progress import control_of, watched
+from labeler.cli.reporting import (
+    check_complete,
+    show_encoding_plan,
+    show_judging,
+    show_judging_plan,
+    show_outcome,
+)
 from labeler.cli.screen import note, say
+from labeler.collection.layout import open_collection
 from labeler.errors import Misuse
+from labeler.judging.judge import JudgeOptions, aplan_judging
 from labeler.messages import count_of
-from labeler.models.encoder_options import EncoderOptions
-from labeler.models.settings import Limits
+from labeler.models.encoders import Encoding
+from labeler.options import COUNT, option
+from labeler.pools import expand as rounds
+from labeler.pools.pool import DEPTH, PoolOptions, PoolResult, plan_pool, pool
 
-if TYPE_CHECKING:
-    from labeler.pools.pool import PoolResult
+MOST_ROUNDS = 10
 
 
-@unfolded
+@dataclass(frozen=True, slots=True)
+class RoundFlags:
+    """Whose judgements a pool grows by, and who judges what a round added."""
+
+    expand: str = option(
+        "",
+        "Add the neighbors of what these qrels of the collection call relevant.",
+        metavar="QRELS",
+        panel=rounds.EXPANDING,
+    )
+    prompt: str = option(
+        "",
+        "With --model or --assessor the pool is judged, too, round after round: by this prompt.",
+        panel=rounds.EXPANDING,
+    )
+    max_rounds: int = option(
+        MOST_ROUNDS, "The most rounds.", COUNT, panel=rounds.EXPANDING, rare=True
+    )
+
+    def is_judged(self, who: ModelFlags) -> bool:
+        """Whether an assessor is named, who judges each round."""
+        return bool(who.model or who.assessor or self.prompt)
+
+    def until(self, expansion: rounds.Expansion) -> rounds.Rounds:
+        """When rounds end."""
+        return rounds.Rounds(
+            until=expansion.until,
+            most=self.max_rounds,
+            rel=expansion.rel,
+            neighbors=expansion.neighbors,
+            max_pairs=expansion.max_pairs,
+        )
+
+    def check(self, options: PoolOptions, expansion: rounds.Expansion, who: ModelFlags) -> None:
+        """`Misuse` where rounds are described and not asked for, or other pairs are asked for."""
+        if self.expand:
+            if options.qrels or options.only or options.size.beyond:
+                problem = "it goes with runs alone, not with --qrels, --only or --beyond"
+                raise Misuse(problem, parameter="expand")
+            return
+        usual = rounds.Expansion(max_pairs=expansion.max_pairs)
+        names = ("neighbors", "until", "rel")
+        given = [name for name in names if getattr(expansion, name) != getattr(usual, name)]
+        given += ["max_rounds"] if self.max_rounds != MOST_ROUNDS else []
+        given += ["model"] if self.is_judged(who) else []
+        if given:
+            raise Misuse("it says how --expand goes on, which is not given", parameter=given[0])
+
+
 def command(
     folder: Folder,
     *,
-    depth: Annotated[
-        int | None,
-        number(COUNT, help="How many documents of each run and query to pool; else 10."),
-    ] = None,
-    max_pairs: Annotated[
-        int,
-        number(COUNT_OR_NONE, help="Pool by rank up to so many pairs in all; 0 is any number."),
-    ] = 0,
-    beyond: Annotated[
-        int,
-        number(COUNT_OR_NONE, help="Draw so many pairs at random from beyond the pool."),
-    ] = 0,
-    seed: Annotated[int, number(SEED, help="Which pairs are drawn.")] = 0,
-    run: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="RUN",
-            help="A run of your own to pool too, or a folder of runs; repeatable.",
-        ),
-    ] = None,
-    qrels: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Judgements of people, whose pairs to pool too; may be repeated.",
-        ),
-    ] = None,
-    only: Annotated[
-        bool, typer.Option("--only", help="Retrieve nothing: pool --run and --qrels alone.")
-    ] = False,
-    expand: Annotated[
-        str,
-        typer.Option(
-            metavar="QRELS",
-            help="Add the neighbors of what these qrels of the collection call relevant.",
-            rich_help_panel=EXPANDING,
-        ),
-    ] = "",
-    neighbors: Neighbors = NEIGHBORS,
-    until: Annotated[
-        float,
-        number(
-            SHARE,
-            help="Stop where a round brought less of all relevant documents.",
-            rich_help_panel=EXPANDING,
-        ),
-    ] = UNTIL,
-    rel: Annotated[
-        int,
-        number(
-            TOP_GRADE,
-            help="The lowest grade that counts as relevant.",
-            rich_help_panel=EXPANDING,
-        ),
-    ] = REL,
-    encoder: EncoderOptions,
-    limits: Limits,
-    dry_run: DryRun = False,
+    options: PoolOptions,
+    growth: RoundFlags,
+    expansion: rounds.Expansion,
+    who: ModelFlags,
+    flags: ShownFlags,
     output: OutputFlags,
 ) -> None:
-    """Find the pairs to judge: the first documents of every run, added to pool.jsonl."""
-    from labeler.collection.layout import open_collection
-    from labeler.models.encoders import Encoding
-    from labeler.pools.expand import Expansion, NewRuns, plan_expansion
-    from labeler.pools.expand import expand as expanded_pool
-    from labeler.pools.pool import DEPTH, PoolSize, plan_pool, pool
+    """Choose the pairs to judge: the first documents of every run.
 
-    check_expanded(bool(expand), {"neighbors": neighbors, "until": until, "rel": rel})
-    files = [path for path in map(Path, qrels or ()) if path.exists()]  # others are its own
-    to = output.made_from(open_collection(folder).folder, *(run or ()), *files)
-    sources: dict[str, Any] = {"runs": run or (), "qrels": qrels or (), "only": only}
-    size = PoolSize(max_pairs, beyond, seed)
-    encoding = Encoding(encoder, limits)
-    if expand:
-        if qrels or only or beyond:
-            problem = "it goes with runs alone, not with --qrels, --only or --beyond"
-            raise Misuse(problem, parameter="expand")
-        if dry_run:
-            show_encoding_plan(plan_expansion(folder, encoding), output, to)
-            return
-        more = Expansion(expand, neighbors, until, rel, max_pairs)
-        tops = NewRuns(tuple(run or ()), depth or DEPTH)
-        grown = expanded_pool(folder, more, tops, encoding, control_of())
-        show_outcome(grown, _show, output, to)
+    They are added to pool.jsonl. With --expand the pool grows by what is like its relevant
+    documents; with --model or --assessor, too, each round is judged until one brings too few.
+    """
+    files = [path for path in map(Path, options.qrels) if path.exists()]  # others are its own
+    to = output.made_from(open_collection(folder).folder, *options.runs, *files)
+    growth.check(options, expansion, who)
+    if growth.expand and growth.is_judged(who):
+        judging = JudgeOptions(growth.prompt, name=growth.expand, limits=options.encoding.limits)
+        _judge_rounds(
+            _Rounds(folder, who.asking(judging), growth.until(expansion), options.encoding),
+            flags,
+            output,
+        )
         return
-    if dry_run:
-        show_encoding_plan(plan_pool(folder, encoding), output, to)
+    if flags.dry_run:
+        plan = rounds.plan_expansion if growth.expand else plan_pool
+        show_encoding_plan(plan(folder, options.encoding), output, to)
         return
-    sources |= {"depth": depth, "size": size, "encoding": encoding}
-    result = pool(folder, **sources, control=control_of(), force=output.force)
+    if growth.expand:
+        more = replace(expansion, qrels=growth.expand)
+        tops = rounds.NewRuns(options.runs, options.depth or DEPTH)
+        result = rounds.expand(folder, more, tops, options.encoding, control_of(flags))
+    else:
+        result = pool(folder, replace(options, force=output.force), control=control_of(flags))
     show_outcome(result, _show, output, to)
+
+
+class _Rounds(NamedTuple):
+    """A collection whose pool grows round after round, who judges it, and when that ends."""
+
+    folder: Path
+    judging: JudgeOptions
+    until: rounds.Rounds
+    encoding: Encoding
+
+
+def _judge_rounds(grown: _Rounds, flags: ShownFlags, output: OutputFlags) -> None:
+    """Judge the pool and what each round adds, print what came of it, and end as judging does."""
+    to = output.made_from(grown.folder)
+    if flags.dry_run:
+        plan = watched(flags, lambda watch: aplan_judging(grown.folder, grown.judging, watch))
+        show_outcome(plan, show_judging_plan, output, to)
+        note("that is the pool as it is; what rounds add to it is not known before")
+        return
+    result = watched(
+        flags, lambda watch: rounds.aexpand_until(grown.folder, grown.judging, grown.until, watch)
+    )
+    show_outcome(result, _show_rounds, output, to)
+    check_complete(result.judging)
+
+
+def _show_rounds(grown: rounds.ExpandedJudging) -> None:
+    """Print what the last judging left, each round, and why there is no other."""
+    show_judging(grown.judging)
+    for each in grown.rounds:
+        say(str(each))
+    say(grown.sentence())
 
 
 def _show(result: PoolResult) -> None:

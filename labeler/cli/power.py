@@ -6,12 +6,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from labeler.cli.numbers import COUNT, SHARE, SIZE, number
-from labeler.cli.options import OutputFlags, unfolded
+from labeler.cli.options import OutputFlags
+from labeler.cli.output import name_unread_runs, show, show_json, warn
 from labeler.cli.scoring import TABLES
+from labeler.evaluation.inputs import qrels_and_runs
+from labeler.evaluation.power import PowerOptions
+from labeler.evaluation.power import power as planned
+from labeler.options import option
 
 
-@unfolded
 def command(
     context: typer.Context,
     sources: Annotated[
@@ -22,54 +25,18 @@ def command(
         ),
     ],
     *,
-    measure: Annotated[str, typer.Option("-m", "--measure", help="To plan for.")] = "nDCG@10",
-    queries: Annotated[
-        list[int] | None, number(COUNT, help="What can so many queries tell? Repeatable.")
-    ] = None,
-    differences: Annotated[
-        list[float] | None,
-        number(SIZE, "--difference", help="How many does this difference need? Repeatable."),
-    ] = None,
-    power: Annotated[float, number(SHARE, help="The chance to find the difference.")] = 0.8,
-    level: Annotated[float, number(SHARE, help="Of significance.")] = 0.05,
-    planned_runs: Annotated[
-        int | None,
-        number(COUNT, "--compared", help="Plan for so many runs (default: as many as these)."),
-    ] = None,
-    named_baseline: Annotated[
-        bool,
-        typer.Option(
-            "--one-baseline", help="Plan for each run against one that is named, not for all pairs."
-        ),
-    ] = False,
-    table: Annotated[
-        Literal["detectable", "needed"] | None,
-        typer.Option(
-            help="This table alone; csv and jsonl hold one, else the first.",
-            rich_help_panel=TABLES,
-        ),
-    ] = None,
+    measure: str = option("nDCG@10", "To plan for.", flags="-m --measure"),
+    options: PowerOptions,
+    table: Literal["detectable", "needed"] | None = option(
+        None, "This table alone; csv and jsonl hold one, else the first.", panel=TABLES
+    ),
     output: OutputFlags,
 ) -> None:
-    """Say what so many queries can tell apart, and how many a difference needs."""
-    from labeler.cli.output import name_unread_runs, show, show_json, warn
-    from labeler.evaluation.inputs import qrels_and_runs
-    from labeler.evaluation.power import power as planned
-
+    """Say what so many queries can tell apart, and how many are needed."""
     (qrels, *_), runs = qrels_and_runs(sources, 1)
     to = output.made_from(qrels, *runs)
     name_unread_runs(*sources)
-    plan = planned(
-        qrels,
-        runs,
-        measure,
-        queries=queries or (),
-        differences=differences or (),
-        power=power,
-        level=level,
-        planned_runs=planned_runs,
-        named_baseline=named_baseline,
-    )
+    plan = planned(qrels, runs, measure, options)
     warn(context, plan.findings)
     if output.format == "json":
         show_json(plan.as_json(), to)

@@ -6,11 +6,12 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from labeler.cli.process import Result, run_until_stopped
 from labeler.cli.screen import LINE_SECONDS, Advance, duration, note, progress
 from labeler.data import Failure
 from labeler.errors import Misuse
@@ -18,7 +19,7 @@ from labeler.messages import Progress, cost_of, count_of, dollars
 from labeler.report.neutral import flat
 
 if TYPE_CHECKING:
-    from labeler.cli.model_options import RunFlags
+    from labeler.cli.model_options import ShownFlags
     from labeler.data import Judged
     from labeler.models.control import Control, OnJudged, Underway
     from labeler.models.policies.budget import Budget, Spending
@@ -34,7 +35,7 @@ def how_shown(quiet: bool, as_json: bool) -> ProgressForm:
     return "quiet" if quiet else "json" if as_json else "panel"
 
 
-def control_of(flags: RunFlags | None = None) -> Control:
+def control_of(flags: ShownFlags | None = None) -> Control:
     """How the command line watches the library's work."""
     from labeler.models.control import Control
 
@@ -45,6 +46,14 @@ def control_of(flags: RunFlags | None = None) -> Control:
         "quiet": _no_steps,
     }
     return Control(note, steps[how], lambda run: _watched(run, how))
+
+
+def watched(
+    flags: ShownFlags | None, work: Callable[[Control], Coroutine[Any, Any, Result]]
+) -> Result:
+    """Run work that somebody watches, and may stop by Ctrl-C or SIGTERM."""
+    control = control_of(flags)
+    return run_until_stopped(lambda stop: work(control.with_stop(stop)))
 
 
 @contextmanager

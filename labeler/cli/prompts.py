@@ -8,63 +8,64 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from labeler.cli.options import Force, OutputFlags, ToFile, unfolded
+from labeler.cli.options import FORCE, TO_FILE, OutputFlags
 from labeler.cli.screen import note, say
 from labeler.errors import BadInput, Misuse
+from labeler.options import option
+from labeler.report.table import FormName
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output
     from labeler.model import Message
     from labeler.prompt.check import PromptCheck
     from labeler.prompt.compare import PromptDiff
+    from labeler.report.table import FormName
 
 Shown = TypeVar("Shown", "PromptCheck", "PromptDiff")
 
-app = typer.Typer(
-    help="List the prompts; show, copy, check or compare them.", invoke_without_command=True
-)
 
-Name = Annotated[str, typer.Argument(help="A prompt's name, or a file's path.")]
+def show(
+    name: Annotated[
+        str | None, typer.Argument(help="A prompt's name, or a file's path; without one, all.")
+    ] = None,
+    *,
+    output: OutputFlags,
+) -> None:
+    """Print a prompt as it is in its file; without a name, list all.
 
-
-@app.callback()
-@unfolded
-def _list(context: typer.Context, *, output: OutputFlags) -> None:
-    """List the shipped prompts, with the identity under which their replies are kept."""
-    from labeler.cli.output import show
-    from labeler.report.render import FORMS
-
-    if context.invoked_subcommand:
-        return
-    from labeler.prompt.listing import prompt_table, prompt_tables, shipped_prompts
-
-    prompts, to = shipped_prompts(), output.made_from()
-    if FORMS[output.format].for_people:
-        show(prompt_tables(prompts), output.format, to)
-    else:
-        show([prompt_table(prompts)], output.format, to)
-
-
-@app.command(epilog="Example: labeler prompts show four-grades")
-def show(name: Name) -> None:
-    """Print a prompt as it is in its file."""
+    The list has the identities under which the prompts' replies are kept.
+    """
+    from labeler.cli.output import said_to
     from labeler.prompt import find_prompt
 
-    prompt = find_prompt(name, kind=None)
-    say(prompt.text.rstrip("\n"))
+    to = output.made_from()
+    if name is None:
+        _list(output.format, to)
+        return
+    with said_to(to):
+        say(find_prompt(name, kind=None).text.rstrip("\n"))
 
 
-@app.command(epilog="Example: labeler prompts new mine --from four-grades")
+def _list(form: FormName, to: Output | None) -> None:
+    from labeler.cli.output import show as show_tables
+    from labeler.prompt.listing import prompt_table, prompt_tables, shipped_prompts
+    from labeler.report.render import FORMS
+
+    prompts = shipped_prompts()
+    for_people = FORMS[form].for_people
+    show_tables(prompt_tables(prompts) if for_people else [prompt_table(prompts)], form, to)
+
+
 def new(
     name: Annotated[str, typer.Argument(help="What the new prompt is called.")],
     *,
-    source: Annotated[
-        str, typer.Option("--from", help="The prompt to copy: its name, or a file's path.")
-    ] = "four-grades",
-    output: ToFile = None,
-    force: Force = False,
+    source: str = option(
+        "four-grades", "The prompt to copy: its name, or a file's path.", flags="--from"
+    ),
+    output: Path | None = option(None, TO_FILE),
+    force: bool = option(False, FORCE),
 ) -> None:
-    """Write a copy of a prompt, to be edited: NAME.md in this folder, or the output."""
+    """Write a copy of a prompt, to be edited."""
     from labeler.cli.output import deliver
     from labeler.collection.user_files import Output
     from labeler.prompt import find_prompt
@@ -80,20 +81,17 @@ def new(
     note(f"wrote {path}, a copy of {prompt.id}; edit it, then: labeler prompts check {path}")
 
 
-@app.command(epilog="Example: labeler prompts check mine.md")
-@unfolded
 def check(
     name: Annotated[str, typer.Argument(metavar="FILE", help="A prompt's file, or its name.")],
     *,
-    collection: Annotated[
-        Path | None,
-        typer.Option(metavar="COLL", help="Show the prompt as filled in for a pair of it."),
-    ] = None,
-    query: Annotated[str, typer.Option(metavar="ID", help="The query of that pair.")] = "",
-    doc: Annotated[str, typer.Option(metavar="ID", help="The document of that pair.")] = "",
+    collection: Path | None = option(
+        None, "Show the prompt as filled in for a pair of it.", metavar="COLL"
+    ),
+    query: str = option("", "The query of that pair.", metavar="ID"),
+    doc: str = option("", "The document of that pair.", metavar="ID"),
     output: OutputFlags,
 ) -> None:
-    """Say everything that is wrong with a prompt's file, and show what it would send.
+    """Say what is wrong with a prompt's file, and show what it would send.
 
     The same is checked before any pair is judged. Exit code 65 where the file has errors.
     """
@@ -153,15 +151,13 @@ def _show_example(messages: tuple[Message, ...], title: str) -> None:
         say(f"\n# {role}\n{content}")
 
 
-@app.command(epilog="Example: labeler prompts diff four-grades mine.md")
-@unfolded
 def diff(
     a: Annotated[str, typer.Argument(metavar="A", help="A prompt's name, or a file's path.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The other one.")],
     *,
     output: OutputFlags,
 ) -> None:
-    """Say in what two prompts differ, word by word, and what that means for judging."""
+    """Say in what two prompts differ, and what that means for judging."""
     from labeler.prompt import find_prompt
     from labeler.prompt.compare import diff_prompts
 

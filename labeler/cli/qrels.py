@@ -8,32 +8,24 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from labeler.cli.numbers import COUNT, SEED, number
-from labeler.cli.options import OUTPUT, Force, GradeMap, OutputFlags, Scale, unfolded
+from labeler.cli.options import FORCE, GRADE_MAP, OUTPUT, SCALE, OutputFlags
 from labeler.cli.screen import caution, note
 from labeler.collection.user_files import Output
+from labeler.options import COUNT, REQUIRED, SEED, Option, option
 
 QrelsFormat = Literal["trec", "beir", "json", "csv", "parquet"]
 Conflict = Literal["error", "first", "last", "max", "min", "drop"]
-
-app = typer.Typer(help="Look at, check, merge and change qrels files.", no_args_is_help=True)
 
 File = Annotated[
     Path, typer.Argument(metavar="QRELS", help="A qrels file, plain or gzip; - is standard input.")
 ]
 Files = Annotated[list[Path], typer.Argument(metavar="QRELS...", help="Qrels, plain or gzip.")]
-ToWrite = Annotated[
-    Path,
-    typer.Option(
-        *("--output", "-o"),
-        help="The qrels to write (.gz is compressed); - is standard output.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-QueriesOfTexts = Annotated[
-    Path | None,
-    typer.Option(help="A collection or file of queries: whose ids stand for their texts."),
-]
+TO_WRITE = Option(
+    "The qrels to write (.gz is compressed); - is standard output.",
+    flags="--output -o",
+    panel=OUTPUT,
+)
+QUERIES_OF_TEXTS = Option("A collection or file of queries: whose ids stand for their texts.")
 
 
 def _wrote(output: Path, lines: int) -> None:
@@ -42,8 +34,6 @@ def _wrote(output: Path, lines: int) -> None:
     note(f"wrote {output}: {count_of(lines, 'pair', 'pairs')}")
 
 
-@app.command(epilog="Example: labeler qrels stats human.qrels llm.qrels")
-@unfolded
 def stats(paths: Files, *, output: OutputFlags) -> None:
     """Count queries, pairs and grades."""
     from labeler.cli.output import show_counts
@@ -54,19 +44,16 @@ def stats(paths: Files, *, output: OutputFlags) -> None:
     show_counts(counts, stats_table, output.format, to)
 
 
-@app.command(epilog="Example: labeler qrels validate human.qrels --scale 0,1,2,3")
-@unfolded
 def validate(
     paths: Files,
     *,
-    scale: Annotated[str, typer.Option(help="The grades that may occur, as 0,1,2,3.")] = "",
-    collection: Annotated[
-        Path | None,
-        typer.Option("--in", metavar="COLL", help="Whose queries and documents they must be."),
-    ] = None,
+    scale: str = option("", "The grades that may occur, as 0,1,2,3."),
+    collection: Path | None = option(
+        None, "Whose queries and documents they must be.", flags="--in", metavar="COLL"
+    ),
     output: OutputFlags,
 ) -> None:
-    """Read files strictly, and check that their grades are on the scale and their ids known."""
+    """Read files strictly, and check their grades and ids."""
     from labeler.cli.output import show_counts
     from labeler.collection.queries import CollectionIds
     from labeler.errors import Misuse
@@ -98,26 +85,20 @@ def _without_warnings(counts: dict[str, Any]) -> dict[str, Any]:
     return counts
 
 
-@app.command(epilog="Example: labeler qrels merge a.qrels b.qrels -o all.qrels --conflict max")
 def merge(
     paths: Files,
     *,
-    output: ToWrite,
-    conflict: Annotated[
-        Conflict, typer.Option(help="Which grade of a pair wins where the files differ.")
-    ] = "error",
-    conflicts: Annotated[
-        Path | None,
-        typer.Option(help="List all pairs of several grades in this file, with their grades."),
-    ] = None,
-    prefer: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="The file whose grades win, as human; OUTPUT.sources.tsv says whose each line is.",
-        ),
-    ] = "",
-    force: Force = False,
+    output: Path = option(REQUIRED, TO_WRITE),
+    conflict: Conflict = option("error", "Which grade of a pair wins where the files differ."),
+    conflicts: Path | None = option(
+        None, "List all pairs of several grades in this file, with their grades."
+    ),
+    prefer: str = option(
+        "",
+        "The file whose grades win, as human; OUTPUT.sources.tsv says whose each line is.",
+        metavar="NAME",
+    ),
+    force: bool = option(False, FORCE),
 ) -> None:
     """Put qrels together; pairs with several grades are listed.
 
@@ -147,16 +128,15 @@ def merge(
         note(f"wrote {merged.sources}: where each line came from")
 
 
-@app.command("map", epilog="Example: labeler qrels map a.csv -o b.qrels --map 0:0,0.5:1,1:2")
 def map_grades(
     path: File,
     *,
-    output: ToWrite,
-    grade_map: GradeMap = "",
+    output: Path = option(REQUIRED, TO_WRITE),
+    grade_map: str = option("", GRADE_MAP),
     grades: Annotated[str, typer.Option("--grades", hidden=True)] = "",
-    scale: Scale = "",
-    queries: QueriesOfTexts = None,
-    force: Force = False,
+    scale: str = option("", SCALE),
+    queries: Path | None = option(None, QUERIES_OF_TEXTS),
+    force: bool = option(False, FORCE),
 ) -> None:
     """Turn ratings of any kind into grades, and queries' texts into ids."""
     from labeler.errors import Misuse
@@ -169,29 +149,22 @@ def map_grades(
     _wrote(output, convert_qrels(path, Output(output, force), "trec", meaning, caution))
 
 
-@app.command(epilog="Example: labeler qrels convert human.qrels -o human.json")
 def convert(
     path: File,
     *,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The file to write: .qrels, .tsv (BEIR), .json (ranx), .csv or .parquet.",
-            rich_help_panel=OUTPUT,
-        ),
-    ],
-    to: Annotated[
-        QrelsFormat | None,
-        typer.Option("--to", help="The format to write, where the name does not say it."),
-    ] = None,
-    grade_map: GradeMap = "",
-    scale: Scale = "",
-    queries: QueriesOfTexts = None,
-    force: Force = False,
+    output: Path = option(
+        REQUIRED,
+        "The file to write: .qrels, .tsv (BEIR), .json (ranx), .csv or .parquet.",
+        flags="--output -o",
+        panel=OUTPUT,
+    ),
+    to: QrelsFormat | None = option(None, "The format to write, where the name does not say it."),
+    grade_map: str = option("", GRADE_MAP),
+    scale: str = option("", SCALE),
+    queries: Path | None = option(None, QUERIES_OF_TEXTS),
+    force: bool = option(False, FORCE),
 ) -> None:
-    """Write qrels of any kind as TREC's, BEIR's, JSON, CSV or Parquet, by the file's name."""
+    """Write qrels of any kind as TREC's, BEIR's, JSON, CSV or Parquet."""
     from labeler.exchange.qrels import Meaning
     from labeler.qrels.edit import convert_qrels
 
@@ -199,24 +172,17 @@ def convert(
     _wrote(output, convert_qrels(path, Output(output, force), to or "", meaning, caution))
 
 
-@app.command(epilog="Example: labeler qrels subset human.qrels -o some.qrels --queries q1,q7")
 def subset(
     path: File,
     *,
-    output: ToWrite,
-    queries: Annotated[
-        str | None, typer.Option(help="Ids with commas, or a file with one a line.")
-    ] = None,
-    documents: Annotated[
-        str | None, typer.Option(help="Ids with commas, or a file with one a line.")
-    ] = None,
-    sample: Annotated[
-        int | None, number(COUNT, help="Draw so many of the queries at random.")
-    ] = None,
-    seed: Annotated[int, number(SEED, help="Of the draw.")] = 0,
-    force: Force = False,
+    output: Path = option(REQUIRED, TO_WRITE),
+    queries: str | None = option(None, "Ids with commas, or a file with one a line."),
+    documents: str | None = option(None, "Ids with commas, or a file with one a line."),
+    sample: int | None = option(None, "Draw so many of the queries at random.", COUNT),
+    seed: int = option(0, "Of the draw.", SEED),
+    force: bool = option(False, FORCE),
 ) -> None:
-    """Keep the pairs of some queries, of some documents, or of queries drawn at random."""
+    """Keep the pairs of some queries or documents, or of queries drawn at random."""
     from labeler.collection.queries import files_of_ids, parse_ids
     from labeler.qrels.edit import Subset, subset_qrels
 
@@ -228,8 +194,6 @@ def subset(
     _wrote(output, subset_qrels(path, to, choice, caution))
 
 
-@app.command(epilog="Example: labeler qrels compare human.qrels llm.qrels")
-@unfolded
 def compare(first: File, second: File, *, output: OutputFlags) -> None:
     """Count the pairs of two qrels, and cross-tabulate the grades of common ones."""
     from labeler.cli.output import show, show_json

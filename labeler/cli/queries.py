@@ -1,47 +1,32 @@
-"""`labeler queries`: look at the queries of a collection, and make queries from real traffic."""
+"""`labeler queries`: the passages that queries are written from, and queries from real traffic."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from labeler.cli import query_options  # noqa: F401  it registers options
-from labeler.cli.numbers import COUNT, SEED, number
-from labeler.cli.options import OPTIONS_OF, Folder, OutputFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.output import deliver, show, show_json
 from labeler.cli.screen import note
-from labeler.exchange.fields import LogFields
+from labeler.collection.layout import open_collection
+from labeler.options import SEED, option
+from labeler.queries.passages import list_passages
 from labeler.queries.set_aside import PassageRules
-
-_COLUMNS = {
-    "query_field": "What the log calls the query; a.b is the b in a.",
-    "count_field": "What it calls how often a query was typed.",
-    "doc_field": "What it calls the document that was shown.",
-    "session_field": "What it calls the session, in which a query counts once.",
-}
-OPTIONS_OF[LogFields] = {
-    name: Annotated[str, typer.Option(metavar="NAME", help=text, rich_help_panel="Columns")]
-    for name, text in _COLUMNS.items()
-}
-
-app = typer.Typer(help="Look at queries, and take them from real traffic.", no_args_is_help=True)
+from labeler.queries.traffic import TrafficOptions
+from labeler.queries.traffic import from_log as sample
 
 
-@app.command(epilog="Example: labeler queries passages coll/ --format csv -o passages.csv")
-@unfolded
 def passages(
     folder: Folder,
     *,
-    seed: Annotated[int, number(SEED, help="Decides the order, as of generate.")] = 0,
+    seed: int = option(0, "Decides the order, as of generate.", SEED),
     rules: PassageRules,
     output: OutputFlags,
 ) -> None:
-    """List the passages that generate asks about, in order, and why others are set aside."""
-    from labeler.cli.output import show, show_json
-    from labeler.collection.layout import open_collection
-    from labeler.queries.passages import list_passages
-
+    """List the passages that queries are written from, and why others are not."""
     to = output.made_from(open_collection(folder).folder)
     listed = list_passages(folder, seed=seed, rules=rules)
     if output.format == "json":
@@ -50,59 +35,15 @@ def passages(
         show(listed.tables(), output.format, to)
 
 
-@app.command(epilog="Example: labeler queries realism coll/ --real clicked.csv")
-@unfolded
-def realism(
-    folder: Folder,
-    *,
-    real: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Real queries. Default: those in the collection, else published figures.",
-            show_default=False,
-        ),
-    ] = None,
-    output: OutputFlags,
-) -> None:
-    """Say how generated queries differ from real ones: length, questions, words, difficulty."""
-    from labeler.cli.output import show, show_json
-    from labeler.collection.layout import open_collection
-    from labeler.queries.realism import realism as compare
-
-    inputs = [real] if real else []
-    to = output.made_from(open_collection(folder).folder, *inputs)
-    result = compare(folder, real)
-    if output.format == "json":
-        show_json(result.as_json(), to)
-    else:
-        show(result.tables(), output.format, to)
-
-
-@app.command(
-    "from-log", epilog="Example: labeler queries from-log log.csv --queries 200 -o real.jsonl"
-)
-@unfolded
 def from_log(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="CSV, TSV, JSON Lines or Parquet.")],
     *,
-    queries: Annotated[int, number(COUNT, help="How many queries, spread over strata.")] = 100,
-    seed: Annotated[int, number(SEED, help="Decides which are drawn.")] = 0,
-    min_count: Annotated[
-        int, number(COUNT, help="Leave out what was typed less often: it may name somebody.")
-    ] = 1,
-    fields: LogFields,
+    options: TrafficOptions,
     output: OutputFlags,
 ) -> None:
-    """Sample real queries from a log by frequency, with weights and without personal data."""
-    import json
-
-    from labeler.cli.output import deliver, show_json
-    from labeler.queries.traffic import TrafficOptions
-    from labeler.queries.traffic import from_log as sample
-
+    """Sample real queries from a log by frequency, without personal data."""
     to = output.made_from(log)
-    drawn = sample(log, TrafficOptions(queries, seed, min_count, fields))
+    drawn = sample(log, options)
     if output.as_json and to is None:
         show_json(drawn.as_json())
     else:

@@ -4,81 +4,53 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from labeler.cli import model_options, options
 from labeler.cli.diff import note_next, show_diff
-from labeler.cli.numbers import SEED, number
+from labeler.cli.model_options import NamedModel, ShownFlags
+from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.process import run_until_stopped
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import check_complete, show_judging, show_judging_plan, show_outcome
 from labeler.cli.screen import result_width, say
-from labeler.cli.signals import run_until_stopped
+from labeler.collection.layout import open_collection
 from labeler.errors import Misuse
-from labeler.models.settings import Limits, Proof
+from labeler.judging.judge import JudgeOptions
+from labeler.judging.part import PartOfSet
+from labeler.judging.relabel import RelabelResult, aplan_relabeling, arelabel, areparse
+from labeler.options import REQUIRED, option
 
 if TYPE_CHECKING:
     from labeler.agreement.diff.diff import Diff
-    from labeler.judging.relabel import RelabelResult
 
 
-@options.unfolded
 def command(
-    folder: options.Folder,
+    folder: Folder,
     *,
-    source: Annotated[
-        str, typer.Option("--from", help="The judgements, or human, whose pairs are judged.")
-    ],
-    only: Annotated[
-        str,
-        typer.Option(
-            metavar="PART",
-            help="Of them alone disagreements (with people), disagreements:SET,..., failures, "
-            "sample:500 or queries:FILE.",
-        ),
-    ] = "",
-    seed: Annotated[int, number(SEED, help="Decides which pairs a sample draws.")] = 0,
-    name: model_options.NewName = None,
-    prompt: Annotated[
-        str | None, typer.Option(help="A prompt's name, or a file's path; else four-grades.")
-    ] = None,
-    model: model_options.ModelName = None,
-    model_file: model_options.ModelFile = None,
-    base_url: model_options.BaseUrl = None,
-    reparse: Annotated[
-        bool, typer.Option("--reparse", help="Read the stored replies anew; ask nothing.")
-    ] = False,
-    limits: Limits,
-    proof: Proof,
-    flags: model_options.RunFlags,
-    output: options.OutputFlags,
+    source: str = option(
+        REQUIRED, "The judgements, or human, whose pairs are judged.", flags="--from"
+    ),
+    part: PartOfSet,
+    options: JudgeOptions,
+    who: NamedModel,
+    reparse: bool = option(False, "Read the stored replies anew; ask nothing."),
+    flags: ShownFlags,
+    output: OutputFlags,
 ) -> None:
-    """Judge the same pairs with another prompt or model, then show which grades moved.
+    """Judge the same pairs by another prompt or model; show what moved.
 
     With --only, the pairs that are left out stay unjudged under the new name.
     """
-    from labeler.collection.layout import open_collection
-    from labeler.judging.judge import JudgeOptions
-    from labeler.judging.part import PartOfSet
-    from labeler.judging.relabel import aplan_relabeling, arelabel, areparse
-    from labeler.models.choose import model_in
-
-    part = PartOfSet(only, seed)
-    to, asks = (
-        output.made_from(open_collection(folder).folder, *part.inputs),
-        model_in(model, model_file, flags.assessor),
-    )
     collection = open_collection(folder)
+    to, asked = output.made_from(collection.folder, *part.inputs), who.asking(options)
     if reparse:
-        new = _checked(name, bool(asks or base_url), only)
+        new = _checked(asked.name, bool(asked.model or asked.base_url), part.only)
+        prompt = asked.prompt or None
         result = run_until_stopped(lambda _stop: areparse(collection, source, new, prompt))
         show_outcome(_Shown(result, source), _show, output, to)
         check_complete(result.judging, asked=False)
         return
     control = control_of(flags)
-    settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
-    asked = JudgeOptions(prompt or "", asks, base_url, name, *settings, proof=proof)
     if flags.dry_run:
         plan = run_until_stopped(
             lambda stop: aplan_relabeling(collection, source, asked, control.with_stop(stop), part)

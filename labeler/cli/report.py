@@ -3,120 +3,69 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from labeler.cli.numbers import COUNT, SEED, number
-from labeler.cli.options import OUTPUT, AsJson, Force, ToFile, unfolded
-from labeler.cli.scoring import COMPARING, SCORING, Baseline, StaleGrades
-from labeler.collection_report.contents import TOP
-from labeler.evaluation.options import DEFAULT_MEASURES
+from labeler.cli.options import AS_JSON, FORCE, OUTPUT, TO_FILE
+from labeler.cli.output import deliver
+from labeler.cli.screen import note, progress
+from labeler.collection.layout import open_collection
+from labeler.collection.user_files import Output
+from labeler.collection_report.compared import compared_report_of
+from labeler.collection_report.contents import ReportOptions
+from labeler.collection_report.report import page_form_of, report_of
+from labeler.errors import Misuse
+from labeler.evaluation.options import COMPARING
+from labeler.options import Option, option
 
-if TYPE_CHECKING:
-    from labeler.collection.user_files import Output
-    from labeler.collection_report.contents import ReportOptions
-    from labeler.collection_report.report import WrittenReport
-
-Form = Annotated[
-    Literal["html", "markdown", "json"] | None,
-    typer.Option(
-        "--format",
-        help="The page, its summary, or the figures; else the output's suffix says it.",
-        rich_help_panel=OUTPUT,
-    ),
-]
+FORM = Option(
+    "The page, its summary, or the figures; else the output's suffix says it.",
+    flags="--format",
+    panel=OUTPUT,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class PageFlags:
     """In which form the report is written, and where to."""
 
-    form: Form = None
-    as_json: AsJson = False
-    output: ToFile = None
-    force: Force = False
+    form: Literal["html", "markdown", "json"] | None = option(None, FORM)
+    as_json: bool = option(False, AS_JSON)
+    output: Path | None = option(None, TO_FILE)
+    force: bool = option(False, FORCE)
 
 
-@unfolded
 def command(
     collection: Annotated[
         Path | None, typer.Argument(metavar="COLL", help="The collection's directory.")
     ] = None,
     *,
-    qrels: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The grades that score systems (default: people's, unless twice as many exist).",
-            rich_help_panel=SCORING,
-        ),
-    ] = None,
-    humans: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--human",
-            metavar="NAME",
-            help="People's qrels to compare assessors with (default: human); repeatable.",
-            rich_help_panel=SCORING,
-        ),
-    ] = None,
-    measures: Annotated[
-        list[str] | None,
-        typer.Option(
-            *("-m", "--measure"),
-            help="A measure, as nDCG@10; the first is the main one; repeatable.",
-            rich_help_panel=SCORING,
-        ),
-    ] = None,
-    runs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--run",
-            metavar="NAME",
-            help="A run of the collection to report (default: all); repeatable.",
-            rich_help_panel=SCORING,
-        ),
-    ] = None,
-    baseline: Baseline = None,
-    compare: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            metavar="A B",
-            help="Two sets of the collection's judgements; or, without COLL, two collections.",
-            rich_help_panel=COMPARING,
-        ),
-    ] = None,
-    top: Annotated[int, number(COUNT, help="Show so many documents of each system.")] = TOP,
-    seed: Annotated[int, number(SEED, help="Of the resampling.")] = 0,
-    stale: StaleGrades = "drop",
+    options: ReportOptions,
+    compare: tuple[str, str] | None = option(
+        None,
+        "Two sets of the collection's judgements; or, without COLL, two collections.",
+        metavar="A B",
+        panel=COMPARING,
+    ),
     file: PageFlags,
 ) -> None:
-    """Write what a collection says on one page: systems, agreement, costs, and every query.
+    """Write what a collection says on one page.
+
+    It shows systems, agreement, costs, and every query.
 
     Without -o the summary goes to the terminal, as Markdown for a pull request.
     """
-    from labeler.cli.output import deliver
-    from labeler.cli.screen import note, progress
-    from labeler.collection_report.contents import ReportOptions
-    from labeler.collection_report.report import page_form_of
-
     to = _output(file, collection, compare)
-    options = ReportOptions(
-        qrels,
-        tuple(humans or ()),
-        tuple(measures or DEFAULT_MEASURES),
-        tuple(runs or ()),
-        baseline,
-        top,
-        seed,
-        stale,
-        partial(progress, stays=False),
+    options = replace(options, progress=partial(progress, stays=False))
+    report = (
+        report_of(collection or Path(), options)
+        if compare is None
+        else compared_report_of(*compare, collection, options)
     )
-    report = _report(collection, compare, options)
     by_file = page_form_of(file.output) if file.output else "markdown"
     form = "json" if file.as_json else file.form or by_file
     deliver(report.text(form), to)
@@ -133,10 +82,6 @@ def _output(
     file: PageFlags, collection: Path | None, compare: tuple[str, str] | None
 ) -> Output | None:
     """The file to write, found not to destroy anything; None is standard output."""
-    from labeler.collection.layout import open_collection
-    from labeler.collection.user_files import Output
-    from labeler.errors import Misuse
-
     if collection is None and compare is None:
         raise Misuse("expected a collection; as in: labeler report coll/ -o report.html")
     folders = [collection] if collection else [Path(name) for name in compare or ()]
@@ -146,14 +91,3 @@ def _output(
     output = Output(file.output, file.force, inputs)
     output.check()
     return output
-
-
-def _report(
-    collection: Path | None, compare: tuple[str, str] | None, options: ReportOptions
-) -> WrittenReport:
-    from labeler.collection_report.compared import compared_report_of
-    from labeler.collection_report.report import report_of
-
-    if compare is not None:
-        return compared_report_of(*compare, collection, options)
-    return report_of(collection or Path(), options)

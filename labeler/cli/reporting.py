@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from labeler.cli.output import said_to, show_records
 from labeler.cli.screen import how_long, note, say
-from labeler.errors import GateFailed, Incomplete
+from labeler.errors import Incomplete
 from labeler.messages import cost_of, count_of, dollars
 from labeler.report.neutral import one_line
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from labeler.collection.user_files import Output
     from labeler.judging.job import JudgeResult, Tally
     from labeler.judging.judge import JudgingPlan
-    from labeler.lab.control_check import DriftCheck
     from labeler.models.call_plan import CallPlan, Duration
     from labeler.models.encoding import EncodingPlan
     from labeler.models.policies.rate import RateLimits
@@ -182,30 +181,6 @@ def suspicious_pairs(tally: Tally) -> str:
     more = "" if tally.suspicious == len(tally.suspicious_pairs) else ", …"
     looks = f"{pairs} to look at, as the document may be written for the assessor: {names}"
     return f"{looks} ({first}{more})"
-
-
-def show_drift(check: DriftCheck) -> None:
-    """Print whether the assessor has drifted, and the figures behind that."""
-    from labeler.report.render import render
-
-    first, *rest = check.sentences
-    say(first)
-    say("")
-    say(render(check.tables()[0]).rstrip())
-    for sentence in rest:
-        note(sentence)
-
-
-def check_steady(check: DriftCheck) -> None:
-    """`GateFailed` where the assessor has drifted, fails often, or too few pairs compare."""
-    if check.has_passed:
-        return
-    advice = "judge new pairs under another name, or relabel all"
-    if check.is_undecided:
-        advice = "nothing is shown either way; run it again, or with more pairs"
-    elif not check.has_drifted:
-        advice = f"controls/{check.name}.{check.run.number}.jsonl says which failed, and how"
-    raise GateFailed(f"{check.name}: {check.verdict}; {advice}")
 
 
 def show_failures(tally: Tally) -> None:

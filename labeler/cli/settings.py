@@ -1,100 +1,268 @@
-"""The defaults that a `labeler.toml` gives to options: below options and environment."""
+"""What `labeler.toml` and `--set` say of options, which come below flags and the environment."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 from labeler.cli.screen import note
-from labeler.errors import Misconfigured
-from labeler.files.settings import NAME, ProjectSettings, Value, read_settings
+from labeler.errors import Misconfigured, Misuse
+from labeler.files.settings import ASSESSORS, NAME, read_toml
+from labeler.options import UNSET, Declared, options_of
 
-MODELED = frozenset(["model", "base_url", "prices", "concurrency", "max_calls", "max_cost"])
-USED: Mapping[str, frozenset[str]] = {
-    "build": MODELED | {"prompt", "queries", "depth"},
-    "generate": MODELED | {"queries"},
-    "judge": MODELED | {"prompt"},
-    "pool": frozenset(["depth"]),
-    "relabel": frozenset(["prices", "concurrency", "max_calls", "max_cost"]),
-    "doctor": frozenset(["model", "base_url", "prices"]),
+Sections = Mapping[str, Mapping[str, Any]]
+"""What is said of options, by section and key."""
+
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "model": ("models.settings:AssessorSettings", "models.settings:Limits"),
+    "budget": ("models.settings:Limits",),
+    "store": ("cli.model_options:ShownFlags", "judging.judge:JudgeOptions"),
+    "encoder": ("models.encoder_options:EncoderOptions",),
+    "reading": ("corpus.ingest:IngestOptions",),
+    "fields": ("exchange.fields:FieldNames",),
+    "passages": ("queries.set_aside:PassageRules",),
+    "filters": ("queries.filter:FilterRules",),
+    "generate": ("queries.generate:GenerateOptions",),
+    "pool": ("pools.pool:PoolOptions",),
 }
-"""The settings that each command reads; `relabel` asks the model of the earlier judgements."""
-
-ENVIRONMENT = {"model": "LABELER_MODEL", "base_url": "OPENAI_BASE_URL"}
+"""The sections of `labeler.toml`, and the records whose options may stand in each."""
 
 
-def project_settings() -> ProjectSettings:
-    """The settings of the current folder, or of the file that `LABELER_CONFIG` names."""
-    path = os.environ.get("LABELER_CONFIG", NAME)
-    if not path:
-        return ProjectSettings()
-    settings = read_settings(Path(path))
-    if settings.path is None and path != NAME:
-        raise Misconfigured(f"{path}: no such file of settings; see LABELER_CONFIG")
-    return settings
+def settings_in(section: str) -> dict[str, Declared]:
+    """The options that may stand in a section, by their keys."""
+    found: dict[str, Declared] = {}
+    for place in SECTIONS[section]:
+        module, _, record = place.partition(":")
+        for each in options_of(getattr(import_module(f"labeler.{module}"), record)):
+            if each.option.section == section:
+                found.setdefault(each.key, each)
+    return found
 
 
-def shown(settings: ProjectSettings) -> str:
-    """One line that says what a file sets, without a password in an address."""
-    address = settings.values.get("base_url")
-    if address is None:
-        return str(settings)
-    from labeler.wire.addresses import masked
+@dataclass(frozen=True)
+class Project:
+    """What a file of settings says, and what `--set` says for this time, by section and key.
 
-    return str(replace(settings, values={**settings.values, "base_url": masked(str(address))}))
-
-
-def defaults_of(command: str, words: Sequence[str]) -> dict[str, Any]:
-    """What the file sets for the options of a command, as Typer takes defaults.
-
-    What is used is said on standard error, since the file may have come with somebody's documents.
+    `used` collects what was taken out of the file, which may have come with somebody's documents.
     """
-    if command not in USED or "--help" in words or "-h" in words:
-        return {}
-    settings = project_settings()
-    used: dict[str, Any] = {
-        name: value
-        for name, value in settings.values.items()
-        if name in USED[command] and not _is_set(name, words)
-    }
-    if _names_embedded(words):
-        used.pop("base_url", None)
-    if not used:
-        return {}
-    note(shown(ProjectSettings(settings.path, used)))
-    _check_model(settings.path, used.get("model"))
-    _check_server(settings.path, used.get("base_url"))
-    return {command: used}
+
+    path: Path | None = None
+    said: Sections = field(default_factory=dict)
+    given: Sections = field(default_factory=dict)
+    used: dict[str, Any] = field(default_factory=dict)
+
+    def value_of(self, each: Declared) -> Any:
+        """The value of an option: as `--set` gives it, as the file says, or else `UNSET`."""
+        section, variable = each.option.section, each.option.variable
+        if each.key in self.given.get(section, {}):
+            return each.converted(self.given[section][each.key])
+        value = self.said.get(section, {}).get(each.key)
+        if value is None or (variable and os.environ.get(variable)):
+            return UNSET
+        self._check_safe(each, str(value))
+        self.used[each.setting] = value
+        return each.converted(value)
+
+    def without(self, section: str) -> Project:
+        """The same without what the file says in a section."""
+        said = {name: values for name, values in self.said.items() if name != section}
+        return replace(self, said=said)
+
+    def says(self, *settings: str) -> bool:
+        """Whether the file alone gave one of these settings."""
+        return any(setting in self.used for setting in settings)
+
+    def marked(self, record: Any) -> Any:
+        """A record of options; what the file says of an assessor says where it was declared."""
+        if not self.says("model.server", "model.key"):
+            return record
+        from labeler.cli.model_options import ModelFlags
+
+        if isinstance(record, ModelFlags):
+            return replace(record, declared=replace(record.declared, file=str(self.path)))
+        return record
+
+    def tell(self) -> None:
+        """Say on standard error what the file set."""
+        if self.used:
+            from labeler.wire.addresses import masked
+
+            shown = {n: masked(v) if "://" in str(v) else v for n, v in self.used.items()}
+            listed = ", ".join(f"{name} = {value!r}" for name, value in shown.items())
+            note(f"{self.path} sets {listed}")
+
+    def _check_safe(self, each: Declared, value: str) -> None:
+        """Refuse what a file alone must not say: what is loaded, and who gets texts and keys.
+
+        Loading a model's file that came with documents is not safe.
+        """
+        kind, colon, _ = value.partition(":")
+        if colon and kind in _FILES.get(each.setting, ()):
+            problem = f"{kind}:PATH is named by an option or the environment, not by this file"
+            raise Misconfigured(f"{self.path}: {each.setting}: {problem}")
+        if each.option.is_address:
+            from labeler.wire.addresses import Place, masked
+            from labeler.wire.gate import check_named
+
+            check_named(Place.of(value), masked(value), self.path)
 
 
-def _is_set(name: str, words: Sequence[str]) -> bool:
-    """Whether an option or the environment says what a setting says."""
-    option = f"--{name.replace('_', '-')}"
-    is_given = any(word == option or word.startswith(f"{option}=") for word in words)
-    return is_given or bool(os.environ.get(ENVIRONMENT.get(name, "")))
+_FILES = {"model.model": ("gguf",), "encoder.encoder": ("model2vec", "fastembed")}
+"""The settings that may name a file of a model, and what stands before it."""
 
 
-def _names_embedded(words: Sequence[str]) -> bool:
-    named = [*words, os.environ.get("LABELER_MODEL", "")]
-    models = [word.removeprefix("--model=") for word in named]
-    has_file = any(word.partition("=")[0] == "--model-file" for word in words)
-    return has_file or any(m in {"local", "similarity"} or m.startswith("gguf:") for m in models)
+def project_path() -> Path | None:
+    """The file of settings: in the current folder, or the one that `LABELER_CONFIG` names.
+
+    None where there is none.
+    """
+    name = os.environ.get("LABELER_CONFIG", NAME)
+    if name and not Path(name).is_file() and name != NAME:
+        raise Misconfigured(f"{name}: no such file of settings; see LABELER_CONFIG")
+    return Path(name) if name and Path(name).is_file() else None
 
 
-def _check_model(path: Path | None, model: Value | None) -> None:
-    """Refuse a file of a model: loading one that came with documents is not safe."""
-    if str(model).startswith("gguf:"):
-        problem = "a model's file is named by an option or LABELER_MODEL_FILE, not by this file"
-        raise Misconfigured(f"{path}: model: {problem}")
+def read_project(settings: Mapping[str, Declared], given: Iterable[str]) -> Project:
+    """What is said of the settings of a command; errors name those that are known."""
+    if not settings:
+        return Project()
+    path = project_path()
+    said = {} if path is None else checked_sections(path)
+    return Project(path, said, _given(settings, given))
 
 
-def _check_server(path: Path | None, base_url: Value | None) -> None:
-    """Refuse to take a key or a text to a server that this file alone names."""
-    if base_url is not None:
-        from labeler.wire.addresses import server_address
-        from labeler.wire.gate import admit
+def checked_sections(path: Path) -> Sections:
+    """The sections of a file; `Misconfigured` where one, or a key or a value in it, is unknown."""
+    sections = read_toml(path)
+    sections.pop(ASSESSORS, None)
+    for section, values in sections.items():
+        if section not in SECTIONS or not isinstance(values, dict):
+            problem = f"no section [{section}]; {_hint(section, [*SECTIONS, ASSESSORS])}"
+            if section in SECTIONS:
+                problem = f"no section [{section}] of settings, found {values!r:.60}"
+            elif "key" in section.lower():
+                problem = "a key does not belong in a file; set OPENAI_API_KEY instead"
+            raise Misconfigured(f"{path}: {section}: {problem}")
+        settings = settings_in(section)
+        for key, value in values.items():
+            if key not in settings:
+                problem = f"no setting {key!r}; {_hint(key, settings)}"
+                raise Misconfigured(f"{path}: {section}: {problem}")
+            if problem := _problem(settings[key], value):
+                raise Misconfigured(f"{path}: {section}.{key}: {problem}")
+    _check_model(sections, str(path))
+    return sections
 
-        admit(server_address(str(base_url)), named_by=path)
+
+def _check_model(sections: Sections, where: str) -> None:
+    """Refuse a key, or what would hold a secret, among the settings of the model."""
+    from labeler.models.choose import check_no_secret
+
+    try:
+        check_no_secret(sections.get("model", {}))
+    except Misuse as error:
+        raise Misconfigured(f"{where}: model.{error.parameter}: {error}") from error
+
+
+def _given(settings: Mapping[str, Declared], words: Iterable[str]) -> Sections:
+    """What `--set` gives, by section and key."""
+    given: dict[str, dict[str, Any]] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or name not in settings:
+            problem = f"no setting {name!r}" if equals else f"expected SECTION.KEY=VALUE: {word!r}"
+            raise Misuse(f"{problem}; {_hint(name, settings)}", parameter="set_")
+        each, (section, _, key) = settings[name], name.partition(".")
+        value = text if str in _types(each) else _of_toml(text)
+        if problem := _problem(each, value):
+            raise Misuse(f"{name}: {problem}", parameter="set_")
+        given.setdefault(section, {})[key] = value
+    _check_model(given, "--set")
+    return given
+
+
+def _of_toml(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+_WORDS: Mapping[type, str] = {
+    str: "a text in quotation marks",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    list: "a list",
+    dict: "a table",
+}
+"""What may stand in a file, in words."""
+
+
+def _types(each: Declared) -> tuple[type, ...]:
+    """The types of TOML that an option takes."""
+    found: list[type] = []
+    for kind in each.kinds:
+        origin = get_origin(kind)
+        if kind in _WORDS:
+            found += [int, float] if kind is float else [kind]
+        elif origin in (tuple, Sequence):
+            found.append(list)
+        else:
+            found.append(dict if origin is Mapping else str)
+    return tuple(found)
+
+
+def _problem(each: Declared, value: object) -> str:
+    """What is wrong with the type of a value; empty where nothing is."""
+    types = _types(each)
+    if type(value) in types:
+        return ""
+    return f"expected {_WORDS[types[-1]]}, found {value!r:.60}"
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    close = get_close_matches(name, names, 1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"{hint}known: {', '.join(names)}"
+
+
+def template() -> str:
+    """A file of settings whose every line is a comment: all options of all sections."""
+    lines = [_HEAD]
+    for section in SECTIONS:
+        lines.append(f"\n[{section}]")
+        for key, each in settings_in(section).items():
+            usual = each.default if each.option.example is None else each.option.example
+            if usual is not None:
+                said = f"# {key} = {_in_toml(usual)}"
+                lines.append(f"{said:42}# {each.option.text}")
+    return "\n".join([*lines, _ASSESSORS])
+
+
+def _in_toml(value: object) -> str:
+    return json.dumps(list(value) if isinstance(value, tuple) else value, default=str)
+
+
+_HEAD = """\
+# Settings of the labeler commands that are started in this folder.
+# An option beats the environment, and the environment beats this file.
+# API keys do not belong here: they are read from OPENAI_API_KEY alone.
+# A server that this file names is asked once you `labeler trust` it."""
+
+_ASSESSORS = """
+# [model] is the assessor without a name. One with a name has the same keys, here or in a file of
+# its own, assessors/mini.toml. Its key is the name of the variable that holds the key:
+# [assessor.mini]
+# model = "gpt-5-mini"
+# reasoning_effort = "low"
+# key = "OPENAI_API_KEY"
+"""

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import say
 from labeler.errors import BadInput, FileProblem, Misuse
+from labeler.options import REQUIRED, option
 
 if TYPE_CHECKING:
     from labeler.store.base import Verified
     from labeler.store.maintain import KeptStore
-
-app = typer.Typer(help="Look after the replies that a collection keeps.", no_args_is_help=True)
 
 
 @contextmanager
@@ -46,10 +43,8 @@ def _place_of(store: KeptStore) -> str:
     return str(store.path if isinstance(store, SqliteStore) else store.address)
 
 
-@app.command(epilog="Example: labeler store verify coll/")
-@unfolded
 def verify(folder: Folder, *, output: OutputFlags) -> None:
-    """Check the store, and every reply against its checksum; exit 65 where one does not match."""
+    """Check every reply of the store against its checksum; exit 65 where one is off."""
     from labeler.store import maintain
 
     to = output.made_from(folder)
@@ -68,8 +63,6 @@ def _show_checked(result: Verified) -> None:
         say(f"{result.replies:,} replies, all as they were written")
 
 
-@app.command(epilog="Example: labeler store stats coll/")
-@unfolded
 def stats(folder: Folder, *, output: OutputFlags) -> None:
     """Count replies, tokens and cost by model."""
     from labeler.cli.output import show
@@ -84,15 +77,10 @@ def stats(folder: Folder, *, output: OutputFlags) -> None:
     show([table], output.format, to)
 
 
-@app.command(epilog="Example: labeler store prune coll/ --before 2026-01-31")
 def prune(
     folder: Folder,
-    model: Annotated[
-        str | None, typer.Option(help="Forget this model's; as `store stats` names it.")
-    ] = None,
-    before: Annotated[
-        str | None, typer.Option(metavar="DAY", help="Forget what is older, as 2026-01-31.")
-    ] = None,
+    model: str | None = option(None, "Forget this model's; as `store stats` names it."),
+    before: str | None = option(None, "Forget what is older, as 2026-01-31.", metavar="DAY"),
 ) -> None:
     """Forget replies; what depends on them would be asked and paid for again.
 
@@ -106,7 +94,6 @@ def prune(
         say(f"forgot {maintain.prune(store, model, before):,} replies")
 
 
-@app.command(epilog="Example: labeler store gc coll/")
 def gc(folder: Folder) -> None:
     """Give the room of forgotten replies back to the disk.
 
@@ -119,14 +106,11 @@ def gc(folder: Folder) -> None:
     say(f"{before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB after")
 
 
-@app.command(epilog="Example: labeler store copy coll/ --to postgresql://anna@db.example/labeler")
 def copy(
     folder: Folder,
-    to: Annotated[
-        str, typer.Option(metavar="URL", help="A database, as postgresql://user@host/database.")
-    ],
+    to: str = option(REQUIRED, "A database, as postgresql://user@host/database.", metavar="URL"),
 ) -> None:
-    """Send a collection's replies into a database that machines share; the file stays."""
+    """Send a collection's replies into a database that machines share."""
     from labeler.collection.layout import open_collection
     from labeler.store.postgres.address import DatabaseAddress
     from labeler.store.postgres.store import PostgresStore, copy_file

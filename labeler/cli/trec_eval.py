@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.numbers import COUNT, COUNT_OR_NONE, GRADE, number
 from labeler.cli.screen import note
+from labeler.options import COUNT, COUNT_OR_NONE, GRADE, option
 
 FORMATS = {"-R": "qrels", "-T": "trec_results"}
 
@@ -28,50 +28,33 @@ def command(
         Path, typer.Argument(help="A run, six columns, more are ignored; - for standard input.")
     ],
     *,
-    measures: Annotated[
-        list[str] | None,
-        typer.Option("-m", "--measure", help="A measure, or official, set, all_trec; P.5,10."),
-    ] = None,
-    by_query: Annotated[
-        bool, typer.Option("-q", "--query_eval_wanted", help="Print each query, too.")
-    ] = False,
-    complete: Annotated[
-        bool,
-        typer.Option("-c", "--complete_rel_info_wanted", help="Missing queries count as 0."),
-    ] = False,
-    level: Annotated[
-        int, number(GRADE, "-l", "--level_for_rel", help="The lowest grade that is relevant.")
-    ] = 1,
-    depth: Annotated[
-        int | None, number(COUNT, "-M", "--Max_retrieved_per_topic", help="Ignore what is deeper.")
-    ] = None,
-    no_summary: Annotated[
-        bool, typer.Option("-n", "--nosummary", help="Print no summary.")
-    ] = False,
-    judged_only: Annotated[
-        bool, typer.Option("-J", "--Judged_docs_only", help="Drop unjudged documents first.")
-    ] = False,
-    documents: Annotated[
-        int,
-        number(
-            COUNT_OR_NONE, "-N", "--Number_docs_in_coll", help="Documents there are, for utility."
-        ),
-    ] = 0,
-    debug: Annotated[
-        str, typer.Option("-D", "--Debug_level", help="A level, unused; LEVEL.QUERY: that query.")
-    ] = "0",
-    rel_format: Annotated[
-        str, typer.Option("-R", "--Rel_info_format", help="Of the judgements: qrels alone.")
-    ] = "qrels",
-    results_format: Annotated[
-        str, typer.Option("-T", "--Results_format", help="Of the run: trec_results alone.")
-    ] = "trec_results",
-    zscores: Annotated[
-        str | None, typer.Option("-Z", "--Zscore", help="Refused: z scores are not here.")
-    ] = None,
-    _old: Annotated[
-        bool, typer.Option("-o", "--Output_old_results_format", help="Ignored, as by trec_eval.")
-    ] = False,
+    measures: tuple[str, ...] = option(
+        (), "A measure, or official, set, all_trec; P.5,10.", flags="-m --measure"
+    ),
+    by_query: bool = option(False, "Print each query, too.", flags="-q --query_eval_wanted"),
+    complete: bool = option(
+        False, "Missing queries count as 0.", flags="-c --complete_rel_info_wanted"
+    ),
+    level: int = option(1, "The lowest grade that is relevant.", GRADE, flags="-l --level_for_rel"),
+    depth: int | None = option(
+        None, "Ignore what is deeper.", COUNT, flags="-M --Max_retrieved_per_topic"
+    ),
+    no_summary: bool = option(False, "Print no summary.", flags="-n --nosummary"),
+    judged_only: bool = option(
+        False, "Drop unjudged documents first.", flags="-J --Judged_docs_only"
+    ),
+    documents: int = option(
+        0, "Documents there are, for utility.", COUNT_OR_NONE, flags="-N --Number_docs_in_coll"
+    ),
+    debug: str = option("0", "A level, unused; LEVEL.QUERY: that query.", flags="-D --Debug_level"),
+    rel_format: str = option(
+        "qrels", "Of the judgements: qrels alone.", flags="-R --Rel_info_format"
+    ),
+    results_format: str = option(
+        "trec_results", "Of the run: trec_results alone.", flags="-T --Results_format"
+    ),
+    zscores: str | None = option(None, "Refused: z scores are not here.", flags="-Z --Zscore"),
+    _old: bool = option(False, "Ignored, as by trec_eval.", flags="-o --Output_old_results_format"),
     _version: Annotated[
         bool, typer.Option("-v", "--version", callback=_version, is_eager=True, help="Say which.")
     ] = False,
@@ -101,8 +84,8 @@ def _refuse(formats: dict[str, str], zscores: str | None) -> None:
     """`Misuse` names what trec_eval does and this does not."""
     from labeler.errors import Misuse
 
-    for option, form in formats.items():
-        if form != FORMATS[option]:
-            raise Misuse(f"{option} {form}: of trec_eval's formats only {FORMATS[option]} is read")
+    for flag, form in formats.items():
+        if form != FORMATS[flag]:
+            raise Misuse(f"{flag} {form}: of trec_eval's formats only {FORMATS[flag]} is read")
     if zscores is not None:
         raise Misuse("-Z: z scores are not computed here; leave it out for the scores themselves")

@@ -19,6 +19,7 @@ from labeler.exchange.export.content import Content, Export, FormatName
 from labeler.exchange.export.formats import EXPORTS
 from labeler.files.paths import true_path
 from labeler.messages import count_of
+from labeler.options import COUNT, check_options, option
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
 
@@ -34,15 +35,15 @@ class ExportOptions:
     `depth` is how many documents of a run they are given.
     """
 
-    qrels: str | None = None
-    runs: tuple[str, ...] = ()
-    relevant: int = 1
-    depth: int = 10
+    qrels: str | None = option(None, "Which qrels; human, or the only ones.", metavar="NAME")
+    runs: tuple[str, ...] = option(
+        (), "A run of the collection's too; may be repeated.", flags="--run", metavar="NAME"
+    )
+    relevant: int = option(1, "The lowest relevant grade, for tools that know no grades.", COUNT)
+    depth: int = option(10, "How many documents of the run such tools are given.", COUNT)
 
     def __post_init__(self) -> None:
-        for name in ("relevant", "depth"):
-            if getattr(self, name) < 1:
-                raise Misuse(f"{name} counts from 1", parameter=name)
+        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,7 +181,7 @@ def _existing(
 
 
 STEPS = {
-    "corpus.jsonl": "labeler ingest DOCUMENTS -o {}",
+    "corpus.jsonl": "labeler corpus ingest DOCUMENTS -o {}",
     "queries.jsonl": "labeler generate {} (or ingest with a file of queries)",
     "pool.jsonl": "labeler pool {} (or import-qrels, to judge the pairs that people judged)",
     "qrels": "labeler judge {}",

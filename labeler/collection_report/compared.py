@@ -19,20 +19,21 @@ from labeler.collection_report.contents import (
     choose_sets,
     contents_of,
 )
+from labeler.collection_report.gathered import words_without_settings
 from labeler.collection_report.page import first_findings
 from labeler.collection_report.provenance import Private, reworded
 from labeler.collection_report.queries import cut_text
-from labeler.collection_report.report import WrittenReport, words_without_settings
+from labeler.collection_report.report import WrittenReport
 from labeler.errors import Misuse
 from labeler.judging.changes import Move
 from labeler.report.finding import Finding, merged
 from labeler.report.page import (
-    Block,
     Chart,
     Disclosure,
     DisclosureRows,
     FindingList,
     Page,
+    PageBlock,
     PageSection,
     Paragraph,
     TableBlock,
@@ -153,7 +154,7 @@ class ComparedReports(WrittenReport):
         summary = PageSection("Summary", [FindingList(self.findings), *self._lines()])
         return self._page([summary, *self._tables()])
 
-    def _page(self, blocks: Sequence[Block]) -> Page:
+    def _page(self, blocks: Sequence[PageBlock]) -> Page:
         title = f"{self.after.contents.title}: from {self.before.label} to {self.after.label}"
         below = " · ".join(
             f"{side.label}: {f'graded by {side.scoring}' if side.scoring else 'no grades'}"
@@ -162,15 +163,15 @@ class ComparedReports(WrittenReport):
         same = all(side.label == side.scoring for side in self.sides)
         return Page(title, blocks, subtitle="" if same else below)
 
-    def _lines(self) -> list[Block]:
+    def _lines(self) -> list[PageBlock]:
         lines = (line for sentence in self.sentences for line in sentence.split("\n") if line)
         return [Paragraph(line, lead=True) for line in lines]
 
-    def _tables(self) -> list[Block]:
+    def _tables(self) -> list[PageBlock]:
         blocks = [TableBlock(table, CAPTIONS.get(table.name, "")) for table in self.tables()]
         return [PageSection("Grades", blocks)] if blocks else []
 
-    def _moves(self) -> Iterator[Block]:
+    def _moves(self) -> Iterator[PageBlock]:
         moved = self.changes.moved if self.changes else ()
         if not moved:
             return
@@ -215,7 +216,7 @@ def compared_report_of(
     >>> for grade in (1, 2):
     ...     model = fake_model(f'{{"grade": {grade}}}', f"model{grade}")
     ...     _ = labeler.judge(collection, model=model, name=f"set{grade}")
-    >>> report = labeler.compared_report_of("set1", "set2", collection)
+    >>> report = compared_report_of("set1", "set2", collection)
     >>> report.sentences[0][:65]
     'set2 gives another grade than set1 to 4 of the 4 pairs that both '
     """

@@ -25,10 +25,18 @@ from labeler.collection.queries import read_queries
 from labeler.collection.whose import HUMAN, is_of_people
 from labeler.data import Qrels, Query
 from labeler.errors import Misuse
-from labeler.evaluation.options import DEFAULT_MEASURES, Stale
+from labeler.evaluation.options import (
+    BASELINE,
+    DEFAULT_MEASURES,
+    MEASURES,
+    SCORING,
+    STALE_GRADES,
+    Stale,
+)
 from labeler.exchange.qrels import read_qrels
 from labeler.files.paths import true_path
 from labeler.messages import Progress, count_of, no_progress
+from labeler.options import COUNT, SEED, check_options, option
 from labeler.report.finding import Finding
 
 TOP = 10
@@ -47,19 +55,35 @@ class ReportOptions:
     `stale` grades, of texts that have changed since, are left out (`drop`) or counted (`keep`).
     """
 
-    qrels: str | None = None
-    humans: tuple[str, ...] = ()
-    measures: tuple[str, ...] = DEFAULT_MEASURES
-    runs: tuple[str, ...] = ()
-    baseline: str | None = None
-    top: int = TOP
-    seed: int = 0
-    stale: Stale = "drop"
+    qrels: str | None = option(
+        None,
+        "The grades that score systems (default: people's, unless twice as many exist).",
+        metavar="NAME",
+        panel=SCORING,
+    )
+    humans: tuple[str, ...] = option(
+        (),
+        "People's qrels to compare assessors with (default: human); repeatable.",
+        flags="--human",
+        metavar="NAME",
+        panel=SCORING,
+    )
+    measures: tuple[str, ...] = option(DEFAULT_MEASURES, MEASURES)
+    runs: tuple[str, ...] = option(
+        (),
+        "A run of the collection to report (default: all); repeatable.",
+        flags="--run",
+        metavar="NAME",
+        panel=SCORING,
+    )
+    baseline: str | None = option(None, BASELINE)
+    top: int = option(TOP, "Show so many documents of each system.", COUNT)
+    seed: int = option(0, "Of the resampling.", SEED, rare=True)
+    stale: Stale = option("drop", STALE_GRADES)
     progress: Progress = field(default=no_progress, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.top < 1:
-            raise Misuse("the first documents count from 1", parameter="top")
+        check_options(self)
         if not self.measures:
             raise Misuse("expected a measure, as nDCG@10", parameter="measures")
 
@@ -89,14 +113,15 @@ def waiting_grades(collection: Collection) -> dict[str, int]:
 
     Raters without such are left out.
     """
+    raters = journal_names(collection)
     written = {
         (answer.assessor, answer.pair.query_id, answer.time)
-        for path in sorted((collection.folder / "people").glob("[!.]*.jsonl"))
+        for path in sorted((collection.folder / "people").glob("[!.]*.jsonl") if raters else ())
         for answer in read_people(path)
     }
     waiting = {
         rater: sum((rater, row.query_id, row.time) not in written for row in _standing(rows))
-        for rater in journal_names(collection)
+        for rater in raters
         for rows in [read_journal(journal_path(collection, rater))]
     }
     return {rater: pairs for rater, pairs in waiting.items() if pairs}
@@ -162,7 +187,9 @@ class CollectionContents:
         """
         folder = shlex.quote(f"{self.name}/")
         if not self.documents:
-            yield NextStep("There are no documents.", f"labeler ingest DOCUMENTS -o {folder}")
+            yield NextStep(
+                "There are no documents.", f"labeler corpus ingest DOCUMENTS -o {folder}"
+            )
         if not self.queries:
             yield NextStep("There are no queries.", f"labeler generate {folder}")
         if not self.runs:

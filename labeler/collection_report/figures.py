@@ -31,6 +31,8 @@ from labeler.report.table import Cell, Column, Table
 from labeler.trec.labels import number
 from labeler.trec.runs import ranking, read_run
 
+WHERE_UNJUDGED = " (see Unjudged documents)"
+"""Where the page has more on documents that nobody judged."""
 GROUPS = ("origin", "kind")
 """The fields of queries by whose values scores and grades are shown apart."""
 

@@ -9,7 +9,14 @@ from labeler.agreement.overview import grade_name, overview, short, summary
 from labeler.agreement.plot import matrix_drawing
 from labeler.agreement.report import AssessorReport
 from labeler.agreement.shown import confusion_table, detail_tables, report_parts, statistics_table
-from labeler.collection_report.figures import FarPair, ReportedQuery, documents_shown, grades_table
+from labeler.collection_report.figures import (
+    WHERE_UNJUDGED,
+    FarPair,
+    ReportedQuery,
+    documents_shown,
+    grades_table,
+)
+from labeler.collection_report.gathered import GatheredReport
 from labeler.collection_report.queries import (
     MOST_BYTES,
     TEXT,
@@ -19,7 +26,6 @@ from labeler.collection_report.queries import (
     extremes,
     levels,
 )
-from labeler.collection_report.report import WHERE_UNJUDGED, CollectionReport
 from labeler.data import Document
 from labeler.evaluation.plot import measure_drawing
 from labeler.evaluation.score_report import Report
@@ -36,13 +42,13 @@ from labeler.report.charts import (
 )
 from labeler.report.finding import Finding
 from labeler.report.page import (
-    Block,
     Chart,
     Disclosure,
     DisclosureRows,
     FactList,
     FindingList,
     Page,
+    PageBlock,
     PageSection,
     Paragraph,
     Preformatted,
@@ -54,7 +60,7 @@ MOST_WARNINGS = 5
 """So many warnings are shown at once; of more, the first ones, and the others open."""
 
 
-def first_findings(findings: Sequence[Finding]) -> Iterator[Block]:
+def first_findings(findings: Sequence[Finding]) -> Iterator[PageBlock]:
     """The first warnings, then a line that opens to the other warnings and the notes."""
     warnings = [finding for finding in findings if finding.level == "warning"]
     notes = [finding for finding in findings if finding.level != "warning"]
@@ -71,10 +77,10 @@ MOST_DOTS = 800
 """A chart of every query's scores has at most so many dots."""
 
 
-def systems_section(report: CollectionReport, scores: Report) -> PageSection:
+def systems_section(report: GatheredReport, scores: Report) -> PageSection:
     """The systems with their intervals, as a chart and a table, and every query's scores."""
     measure, sets = scores.measures[0], report.sets
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         Paragraph(f"Scored by the grades of {sets.scoring}: {sets.rule}."),
         Chart(measure_drawing(scores, measure)),
         TableBlock(scores.tables()[0], "Means over queries, with 95 % intervals"),
@@ -105,7 +111,7 @@ def differences_section(scores: Report) -> PageSection | None:
     measure, baseline = compared[0].measure, compared[0].baseline
     rows = [NamedValue(c.run, c.difference, c.low, c.high) for c in compared]
     axis = Axis(f"{measure} less that of {baseline}", "+.3f", reference=0.0)
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         Paragraph(" ".join(scores.sentences)),
         Chart(intervals(f"Differences from {baseline}, query by query", rows, axis)),
         TableBlock(tables["comparisons"]),
@@ -124,7 +130,7 @@ def holes_section(scores: Report) -> PageSection:
     rows = [NamedValue(run.name, 1 - run.judged[name]) for run in scores.ranked]
     depth = name.partition("@")[2]
     title = f"Share of the first {depth} documents that nobody judged"
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         Chart(intervals(title, rows, Axis("unjudged", ".0%", 0.0))),
         Paragraph(
             "Scores count an unjudged document as not relevant. The table says what they would "
@@ -150,7 +156,7 @@ FAR = 20
 """So many pairs are shown on which people and the assessor differ most."""
 
 
-def agreement_section(report: CollectionReport) -> PageSection:
+def agreement_section(report: GatheredReport) -> PageSection:
     """How far assessors agree with people, or that nobody knows."""
     main = report.agreement.main
     if main is None:
@@ -158,7 +164,7 @@ def agreement_section(report: CollectionReport) -> PageSection:
     return PageSection("Agreement with people", [*_agreement(report, main)])
 
 
-def _agreement(report: CollectionReport, main: AssessorReport) -> Iterator[Block]:
+def _agreement(report: GatheredReport, main: AssessorReport) -> Iterator[PageBlock]:
     names = report.agreement.scale_names
     for line in "\n".join(summary(main)).split("\n"):
         yield Paragraph(report.private(line.replace("people", "People", line.startswith("people"))))
@@ -195,7 +201,7 @@ def few_statistics(table: Table) -> Table:
     return replace(table, rows=few or table.rows)
 
 
-def _strip(main: AssessorReport) -> Iterator[Block]:
+def _strip(main: AssessorReport) -> Iterator[PageBlock]:
     queries = main.details.queries
     if len(queries) >= 3:
         errors = {query.query_id: query.mae for query in queries}
@@ -204,7 +210,7 @@ def _strip(main: AssessorReport) -> Iterator[Block]:
         yield Chart(strip(title, [NamedValues("queries", errors)], axis))
 
 
-def far_section(report: CollectionReport, blocks: QueryBlocks) -> PageSection | None:
+def far_section(report: GatheredReport, blocks: QueryBlocks) -> PageSection | None:
     """The pairs with grades farthest apart; None where no grades are unequal."""
     apart, main = report.agreement.apart, report.agreement.main
     if main is None or not apart:
@@ -216,10 +222,10 @@ def far_section(report: CollectionReport, blocks: QueryBlocks) -> PageSection | 
     return PageSection(title, [Paragraph(text), DisclosureRows("query", columns, rows)])
 
 
-def _far(report: CollectionReport, blocks: QueryBlocks, far: FarPair) -> Disclosure:
+def _far(report: GatheredReport, blocks: QueryBlocks, far: FarPair) -> Disclosure:
     query_id, doc_id = far.pair
     query = report.contents.queries.get(query_id)
-    inner: list[Block] = [blocks.excerpt(doc_id, TEXT) or Paragraph(f"Document {doc_id}")]
+    inner: list[PageBlock] = [blocks.excerpt(doc_id, TEXT) or Paragraph(f"Document {doc_id}")]
     if reason := report.reasons_of_main.get(far.pair):
         inner.insert(0, Paragraph(f"The assessor's reason: {cut_text(reason, 600)}"))
     asked = cut_text(f"{query_id} {query.text if query else ''}".strip(), 100)
@@ -228,7 +234,7 @@ def _far(report: CollectionReport, blocks: QueryBlocks, far: FarPair) -> Disclos
     )
 
 
-def grades_section(report: CollectionReport) -> PageSection | None:
+def grades_section(report: GatheredReport) -> PageSection | None:
     """The grades by origin and kind; None where there is no grade."""
     groups = report.grades
     if not groups:
@@ -240,14 +246,14 @@ def grades_section(report: CollectionReport) -> PageSection | None:
     ]
     names = [f"{grade} {report.scale_names.get(grade, '')}".strip() for grade in grades]
     title = f"Grades of {report.sets.scoring}"
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         Chart(shares(title, rows, names)),
         TableBlock(grades_table(groups, report.scale_names), f"{title}, by origin and kind"),
     ]
     return PageSection("Grades by origin and kind", blocks)
 
 
-def cost_section(report: CollectionReport) -> PageSection | None:
+def cost_section(report: GatheredReport) -> PageSection | None:
     """What judging took; None where no model judged."""
     if not report.judged:
         return None
@@ -256,10 +262,10 @@ def cost_section(report: CollectionReport) -> PageSection | None:
     return PageSection("Cost", [Paragraph(text), table])
 
 
-def provenance_section(report: CollectionReport) -> PageSection:
+def provenance_section(report: GatheredReport) -> PageSection:
     """What made the collection."""
     made = report.provenance
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     if made.facts:
         facts = made.facts.items()
         blocks.append(FactList([(name, report.private(value)) for name, value in facts]))
@@ -276,7 +282,7 @@ def provenance_section(report: CollectionReport) -> PageSection:
     return PageSection("What made it", blocks)
 
 
-def _prompts(report: CollectionReport) -> Iterator[Block]:
+def _prompts(report: GatheredReport) -> Iterator[PageBlock]:
     for prompt in report.provenance.prompts:
         if prompt.text:
             yield Disclosure(f"Prompt {prompt.id}: {prompt.use}", [Preformatted(prompt.text)])
@@ -291,7 +297,7 @@ SAMPLED = 60
 """From so many queries it is reckoned how much of all of them a page has room for."""
 
 
-def fitting_page(report: CollectionReport, most: int = MOST_BYTES) -> Page:
+def fitting_page(report: GatheredReport, most: int = MOST_BYTES) -> Page:
     """The fullest page of less than so many bytes; it says what it leaves out."""
     documents = documents_of_report(report)
     several = levels(report.options.top)
@@ -305,7 +311,7 @@ def fitting_page(report: CollectionReport, most: int = MOST_BYTES) -> Page:
 
 
 def bytes_of_queries(
-    report: CollectionReport, documents: Mapping[str, Document], detail: Detail
+    report: GatheredReport, documents: Mapping[str, Document], detail: Detail
 ) -> float:
     """About how many bytes the rows of queries take, from some of them, evenly spread."""
     step = max(1, len(report.queries) // SAMPLED)
@@ -315,7 +321,7 @@ def bytes_of_queries(
     return whole * len(report.queries) / max(1, len(sample))
 
 
-def documents_of_report(report: CollectionReport) -> dict[str, Document]:
+def documents_of_report(report: GatheredReport) -> dict[str, Document]:
     """The documents that some page of a report shows."""
     ids = {document.id for query in report.queries for document in query.documents}
     ids |= {far.pair.doc_id for far in report.agreement.apart[:FAR]}
@@ -323,7 +329,7 @@ def documents_of_report(report: CollectionReport) -> dict[str, Document]:
 
 
 def report_page(
-    report: CollectionReport,
+    report: GatheredReport,
     documents: Mapping[str, Document],
     detail: Detail,
     queries: Sequence[ReportedQuery] | None = None,
@@ -349,9 +355,9 @@ def report_page(
     return Page(f"{report.contents.title}: report", blocks, subtitle=_counts(report))
 
 
-def summary_section(report: CollectionReport, cuts: list[str] | None = None) -> PageSection:
+def summary_section(report: GatheredReport, cuts: list[str] | None = None) -> PageSection:
     """Warnings first, then three sentences, and what the collection lacks."""
-    blocks: list[Block] = [*first_findings(report.findings)]
+    blocks: list[PageBlock] = [*first_findings(report.findings)]
     blocks += [Paragraph(sentence, lead=True) for sentence in report.sentences]
     if missing := report.missing:
         blocks.append(Paragraph("What is missing, and the command that makes it:"))
@@ -362,7 +368,7 @@ def summary_section(report: CollectionReport, cuts: list[str] | None = None) -> 
     return PageSection("Summary", blocks)
 
 
-def _counts(report: CollectionReport) -> str:
+def _counts(report: GatheredReport) -> str:
     of = report.contents
     counts = (
         count_of(of.documents, "document"),
@@ -374,13 +380,13 @@ def _counts(report: CollectionReport) -> str:
     return " · ".join(counts)
 
 
-def summary_page(report: CollectionReport) -> Page:
+def summary_page(report: GatheredReport) -> Page:
     """The short form: warnings, three sentences, systems, differences, agreement."""
     findings = [
         replace(finding, text=finding.text.replace(WHERE_UNJUDGED, ""))
         for finding in report.findings
     ]
-    blocks: list[Block] = [FindingList(findings)] if findings else []
+    blocks: list[PageBlock] = [FindingList(findings)] if findings else []
     blocks.append(Paragraph(" ".join(report.sentences)))
     blocks += [Paragraph(f"{step.lacks} Next: {step.command}") for step in report.missing]
     titles = {"scores": "Systems", "comparisons": "Differences"}

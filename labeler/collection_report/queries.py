@@ -6,24 +6,21 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from labeler.collection_report.figures import GROUPS, ReportedQuery, ShownDocument
+from labeler.collection_report.gathered import GatheredReport
 from labeler.data import Document, Query
 from labeler.report.neutral import flat
 from labeler.report.page import (
-    Block,
     Disclosure,
     DisclosureRows,
     Excerpt,
+    PageBlock,
     PageSection,
     Paragraph,
     TableBlock,
 )
 from labeler.report.table import Cell, Column, Table, number_text
-
-if TYPE_CHECKING:
-    from labeler.collection_report.report import CollectionReport
 
 MOST_BYTES = 2_000_000
 """A page is smaller than that."""
@@ -83,7 +80,7 @@ class QueryBlocks:
     """Makes the blocks of queries, with documents in some detail."""
 
     def __init__(
-        self, report: CollectionReport, documents: Mapping[str, Document], detail: Detail
+        self, report: GatheredReport, documents: Mapping[str, Document], detail: Detail
     ) -> None:
         self.report, self.documents, self.detail = report, documents, detail
         scores = report.scores
@@ -113,7 +110,7 @@ class QueryBlocks:
             rows.append(Disclosure(named(query.query), [*self.opened(query)], figures))
         return PageSection("Every query", [Paragraph(text), DisclosureRows("query", columns, rows)])
 
-    def opened(self, query: ReportedQuery, text: int | None = None) -> Iterator[Block]:
+    def opened(self, query: ReportedQuery, text: int | None = None) -> Iterator[PageBlock]:
         """What a row shows when it is open."""
         length = self.detail.text if text is None else text
         yield from topic(query.query)
@@ -180,7 +177,7 @@ class QueryBlocks:
         return cut_text(title or doc_id, self.detail.title)
 
 
-def topic(query: Query) -> Iterator[Block]:
+def topic(query: Query) -> Iterator[PageBlock]:
     """The query's text, what is said of the need behind it, and where it is from."""
     for name in _TOPIC:
         value = query.metadata.get(name)
@@ -226,7 +223,7 @@ def extremes(blocks: QueryBlocks) -> PageSection | None:
     if barren:
         left = "1 query has" if barren == 1 else f"{barren:,} queries have"
         text += f" {left} no relevant document, so that no system could do better: left out here."
-    parts: list[Block] = [Paragraph(text)]
+    parts: list[PageBlock] = [Paragraph(text)]
     for title, part in (("Worst", ordered[:count]), ("Best", ordered[::-1][:count])):
         rows = [
             Disclosure(named(query.query), [*blocks.opened(query, TEXT)], [_score(query.mean)])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from labeler.errors import Misuse
+from labeler.options import WORDS, check_options, option
 
 USUAL = 200
 """A passage has about so many words where nothing else is said, and there is enough text."""
@@ -74,6 +75,10 @@ class Passage:
 
 # Which files become documents, and how long their passages are, as a person says it.
 
+READING = "Reading files"
+
+rule = partial(option, section="reading", flag=True, rare=True, panel=READING)
+
 
 @dataclass(frozen=True, slots=True)
 class FileRules:
@@ -84,8 +89,21 @@ class FileRules:
     about `words` words.
     """
 
-    include: Sequence[str] = ()
-    exclude: Sequence[str] = ()
-    gitignore: bool = True
-    code: bool = False
-    words: int = USUAL
+    include: tuple[str, ...] = rule(
+        (), "Read only files of this pattern; as often as you like.", metavar="PATTERN"
+    )
+    exclude: tuple[str, ...] = rule(
+        (), "Leave out what has this pattern, as in .gitignore.", metavar="PATTERN"
+    )
+    gitignore: bool = rule(True, "Leave out what a folder's .gitignore names.")
+    code: bool = rule(False, "Read source code, too, by symbol.")
+    words: int = option(
+        USUAL,
+        "About how many words a passage has.",
+        WORDS,
+        section="reading",
+        flag=True,
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)

@@ -18,7 +18,15 @@ from typing import NamedTuple
 from labeler.corpus.blocks import Lengths
 from labeler.corpus.cut import passages_of, writable
 from labeler.corpus.find import FileSelection, InputFiles, find_files
-from labeler.corpus.read import CODE, KINDS, LARGEST_FILE, WHOLE, documents_in, holds_rows, kind_of
+from labeler.corpus.read import (
+    CODE,
+    LARGEST_FILE,
+    documents_in,
+    holds_rows,
+    kind_of,
+    kinds_of_documents,
+    kinds_read,
+)
 from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem, Misconfigured, Misuse, TooLarge
 from labeler.exchange.fields import FieldNames
@@ -276,7 +284,7 @@ class Reading:
         """Whether a file is of a kind that is read."""
         kind = kind_of(path)
         asked_for = self.code or is_named or bool(self.selection.patterns.include)
-        if kind in KINDS or (kind in CODE and asked_for):
+        if kind in kinds_read() or (kind in CODE and asked_for):
             return True
         return is_named and holds_rows(path)
 
@@ -337,7 +345,7 @@ def _read_into(result: Ingested, file: _InputFile, how: Reading, steps: FileStep
     except (BadInput, FileProblem) as error:
         result.unread.append(writable(str(error)))
         result.parameter = result.parameter or error.parameter
-        result.too_large += kind in WHOLE and isinstance(error, TooLarge)
+        result.too_large += kind in kinds_of_documents() and isinstance(error, TooLarge)
         has_text = False
     except Misconfigured as error:
         if is_named:
@@ -410,10 +418,8 @@ def _nothing_read(inputs: Sequence[str], input_files: InputFiles, result: Ingest
     if result.missing_extras:
         return f"{names}: {next(iter(result.missing_extras))}"
     if input_files.files:
-        kinds = ", ".join(sorted(result.other_kinds))
-        return (
-            f"{names}: no file of a kind that can be read, only {kinds}; known: {', '.join(KINDS)}"
-        )
+        kinds, readable = ", ".join(sorted(result.other_kinds)), ", ".join(kinds_read())
+        return f"{names}: no file of a kind that can be read, only {kinds}; known: {readable}"
     if result.links_out:
         return f"{names}: nothing in it but links that lead out of it, as {result.links_out[0]}"
     if result.left_out:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries, write_queries
-from labeler.corpus.blocks import FEWEST, MOST_ASKED, USUAL, lengths_of
+from labeler.corpus.blocks import FEWEST, MOST_ASKED, USUAL, FileRules, lengths_of
 from labeler.corpus.documents import Ingested, Reading, read_documents
 from labeler.corpus.find import FileSelection, Patterns
 from labeler.corpus.read import LARGEST_FILE
@@ -26,6 +26,7 @@ from labeler.exchange.queries import read_query_list
 from labeler.files.paths import true_path
 from labeler.messages import count_of, counted
 from labeler.models.control import Control
+from labeler.options import SIZE_OF_A_FILE, given, option
 
 # How a collection's documents were read, as its card tells it, so that they can be read anew.
 
@@ -81,36 +82,62 @@ def inputs_of(collection: Collection, section: Mapping[str, Any]) -> list[str]:
     return [os.path.normpath(collection.folder / path) for path in relative]
 
 
-def ingest(  # noqa: PLR0913  the keywords of a public function are its settings
+def _bytes(megabytes: str | int) -> int:
+    """The bytes of so many megabytes; `Misuse` of what is no usable number of them."""
+    if not (str(megabytes).isdecimal() and SIZE_OF_A_FILE.hold(int(str(megabytes)[:20]))):
+        raise Misuse("expected a number of megabytes, 1 to 1,000,000", parameter="max_file_size")
+    return int(megabytes) << 20
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOptions:
+    """Which files are read, how they are cut, and what their rows call their fields.
+
+    Of files that are one document each, those of more than `max_file_size` bytes, of markup a
+    sixteenth of that, are left out and counted; rows are held to 64 MB each. Links that lead out of
+    a folder are read with `follow_links` alone; a corpus and queries that this did not write are
+    replaced with `force` alone.
+    """
+
+    max_file_size: int = option(
+        LARGEST_FILE,
+        "Leave out larger texts, and markup of 1/16 of it.",
+        metavar="MB",
+        section="reading",
+        flag=True,
+        rare=True,
+        read=_bytes,
+        usual=str(LARGEST_FILE >> 20),
+        example=LARGEST_FILE >> 20,
+    )
+    follow_links: bool = option(False, "Read links that lead out of a folder, too.", rare=True)
+    files: FileRules = field(default_factory=FileRules)
+    fields: FieldNames = field(default_factory=FieldNames)
+    force: bool = False
+
+    @property
+    def reading(self) -> Reading:
+        """How documents are read."""
+        files = self.files
+        patterns = Patterns.of(files.include, files.exclude)
+        selection = FileSelection(patterns, files.gitignore, self.follow_links)
+        lengths = lengths_of(files.words)
+        return Reading(self.max_file_size, selection, self.fields, lengths, files.code)
+
+
+def ingest(
     inputs: str | Path | Iterable[str | Path],
     out: Collection | Path | str,
     queries_file: Path | str | None = None,
-    max_file_size: int = LARGEST_FILE,
-    control: Control | None = None,
+    options: IngestOptions | None = None,
     *,
-    follow_links: bool = False,
-    include: Iterable[str] = (),
-    exclude: Iterable[str] = (),
-    gitignore: bool = True,
-    code: bool = False,
-    words: int = USUAL,
-    force: bool = False,
-    text_field: str = "",
-    title_field: str = "",
-    id_field: str = "",
-    query_field: str = "",
+    control: Control | None = None,
+    **settings: Any,
 ) -> Ingested:
     """Cut documents into passages, and write them as the corpus of the collection `out`.
 
     `inputs` are files, folders (read recursively) and patterns. `queries_file` holds queries of
-    your own. Of files that are one document each, those of more than `max_file_size` bytes, of
-    markup a sixteenth of that, are left out and counted; rows are held to 64 MB each. Links that
-    lead out of a folder are read with `follow_links` alone; a corpus and queries that this did not
-    write are replaced with `force` alone. `text_field`, `title_field` and `id_field` say what rows
-    of documents call these, where no usual name does, with dots for what is nested; `query_field`
-    and `id_field` the same of queries. `include` and `exclude` are patterns as git has them in its
-    `.gitignore`, which holds for what is below a folder unless `gitignore` is false; source code is
-    read with `code`. A passage has about `words` words.
+    your own. `settings` are fields of `IngestOptions`, and of `FileRules` and `FieldNames` in it.
 
     >>> from tempfile import TemporaryDirectory
     >>> folder = TemporaryDirectory()
@@ -119,24 +146,22 @@ def ingest(  # noqa: PLR0913  the keywords of a public function are its settings
     Ingested(1 documents from 1 files, 0 not read)
     >>> folder.cleanup()
     """
-    control = control or Control()
+    options, control = given(IngestOptions, options, settings), control or Control()
     collection = out if isinstance(out, Collection) else Collection(Path(out))
     several = [inputs] if isinstance(inputs, str | Path) else inputs
     names, own = [str(path) for path in several], [Path(queries_file)] if queries_file else []
     refuse_to_write_into(names, collection)
-    fields = FieldNames(text_field, title_field, id_field, query_field)
-    of_queries = {"query_field": query_field, "id_field": id_field}
+    fields, how = options.fields, options.reading
+    of_queries = {"query_field": fields.query_field, "id_field": fields.id_field}
     queries = read_query_list(own[0], **of_queries) if own else {}
-    if not force:
+    if not options.force:
         _refuse_to_replace(collection, queries)
         check_made(collection, [collection.corpus])
-    selection = FileSelection(Patterns.of(include, exclude), gitignore, follow_links)
-    how = Reading(max_file_size, selection, fields, lengths_of(words), code)
     with control.progress("files") as advance:
         result = read_documents(names, (collection.folder, *own), advance, how)
     result.queries = queries
     with locked(collection, control.note):
-        return _keep(collection, names, result, (how, control), force=force)
+        return _keep(collection, names, result, (how, control), force=options.force)
 
 
 def _keep(

@@ -26,6 +26,7 @@ from labeler.corpus.readers.rows import (
 )
 from labeler.corpus.readers.rst import read_rst
 from labeler.corpus.readers.source import LANGUAGES, read_source
+from labeler.entry_points import fill
 from labeler.errors import BadInput, TooLarge
 from labeler.exchange.documents import document_rows
 from labeler.exchange.fields import FieldNames
@@ -36,7 +37,7 @@ from labeler.files.jsonl import read_rows
 from labeler.files.read import decoded, read_bytes
 from labeler.messages import count_of
 
-_TEXTS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
+TEXT_READERS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
     ".md": read_markdown,
     ".markdown": read_markdown,
     ".mdx": read_mdx,
@@ -45,6 +46,8 @@ _TEXTS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
     ".txt": read_plaintext,
     ".text": read_plaintext,
 }
+"""The registry of what reads a text of some ending: it gives a title and blocks."""
+
 _EXTRACTED: dict[str, Callable[[Path, bytes, int], Extracted]] = {
     ".pdf": read_pdf,
     ".html": lambda path, raw, _most: read_html(path, raw),
@@ -73,11 +76,17 @@ up to the bound of tokens, and plain text 12 times.
 CODE = tuple(LANGUAGES)
 """The endings of source code, which is read where it is asked for."""
 
-WHOLE = (*_TEXTS, *_EXTRACTED, *CODE)
-"""The endings of files that are one document each."""
 
-KINDS = (*_TEXTS, *_EXTRACTED, *_TABLES, *_ROWS)
-"""The endings of files that are read unasked; files of rows may be compressed (`.jsonl.gz`)."""
+def kinds_of_documents() -> tuple[str, ...]:
+    """The endings of files that are one document each."""
+    fill(TEXT_READERS, "readers", Callable)  # type: ignore[arg-type]  # a kind of values
+    return (*TEXT_READERS, *_EXTRACTED, *CODE)
+
+
+def kinds_read() -> tuple[str, ...]:
+    """The endings of files that are read unasked; of rows, they may be compressed (`.jsonl.gz`)."""
+    fill(TEXT_READERS, "readers", Callable)  # type: ignore[arg-type]  # a kind of values
+    return (*TEXT_READERS, *_EXTRACTED, *_TABLES, *_ROWS)
 
 
 def kind_of(path: Path) -> str:
@@ -106,7 +115,7 @@ def documents_in(
     """
     kind = kind_of(path)
     with reading(path):
-        if kind in _TEXTS and not (kind in _PLAIN and _holds_rows(path)):
+        if kind in TEXT_READERS and not (kind in _PLAIN and _holds_rows(path)):
             sources: Iterable[SourceDocument] = [_of_text(path, kind, most)]
         elif kind in _EXTRACTED:
             sources = [_of_extracted(path, kind, most)]
@@ -127,7 +136,7 @@ def _of_markup(most: int) -> int:
 def _of_text(path: Path, kind: str, most: int) -> SourceDocument:
     text = decoded(path, read_bytes(path, most if kind in _PLAIN else _of_markup(most)))
     try:
-        title, blocks = _TEXTS[kind](text)
+        title, blocks = TEXT_READERS[kind](text)
     except TooLarge as error:
         raise TooLarge(f"{path}: {error}") from error
     spans_in = SourceText(text, any_line_end=kind in _ANY_LINE_END)

@@ -82,7 +82,7 @@ def check_unedited(old: Mapping[str, Document], new: Mapping[str, Document]) -> 
         if hashes.get(file) != sha256:
             state = "was edited" if file in hashes else "is not there any more"
             problem = f"{file} {state} since the collection was made"
-            raise BadInput(f"{problem}; take edits in first: labeler update DOCUMENTS COLL")
+            raise BadInput(f"{problem}; take edits in first: labeler corpus update DOCUMENTS COLL")
 
 
 def _hashes(documents: Mapping[str, Document]) -> dict[str, str]:

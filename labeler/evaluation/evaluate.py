@@ -332,6 +332,7 @@ def report_on(
     options = replace(options, scoring=scoring)
     findings += qrels_findings(pool, measures, scoring)
     grouping = options.grouping
+    grouping.check()
     is_grouped = bool(grouping.by or grouping.weights)
     scope = scope_of(grouping, qrels, pool.queries) if is_grouped else QueryScope()
     findings += scope.findings

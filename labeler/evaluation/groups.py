@@ -134,7 +134,7 @@ class _Compared:
         tested = []
         for name, values in self._values():
             groups = [defined_in(values[mask]) for mask in self.masks.values()]
-            thick = [group for group in groups if len(group) >= options.grouping.fewest]
+            thick = [group for group in groups if len(group) >= options.grouping.min_queries]
             tested.append((name, len(thick), interaction_p(thick, options.seed)))
         corrected = np.minimum(holm(np.array([p for *_, p in tested])) * self.several, 1.0)
         return [
@@ -152,7 +152,7 @@ class _Compared:
             for group, mask in self.masks.items()
         ]
         p = [_alone(values, options.seed) for *_, values in rows]
-        fewest = options.grouping.fewest
+        fewest = options.grouping.min_queries
         held = np.array([len(values) >= fewest for *_, values in rows])
         corrected = np.ones(len(rows))
         if held.any():
@@ -345,7 +345,7 @@ def _by_group(
             advance(total, total)
     worst = tuple(w for run in runs for w in _worst(run, names, groups, scores))
     share = next(iter(runs[0].judged), "judged")
-    fewest = options.grouping.fewest
+    fewest = options.grouping.min_queries
     return ByGroup(by, fewest, dict(sizes), tuple(scores), worst, *apart, share)
 
 
@@ -365,7 +365,7 @@ def _scores(
             value = means[text] if n else math.nan
             of_judged = judged.means()[share] if judged is not None and mask.any() else math.nan
             effective = _effective(scores, measure)
-            is_thin = effective < options.grouping.fewest
+            is_thin = effective < options.grouping.min_queries
             figures = (n, value, *ends[text], of_judged, effective, is_thin)
             yield GroupScore(run.name, name, text, *figures)
 

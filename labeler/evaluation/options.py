@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from labeler.errors import Misuse
 from labeler.messages import Progress, no_progress
+from labeler.options import JOBS, TOP_GRADE, Bounds, Option, check_options, option
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
 
@@ -24,12 +25,17 @@ Thin = Literal["fail", "skip"]
 Target = Literal["these", "like-these"]
 
 
-def check_choice(parameter: str, value: str, choices: object) -> None:
-    """`Misuse` where `value` is none of a `Literal`'s choices."""
-    names = get_args(choices)
-    if value not in names:
-        listed = " or ".join(names)
-        raise Misuse(f"{parameter} is {listed}, not {value!r}", parameter=parameter)
+SCORING, COMPARING = "Scoring", "Comparing runs"
+GROUPS = "Groups and weights of queries"
+"""The headings of these options in help."""
+
+MEASURES = Option(
+    "A measure, as nDCG@10 or P(rel=2)@5; repeatable.", flags="-m --measure", panel=SCORING
+)
+BASELINE = Option("The run to compare with (default: the best).", metavar="RUN", panel=COMPARING)
+STALE_GRADES = Option(
+    "Grades of texts that have changed since: drop, or keep.", panel=SCORING, rare=True
+)
 
 
 @dataclass(frozen=True)
@@ -42,17 +48,25 @@ class Scoring:
     `stale`: grades of texts that have changed since are unjudged (`drop`), or count (`keep`).
     """
 
-    missing: Missing = "zero"
-    unanswerable: Unanswerable = "count"
-    ties: Ties = "trec"
-    max_grade: int | None = None
-    stale: Stale = "drop"
+    missing: Missing = option(
+        "zero", "Queries that a run lacks: zero, or skip as trec_eval does.", panel=SCORING
+    )
+    unanswerable: Unanswerable = option(
+        "count", "Queries without a relevant document: count, or skip.", panel=SCORING, rare=True
+    )
+    ties: Ties = option(
+        "trec",
+        "Order of a run: trec (score, then id), or file (as written).",
+        panel=SCORING,
+        rare=True,
+    )
+    max_grade: int | None = option(
+        None, "The scale's top grade, for ERR and RBP.", TOP_GRADE, panel=SCORING, rare=True
+    )
+    stale: Stale = option("drop", STALE_GRADES)
 
     def __post_init__(self) -> None:
-        check_choice("missing", self.missing, Missing)
-        check_choice("unanswerable", self.unanswerable, Unanswerable)
-        check_choice("ties", self.ties, Ties)
-        check_choice("stale", self.stale, Stale)
+        check_options(self)
 
     def with_top_grade(self, grade: int | None) -> Scoring:
         """The same, with that top grade where none was chosen."""
@@ -61,6 +75,8 @@ class Scoring:
 
 FEWEST = 10
 """Queries that a group needs for its score to be held against a gate."""
+
+IN_A_GROUP = Bounds(2, 10**9)
 
 Facts = Mapping[str, Mapping[str, Any]]
 """Query id to the name of a field to its value."""
@@ -72,21 +88,39 @@ class Grouping:
 
     `by` are fields of the queries' metadata, as `kind`; `weights` is the one that holds a number.
     `queries` is a file or a dict with these fields, where the qrels stand in no collection. Groups
-    of less than `fewest` queries are too thin to be held against a gate.
+    of less than `min_queries` queries are too thin to be held against a gate.
     """
 
-    by: tuple[str, ...] = ()
-    weights: str = ""
+    by: tuple[str, ...] = option(
+        (),
+        "Score groups of queries apart: kind, or any field of metadata. Repeatable.",
+        metavar="FIELD",
+        panel=GROUPS,
+    )
+    weights: str = option(
+        "",
+        "What each query counts in means, as the weight of queries from-log.",
+        metavar="FIELD",
+        panel=GROUPS,
+    )
     queries: str | os.PathLike[str] | Facts | None = None
-    fewest: int = FEWEST
+    min_queries: int = option(
+        FEWEST,
+        "A group of fewer is too thin to decide a gate.",
+        IN_A_GROUP,
+        panel=GROUPS,
+        rare=True,
+    )
 
     def __post_init__(self) -> None:
-        if self.fewest < 2:
-            raise Misuse("a group needs two queries at least", parameter="min_queries")
+        check_options(self)
+
+    def check(self) -> None:
+        """Raise `Misuse` where something is said of groups, and none are asked for."""
         if self.queries is not None and not (self.by or self.weights):
             problem = "these queries are read for groups or weights, and none is asked for"
             raise Misuse(problem, parameter="queries")
-        if self.fewest != FEWEST and not self.by:
+        if self.min_queries != FEWEST and not self.by:
             problem = "this is how many queries a group needs, and no groups are asked for"
             raise Misuse(problem, parameter="min_queries")
 
@@ -100,19 +134,30 @@ class EvaluationOptions:
     so many processes score the runs, each one at a time; the report is the same.
     """
 
-    measures: tuple[str, ...] = DEFAULT_MEASURES
+    measures: tuple[str, ...] = option(DEFAULT_MEASURES, MEASURES)
     scoring: Scoring = field(default_factory=Scoring)
-    baseline: str | None = None
-    interval: IntervalKind = "bootstrap"
+    baseline: str | None = option(None, BASELINE)
+    interval: IntervalKind = option(
+        "bootstrap",
+        "bootstrap over queries, at least as wide as t's; or t, with the paired t test.",
+        panel=COMPARING,
+        rare=True,
+    )
     scenarios: bool = True
     seed: int = 0
     margins: Mapping[str, float] = field(default_factory=dict)
     grouping: Grouping = field(default_factory=Grouping)
     progress: Progress = field(default=no_progress, compare=False, repr=False)
-    jobs: int = 1
+    jobs: int = option(
+        1,
+        "So many processes score the runs; it pays where one takes ten seconds or more.",
+        JOBS,
+        panel=SCORING,
+        rare=True,
+    )
 
     def __post_init__(self) -> None:
-        check_choice("interval", self.interval, IntervalKind)
+        check_options(self)
         if self.grouping.weights and self.margins:
             problem = "a margin is held by queries that count alike; leave it or the weights out"
             raise Misuse(problem, parameter="margin")
@@ -122,13 +167,15 @@ class EvaluationOptions:
 class CorrectionOptions:
     """What to correct: means by these measures, over these queries or over all like them."""
 
-    measures: tuple[str, ...] = DEFAULT_MEASURES
+    measures: tuple[str, ...] = option(DEFAULT_MEASURES, MEASURES)
     scoring: Scoring = field(default_factory=Scoring)
-    baseline: str | None = None
-    target: Target = "like-these"
+    baseline: str | None = option(None, BASELINE)
+    target: Target = option(
+        "like-these", "The mean over all queries like-these, or over these alone."
+    )
 
     def __post_init__(self) -> None:
-        check_choice("target", self.target, Target)
+        check_options(self)
 
 
 def names_of(measures: str | Iterable[object]) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +11,7 @@ from labeler.evaluation.evaluate import SystemScores, scores_of
 from labeler.evaluation.inputs import AnyQrels, AnyRuns, runs_from
 from labeler.evaluation.origin import pool_findings
 from labeler.messages import count_of
+from labeler.options import COUNT, SHARE, SIZE, given, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Ends, Table
@@ -135,12 +135,20 @@ class PowerOptions:
     a `named_baseline` each with that one.
     """
 
-    queries: tuple[int, ...] = ()
-    differences: tuple[float, ...] = ()
-    power: float = 0.8
-    level: float = 0.05
-    planned_runs: int | None = None
-    named_baseline: bool = False
+    queries: tuple[int, ...] = option((), "What can so many queries tell? Repeatable.", COUNT)
+    differences: tuple[float, ...] = option(
+        (), "How many does this difference need? Repeatable.", SIZE, flags="--difference"
+    )
+    power: float = option(0.8, "The chance to find the difference.", SHARE)
+    level: float = option(0.05, "Of significance.", SHARE)
+    planned_runs: int | None = option(
+        None, "Plan for so many runs (default: as many as these).", COUNT, flags="--compared"
+    )
+    named_baseline: bool = option(
+        False,
+        "Plan for each run against one that is named, not for all pairs.",
+        flags="--one-baseline",
+    )
 
     def __post_init__(self) -> None:
         if self.planned_runs is not None and not 2 <= self.planned_runs <= MOST_RUNS:
@@ -154,23 +162,18 @@ class PowerOptions:
             raise Misuse("a difference is a number above 0", parameter="differences")
 
 
-def power(  # noqa: PLR0913 - whoever calls it names the few that are needed
+def power(
     qrels: AnyQrels,
     runs: AnyRuns | None = None,
     measure: object = "nDCG@10",
-    *,
-    queries: Sequence[int] = (),
-    differences: Sequence[float] = (),
-    power: float = 0.8,
-    level: float = 0.05,
-    planned_runs: int | None = None,
-    named_baseline: bool = False,
+    options: PowerOptions | None = None,
+    **settings: Any,
 ) -> PowerPlan:
     """Say what so many queries can tell apart, and how many a difference needs.
 
     From the scores of two or more earlier runs. Qrels and runs are taken as by `evaluate`. The
     plan is for the test that `evaluate` makes of so many runs, all pairs of them or each with a
-    named baseline; `PowerOptions` explains the other parameters.
+    named baseline; `settings` are fields of `PowerOptions`.
 
     >>> import labeler
     >>> qrels = {f"q{n}": {"d1": 1} for n in range(20)}
@@ -180,9 +183,7 @@ def power(  # noqa: PLR0913 - whoever calls it names the few that are needed
     >>> plan.needed
     {0.1: (157, 157)}
     """
-    options = PowerOptions(
-        tuple(queries), tuple(differences), power, level, planned_runs, named_baseline
-    )
+    options = given(PowerOptions, options, settings)
     runs_by_name = runs_from(runs, qrels)
     if len(runs_by_name) < 2:
         raise Misuse("power needs two or more runs, whose differences vary from query to query")

@@ -186,11 +186,11 @@ def in_order(runs: Sequence[RunScores], measure: str) -> list[RunScores]:
     """The runs by their score, the best first; undefined ones last, equal ones as they stood."""
     sign = 1 if parse(measure).definition.lower_is_better else -1
 
-    def place(run: RunScores) -> tuple[bool, float]:
+    def by_mean(run: RunScores) -> tuple[bool, float]:
         mean = run.scores.means()[measure]
         return math.isnan(mean), 0.0 if math.isnan(mean) else sign * mean
 
-    return sorted(runs, key=place)
+    return sorted(runs, key=by_mean)
 
 
 # Which run leads, by how much, and how sure that is, in sentences.

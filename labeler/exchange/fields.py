@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from labeler.options import option
 
 if TYPE_CHECKING:  # the options of commands are made of these names
     from labeler.exchange.tables import Row
+
+ROWS = "Rows of documents and queries"
+name = partial(option, section="fields", metavar="NAME", flag=True, rare=True, panel=ROWS)
 
 _ACTIONS = ("index", "create", "update", "delete")
 
@@ -19,20 +25,27 @@ class FieldNames:
     Rows of documents have a text, a title and an id, those of queries a text and an id.
     """
 
-    text_field: str = ""
-    title_field: str = ""
-    id_field: str = ""
-    query_field: str = ""
+    text_field: str = name(
+        "", "What rows of documents call the text; a.b is the b in a, * all columns.", key="text"
+    )
+    title_field: str = name("", "What they call the title.", key="title")
+    id_field: str = name("", "What they call the id; also of queries.", key="id")
+    query_field: str = name("", "What rows of queries call the query.", key="query")
+
+
+def _column(text: str) -> str:
+    declared: str = option("", text, metavar="NAME", panel="Columns")
+    return declared
 
 
 @dataclass(frozen=True, slots=True)
 class LogFields:
     """What the columns of a log are called, where not by a usual name; `a.b` is the `b` in `a`."""
 
-    query_field: str = ""
-    count_field: str = ""
-    doc_field: str = ""
-    session_field: str = ""
+    query_field: str = _column("What the log calls the query; a.b is the b in a.")
+    count_field: str = _column("What it calls how often a query was typed.")
+    doc_field: str = _column("What it calls the document that was shown.")
+    session_field: str = _column("What it calls the session, in which a query counts once.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,8 +47,17 @@ from labeler.models.control import Control, Underway, run_to_end
 from labeler.models.policies.call import Deferral
 from labeler.models.policies.stack import Guard
 from labeler.models.session import Session, SessionOptions, open_session, select_model
-from labeler.models.settings import AnyModel, AssessorSettings, Limits, Proof
+from labeler.models.settings import (
+    CONCURRENCY,
+    REDACT,
+    RETRY_FAILED,
+    AnyModel,
+    AssessorSettings,
+    Limits,
+    Proof,
+)
 from labeler.models.tokens import Tokens
+from labeler.options import COUNT, check_options, option
 from labeler.prompt import checked_prompt
 
 # What judging would take, before any pair is asked about.
@@ -239,18 +248,23 @@ class JudgeOptions:
     pair is asked about `votes` times, and its grade is what most say.
     """
 
-    prompt: str = ""
+    prompt: str = option("", "A grading prompt's name, or a file's path.", usual=DEFAULT_PROMPT)
     model: AnyModel | None = None
     base_url: str | None = None
-    name: str | None = None
-    concurrency: int | None = None
-    retry_failed: bool = False
-    redact: bool = False
+    name: str | None = option(
+        None, "The judgements' name; else PROMPT-MODEL.", metavar="NAME", flags="--as"
+    )
+    concurrency: int | None = option(None, CONCURRENCY)
+    retry_failed: bool = option(False, RETRY_FAILED)
+    redact: bool = option(False, REDACT)
     limits: Limits = field(default_factory=Limits)
     held_out: frozenset[str] = frozenset()
     deferral: Deferral = field(default_factory=Deferral)
     proof: Proof = field(default_factory=Proof)
-    votes: int = 1
+    votes: int = option(1, "Ask so often; the grade is what most say.", COUNT, rare=True)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     @property
     def declared(self) -> AssessorSettings:

@@ -17,6 +17,7 @@ from labeler.files.boundary import count
 from labeler.judging.assessor import Texts
 from labeler.judging.changes import State, human_beside, read_set
 from labeler.messages import count_of
+from labeler.options import SEED, option
 
 FORMS = "disagreements, disagreements:SET,…, failures, sample:N, queries:FILE"
 Warn = Callable[[str], None]
@@ -33,8 +34,13 @@ class PartOfSet:
     of the queries whose ids a file or a list with commas names.
     """
 
-    only: str = ""
-    seed: int = 0
+    only: str = option(
+        "",
+        "Of them alone disagreements (with people), disagreements:SET,..., failures, "
+        "sample:500 or queries:FILE.",
+        metavar="PART",
+    )
+    seed: int = option(0, "Decides which pairs a sample draws.", SEED)
 
     def __post_init__(self) -> None:
         takes_more = {DISAGREEMENTS: (True, True), FAILURES: (True, False)}

@@ -33,7 +33,8 @@ from labeler.models.local.caveats import embedded_name
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, only_remembered
 from labeler.models.server.client import wire_format
-from labeler.models.settings import AnyModel, Api, AssessorSettings, Limits, Proof
+from labeler.models.settings import AnyModel, Api, AssessorSettings
+from labeler.options import given
 from labeler.prompt import Prompt, find_prompt, prompt_files
 from labeler.store import open_store
 from labeler.store.keys import secret_of
@@ -64,27 +65,19 @@ class RelabelResult:
         return self.judging._repr_html_() + self.changes._repr_html_()
 
 
-def relabel(  # noqa: PLR0913  the keywords of a public function are its settings
+def relabel(
     collection: Collection | Path | str,
     source: str,
+    options: JudgeOptions | None = None,
     *,
-    prompt: str = "",
-    model: AnyModel | None = None,
-    base_url: str | None = None,
-    name: str | None = None,
-    concurrency: int | None = None,
-    retry_failed: bool = False,
-    redact: bool = False,
-    only: str = "",
-    seed: int = 0,
-    limits: Limits | None = None,
-    proof: Proof | None = None,
+    only: PartOfSet | str = "",
     control: Control | None = None,
+    **settings: Any,
 ) -> RelabelResult:
-    """Judge the pairs of the judgements `source` anew; `JudgeOptions` says what the settings mean.
+    """Judge the pairs of the judgements `source` anew; `settings` are fields of `JudgeOptions`.
 
-    `source` may be qrels as well, as `human`. `only` and `seed` say which of its pairs are judged,
-    as `PartOfSet` explains. Where no model is named, the one that made the old judgements is asked.
+    `source` may be qrels as well, as `human`. `only` says which of its pairs are judged, as
+    `PartOfSet` explains. Where no model is named, the one that made the old judgements is asked.
 
     >>> from labeler.judging.judge import judge
     >>> from labeler.testing import fake_model, small_collection
@@ -94,13 +87,10 @@ def relabel(  # noqa: PLR0913  the keywords of a public function are its setting
     >>> relabel(collection, "first", prompt="basic", model=strict, name="second")
     RelabelResult(judging=JudgeResult('second', judged=4 of 4), changes=Transitions(4 of 4 moved))
     """
-    options = JudgeOptions(
-        prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
-    )
-    options = replace(options, proof=proof or Proof())
-    control, part = control or Control(), PartOfSet(only, seed)
+    whole, control = given(JudgeOptions, options, settings), control or Control()
+    part = only if isinstance(only, PartOfSet) else PartOfSet(only)
     return run_to_end(
-        lambda stop: arelabel(collection, source, options, control.with_stop(stop), part)
+        lambda stop: arelabel(collection, source, whole, control.with_stop(stop), part)
     )
 
 

@@ -1,7 +1,7 @@
 """What in a document looks as if it was written for whoever grades it, for a person to look at.
 
 Rules, and no judgement: they change no grade. Each names what it saw. Text that speaks to the
-assessor in no usual words is not seen; `labeler probe` measures what an assessor does with it.
+assessor in no usual words is not seen; `labeler lab probe` measures what an assessor does with it.
 """
 
 from __future__ import annotations

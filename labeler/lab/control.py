@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Container, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -42,6 +42,7 @@ from labeler.models.call_plan import plan_calls
 from labeler.models.control import Control, Underway, run_to_end
 from labeler.models.session import Selection, Session, open_session, select_model
 from labeler.models.settings import AnyModel, Limits
+from labeler.options import COUNT, check_options, option
 from labeler.prompt import find_prompt
 
 PAIRS = 20
@@ -51,15 +52,19 @@ FIRST_REPEAT = 1000
 """Repeats of controls count from here, apart from those of judging."""
 
 
-class ControlPairs(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ControlPairs:
     """How many pairs a control asks about, and whether those of the last one, or others for good.
 
     With `fixed` the pairs are drawn once, and are the same from then on; `redraw` draws them anew.
     """
 
-    pairs: int = PAIRS
-    fixed: bool = False
-    redraw: bool = False
+    pairs: int = option(PAIRS, "Judge so many graded pairs again.", COUNT)
+    fixed: bool = option(False, "Control the same pairs each time, drawn once.")
+    redraw: bool = option(False, "Draw other pairs to be the fixed ones.")
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 def drift(  # noqa: PLR0913  the keywords of a public function are its settings

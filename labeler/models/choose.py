@@ -89,7 +89,7 @@ def _read(path: Path, name: str, values: object) -> AssessorSettings:
                 close = get_close_matches(key, KEYS, 1)
                 hint = f"did you mean {close[0]!r}? " if close else ""
                 raise Misuse(f"no such setting; {hint}known: {', '.join(KEYS)}", parameter=key)
-        _check_no_secret(values)
+        check_no_secret(values)
         settings = _SETTINGS.validate_json(json.dumps(values))
     except Misuse as error:
         raise Misconfigured(_at(path, error.parameter, str(error))) from error
@@ -102,7 +102,7 @@ def _read(path: Path, name: str, values: object) -> AssessorSettings:
     return replace(settings, name=name, file=str(path))
 
 
-def _check_no_secret(values: Mapping[str, Any]) -> None:
+def check_no_secret(values: Mapping[str, Any]) -> None:
     """Raise `Misuse`, without the value, where a key stands in place of a variable's name."""
     key = values.get("key")
     if isinstance(key, str) and not _VARIABLE.fullmatch(key):

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 
 from labeler.errors import Misuse, about
+from labeler.options import option
 
 EMBEDDED_ENCODER = "wordllama"
 FILE_KINDS = ("model2vec", "fastembed")
@@ -24,10 +25,28 @@ class EncoderOptions:
     `document_prefix` stand before every text, as some models want it.
     """
 
-    encoder: str = ""
-    embeddings_url: str = ""
-    query_prefix: str = ""
-    document_prefix: str = ""
+    encoder: str = option(
+        "",
+        "wordllama, model2vec:FOLDER, fastembed:FOLDER, or a server's model (LABELER_ENCODER).",
+        section="encoder",
+        key="name",
+        variable=NAME,
+        example=EMBEDDED_ENCODER,
+    )
+    embeddings_url: str = option(
+        "",
+        "An OpenAI-compatible server (LABELER_EMBEDDINGS_URL).",
+        section="encoder",
+        key="server",
+        variable=ADDRESS,
+        is_address=True,
+    )
+    query_prefix: str = option(
+        "", "What stands before each query that is encoded.", section="encoder"
+    )
+    document_prefix: str = option(
+        "", "What stands before each document that is encoded.", section="encoder"
+    )
 
     @property
     def name(self) -> str:

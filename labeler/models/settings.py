@@ -4,15 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 from labeler.errors import Misuse
-from labeler.files.boundary import LARGEST_AMOUNT, finite
 from labeler.model import Model
+from labeler.options import (
+    A_MINUTE,
+    AT_ONCE,
+    COUNT,
+    COUNT_OR_NONE,
+    DOLLARS,
+    SECONDS,
+    SECONDS_OF_A_CALL,
+    SHARE,
+    TOKENS,
+    Bounds,
+    Option,
+    check_options,
+    option,
+)
 
 # What a run may take of a server and of an account.
+
+BUDGET = "Budget"
+"""The heading of what bounds a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +41,20 @@ class Proof:
     does not explain it; 1 ends no run. Without a pilot, it ends where all the latest pairs fail.
     """
 
-    max_failed: float = 0.1
-    no_pilot: bool = False
+    max_failed: float = option(
+        0.1,
+        "Stop where more of the pairs come to no grade; 1 never stops.",
+        SHARE,
+        section="budget",
+    )
+    no_pilot: bool = option(
+        False,
+        "Ask about all pairs at once, and not first about 30 of 100 or more.",
+        section="budget",
+    )
 
     def __post_init__(self) -> None:
-        if finite(self.max_failed, 0, 1) is None:
-            problem = f"expected a share from 0 to 1, found {self.max_failed!r:.40}"
-            raise Misuse(problem, parameter="max_failed")
-
-
-LEAST: Mapping[str, float] = MappingProxyType(
-    {"rpm": 0.001, "tpm": 0.001, "timeout": 0.001, "tries": 1}
-)
-"""The least of those limits that 0 would let nothing through."""
+        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +70,57 @@ class Limits:
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {"strict": True, "extra": "forbid"}
 
-    rpm: float | None = None
-    tpm: float | None = None
-    max_calls: int | None = None
-    max_tokens: int | None = None
-    max_cost: float | None = None
-    deadline: float | None = None
-    prices: Path | None = None
-    timeout: float = 600.0
-    patience: float = 900.0
-    tries: int = 8
+    rpm: float | None = option(
+        None, "Begin at most so many calls a minute.", A_MINUTE, section="model", example=60
+    )
+    tpm: float | None = option(
+        None, "Use so many tokens a minute.", A_MINUTE, section="model", example=200_000
+    )
+    max_calls: int | None = option(
+        None,
+        "Stop before more calls than this.",
+        COUNT_OR_NONE,
+        section="budget",
+        flag=True,
+        panel=BUDGET,
+        example=5000,
+    )
+    max_tokens: int | None = option(
+        None, "Stop before more tokens than this.", TOKENS, section="budget", example=5_000_000
+    )
+    max_cost: float | None = option(
+        None,
+        "Stop before it costs more.",
+        DOLLARS,
+        section="budget",
+        flag=True,
+        panel=BUDGET,
+        metavar="DOLLARS",
+        example=5.0,
+    )
+    deadline: float | None = option(
+        None,
+        "Stop after so many seconds; no call outlasts it.",
+        SECONDS,
+        section="budget",
+        example=3600,
+    )
+    prices: Path | None = option(
+        None,
+        "A file of your own prices; labeler doctor shows the format.",
+        section="budget",
+        example="prices.toml",
+    )
+    timeout: float = option(
+        600.0, "The most seconds that a call may take.", SECONDS_OF_A_CALL, section="model"
+    )
+    patience: float = option(
+        900.0, "The most seconds that one request is retried.", SECONDS, section="model"
+    )
+    tries: int = option(8, "Calls for one request before it has failed.", COUNT, section="model")
 
     def __post_init__(self) -> None:
-        for limit in fields(self):
-            value, least = getattr(self, limit.name), LEAST.get(limit.name, 0)
-            if limit.name == "prices" or value is None:
-                continue
-            if finite(value, least, LARGEST_AMOUNT) is None:
-                problem = f"expected a number from {least:g}, found {value!r:.40}"
-                raise Misuse(problem, parameter=limit.name)
+        check_options(self)
 
     def over(self, lower: Limits) -> Limits:
         """These limits, and where one of them is the default, that of `lower`."""
@@ -84,17 +134,24 @@ _DEFAULTS = Limits()
 Api = Literal["", "chat", "responses", "messages", "ollama"]
 """The wire format of a server; empty where its address says which."""
 
+MODEL = "Model"
+"""The heading of who is asked."""
+
+setting = partial(option, section="model")
+
+CONCURRENCY = Option(
+    "Calls under way at once, at most.",
+    AT_ONCE,
+    section="model",
+    flag=True,
+    panel=MODEL,
+    example=16,
+)
+RETRY_FAILED = Option("Ask again where a reply could not be used.", panel=MODEL)
+REDACT = Option("Keep no request texts in the store, only their hashes.", section="store")
+"""The options of whatever asks a model."""
+
 _SENT = ("temperature", "top_p", "seed", "max_tokens", "reasoning_effort", "thinking", "body")
-_BOUNDS: Mapping[str, tuple[float, float]] = {
-    "temperature": (0, 2),
-    "top_p": (0, 1),
-    "max_tokens": (1, 1_000_000),
-    "context": (256, 100_000_000),
-    "thinking": (0, 1_000_000),
-    "tokens_in": (0, 1e6),
-    "tokens_out": (0, 1e6),
-    "concurrency": (1, 4096),
-}
 _OURS = frozenset(["model", "messages", "input", "system", "instructions", "stream", "n"])
 """What a request's body holds that no declaration may replace."""
 
@@ -115,33 +172,54 @@ class AssessorSettings:
     __pydantic_config__: ClassVar[dict[str, Any]] = {"strict": True, "extra": "forbid"}
 
     name: str = ""
-    model: str = ""
-    server: str = ""
-    api: Api = ""
-    key: str = ""
-    prompt: str = ""
-    reader: str = ""
-    temperature: float | None = None
-    top_p: float | None = None
-    seed: int | None = None
-    max_tokens: int | None = None
-    reasoning_effort: str = ""
-    thinking: bool | int | None = None
+    model: str = setting(
+        "",
+        "A server's model, or local or similarity (LABELER_MODEL).",
+        example="gpt-4.1-mini",
+        variable="LABELER_MODEL",
+    )
+    server: str = setting(
+        "",
+        "The address of an OpenAI-compatible server (OPENAI_BASE_URL).",
+        example="http://127.0.0.1:8000/v1",
+        variable="OPENAI_BASE_URL",
+    )
+    api: Api = option("", "Its wire format, where its address does not say which.", section="model")
+    key: str = setting("", "The name of the variable that holds its key.", example="OPENAI_API_KEY")
+    prompt: str = setting("", "The grading prompt's name, or a file.", example="four-grades")
+    reader: str = setting("", "The reader of replies, in place of the prompt's own.")
+    temperature: float | None = setting(None, "How far replies vary.", Bounds(0, 2), example=0.0)
+    top_p: float | None = setting(
+        None, "The share of likely tokens that it chooses among.", SHARE, example=1.0
+    )
+    seed: int | None = setting(None, "The seed that is sent.", example=0)
+    max_tokens: int | None = setting(
+        None, "The most tokens of a reply.", Bounds(1, 1_000_000), example=500
+    )
+    reasoning_effort: str = setting("", "How much it reasons, in the provider's word.")
+    thinking: bool | int | None = setting(
+        None, "Whether it thinks first, or in how many tokens.", Bounds(0, 1_000_000), example=False
+    )
     body: Mapping[str, Any] = field(default_factory=dict, hash=False)
     headers: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
-    context: int | None = None
-    tokens_in: float | None = None
-    tokens_out: float | None = None
-    concurrency: int | None = None
+    context: int | None = setting(
+        None,
+        "The most tokens of a request and its reply together.",
+        Bounds(256, 100_000_000),
+        example=8192,
+    )
+    tokens_in: float | None = setting(
+        None, "Dollars for a million tokens of requests.", Bounds(0, 1e6), example=0.4
+    )
+    tokens_out: float | None = setting(
+        None, "Dollars for a million tokens of replies.", Bounds(0, 1e6), example=1.6
+    )
+    concurrency: int | None = option(None, CONCURRENCY)
     limits: Limits = field(default_factory=Limits)
     file: str = ""
 
     def __post_init__(self) -> None:
-        for name, (least, most) in _BOUNDS.items():
-            value = getattr(self, name)
-            if value is not None and finite(float(value), least, most) is None:
-                problem = f"expected a number from {least:g} to {most:g}, found {value!r:.40}"
-                raise Misuse(problem, parameter=name)
+        check_options(self)
         if (self.tokens_in is None) is not (self.tokens_out is None):
             raise Misuse("a price is tokens_in and tokens_out, both", parameter="tokens_in")
         if taken := _OURS & self.body.keys():

@@ -23,7 +23,7 @@ from labeler.messages import count_of
 from labeler.models.control import Control
 from labeler.report.charts import Axis, Moment, control
 from labeler.report.finding import Finding
-from labeler.report.page import Block, Chart, Disclosure, Paragraph, TableBlock
+from labeler.report.page import Chart, Disclosure, PageBlock, Paragraph, TableBlock
 from labeler.report.result import Result
 from labeler.report.table import Column, Ends, Table
 from labeler.trec.qrels import read_qrels
@@ -187,7 +187,7 @@ class CorpusDrift(Result):
             ],
         )
 
-    def blocks(self, earlier: Sequence[tuple[datetime, float]] = ()) -> list[Block]:
+    def blocks(self, earlier: Sequence[tuple[datetime, float]] = ()) -> list[PageBlock]:
         """The share of stale judgements at each run, what became of passages, lists that open."""
         limits = Ends(None, self.watch.stale)
         moments = [
@@ -197,7 +197,7 @@ class CorpusDrift(Result):
         axis = Axis("stale share of judged pairs", format=".1%", least=0.0)
         over_time = control(f"Stale judgements of {self.qrels}", moments, axis)
         passages, stale, touched = self.tables()
-        blocks: list[Block] = [Chart(over_time), TableBlock(passages)]
+        blocks: list[PageBlock] = [Chart(over_time), TableBlock(passages)]
         if self.stale:
             pairs = count_of(len(self.stale), "stale judgement", "stale judgements")
             blocks.append(Disclosure(pairs, _first_rows(stale)))
@@ -213,9 +213,9 @@ def _words(*names: str) -> list[Column]:
     return [Column(name, align="left") for name in names]
 
 
-def _first_rows(table: Table) -> list[Block]:
+def _first_rows(table: Table) -> list[PageBlock]:
     """The rows of a table that a page shows, and that there are more."""
-    shown: list[Block] = [TableBlock(replace(table, rows=table.rows[:MOST_ROWS]))]
+    shown: list[PageBlock] = [TableBlock(replace(table, rows=table.rows[:MOST_ROWS]))]
     more = Paragraph(f"The first {MOST_ROWS} of {len(table.rows):,}.")
     return shown if len(table.rows) <= MOST_ROWS else [more, *shown]
 

@@ -17,7 +17,7 @@ from labeler.lab.control_check import ControlRun, read_controls
 from labeler.messages import count_of
 from labeler.report.charts import Axis, Drawing, Moment, control
 from labeler.report.finding import Finding
-from labeler.report.page import Block, Chart, Disclosure, FactList, TableBlock
+from labeler.report.page import Chart, Disclosure, FactList, PageBlock, TableBlock
 from labeler.report.result import Result
 from labeler.report.table import Column, Ends, Table
 from labeler.stats.drift import (
@@ -176,7 +176,7 @@ class JudgeDrift(Result):
         ]
         return self.picked("name", "alarms", "judged_as", findings=self.findings, controls=controls)
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[PageBlock]:
         """Agreement, shift and failures over time, then the table of controls."""
         if not self.points:
             return []

@@ -28,11 +28,11 @@ from labeler.monitoring.queries import query_drift
 from labeler.monitoring.searches import searches_of
 from labeler.report.finding import Finding, Setting
 from labeler.report.page import (
-    Block,
     Disclosure,
     FactList,
     FindingList,
     Page,
+    PageBlock,
     PageSection,
     Paragraph,
     TableBlock,
@@ -91,7 +91,7 @@ class Watched:
     heading: str
     looked_at: str
     watch: WatchResult
-    blocks: Sequence[Block]
+    blocks: Sequence[PageBlock]
 
     @property
     def alarms(self) -> Sequence[Finding]:
@@ -189,7 +189,7 @@ class Monitoring(Result):
             "time of this run": self.time.strftime("%Y-%m-%d %H:%M:%S UTC"),
             "labeler": __version__,
         }
-        blocks: list[Block] = [
+        blocks: list[PageBlock] = [
             *self._first_screen(),
             *(
                 PageSection(
@@ -205,7 +205,7 @@ class Monitoring(Result):
         when = self.time.strftime("%Y-%m-%d %H:%M UTC")
         return Page(f"Watch over {true_path(self.folder).name}", blocks, subtitle=when)
 
-    def _first_screen(self) -> Iterator[Block]:
+    def _first_screen(self) -> Iterator[PageBlock]:
         """What is wrong, or that nothing is, and what was looked at."""
         if self.alarms:
             raised = count_of(len(self.alarms), "alarm was raised", "alarms were raised")
@@ -215,7 +215,7 @@ class Monitoring(Result):
             yield Paragraph("Nothing alarming.", lead=True)
         yield Paragraph(f"Looked at: {'; '.join(self.looked_at)}.")
 
-    def _runs(self) -> Iterator[Block]:
+    def _runs(self) -> Iterator[PageBlock]:
         """When the watch ran, and which alarms each run raised, this one first."""
         if not self.history:
             yield Paragraph("This is the first run; the next ones show figures over time.")

@@ -22,8 +22,14 @@ from labeler.data import Query
 from labeler.monitoring.searches import MIN_COUNT, SearchLog, Week, rows_of
 from labeler.queries.traffic import STRATA, normalized
 from labeler.report.table import Column, Table, shown, table_of
-from labeler.stats.blocks import SetShift, fixed_shift
-from labeler.stats.distances import Points, block_sums, distances, mean_distances
+from labeler.stats.blocks import (
+    Points,
+    SetShift,
+    block_sums,
+    distances,
+    fixed_shift,
+    mean_distances,
+)
 from labeler.text.vectors import Encoder
 
 MOST_CANDIDATES = 2000

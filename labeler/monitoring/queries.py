@@ -33,7 +33,7 @@ from labeler.monitoring.searches import (
 )
 from labeler.report.charts import Axis, Moment, control
 from labeler.report.finding import Finding
-from labeler.report.page import Block, Chart, Disclosure, Paragraph, TableBlock
+from labeler.report.page import Chart, Disclosure, PageBlock, Paragraph, TableBlock
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Ends, Interval, Table, interval_text, table_of
 from labeler.stats.blocks import SetShift
@@ -243,7 +243,7 @@ class QueryDrift(Result):
         weeks = Table("weeks", columns, rows, note=note)
         return [weeks, *(table for table in tables if table.rows)]
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[PageBlock]:
         """The charts and tables of a page."""
         weeks, *tables = self.tables()
         if sum(week.own is not None for week in self.weeks) < 2:
@@ -261,7 +261,7 @@ class QueryDrift(Result):
         words = [TableBlock(table) for table in tables if table.name == "words that moved"]
         return [Chart(drawn, caption), *words, *self._proposed(), shown]
 
-    def _proposed(self) -> Iterator[Block]:
+    def _proposed(self) -> Iterator[PageBlock]:
         if self.proposal is None or not self.proposal.queries:
             return
         words = (

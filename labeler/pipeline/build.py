@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from labeler.collection.corpus import corpus_lines
 from labeler.collection.layout import Collection
-from labeler.corpus.blocks import FileRules
 from labeler.corpus.documents import Ingested
-from labeler.corpus.ingest import ingest
-from labeler.corpus.read import LARGEST_FILE
-from labeler.exchange.fields import FieldNames
+from labeler.corpus.ingest import IngestOptions, ingest
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, ajudge, aplan_judging
 from labeler.models.call_plan import CallPlan
@@ -25,7 +22,7 @@ from labeler.models.encoder_options import EMBEDDED_ENCODER, EncoderOptions
 from labeler.models.encoders import Encoding
 from labeler.models.encoding import EncodingPlan
 from labeler.models.policies.call import StopSignal
-from labeler.models.settings import AnyModel, Limits, Proof
+from labeler.options import COUNT, SEED, check_options, given, option
 from labeler.pools.pool import PoolResult, plan_pool, pool, texts_to_encode
 from labeler.queries.asking import Asking
 from labeler.queries.filter import FilterRules
@@ -50,28 +47,26 @@ class BuildOptions:
     `inputs` are folders, files and patterns. `queries` are written, unless `queries_file` holds
     some. The first `depth` documents of each run are pooled. `seed` decides which passages are
     asked about. `judging` says who writes the queries and judges, and within which limits, which
-    hold for both together. Larger documents than `max_file_size` bytes are left out. `files` say
-    which files are read, and how they are cut. `follow_links` and `force` are as `ingest` has them;
-    with `force` any of the collection's files are replaced, whoever wrote them. `fields` are the
-    names of fields that `ingest` takes; `asking`, `passages`, `filters` and `encoder` are as
+    hold for both together. `reading` says which files are read, and how they are cut; with its
+    `force` any of the collection's files are replaced, whoever wrote them.
+    `asking`, `passages`, `filters` and `encoder` are as
     `GenerateOptions` says. The encoder also searches for the pool.
     """
 
-    inputs: str | Path | Sequence[str | Path]
-    queries: int = 50
-    queries_file: Path | None = None
-    depth: int = 10
-    seed: int = 0
+    inputs: str | Path | Sequence[str | Path] = ()
+    queries: int = option(50, "How many queries to write.", COUNT, section="generate", flag=True)
+    queries_file: Path | None = option(None, "Your own queries, instead of written ones.")
+    depth: int = option(10, "Documents of each run to pool.", COUNT, section="pool", flag=True)
+    seed: int = option(0, "Decides which passages are asked about.", SEED, rare=True)
     judging: JudgeOptions = field(default_factory=JudgeOptions)
-    max_file_size: int = LARGEST_FILE
-    follow_links: bool = False
-    files: FileRules = field(default_factory=FileRules)
-    force: bool = False
-    fields: FieldNames = field(default_factory=FieldNames)
+    reading: IngestOptions = field(default_factory=IngestOptions)
     asking: Asking = field(default_factory=Asking)
     passages: PassageRules = field(default_factory=PassageRules)
     filters: FilterRules = field(default_factory=FilterRules)
     encoder: EncoderOptions = field(default_factory=EncoderOptions)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     @property
     def encoding(self) -> Encoding:
@@ -82,7 +77,9 @@ class BuildOptions:
     def generation(self) -> GenerateOptions:
         """Who writes the queries: the model that judges, unless that one cannot write."""
         judging = self.judging
-        writing_model = None if judging.model == "similarity" else judging.model
+        writing_model = (
+            None if "similarity" in (judging.model, judging.declared.model) else judging.model
+        )
         return GenerateOptions(
             self.queries,
             model=writing_model,
@@ -90,7 +87,7 @@ class BuildOptions:
             seed=self.seed,
             redact=judging.redact,
             limits=judging.limits,
-            force=self.force,
+            force=self.reading.force,
             concurrency=judging.concurrency,
             retry_failed=judging.retry_failed,
             passages=self.passages,
@@ -177,15 +174,7 @@ class Build:
         """Cut the documents into passages."""
         options = self.options
         files = options.inputs, self.collection, options.queries_file
-        rules: dict[str, Any] = {**asdict(options.files), **asdict(options.fields)}
-        return ingest(
-            *files,
-            options.max_file_size,
-            self.control,
-            follow_links=options.follow_links,
-            force=options.force,
-            **rules,
-        )
+        return ingest(*files, options.reading, control=self.control)
 
     async def generate(self, stop: StopSignal) -> GenerateResult:
         """Write the queries; where there are none in the end, nothing can be pooled."""
@@ -207,7 +196,7 @@ class Build:
             self.collection,
             depth=self.options.depth,
             control=self.control,
-            force=self.options.force,
+            force=self.options.reading.force,
             encoding=self.options.encoding,
         )
 
@@ -273,37 +262,18 @@ def rehearsal(options: BuildOptions, control: Control | None = None) -> Iterator
         yield Rehearsal(build, options.encoding)
 
 
-def build(  # noqa: PLR0913  the keywords of a public function are its settings
+def build(
     inputs: str | Path | Sequence[str | Path],
     out: Collection | Path | str,
+    options: BuildOptions | None = None,
     *,
-    queries: int = 50,
-    queries_file: Path | str | None = None,
-    depth: int = 10,
-    prompt: str = "",
-    model: AnyModel | None = None,
-    base_url: str | None = None,
-    name: str | None = None,
-    seed: int = 0,
-    concurrency: int | None = None,
-    retry_failed: bool = False,
-    redact: bool = False,
-    limits: Limits | None = None,
-    proof: Proof | None = None,
     control: Control | None = None,
-    follow_links: bool = False,
-    files: FileRules | None = None,
-    force: bool = False,
-    fields: FieldNames | None = None,
-    asking: Asking | None = None,
-    passages: PassageRules | None = None,
-    filters: FilterRules | None = None,
-    encoder: EncoderOptions | None = None,
+    **settings: Any,
 ) -> BuildResult:
     """Build a collection from documents: corpus, queries, runs, pool, judgements and qrels.
 
-    `BuildOptions` and `JudgeOptions` say what the settings mean. Each step is answered from what is
-    there already, so that the same call, made again, goes on where it stopped.
+    `settings` are fields of `BuildOptions`, and of `JudgeOptions` in it. Each step is answered from
+    what is there already, so that the same call, made again, goes on where it stopped.
 
     >>> from tempfile import TemporaryDirectory
     >>> folder = TemporaryDirectory()
@@ -315,16 +285,8 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
     JudgeResult('four-grades-similarity', judged=1 of 1)
     >>> folder.cleanup()
     """
-    judging = JudgeOptions(
-        prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
-    )
-    judging = replace(judging, proof=proof or Proof())
-    own = Path(queries_file) if queries_file else None
-    reading = (LARGEST_FILE, follow_links, files or FileRules(), force, fields or FieldNames())
-    generating = (asking or Asking(), passages or PassageRules(), filters or FilterRules())
-    asked = (inputs, queries, own, depth, seed, judging, *reading, *generating)
-    options = BuildOptions(*asked, encoder or EncoderOptions())
-    steps = Build(_as_collection(out), options, control or Control())
+    whole = given(BuildOptions, options, {"inputs": inputs, **settings})
+    steps = Build(_as_collection(out), whole, control or Control())
     ingested = steps.ingest()
     generated = run_to_end(steps.generate) if steps.writes_queries else None
     run_to_end(steps.encode)

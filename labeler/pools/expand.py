@@ -28,7 +28,7 @@ from labeler.collection.user_files import run_name, run_paths
 from labeler.data import Document, Pair, Pooled, Qrels, Run
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import hold_run
-from labeler.files.boundary import count, finite
+from labeler.files.boundary import count
 from labeler.files.read import file_of, file_problems, rereadable
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, ajudge
@@ -36,6 +36,7 @@ from labeler.messages import count_of
 from labeler.models.control import Control, run_to_end
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.encoding import EncodingPlan
+from labeler.options import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, check_options, option
 from labeler.pools.adding import (
     Added,
     DepthReached,
@@ -59,6 +60,9 @@ ENOUGH_JUDGED = 0.9
 """The share of a round that must have grades before it says whether another one pays."""
 
 
+EXPANDING = "Round after round"
+
+
 @dataclass(frozen=True, slots=True)
 class Expansion:
     """How a pool is expanded by what the collection's qrels of a name say.
@@ -69,17 +73,26 @@ class Expansion:
     before neighbors; 0 is no limit.
     """
 
-    qrels: str
-    neighbors: int = 5
-    until: float = 0.05
-    rel: int = 1
-    max_pairs: int = 0
+    qrels: str = ""
+    neighbors: int = option(
+        5, "Neighbors of each, by BM25 and by vectors.", COUNT, panel=EXPANDING, rare=True
+    )
+    until: float = option(
+        0.05,
+        "Stop where a round brought less of all relevant documents.",
+        SHARE,
+        panel=EXPANDING,
+        rare=True,
+    )
+    rel: int = option(
+        1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=EXPANDING, rare=True
+    )
+    max_pairs: int = option(
+        0, "Pool by rank up to so many pairs in all; 0 is any number.", COUNT_OR_NONE
+    )
 
     def __post_init__(self) -> None:
-        if count(self.neighbors) in (None, 0):
-            raise Misuse("neighbors count from 1", parameter="neighbors")
-        if finite(self.until, 0, 1) is None:
-            raise Misuse("expected a share from 0 to 1", parameter="until")
+        check_options(self)
 
 
 class NewRuns(NamedTuple):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,12 +29,12 @@ from labeler.messages import Progress
 from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.encoding import EncodingPlan
+from labeler.options import COUNT, COUNT_OR_NONE, SEED, check_options, given, option
 from labeler.pools.adding import (
     Added,
     DepthReached,
     Expanded,
     add_pairs,
-    check_depth,
     pool_runs,
     read_own_run,
     several_paths,
@@ -65,9 +65,14 @@ class PoolSize:
     0 is no limit, and no sample.
     """
 
-    max_pairs: int = 0
-    beyond: int = 0
-    seed: int = 0
+    max_pairs: int = option(
+        0, "Pool by rank up to so many pairs in all; 0 is any number.", COUNT_OR_NONE
+    )
+    beyond: int = option(0, "Draw so many pairs at random from beyond the pool.", COUNT_OR_NONE)
+    seed: int = option(0, "Which pairs are drawn.", SEED)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 class BeyondSample(NamedTuple):
@@ -226,64 +231,97 @@ class PoolResult:
         }
 
 
-def pool(  # noqa: PLR0913  the keywords of a public function are its settings
+@dataclass(frozen=True, slots=True)
+class PoolOptions:
+    """What to pool: what is retrieved, and runs and qrels of one's own, or these alone.
+
+    `runs` are files of runs of your own; `qrels` are files of people's judgements, or names of the
+    collection's own, whose pairs are added whatever finds them. With `only`, nothing else is
+    pooled. The first `depth` documents of each query in each run (10) are added. With `size`, the
+    pool is brought to a number of pairs, or a random sample of what lies beyond it is added.
+    `encoding` names another encoder than the embedded one, as a server's, whose vectors the
+    collection keeps. With `force` alone a run of yours is replaced that stands where one is
+    written.
+    """
+
+    depth: int | None = option(
+        None,
+        "How many documents of each run and query to pool.",
+        COUNT,
+        section="pool",
+        flag=True,
+        usual=str(DEPTH),
+        example=DEPTH,
+    )
+    runs: tuple[Path, ...] = option(
+        (),
+        "A run of your own to pool too, or a folder of runs; repeatable.",
+        metavar="RUN",
+        flags="--run",
+    )
+    qrels: tuple[str, ...] = option(
+        (), "Judgements of people, whose pairs to pool too; may be repeated.", metavar="FILE"
+    )
+    only: bool = option(False, "Retrieve nothing: pool --run and --qrels alone.")
+    force: bool = False
+    size: PoolSize = field(default_factory=PoolSize)
+    encoding: Encoding = field(default_factory=Encoding)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    @property
+    def most(self) -> int:
+        """How deep runs are pooled; to bring the pool to a size, as deep as they are."""
+        return self.depth or (RUN_DEPTH if self.size.max_pairs else DEPTH)
+
+
+def pool(
     collection: Collection | Path | str,
+    options: PoolOptions | None = None,
     *,
-    depth: int | None = None,
-    runs: Iterable[Path | str] | Path | str = (),
-    qrels: Iterable[Path | str] | Path | str = (),
-    only: bool = False,
     control: Control | None = None,
-    force: bool = False,
-    size: PoolSize | None = None,
-    encoding: Encoding | None = None,
+    **settings: Any,
 ) -> PoolResult:
     """Retrieve with BM25, dense vectors and their fusion, and pool what these and `runs` find.
 
-    `runs` are files of runs of your own; `qrels` are files of people's judgements, or names of the
-    collection's own, whose pairs are added whatever finds them. Runs that `retrieve` left in the
-    collection are pooled, too. With `only`, nothing else is: the pairs are those of `runs` and
-    `qrels`. The first `depth` documents of each query in each run (10) are added. A pair leaves the
-    pool only with its query or document, to return when that is there again. With `size`, the pool
-    is brought to a number of pairs, or a random sample of what lies beyond it is added. `encoding`
-    names another encoder than the embedded one, as a server's, whose vectors the collection keeps.
-    A run of yours that stands where one of these is written is replaced with `force` alone.
+    Runs that `retrieve` left in the collection are pooled, too. A pair leaves the pool only with
+    its query or document, to return when that is there again. `settings` are fields of
+    `PoolOptions`.
 
     >>> from labeler.testing import small_collection
     >>> collection = small_collection()
     >>> pool(collection, depth=1).pairs
     4
     """
+    options = given(PoolOptions, options, settings)
     opened, control = open_collection(collection), control or Control()
-    check_depth(DEPTH if depth is None else depth)
-    own = run_paths([Path(path) for path in several_paths(runs)])
-    judged = [_qrels_path(opened, path) for path in several_paths(qrels)]
-    if only and not (own or judged):
+    own = run_paths([Path(path) for path in several_paths(options.runs)])
+    judged = [_qrels_path(opened, path) for path in several_paths(options.qrels)]
+    if options.only and not (own or judged):
         raise Misuse("there is nothing else to pool: neither runs nor qrels", parameter="only")
-    size = size or PoolSize()
-    usual = RUN_DEPTH if size.max_pairs else DEPTH
-    options = _PoolOptions(usual if depth is None else depth, own, judged, only, force, size)
     with rereadable():
         for path in own + judged:  # before the lock is taken: a pipe may end at any time
             with file_problems(path):
                 file_of(path)
         for path in own:
             hold_run(path)
-        if encoding is not None and not only:  # nothing is asked while the lock is held
-            options = options._replace(encoder=_encoder(opened, encoding, control))
+        sources = _Sources(own, judged, options.force)
+        if not options.only:  # nothing is asked while the lock is held
+            sources = sources._replace(encoder=_encoder(opened, options.encoding, control))
         with locked(opened, control.note):
-            return _pool(opened, options, control)
+            return _pool(opened, options, sources, control)
 
 
-class _PoolOptions(NamedTuple):
-    """What to pool: runs and qrels of one's own, and unless these alone, what is retrieved."""
+class _Sources(NamedTuple):
+    """What is pooled: files of runs and of qrels, and an encoder.
 
-    depth: int
+    With `force`, runs that stand there are replaced, whoever wrote them.
+    """
+
     runs: list[Path]
     qrels: list[Path]
-    only: bool
     force: bool
-    size: PoolSize
     encoder: Encoder | None = None
 
 
@@ -313,24 +351,26 @@ def _qrels_path(collection: Collection, qrels: Path | str) -> Path:
     return collection.qrels(str(qrels)) if is_own else Path(qrels)
 
 
-def _pool(collection: Collection, options: _PoolOptions, control: Control) -> PoolResult:
+def _pool(
+    collection: Collection, options: PoolOptions, sources: _Sources, control: Control
+) -> PoolResult:
     queries = read_queries(collection.queries)
     if not queries:
         how = STEPS["queries.jsonl"].format(collection.folder)
         raise BadInput(f"{collection.queries}: no queries; next: {how}")
-    depth, dropped = options.depth, drop_absent(collection, control.note)
-    runs = {run_name(p): read_own_run(p, collection, depth, control.note) for p in options.runs}
-    judged = {str(path): _own_qrels(collection, path, control) for path in options.qrels}
+    depth, dropped = options.most, drop_absent(collection, control.note)
+    runs = {run_name(p): read_own_run(p, collection, depth, control.note) for p in sources.runs}
+    judged = {str(path): _own_qrels(collection, path, control) for path in sources.qrels}
     if not options.only:
-        standing = standing_runs(collection, options.depth, control.note, besides=runs)
-        runs = {**_retrieved(collection, queries, options, control), **standing, **runs}
+        standing = standing_runs(collection, depth, control.note, besides=runs)
+        runs = {**_retrieved(collection, queries, sources, control), **standing, **runs}
     before = len(read_pool(collection.pool)) if collection.pool.exists() else 0
     pairs, reached, sample = before, None, None
     if judged:
         by_name = {Path(path).name: own for path, own in judged.items()}
         pairs, _ = pool_judged(collection, by_name, control.note)
     if runs:
-        merged, reached = _add(collection, runs, options, control.progress)
+        merged, reached = _add(collection, runs, options, sources.encoder, control.progress)
         merged, sample = sampled_beyond(collection, merged, runs, options.size, control.note)
         pairs = len(merged)
     names = (collection.run_names(), tuple(judged))
@@ -339,15 +379,18 @@ def _pool(collection: Collection, options: _PoolOptions, control: Control) -> Po
 
 
 def _add(
-    collection: Collection, runs: Mapping[str, Run], options: _PoolOptions, progress: Progress
+    collection: Collection,
+    runs: Mapping[str, Run],
+    options: PoolOptions,
+    encoder: Encoder | None,
+    progress: Progress,
 ) -> tuple[list[Pooled], DepthReached | None]:
     """The pool with the runs' pairs, and how deep a budget let them go."""
-    encoder = options.encoder
     if not options.size.max_pairs:
-        added = Added(pool_runs(runs, options.depth), options.depth, encoder, progress)
+        added = Added(pool_runs(runs, options.most), options.most, encoder, progress)
         return add_pairs(collection, runs, added, force=options.force)[0], None
     old = [e.pair for e in read_pool(collection.pool)] if collection.pool.exists() else []
-    pairs, reached = within_budget(runs, options.depth, old, options.size.max_pairs)
+    pairs, reached = within_budget(runs, options.most, old, options.size.max_pairs)
     added = Added(pairs, reached.most, encoder, progress)
     return add_pairs(collection, runs, added, force=options.force)[0], reached
 
@@ -361,19 +404,19 @@ def _own_qrels(collection: Collection, path: Path, control: Control) -> OwnQrels
 
 
 def _retrieved(
-    collection: Collection, queries: dict[str, Query], options: _PoolOptions, control: Control
+    collection: Collection, queries: dict[str, Query], sources: _Sources, control: Control
 ) -> dict[str, Run]:
     """The runs of the retrievers that can be had; one that finds nothing is none."""
     check_exists(collection.corpus)
-    encodes = can_encode() or options.encoder is not None
-    if not options.force:
+    encodes = can_encode() or sources.encoder is not None
+    if not sources.force:
         check_made(collection, map(collection.run, BUILT_IN if encodes else BUILT_IN[:1]))
     if not encodes:
         control.note(f"BM25 only: {DENSE_EXTRA}")
-    _note_other_encoder(collection, options.encoder, control)
+    _note_other_encoder(collection, sources.encoder, control)
     with control.progress("reading the corpus") as advance:
         searched = searched_corpus(collection, advance)
-    built_in = retrieve(searched, queries, control.progress, options.encoder)
+    built_in = retrieve(searched, queries, control.progress, sources.encoder)
     for name in [name for name, run in built_in.items() if not any(run.values())]:
         control.note(f"{name} finds no document for any query; there is no run of it")
         del built_in[name]

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labeler.queries.kinds import DEFAULT_MIX, Mix, mix_of, parse_mix
+from labeler.options import option
+from labeler.queries.kinds import DEFAULT_MIX, KINDS, Mix, mix_of, mix_text, parse_mix
 
 if TYPE_CHECKING:
     from labeler.queries.style import Style
+
+ASKING = "Kinds of queries"
+_SHARES = ", ".join(f"{kind}={share:g}" for kind, share in DEFAULT_MIX.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +27,37 @@ class Asking:
     each query gets a description and a narrative.
     """
 
-    mix: str = ""
-    language: str = ""
-    personas: Path | None = None
-    like: Path | None = None
-    topics: bool = True
+    mix: str = option(
+        "",
+        f"The share of each kind of {', '.join(KINDS)}. Default: {_SHARES}, or as of --like.",
+        metavar="KIND=SHARE,...",
+        panel=ASKING,
+    )
+    language: str = option(
+        "",
+        "Write in this language, as German. Default: the passage's.",
+        metavar="NAME",
+        panel=ASKING,
+        rare=True,
+    )
+    personas: Path | None = option(
+        None, "People or tasks, one a line, who ask.", metavar="FILE", panel=ASKING, rare=True
+    )
+    like: Path | None = option(
+        None,
+        "Your own real queries: their mix of kinds, lengths and style are matched.",
+        metavar="FILE",
+        panel=ASKING,
+    )
+    topics: bool = option(
+        True,
+        "Write a description and a narrative with each query, a call each.",
+        panel=ASKING,
+        rare=True,
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mix", mix_text(self.mix))  # which may be a dict
 
     def style(self) -> Style:
         """What prompts are told of the person who searches; the files are read."""

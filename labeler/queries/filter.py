@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
+from labeler.options import COUNT, COUNT_OR_NONE, SHARE, check_options, option
 from labeler.text.terms import word_expression
 
 MAX_WORDS = 10
+
+rule = partial(option, section="filters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +28,34 @@ class FilterRules:
     `check_self_contained` the model is asked, once for each query, whether it is understood alone.
     """
 
-    min_letters: int = 8
-    max_words: int | None = None
-    max_copied: int = 5
-    example_share: float = 0.5
-    same_share: float = 0.8
-    check_self_contained: bool = False
+    min_letters: int = rule(
+        8,
+        "One word of fewer letters says too little, unless queries of --like are like that.",
+        COUNT_OR_NONE,
+    )
+    max_words: int | None = rule(
+        None,
+        "A query of more words is no search. Default: its kind's, or as long as real ones are.",
+        COUNT,
+        example=MAX_WORDS,
+    )
+    max_copied: int = rule(
+        5, "One with more words in a row of its passage favors systems that match words.", COUNT
+    )
+    example_share: float = rule(
+        0.5, "One with a larger share of words of an example of the prompt was echoed.", SHARE
+    )
+    same_share: float = rule(
+        0.8,
+        "One that shares so many of its terms with an earlier or a real query asks the same.",
+        SHARE,
+    )
+    check_self_contained: bool = rule(
+        False, "Ask the model of each query whether it is understood alone, a call each."
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 _USUAL = FilterRules()

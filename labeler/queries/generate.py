@@ -24,12 +24,13 @@ from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.encoding import EncodingPlan
 from labeler.models.policies.budget import Spending, WithCost
 from labeler.models.session import Session, SessionOptions, open_session, select_model
-from labeler.models.settings import AnyModel, Limits
+from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits
+from labeler.options import CANDIDATES, COUNT, SEED, check_options, given, option
 from labeler.prompt import find_prompt
 from labeler.queries.asking import Asking
 from labeler.queries.filter import FilterRules
 from labeler.queries.keep import generated_before, keep_generated, real_queries
-from labeler.queries.kinds import KINDS, UNANSWERABLE, Mix, mix_text, turns
+from labeler.queries.kinds import KINDS, UNANSWERABLE, Mix, turns
 from labeler.queries.passages import Coverage, PassageChoice, choose_passages, considered
 from labeler.queries.set_aside import PassageRules
 from labeler.queries.write import (
@@ -285,21 +286,33 @@ class GenerateOptions:
     found; another than the embedded one is given all documents.
     """
 
-    queries: int = 50
-    prompt: str = ""
+    queries: int = option(
+        50, "How many queries to have.", COUNT, section="generate", flag=True, example=50
+    )
+    prompt: str = option(
+        "", "A prompt's name or file, which writes all. Default: a prompt for each kind."
+    )
     model: AnyModel | None = None
     base_url: str | None = None
-    samples: int | None = None
-    seed: int = 0
-    redact: bool = False
+    samples: int | None = option(
+        None,
+        "Candidates a passage; the closest is kept. Default: 1, embedded 5.",
+        CANDIDATES,
+        rare=True,
+    )
+    seed: int = option(0, "Decides which passages are asked about.", SEED)
+    redact: bool = option(False, REDACT)
     limits: Limits = field(default_factory=Limits)
     force: bool = False
-    concurrency: int | None = None
-    retry_failed: bool = False
+    concurrency: int | None = option(None, CONCURRENCY)
+    retry_failed: bool = option(False, RETRY_FAILED)
     passages: PassageRules = field(default_factory=PassageRules)
     filters: FilterRules = field(default_factory=FilterRules)
     asking: Asking = field(default_factory=Asking)
     encoder: EncoderOptions = field(default_factory=EncoderOptions)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     @property
     def encoding(self) -> Encoding:
@@ -314,33 +327,15 @@ class GenerateOptions:
         )
 
 
-def generate(  # noqa: PLR0913  the keywords of a public function are its settings
+def generate(
     collection: Collection | Path | str,
+    options: GenerateOptions | None = None,
     *,
-    queries: int = 50,
-    prompt: str = "",
-    model: AnyModel | None = None,
-    base_url: str | None = None,
-    samples: int | None = None,
-    seed: int = 0,
-    redact: bool = False,
-    limits: Limits | None = None,
     control: Control | None = None,
-    force: bool = False,
-    concurrency: int | None = None,
-    retry_failed: bool = False,
-    passages: PassageRules | None = None,
-    filters: FilterRules | None = None,
-    mix: str | Mapping[str, float] = "",
-    language: str = "",
-    personas: Path | str | None = None,
-    like: Path | str | None = None,
-    topics: bool = True,
-    encoder: EncoderOptions | None = None,
+    **settings: Any,
 ) -> GenerateResult:
-    """Write queries that the corpus answers; `GenerateOptions` and `Asking` say what is meant.
+    """Write queries that the corpus answers; `settings` are fields of `GenerateOptions`.
 
-    `mix` may be a dict, too, of kinds and their shares.
     The same call, made again, asks nothing; with more `queries` it goes on from those there are.
 
     >>> from labeler.testing import fake_model, small_collection
@@ -348,19 +343,8 @@ def generate(  # noqa: PLR0913  the keywords of a public function are its settin
     >>> generate(small_collection(), queries=1, model=llm, topics=False).written
     1
     """
-    asking = Asking(
-        *(mix_text(mix), language),
-        *(Path(personas) if personas else None, Path(like) if like else None),
-        topics=topics,
-    )
-    options = GenerateOptions(
-        *(queries, prompt, model, base_url, samples, seed, redact),
-        *(limits or Limits(), force, concurrency, retry_failed),
-        *(passages or PassageRules(), filters or FilterRules(), asking),
-        encoder or EncoderOptions(),
-    )
-    control = control or Control()
-    return run_to_end(lambda stop: agenerate(collection, options, control.with_stop(stop)))
+    whole, control = given(GenerateOptions, options, settings), control or Control()
+    return run_to_end(lambda stop: agenerate(collection, whole, control.with_stop(stop)))
 
 
 async def agenerate(

@@ -8,14 +8,16 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import PurePosixPath
 
 from labeler.data import Document
 from labeler.errors import Misuse
+from labeler.options import COUNT, COUNT_OR_NONE, SHARE, check_options, option
 from labeler.queries.filter import words
 
 MIN_WORDS = 25
+rule = partial(option, section="passages")
 SHORT = "short"
 NEAR_DUPLICATE = "near-duplicate"
 BOILERPLATE = "boilerplate"
@@ -40,13 +42,30 @@ class PassageRules:
     documents' metadata over whose values the passages are spread.
     """
 
-    min_words: int = MIN_WORDS
-    code_share: float = 0.6
-    list_share: float = 0.6
-    duplicate_share: float = 0.7
-    boilerplate_files: int = 5
-    ask_about: tuple[str, ...] = ()
-    stratify: str = ""
+    min_words: int = rule(
+        MIN_WORDS, "A shorter passage rarely answers a query on its own.", COUNT_OR_NONE
+    )
+    code_share: float = rule(
+        0.6, "One with a larger share of code gives queries about names in that code.", SHARE
+    )
+    list_share: float = rule(
+        0.6, "One with a larger share of entries without a sentence is a table of contents.", SHARE
+    )
+    duplicate_share: float = rule(
+        0.7,
+        "Passages that share so many of their runs of five words answer the same queries.",
+        SHARE,
+    )
+    boilerplate_files: int = rule(
+        5, "A line that stands in so many files belongs to none of them.", COUNT
+    )
+    ask_about: tuple[str, ...] = rule((), "Set nothing aside for these reasons.")
+    stratify: str = rule(
+        "", "Spread them over the values of this field of the documents' metadata, too."
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from labeler.data import Query
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput
 from labeler.exchange.fields import LogFields
 from labeler.exchange.logs import LogRow, read_log
 from labeler.messages import count_of
+from labeler.options import COUNT, SEED, check_options, option
 from labeler.queries.filter import words
 
 # Personal data in what people type: what kinds a text holds, so that it is left out.
@@ -91,14 +92,13 @@ class TrafficOptions:
     `fields` say what the log's columns are called.
     """
 
-    queries: int = 100
-    seed: int = 0
-    min_count: int = 1
+    queries: int = option(100, "How many queries, spread over strata.", COUNT)
+    seed: int = option(0, "Decides which are drawn.", SEED)
+    min_count: int = option(1, "Leave out what was typed less often: it may name somebody.", COUNT)
     fields: LogFields = field(default_factory=LogFields)
 
     def __post_init__(self) -> None:
-        if self.queries < 1:
-            raise Misuse("queries count from 1", parameter="queries")
+        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class Setting:
             value = ",".join(f"{old}={new}" for old, new in value.items())
         if isinstance(value, range):
             value = f"{value[0]}:{value[-1]}"
-        return f"{option}{value}" if option.endswith(":") else f"{option} {value}"
+        return f"{option}{value}" if option[-1:] in {":", "="} else f"{option} {value}"
 
 
 @dataclass(frozen=True)

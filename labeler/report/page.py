@@ -54,7 +54,7 @@ class _Depth:
     level: int = 2
     headings: list[tuple[int, str, str]] = field(default_factory=list)
 
-    def html(self, blocks: Iterable[Block]) -> str:
+    def html(self, blocks: Iterable[PageBlock]) -> str:
         return "".join(block.html(self) for block in blocks)
 
     def anchor(self, heading: str) -> str:
@@ -68,7 +68,7 @@ class _Depth:
         return anchor
 
 
-class Block:
+class PageBlock:
     """What a page consists of; subclasses are plain records that say how they look."""
 
     def html(self, depth: _Depth) -> str:
@@ -86,7 +86,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Paragraph(Block):
+class Paragraph(PageBlock):
     """Sentences; `lead` are those that a reader in a hurry should read."""
 
     text: str
@@ -103,7 +103,7 @@ class Paragraph(Block):
 
 
 @dataclass(frozen=True)
-class FindingList(Block):
+class FindingList(PageBlock):
     """What a reader of figures should know, warnings first."""
 
     findings: Sequence[Finding]
@@ -128,7 +128,7 @@ class FindingList(Block):
 
 
 @dataclass(frozen=True)
-class TableBlock(Block):
+class TableBlock(PageBlock):
     """A table under its caption; without one, under the table's own title."""
 
     table: Table
@@ -156,7 +156,7 @@ class TableBlock(Block):
 
 
 @dataclass(frozen=True)
-class Chart(Block):
+class Chart(PageBlock):
     """A chart with its message, a sentence on how to read it, and its numbers as a table."""
 
     drawing: Drawing
@@ -184,7 +184,7 @@ class Chart(Block):
 
 
 @dataclass(frozen=True)
-class FactList(Block):
+class FactList(PageBlock):
     """Names and their values, such as a model and its version."""
 
     pairs: Sequence[tuple[str, str]]
@@ -204,7 +204,7 @@ class FactList(Block):
 
 
 @dataclass(frozen=True)
-class Preformatted(Block):
+class Preformatted(PageBlock):
     """A text whose lines are kept, such as a prompt."""
 
     text: str
@@ -215,7 +215,7 @@ class Preformatted(Block):
 
 
 @dataclass(frozen=True)
-class Excerpt(Block):
+class Excerpt(PageBlock):
     """A text of the users', such as a document: its title, and a line about it below that.
 
     `language` is its code, such as "de", where it is known.
@@ -236,14 +236,14 @@ class Excerpt(Block):
 
 
 @dataclass(frozen=True)
-class Disclosure(Block):
+class Disclosure(PageBlock):
     """A line that opens to show more: words, then figures in columns of their own.
 
     Each figure follows what it is, of `names`, which is seen where no header is.
     """
 
     summary: str
-    blocks: Sequence[Block]
+    blocks: Sequence[PageBlock]
     figures: Sequence[str] = ()
     names: Sequence[str] = ()
 
@@ -270,7 +270,7 @@ class Disclosure(Block):
 
 
 @dataclass(frozen=True)
-class DisclosureRows(Block):
+class DisclosureRows(PageBlock):
     """Rows that open: what their words are, what each column of figures is, and the rows."""
 
     heading: str
@@ -287,11 +287,11 @@ class DisclosureRows(Block):
 
 
 @dataclass(frozen=True)
-class PageSection(Block):
+class PageSection(PageBlock):
     """A heading and what stands under it; a section within a section has a smaller heading."""
 
     heading: str
-    blocks: Sequence[Block]
+    blocks: Sequence[PageBlock]
 
     def html(self, depth: _Depth) -> str:
         """A section that its heading names."""
@@ -312,7 +312,7 @@ class Page:
     """A title, a line below it, and blocks; `language` is the code of its own sentences."""
 
     title: str
-    blocks: Sequence[Block]
+    blocks: Sequence[PageBlock]
     language: str = "en"
     subtitle: str = ""
 
@@ -393,7 +393,7 @@ def _contents(headings: Sequence[tuple[int, str, str]]) -> str:
     )
 
 
-def _pieces(blocks: Sequence[Block], level: int) -> list[str]:
+def _pieces(blocks: Sequence[PageBlock], level: int) -> list[str]:
     return [piece for block in blocks for piece in block.pieces(level)]
 
 

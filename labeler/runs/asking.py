@@ -20,6 +20,7 @@ from labeler.files.jsonl import read_rows
 from labeler.files.paths import file_to_append
 from labeler.files.read import file_problems
 from labeler.messages import Advance
+from labeler.options import AT_ONCE, COUNT, SECONDS_OF_A_CALL, check_options, option
 from labeler.runs.engines.answers import Hit, Search, Sleep, retrying
 
 # What a search system answered so far, kept beside the runs until the run is whole.
@@ -138,15 +139,19 @@ class SearchEngine(Protocol):
 class AskingLimits:
     """How a system is asked: queries at once, seconds and tries for each."""
 
-    concurrency: int = 4
-    seconds: float = 30.0
-    tries: int = 4
+    concurrency: int = option(4, "Calls under way at once, at most.", AT_ONCE)
+    seconds: float = option(
+        30.0,
+        "The longest a call may take.",
+        SECONDS_OF_A_CALL,
+        flags="--timeout",
+        metavar="SECONDS",
+        rare=True,
+    )
+    tries: int = option(4, "Calls for one request before it has failed.", COUNT, rare=True)
 
     def __post_init__(self) -> None:
-        if self.concurrency < 1:
-            raise Misuse("concurrency counts from 1", parameter="concurrency")
-        if self.tries < 1:
-            raise Misuse("tries count from 1", parameter="tries")
+        check_options(self)
 
 
 class AnswerKeeping(NamedTuple):

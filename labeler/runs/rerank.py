@@ -22,7 +22,6 @@ from labeler.collection.whose import models_behind
 from labeler.data import Document, Run
 from labeler.errors import BadInput, CallFailed, Misuse, ProviderError, Retryable, Stopped
 from labeler.exchange.runs import read_run
-from labeler.files.boundary import count
 from labeler.messages import count_of, no_query_in_common
 from labeler.model import Model, Request
 from labeler.models.call_plan import CallPlan, plan_calls
@@ -31,7 +30,8 @@ from labeler.models.encoders import CrossEncoder, Score, load_cross_encoder, rem
 from labeler.models.policies.budget import Spending
 from labeler.models.server.answers import parsed, status_of_ending
 from labeler.models.session import Session, SessionOptions, open_session, select_model
-from labeler.models.settings import AnyModel, Limits
+from labeler.models.settings import CONCURRENCY, MODEL, REDACT, RETRY_FAILED, AnyModel, Limits
+from labeler.options import COUNT, Bounds, check_options, option
 from labeler.prompt import Prompt, find_prompt
 from labeler.runs.retrieve_run import SECTION, check_run_name
 from labeler.store.vectors import VectorFile
@@ -139,6 +139,10 @@ class _Order(BaseModel):
     order: list[int]
 
 
+WINDOWS = "What the model is shown"
+SEVERAL = Bounds(2, 10**9)
+
+
 @dataclass(frozen=True, slots=True)
 class Windows:
     """How much of a ranking a model orders: `depth` documents, `size` at once, moved by `step`.
@@ -146,16 +150,13 @@ class Windows:
     Of each document it is shown the first `words`.
     """
 
-    depth: int = 50
-    size: int = 20
-    step: int = 10
-    words: int = 150
+    depth: int = option(50, "Documents to order.", SEVERAL, panel=WINDOWS)
+    size: int = option(20, "Documents of each call.", SEVERAL, flags="--window", panel=WINDOWS)
+    step: int = option(10, "By how many the window moves.", COUNT, panel=WINDOWS)
+    words: int = option(150, "Words of each document.", COUNT, flags="--shown-words", panel=WINDOWS)
 
     def __post_init__(self) -> None:
-        for name, least in (("depth", 2), ("size", 2), ("step", 1), ("words", 1)):
-            if (count(getattr(self, name)) or 0) < least:
-                parameter = "window" if name == "size" else name
-                raise Misuse(f"expected {least} or more", parameter=parameter)
+        check_options(self)
         if self.step > self.size:
             problem = f"a window of {self.size} that moves by {self.step} leaves documents out"
             raise Misuse(problem, parameter="step")
@@ -272,16 +273,18 @@ class RerankOptions:
     With `retry_failed`, windows are asked about again whose replies were no order.
     """
 
-    prompt: str = "rerank"
+    prompt: str = option("rerank", "A prompt's name, or a file's path.", panel=WINDOWS)
     model: AnyModel | None = None
     base_url: str | None = None
-    cross_encoder: str = ""
+    cross_encoder: str = option(
+        "", "A cross-encoder in ONNX, in place of an LLM.", metavar="FOLDER", panel=MODEL
+    )
     windows: Windows = field(default_factory=Windows)
     limits: Limits = field(default_factory=Limits)
-    concurrency: int | None = None
-    redact: bool = False
+    concurrency: int | None = option(None, CONCURRENCY)
+    redact: bool = option(False, REDACT)
     force: bool = False
-    retry_failed: bool = False
+    retry_failed: bool = option(False, RETRY_FAILED)
 
     def session(self, *, rehearsal: bool = False) -> SessionOptions:
         """Which model to ask, and how."""

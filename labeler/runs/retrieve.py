@@ -63,7 +63,7 @@ def retrieve(
     runs = {
         name: engine.search(searched, list(queries.values()), RUN_DEPTH, progress)
         for name, engine in engines.items()
-        if engine.is_available()
+        if name in FUSED and engine.is_available()
     }
     if all(name in runs for name in FUSED):
         with progress("fusing") as advance:

@@ -16,11 +16,13 @@ from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries
 from labeler.collection.search import searched_corpus
 from labeler.data import Document, Query, Run
+from labeler.entry_points import fill
 from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
 from labeler.messages import count_of
 from labeler.models.control import Control, run_to_end
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.encoding import EncodingPlan
+from labeler.options import COUNT, check_options, option
 from labeler.runs.asking import (
     AnswerKeeping,
     Asked,
@@ -30,10 +32,10 @@ from labeler.runs.asking import (
     journal_path,
     opened_journal,
 )
-from labeler.runs.engines.answers import Hit
+from labeler.runs.engines.answers import ANSWER, Hit
 from labeler.runs.engines.templates import QueryEncoder
 from labeler.runs.matching import OWN_ID, DocumentIds, Ranked, notes_on, run_of
-from labeler.runs.retrieve import BUILT_IN, ENGINES, engines_with, tag_of
+from labeler.runs.retrieve import BUILT_IN, ENGINES, Engine, engines_with, tag_of
 from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
 from labeler.trec.write import write_run
 
@@ -48,16 +50,17 @@ class RetrieveOptions:
     documents that the corpus lacks are left out instead of being an error.
     """
 
-    depth: int = 100
-    match_id: str = OWN_ID
-    drop_unknown: bool = False
-    tag: str = ""
+    depth: int = option(100, "Documents to ask for.", COUNT)
+    match_id: str = option(
+        OWN_ID, "The field of documents that holds its ids.", metavar="FIELD", panel=ANSWER
+    )
+    drop_unknown: bool = option(False, "Leave out documents that the corpus lacks.", panel=ANSWER)
+    tag: str = option("", "The run's last column.", rare=True)
     asking: AskingLimits = field(default_factory=AskingLimits)
     force: bool = False
 
     def __post_init__(self) -> None:
-        if self.depth < 1:
-            raise Misuse("depth counts from 1", parameter="depth")
+        check_options(self)
         if self.tag.split() not in ([], [self.tag]):
             raise Misuse("a tag holds no white space", parameter="tag")
 
@@ -234,6 +237,8 @@ class FieldEngine:
     encoding: Encoding = field(default_factory=Encoding)
 
     def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            fill(ENGINES, "retrievers", Engine)
         if self.engine not in ENGINES:
             names = ", ".join(ENGINES)
             raise Misuse(f"no engine {self.engine!r}; there are: {names}", parameter="engine")

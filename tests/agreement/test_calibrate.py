@@ -215,9 +215,9 @@ def test_options_of_a_fit_are_refused_where_a_saved_one_is_applied(
         fit, labeler.calibrate(llm, options=labeler.CalibrateOptions(str(human))).saved
     )
     for option in (["--method", "isotonic"], ["--people", str(human)], ["--seed", "0"]):
-        assert execute(["calibrate", str(llm), "--fit", str(fit), *option]) == 2
+        assert execute(["lab", "calibrate", str(llm), "--fit", str(fit), *option]) == 2
         assert f"{option[0]}: a saved fit is applied as it is" in capsys.readouterr().err
-    assert execute(["calibrate", str(llm)]) == 2
+    assert execute(["lab", "calibrate", str(llm)]) == 2
     assert "--people: human: no such file; beside a file" in capsys.readouterr().err
 
 
@@ -259,14 +259,14 @@ def test_the_command_writes_probabilities_fit_and_json(
 ) -> None:
     llm, human = world(tmp_path, 20)
     to = ["--probabilities", str(tmp_path / "p.jsonl"), "--save", str(tmp_path / "f.json")]
-    assert execute(["calibrate", str(llm), "--people", str(human), "--json", *to]) == 0
+    assert execute(["lab", "calibrate", str(llm), "--people", str(human), "--json", *to]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["pairs"] == 400
     assert told["learning_curve"][-1]["queries"] == 20
     rows = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
     assert len(rows) == 400
     assert sum(rows[0]["probabilities"].values()) == pytest.approx(1)
-    assert execute(["calibrate", str(llm), "--fit", str(tmp_path / "f.json")]) == 0
+    assert execute(["lab", "calibrate", str(llm), "--fit", str(tmp_path / "f.json")]) == 0
 
 
 def test_probabilities_are_not_written_onto_an_input(tmp_path: Path) -> None:

@@ -349,7 +349,7 @@ def test_a_pair_without_a_cheap_grade_counts_as_sent() -> None:
 def test_the_command_says_what_it_would_ask_and_then_does(
     collection: Collection, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["cascade", str(collection.folder), "cheap", "second", "--model", "similarity"]
+    words = ["lab", "cascade", str(collection.folder), "cheap", "second", "--model", "similarity"]
     assert execute([*words, "--dry-run", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert (plan["threshold"]["pairs"], plan["whole"]["pairs"]) == (80, 120)

@@ -65,7 +65,8 @@ def pairs_of(collection: Collection, name: str) -> set[Pair]:
 
 
 def relabel(collection: Collection, only: str, name: str = "new", **more: object) -> None:
-    labeler.relabel(collection, "old", model=HIGHER, name=name, only=only, **more)  # type: ignore[arg-type]
+    part = PartOfSet(only, int(str(more.pop("seed", 0))))
+    labeler.relabel(collection, "old", model=HIGHER, name=name, only=part, **more)
 
 
 def test_disagreements_are_the_pairs_whose_two_grades_differ(collection: Collection) -> None:

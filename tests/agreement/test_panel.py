@@ -175,17 +175,17 @@ def test_files_give_a_file_of_qrels_or_of_judgements(
     for name, grades in zip(names, ({"d": 2, "e": 0}, {"d": 1, "e": -1}, {"d": 2}), strict=True):
         write_qrels(Path(name), {"q": grades})
     out = tmp_path / "panel.qrels"
-    assert execute(["panel", *names, "-o", str(out), "--json"]) == 0
+    assert execute(["lab", "panel", *names, "-o", str(out), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert (figures["judged"], figures["left_out"], figures["rule"]) == (1, 1, "median")
     assert out.read_text() == "q 0 d 2\n"
     rows = tmp_path / "panel.jsonl"
-    assert execute(["panel", *names, "-o", str(rows)]) == 0
+    assert execute(["lab", "panel", *names, "-o", str(rows)]) == 0
     row = json.loads(rows.read_text())
     assert row["members"] == {"a": 2, "b": 1, "c": 2}
     assert list(row["parameters"]["members"]) == ["a", "b", "c"]
-    assert execute(["panel", *names, "-o", names[0]]) == 2
-    assert execute(["panel", *names, "--as", "x"]) == 2
+    assert execute(["lab", "panel", *names, "-o", names[0]]) == 2
+    assert execute(["lab", "panel", *names, "--as", "x"]) == 2
 
 
 def test_labels_beyond_the_scale_are_failures_or_are_clipped(tmp_path: Path) -> None:

@@ -199,15 +199,15 @@ def test_the_command_asks_again_and_says_what_that_gave(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = make_collection(tmp_path, 3, 4)
-    asked = ["judge", str(made.folder), "--model", "similarity", "--as", "a", "--repeat", "2"]
+    asked = ["lab", "repeat", str(made.folder), "--model", "similarity", "--as", "a"]
+    asked += ["--times", "2"]
     assert execute([*asked, "--dry-run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["pairs"] == 24
     assert execute(asked) == 0
     said = capsys.readouterr().out
     assert "a: 12 pairs asked about 2 times: 0% [0%, 56%] get another grade" in said
     assert execute([*asked[:-1], "11"]) == 2
-    assert "--repeat: a pair is asked about 1 to 10 times, not 11" in capsys.readouterr().err
-    assert execute([*asked, "--control", "5"]) == 2
+    assert "expected 2 to 10" in capsys.readouterr().err
     with pytest.raises(Misuse, match="1 to 10 times"):
         labeler.judge(made, model=noisy(1), name="b", repeat=0)
 
@@ -232,7 +232,7 @@ def test_a_diff_without_the_floor_says_how_to_get_it(
     labeler.judge(made, model=noisy(1), name="old")
     labeler.relabel(made, "old", model=noisy(2, name="other"), name="new")
     assert execute(["diff", str(made.folder), "old", "new"]) == 0
-    assert "--as old --repeat 3, with its prompt and model, tells" in capsys.readouterr().err
+    assert "--as old --times 3, with its prompt and model, tells" in capsys.readouterr().err
     asked = ["relabel", str(made.folder), "--from", "old", "--model", "similarity", "--as", "s"]
     assert execute([*asked, "--only", "sample:6", "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)

@@ -28,6 +28,7 @@ from labeler.lab.route.route import (
     SampledByPeople,
     forecast,
     routed_shares,
+    write_routed,
 )
 from labeler.trec.write import write_qrels, write_run
 
@@ -225,7 +226,7 @@ def test_a_routed_sheet_is_taken_back_and_keeps_that_it_was_routed(
     collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, sheet = str(collection.folder), tmp_path / "sheet.csv"
-    words = ["route", folder, "first", "second", "--pairs", "30", "--sheet", str(sheet)]
+    words = ["lab", "route", folder, "first", "second", "--pairs", "30", "--sheet", str(sheet)]
     assert execute(words) == 0
     with sheet.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -240,7 +241,7 @@ def test_a_routed_sheet_is_taken_back_and_keeps_that_it_was_routed(
         writer.writeheader()
         for row in rows:
             writer.writerow({**row, "grade": PEOPLE[row["query_id"]][row["doc_id"]]})
-    assert execute(["import-labels", str(sheet), folder, "--as", "checked"]) == 0
+    assert execute(["people", "import", str(sheet), folder, "--as", "checked"]) == 0
     both = f"{collection.qrels('checked')} {collection.qrels('first')} --prefer checked"
     assert f"next: labeler qrels merge {both}" in capsys.readouterr().err
     assert len(routed_pairs(collection, "checked")) == 30
@@ -249,7 +250,7 @@ def test_a_routed_sheet_is_taken_back_and_keeps_that_it_was_routed(
     }
     capsys.readouterr()
     # the next round sends other pairs, and nothing is expected of these
-    assert execute(["route", folder, "first", "second", "--pairs", "300", "--json"]) == 0
+    assert execute(["lab", "route", folder, "first", "second", "--pairs", "300", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["candidates"] == QUERIES * DOCS - 30
     assert told["expected"] == []
@@ -262,7 +263,7 @@ def test_a_routed_sheet_is_taken_back_and_keeps_that_it_was_routed(
 def test_files_have_no_sheet(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
     result = routed(files[1:])
     with pytest.raises(Misuse, match="these are files"):
-        labeler.write_routed(result, tmp_path / "sheet.csv")
+        write_routed(result, tmp_path / "sheet.csv")
 
 
 def test_one_grade_by_people_throughout_is_no_reason_not_to_route(

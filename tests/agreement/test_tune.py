@@ -290,7 +290,7 @@ def test_the_command_says_it_in_words_as_json_and_in_a_picture(
 ) -> None:
     monkeypatch.chdir(collection.folder.parent)
     monkeypatch.setenv("COLUMNS", "80")
-    words = ["tune", "coll", "--prompts", "four-grades,basic", "--models", "similarity"]
+    words = ["lab", "tune", "coll", "--prompts", "four-grades,basic", "--models", "similarity"]
     assert execute([*words, "--dry-run"]) == 0
     assert "four-grades-similarity" in capsys.readouterr().out
     assert execute([*words, "--plot", "out.svg"]) == 0
@@ -309,7 +309,7 @@ def test_a_command_that_its_budget_stops_says_so_and_ends_with_4(
 ) -> None:
     with FakeServer('{"grade": 1}', models=("m",)) as server:
         where = ["--base-url", server.base_url, "--models", "m", "--max-calls", "5"]
-        words = ["tune", str(collection.folder), "--prompts", "four-grades,by-topic", *where]
+        words = ["lab", "tune", str(collection.folder), "--prompts", "four-grades,by-topic", *where]
         assert execute(words) == 4
     assert capsys.readouterr().out.startswith("Stopped before the queries held out were judged")
 

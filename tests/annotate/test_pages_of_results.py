@@ -211,7 +211,7 @@ def test_runs_that_cannot_be_looked_at_say_why(collection: Collection) -> None:
     ):
         with pytest.raises((Misuse, BadInput), match=error):
             look_sessions(collection, choice, ["anna"])
-    with pytest.raises(Misuse, match="depth of 1 to 100"):
+    with pytest.raises(Misuse, match="expected 1 to 100"):
         QueryDraw(depth=0)
 
 

@@ -11,6 +11,7 @@ import labeler
 from labeler.annotate.annotate import AnnotateOptions, rating_sessions
 from labeler.annotate.export import GradedBy, export_answers
 from labeler.annotate.journal import read_journal
+from labeler.annotate.raters.status import status_of_raters
 from labeler.annotate.samples import SampleChoice
 from labeler.collection.annotations import Purpose
 from labeler.collection.layout import Collection
@@ -129,7 +130,7 @@ def test_of_a_drawn_pair_whose_grade_was_shown_in_other_work_the_blind_grade_cou
         people = read_people(coll.folder / "people" / "anna.jsonl")
         assert {row.pair for row in people if row.grade == 0} == seen
         assert {row.grade for row in people if row.pair not in seen} == {3}
-    (anna,) = labeler.status_of_raters(coll).raters
+    (anna,) = status_of_raters(coll).raters
     assert (anna.graded, anna.revealed) == (12, 2)
 
 

@@ -30,28 +30,37 @@ from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.qrels import read_qrels
 
 READ_ONLY = {
-    "agree", "calibrate", "chunk", "correct", "diff", "doctor", "evaluate", "explain", "export",
-    "fuse", "init", "leaderboard", "missed", "mmr", "power", "prompts", "qrels", "queries",
-    "report", "reuse", "run", "shift", "status", "trec-eval", "trust",
-    "validate",
-}  # fmt: skip
+    *("agree", "correct", "diff", "doctor", "evaluate", "explain", "export", "help", "init"),
+    *("power", "report", "status", "trec-eval", "trust", "validate"),
+    *("corpus chunk", "lab calibrate", "lab leaderboard", "store stats", "store verify"),
+    *("runs fuse", "runs mmr", "runs cut", "runs sort", "runs convert", "runs stats"),
+    "runs validate",
+    *(name for name in COMMANDS if name.startswith(("prompts ", "qrels ", "queries "))),
+}
 """Commands that change no collection, but for a file that `-o` names."""
 
 ELSEWHERE = {
     "annotate": "appends to journals, each under a lock of its own: tests/annotate",
-    "cascade": "judges as judge does, and keeps a set under the lock as panel does",
-    "collect": "keeps a set under the collection's lock as judge does: tests/judging",
+    **dict.fromkeys(
+        (name for name in COMMANDS if name.startswith(("batch ", "parts "))),
+        "keeps sets under the collection's lock as judge does: tests/judging",
+    ),
+    "lab cascade": "judges as judge does, and keeps a set under the lock as panel does",
     "demo": "takes the steps of build",
     "monitor": "writes a file of its own under the collection's lock: tests/monitoring",
-    "rechunk": "works as a whole under the collection's lock: tests/corpus",
-    "panel": "writes a set of its own under the collection's lock: tests/agreement",
-    "probe": "writes nothing but replies: tests/judging",
-    "rerank": "writes a run of its own under the collection's lock: tests/runs",
+    "corpus rechunk": "works as a whole under the collection's lock: tests/corpus",
+    "lab panel": "writes a set of its own under the collection's lock: tests/agreement",
+    "lab control": "writes a file of its own under the collection's lock: tests/judging",
+    "lab repeat": "judges as judge does",
+    "lab probe": "writes nothing but replies: tests/judging",
+    "runs rerank": "writes a run of its own under the collection's lock: tests/runs",
     "retrieve": "writes a run of its own under the collection's lock: tests/runs",
-    "update": "works as a whole under the collection's lock: tests/corpus",
-    "route": "keeps a sample under the collection's lock, as sample does: tests/people",
-    "tune": "writes replies alone, as judge does",
-    "store": "changes the store alone, in transactions of SQLite's: tests/store",
+    "corpus update": "works as a whole under the collection's lock: tests/corpus",
+    "lab route": "keeps a sample under the collection's lock, as sample does: tests/people",
+    "lab tune": "writes replies alone, as judge does",
+    "store copy": "writes to a database",
+    "store gc": "changes the store alone, in transactions of SQLite's: tests/store",
+    "store prune": "changes the store alone, in transactions of SQLite's: tests/store",
 }
 
 
@@ -130,7 +139,7 @@ def all_ended_well(_machine: Machine, ended: Ended) -> None:
 
 
 def ingest_two_folders(machine: Machine) -> list[list[str]]:
-    return [["ingest", str(machine.folder / name), "-o", "c"] for name in ("a", "b")]
+    return [["corpus", "ingest", str(machine.folder / name), "-o", "c"] for name in ("a", "b")]
 
 
 def corpus_and_card_agree(machine: Machine, ended: Ended) -> None:
@@ -142,12 +151,18 @@ def corpus_and_card_agree(machine: Machine, ended: Ended) -> None:
 def edited_documents(machine: Machine) -> None:
     documents(machine)
     (machine.folder / "q.txt").write_text("text\n")
-    asked = ["ingest", str(machine.folder / "a"), "--queries-file", str(machine.folder / "q.txt")]
+    asked = [
+        "corpus",
+        "ingest",
+        str(machine.folder / "a"),
+        "--queries-file",
+        str(machine.folder / "q.txt"),
+    ]
     assert execute([*asked, "-o", str(machine.collection.folder)]) == 0
 
 
 def ingest_and_pool(_machine: Machine) -> list[list[str]]:
-    return [["ingest", "b", "-o", "c"], ["pool", "c"]]
+    return [["corpus", "ingest", "b", "-o", "c"], ["pool", "c"]]
 
 
 def the_pool_names_documents_that_are_there(machine: Machine, ended: Ended) -> None:
@@ -192,7 +207,7 @@ def all_runs_are_pooled(machine: Machine, ended: Ended) -> None:
 def sample_three_times(machine: Machine) -> list[list[str]]:
     return [
         [
-            *("sample", "c", "--from", "first", "--pairs", "6", "--seed", str(n)),
+            *("people", "sample", "c", "--from", "first", "--pairs", "6", "--seed", str(n)),
             *("-o", f"{n}.csv", "--scale", f"0:{n + 1}"),
         ]
         for n in range(3)
@@ -212,7 +227,7 @@ def two_graded_sheets(machine: Machine) -> None:
     sheets = [machine.folder / "one.csv", machine.folder / "two.csv"]
     outputs = [word for sheet in sheets for word in ("-o", str(sheet))]
     folder = str(machine.collection.folder)
-    assert execute(["sample", folder, "--pairs", "40", "--overlap", "0", *outputs]) == 0
+    assert execute(["people", "sample", folder, "--pairs", "40", "--overlap", "0", *outputs]) == 0
     for sheet in sheets:
         with sheet.open(encoding="utf-8-sig", newline="") as lines:
             rows = list(csv.reader(lines))
@@ -224,7 +239,7 @@ def two_graded_sheets(machine: Machine) -> None:
 
 
 def import_both_sheets(_machine: Machine) -> list[list[str]]:
-    return [["import-labels", f"{name}.csv", "c", "--as", "human"] for name in ("one", "two")]
+    return [["people", "import", f"{name}.csv", "c", "--as", "human"] for name in ("one", "two")]
 
 
 def all_grades_are_there(machine: Machine, ended: Ended) -> None:
@@ -237,7 +252,7 @@ def import_qrels_of_two(machine: Machine) -> list[list[str]]:
     commands = []
     for n, name in enumerate("uv"):
         (machine.folder / f"{name}.qrels").write_text(f"q{n} 0 d{n} 2\nq{n} 0 d{n + 9} 0\n")
-        commands.append(["import-qrels", f"{name}.qrels", "c", "--as", name])
+        commands.append(["import", f"{name}.qrels", "c", "--as", name])
     return commands
 
 
@@ -371,15 +386,15 @@ def the_card_has_a_section_of_each(machine: Machine, ended: Ended) -> None:
 
 
 SCENARIOS: dict[str, Scenario] = {
-    "ingest": Scenario(documents, ingest_two_folders, corpus_and_card_agree),
-    "ingest beside pool": Scenario(
+    "corpus ingest": Scenario(documents, ingest_two_folders, corpus_and_card_agree),
+    "corpus ingest beside pool": Scenario(
         edited_documents, ingest_and_pool, the_pool_names_documents_that_are_there
     ),
     "generate": Scenario(corpus_alone, generate_in_two_ways, one_way_of_writing_stays),
     "pool": Scenario(pooled, pool_two_runs, all_runs_are_pooled),
-    "sample": Scenario(judged, sample_three_times, the_card_has_all_samples),
-    "import-labels": Scenario(two_graded_sheets, import_both_sheets, all_grades_are_there),
-    "import-qrels": Scenario(pooled, import_qrels_of_two, both_qrels_are_there),
+    "people sample": Scenario(judged, sample_three_times, the_card_has_all_samples),
+    "people import": Scenario(two_graded_sheets, import_both_sheets, all_grades_are_there),
+    "import": Scenario(pooled, import_qrels_of_two, both_qrels_are_there),
     "judge as one name": Scenario(pooled, judge_by_two_prompts_as_one_name, the_first_has_the_name),
     "judge": Scenario(pooled, judge_under_three_names, every_name_is_whole),
     "relabel": Scenario(judged, relabel_under_three_names, every_name_is_whole),
@@ -394,7 +409,7 @@ SCENARIOS: dict[str, Scenario] = {
 
 LONG = pytest.mark.slow
 TAKE_LONG = {
-    *("build", "relabel as one name", "judge", "generate", "relabel", "import-qrels", "fetch"),
+    *("build", "relabel as one name", "judge", "generate", "relabel", "import", "fetch"),
 }
 """What others of the scenarios try in parts."""
 

@@ -5,7 +5,8 @@ from typing import Any, get_args
 
 import pytest
 
-from labeler.cli import agree, execute, fuse, qrels, run
+from labeler.agreement import compare
+from labeler.cli import execute, qrels, runs
 from labeler.exchange.runs import FORMATS
 from labeler.qrels.edit import CONFLICTS
 from labeler.runs.fuse import METHODS, NORMS
@@ -15,11 +16,11 @@ from labeler.stats import intervals
 @pytest.mark.parametrize(
     ("choices", "names"),
     [
-        (agree.Method, intervals.METHODS),
-        (fuse.Method, METHODS),
-        (fuse.Norm, NORMS),
+        (compare.Method, intervals.METHODS),
+        (runs.Method, METHODS),
+        (runs.Norm, NORMS),
         (qrels.Conflict, CONFLICTS),
-        (run.RunFormat, FORMATS),
+        (runs.RunFormat, FORMATS),
     ],
 )
 def test_the_choices_of_an_option_are_the_names_that_the_library_knows(

@@ -1,6 +1,7 @@
 """The command line as a whole: help, usage errors, exit codes."""
 
 import gc
+import json
 import os
 import re
 import subprocess
@@ -16,20 +17,20 @@ from labeler.cli import COMMANDS, execute
 def test_every_command_s_help_shows_an_example(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert execute([name, "--help"]) == 0
+    assert execute([*name.split(), "--help"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert f"Example: {COMMANDS[name].example}" in shown
 
 
 def test_a_command_after_two_dashes_is_run(capsys: pytest.CaptureFixture[str]) -> None:
-    assert execute(["--", "prompts"]) == 0
+    assert execute(["--", "prompts", "show"]) == 0
     assert "four-grades@" in capsys.readouterr().out
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute([]) == 0
     shown = capsys.readouterr().out
-    assert all(re.search(rf"\b{name}\b", shown) for name in COMMANDS)
+    assert all(re.search(rf"\b{name.split()[-1]}\b", shown) for name in COMMANDS)
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -90,19 +91,19 @@ def test_what_a_newcomer_mistypes_is_answered_with_what_was_meant(
     assert re.search(rf"(did you mean|possible options).*{meant}", shown, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("name", ["judge", "build", "generate", "evaluate", "sample"])
+@pytest.mark.parametrize("name", ["judge", "build", "generate", "evaluate", "people sample"])
 def test_the_types_of_options_take_less_room_than_their_texts(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert execute([name, "--help"]) == 0
+    assert execute([*name.split(), "--help"]) == 0
     shown = capsys.readouterr().out
     assert "range" not in shown
     assert max(map(len, shown.splitlines())) <= 80
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux lists open files so")
-@pytest.mark.parametrize("words", ["qrels stats bad.qrels", "run stats bad.trec"])
+@pytest.mark.parametrize("words", ["qrels stats bad.qrels", "runs stats bad.trec"])
 def test_a_file_with_an_error_is_closed_before_the_command_ends(
     words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,3 +117,54 @@ def test_a_file_with_an_error_is_closed_before_the_command_ends(
     finally:
         gc.enable()
     assert not [name for name in names if name.startswith(str(tmp_path))]
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        ("panel", "lab panel"),
+        ("import-labels", "people import"),
+        ("balance", "people sample"),
+        ("reciprocal rank fusion", "runs fuse"),
+        ("most say", "judge"),
+    ],
+)
+def test_help_finds_a_command_by_words_of_its_names_its_help_and_its_options(
+    word: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["help", *word.split(), "--json"]) == 0
+    assert name in [command["name"] for command in json.loads(capsys.readouterr().out)]
+
+
+@pytest.mark.parametrize(
+    ("was", "name"),
+    [
+        ("ingest", "corpus ingest"),
+        ("run", "runs"),
+        ("sample", "people sample"),
+        ("import-labels", "people import"),
+        ("import-qrels", "import"),
+        ("leaderboard", "lab leaderboard"),
+    ],
+)
+def test_a_command_that_moved_is_answered_with_its_new_name(
+    was: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute([was]) == 2
+    assert f"did you mean 'labeler {name}'" in capsys.readouterr().err
+
+
+def test_a_program_reads_every_command_with_its_arguments_and_options(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert execute(["help", "--json"]) == 0
+    commands = {command["name"]: command for command in json.loads(capsys.readouterr().out)}
+    assert commands.keys() == COMMANDS.keys()
+    assert {"--depth"} in [set(option["names"]) for option in commands["pool"]["options"]]
+
+
+def test_help_of_all_commands_fits_on_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 48
+    assert max(map(len, lines)) <= 80

@@ -35,7 +35,7 @@ def test_commands_options_and_their_values_are_completed(
     assert "judge" in completed(shell, "labeler ju")
     assert "--max-cost" in completed(shell, "labeler judge coll/ --max")
     assert "latex" in completed(shell, "labeler evaluate --format ")
-    assert "convert" in completed(shell, "labeler run co")
+    assert "convert" in completed(shell, "labeler runs co")
 
 
 def test_the_program_itself_completes() -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from made import fill_sheet
 
-from labeler.cli import COMMANDS, execute, make_app
+from labeler.cli import COMMANDS, execute
+from labeler.cli.parser import parser_of
 from labeler.judging.judge import judge
 from labeler.testing import fake_model, small_collection
 
@@ -68,11 +68,7 @@ REASONS = {
 
 
 def commands() -> Iterator[tuple[str, Any]]:
-    for name in COMMANDS:
-        root: Any = typer.main.get_command(make_app(name)).commands[name]  # type: ignore[attr-defined]
-        inner = getattr(root, "commands", {})
-        yield from ((f"{name} {key}", value) for key, value in inner.items())
-        yield name, root
+    yield from ((name, parser_of(command)) for name, command in COMMANDS.items())
 
 
 def options() -> Iterator[tuple[str, Any]]:
@@ -103,17 +99,18 @@ def test_what_is_shown_as_json_has_the_other_forms_too() -> None:
 
 
 WRITERS = {
-    **dict.fromkeys(("fuse", "mmr", "run cut", "run sort", "run convert"), "it writes a run"),
+    **dict.fromkeys(
+        ("runs fuse", "runs mmr", "runs cut", "runs sort", "runs convert"), "it writes a run"
+    ),
     **dict.fromkeys(
         (f"qrels {verb}" for verb in ("merge", "map", "convert", "subset")),
         "it writes qrels",
     ),
     "demo": "it tells a story",
     "init": "it writes a file of settings",
-    "sample": "it writes sheets",
+    "people sample": "it writes sheets",
     "trec-eval": "its output is another program's",
     "trust": "it lists what it keeps, a line an address",
-    "prompts show": "it prints a file",
     "prompts new": "it writes a prompt",
     "store prune": "it says one number",
     "store copy": "it says two numbers",
@@ -158,12 +155,11 @@ REPORTS = {
     "judge coll --model similarity --dry-run": {"pairs", "calls", "calls_at_most", "cost"},
     "relabel coll --from a --model similarity --as b": {"name", "judged", "changes", "diff"},
     "diff coll a a": {"pairs", "transitions", "up", "down", "agreement", "leaderboard", "moves"},
-    "prompts": {"prompt", "kind", "what it asks", "source", "scale", "tokens", "reason first"},
     "prompts diff four-grades basic": {"a", "b", "front", "lines", "comparable", "consequences"},
     "pool coll --qrels human.qrels --only": {
         *("pool", "pairs", "new", "queries", "runs", "qrels", "reached", "beyond")
     },
-    "import-qrels human.qrels coll --as human": {"qrels", "pairs", "queries", "pool", "new"},
+    "import human.qrels coll --as human": {"qrels", "pairs", "queries", "pool", "new"},
     "agree human.qrels coll/qrels/a.qrels -s kappa": {
         "pairs",
         "queries",
@@ -172,7 +168,7 @@ REPORTS = {
         "warnings",
     },
     "qrels validate human.qrels": {"qrels", "queries", "pairs", "grades"},
-    "run validate a.trec": {"run", "queries", "documents", "tied_pairs"},
+    "runs validate a.trec": {"run", "queries", "documents", "tied_pairs"},
     "store verify coll": {"replies", "problems"},
     "fetch": {"name", "what", "queries", "judged pairs"},
 }
@@ -237,20 +233,6 @@ def test_a_rehearsal_needs_no_key(
     assert "did you mean 'similarity'?" in capsys.readouterr().err
 
 
-def test_the_earlier_name_of_the_output_still_works(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (place / "docs").mkdir()
-    (place / "docs" / "a.txt").write_text("a cat sleeps " * 20)
-    assert execute(["ingest", "docs", "--out", "one"]) == 0
-    assert execute(["ingest", "docs", "--out=two"]) == 0
-    assert (place / "one" / "corpus.jsonl").read_text() == (
-        place / "two" / "corpus.jsonl"
-    ).read_text()
-    assert execute(["ingest", "--help"]) == 0
-    assert "--out " not in capsys.readouterr().out
-
-
 def test_a_pair_that_was_not_judged_is_named_with_the_one_that_was_meant(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -262,7 +244,7 @@ def test_a_pair_that_was_not_judged_is_named_with_the_one_that_was_meant(
 
 
 FOLDERS = {
-    "ingest docs -o NEW": {"files", "documents", "unread", "queries"},
+    "corpus ingest docs -o NEW": {"files", "documents", "unread", "queries"},
     "build docs -o NEW --model similarity --queries-file q.txt": {"documents", "pooled", "judging"},
     "build docs -o NEW --model similarity --queries-file q.txt --dry-run": {"documents", "pairs"},
     "export coll --to csv --qrels a -o NEW": {"files", "documents", "queries", "pairs", "reader"},
@@ -286,10 +268,10 @@ def test_what_writes_a_folder_says_what_it_did_as_json_and_as_a_table(
 def test_a_graded_sheet_is_counted_for_programs(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert execute(["sample", "coll", "--from", "a", "--pairs", "2", "-o", "s.csv"]) == 0
+    assert execute(["people", "sample", "coll", "--from", "a", "--pairs", "2", "-o", "s.csv"]) == 0
     fill_sheet(place / "s.csv", "1")
     capsys.readouterr()
-    assert execute(["import-labels", "s.csv", "coll", "--as", "me", "--json"]) == 0
+    assert execute(["people", "import", "s.csv", "coll", "--as", "me", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"graded": 2, "skipped": 0, "missing": 0}
 
 
@@ -301,7 +283,7 @@ def test_several_files_that_are_checked_are_one_list_for_programs(
         "human.qrels",
         "coll/qrels/a.qrels",
     ]
-    assert execute(["run", "validate", "a.trec", "a.trec"]) == 0
+    assert execute(["runs", "validate", "a.trec", "a.trec"]) == 0
     assert capsys.readouterr().out.count("a.trec: sound: ") == 2
 
 
@@ -318,7 +300,7 @@ def test_text_in_a_pipe_fits_the_columns_that_the_environment_says(
     commands = [
         ["evaluate", qrels[0], *runs],
         ["agree", *qrels, "-s", "kappa", "--run", runs[0], "--run", runs[1]],
-        ["leaderboard", *qrels, *runs],
+        ["lab", "leaderboard", *qrels, *runs],
         ["power", qrels[0], *runs],
     ]
     for command in commands:

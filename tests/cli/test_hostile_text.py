@@ -17,18 +17,39 @@ HUMAN, LLM, RUN, OTHER = (f"{NAME}.{ending}" for ending in ("qrels", "2.qrels", 
 QUICK = (
     *("evaluate H X", "evaluate X R", "qrels stats H L", "qrels stats H --format json"),
     *("qrels validate H", "qrels compare H L", "qrels merge H L -o out.qrels", "qrels stats B"),
-    *("run stats R", "run stats R --format csv", "run validate R R2", "run cut R -o o --depth 0"),
-    *("fuse R R2 -o out.trec", "fuse R H -o out.trec", "run stats B", "evaluate B R", "agree H X"),
+    *(
+        "runs stats R",
+        "runs stats R --format csv",
+        "runs validate R R2",
+        "runs cut R -o o --depth 0",
+    ),
+    *(
+        "runs fuse R R2 -o out.trec",
+        "runs fuse R H -o out.trec",
+        "runs stats B",
+        "evaluate B R",
+        "agree H X",
+    ),
     *("status coll", "status N", "explain coll N N", "explain coll q0 d0", "diff coll N N"),
     *("judge coll --prompt N", "prompts show N", "N", "fetch N", "judge coll --as N", "pool N"),
-    *("sample coll --pairs N", "import-labels N coll", "ingest N -o out", "build N -o out"),
+    *(
+        "people sample coll --pairs N",
+        "people import N coll",
+        "corpus ingest N -o out",
+        "build N -o out",
+    ),
     *("store verify N", "pool coll --run R", "relabel coll --from N", "evaluate H R --format csv"),
 )
 THOROUGH = (
     *(f"evaluate H R R2 --format {form}" for form in ("table", "csv", "json", "jsonl")),
     *(f"evaluate H R R2 --format {form} --per-query" for form in ("latex", "markdown", "csv")),
-    *("evaluate H R R2 --per-query", "evaluate L R", "mmr R coll -o out.trec", "agree H L --json"),
-    *("leaderboard H L R R2", "leaderboard H L R R2 --format markdown", "power H R R2"),
+    *(
+        "evaluate H R R2 --per-query",
+        "evaluate L R",
+        "runs mmr R coll -o out.trec",
+        "agree H L --json",
+    ),
+    *("lab leaderboard H L R R2", "lab leaderboard H L R R2 --format markdown", "power H R R2"),
     *("agree H L --report markdown", "correct H L R R2", "judge coll --model N", "agree H L"),
     *("qrels map H -o out.qrels", "qrels diff H L", "evaluate H B", "judge N", "doctor --model N"),
 )
@@ -71,7 +92,7 @@ def test_json_still_says_the_names_as_they_are(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    assert execute(["run", "stats", RUN, "--format", "json"]) == 0
+    assert execute(["runs", "stats", RUN, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["run"] == RUN
 
 

@@ -8,31 +8,22 @@ import pytest
 import typer
 from every_row import every_row
 
-from labeler.cli import COMMANDS, execute, make_app
+from labeler.cli import COMMANDS, execute
+from labeler.cli.parser import parser_of
 
 NO_NUMBERS = ["nan", "-nan", "inf", "-inf", "Infinity", "1e300", "-1e300", "1" + "0" * 400]
 NO_NUMBERS += ["-1" + "0" * 30, "9" * 5000, "\u0663", "0x10", "", "1,000", "1e", "--", "\ud800"]
 
 
-def runnable(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The commands below a command that can be run, with the words that name them."""
-    inner = getattr(command, "commands", None)
-    if inner is None:
-        yield words, command
-        return
-    for name, below in inner.items():
-        yield from runnable(below, (*words, name))
-
-
 def options() -> Iterator[tuple[str, Any, Any]]:
     """Every option of every command whose value is a number, or a list of them."""
-    for name in COMMANDS:
-        for words, command in runnable(typer.main.get_command(make_app(name)), ()):
-            parameters = signature(command.callback, eval_str=True).parameters
-            for option in command.params:
-                parameter = parameters.get(option.name)
-                if parameter and {int, float} & types_in(parameter.annotation):
-                    yield " ".join(words), command, option
+    for name, each in COMMANDS.items():
+        command = parser_of(each)
+        parameters = signature(command.callback, eval_str=True).parameters
+        for option in command.params:
+            parameter = parameters.get(option.name)
+            if parameter and {int, float} & types_in(parameter.annotation):
+                yield name, command, option
 
 
 def types_in(annotation: Any) -> set[Any]:
@@ -66,7 +57,7 @@ def test_no_option_takes_what_is_no_usable_number(words: str, command: Any, opti
 
 def test_the_walk_meets_every_kind_of_number() -> None:
     names = {option.name for _, _, option in ALL}
-    assert {"max_cost", "timeout", "draws", "seed", "depth", "differences", "k", "cut"} <= names
+    assert {"max_cost", "seconds", "draws", "seed", "depth", "differences", "k", "cut"} <= names
     assert len(ALL) > 60
 
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from made import judged_partitions
 
-from labeler.cli import COMMANDS, execute, make_app
-from labeler.cli.shown_types import with_plain_types
+from labeler.cli import COMMANDS, execute
+from labeler.cli.parser import parser_of
+from labeler.cli.table import named_by
 from labeler.judging.judge import judge
 from labeler.testing import fake_model, small_collection
 from labeler.trec.write import write_qrels, write_run
@@ -27,6 +28,7 @@ APART = {
     "doctor": "calls a model that is not there",
     "fetch": "takes from the network",
     "retrieve": "asks a server of the user's",
+    "store copy": "writes to a database",
     "trec-eval": "has another program's options, tried against that program",
 }
 """Commands that are not tried, and why."""
@@ -39,47 +41,63 @@ MEASURES = [
 STATISTICS = ["kappa", "alpha", "kappa>=2", "mae", "tau-b", "spearman", "cohen", "icc", "bias"]
 NAMES = ["a", "b", "c", "first", "human", "llm"]
 ARGUMENTS: dict[str, list[str]] = {
-    "ingest": ["docs -o new"],
+    "corpus ingest": ["docs -o new"],
     "generate": ["coll --model similarity", "coll --model similarity --dry-run"],
     "build": ["docs -o new --model similarity --queries-file queries.txt"],
     "pool": ["coll", "coll --run a.trec", "coll --qrels human.qrels"],
     "judge": [
         "coll --model similarity --as second",
-        "coll --model similarity --panel basic,four-grades",
     ],
-    "collect": ["coll parts"],
+    "parts collect": ["coll parts"],
     "relabel": ["coll --from first --model similarity --as second"],
-    "probe": ["coll --model similarity --qrels llm --pairs 2", "coll --model similarity --dry-run"],
-    "panel": ["coll first llm", "llm.qrels other.qrels", "coll first human"],
-    "tune": ["coll --prompts four-grades,basic --models similarity"],
+    "lab probe": [
+        "coll --model similarity --qrels llm --pairs 2",
+        "coll --model similarity --dry-run",
+    ],
+    "lab panel": [
+        "coll --model similarity --members basic,four-grades",
+        "coll first llm",
+        "llm.qrels other.qrels",
+        "coll first human",
+    ],
+    "lab tune": ["coll --prompts four-grades,basic --models similarity"],
     "diff": ["coll first first", "llm.qrels other.qrels", "coll first human"],
     "evaluate": ["human.qrels runs", "human.qrels a.trec", "coll", "llm.qrels a.trec b.trec"],
     "correct": ["human.qrels llm.qrels runs", "human.qrels other.qrels a.trec"],
-    "leaderboard": ["human.qrels llm.qrels runs", "human.qrels other.qrels a.trec b.trec"],
+    "lab leaderboard": ["human.qrels llm.qrels runs", "human.qrels other.qrels a.trec b.trec"],
     "agree": ["human.qrels llm.qrels", "human.qrels llm.qrels other.qrels", "coll human first"],
-    "calibrate": ["llm.qrels --people human.qrels", "coll first"],
-    "route": ["llm.qrels other.qrels --people human.qrels", "coll first --by entropy"],
-    "cascade": ["coll first --model similarity --share 0.5 --by entropy --dry-run"],
+    "lab calibrate": ["llm.qrels --people human.qrels", "coll first"],
+    "lab route": ["llm.qrels other.qrels --people human.qrels", "coll first --by entropy"],
+    "lab cascade": ["coll first --model similarity --share 0.5 --by entropy --dry-run"],
     "power": ["human.qrels runs", "llm.qrels a.trec b.trec"],
-    "fuse": ["a.trec b.trec -o fused.trec"],
-    "mmr": ["a.trec coll -o diverse.trec"],
-    "sample": ["coll -o sheet.csv"],
-    "import-labels": ["sheet.csv coll --as person"],
-    "import-qrels": ["human.qrels coll --as person"],
+    "runs fuse": ["a.trec b.trec -o fused.trec"],
+    "runs mmr": ["a.trec coll -o diverse.trec"],
+    "people sample": ["coll -o sheet.csv"],
+    "people import": ["sheet.csv coll --as person"],
+    "import": ["human.qrels coll --as person"],
     "export": ["coll -o out"],
     "explain": ["coll q1 PAIR"],
-    "queries": ["passages coll", "from-log log.csv -o sampled.jsonl", "realism coll"],
-    "qrels": [
-        *("stats human.qrels", "merge human.qrels llm.qrels -o out.qrels", "validate human.qrels"),
-        "convert human.qrels -o out.csv",
-        "map human.qrels -o out.qrels --map 1=2",
-    ],
-    "run": ["stats a.trec", "cut a.trec -o out.trec", "sort a.trec -o out.trec", "validate a.trec"],
-    "store": ["verify coll", "stats coll", "gc coll", "prune coll"],
-    "prompts": ["", "show four-grades", "check four-grades", "diff four-grades basic", "new mine"],
-    "update": ["docs coll", "docs new"],
-    "rechunk": ["coll --words 20"],
-    "chunk": ["coll --compare 20,40"],
+    "queries from-log": ["log.csv -o sampled.jsonl"],
+    "qrels stats": ["human.qrels"],
+    "qrels merge": ["human.qrels llm.qrels -o out.qrels"],
+    "qrels validate": ["human.qrels"],
+    "qrels convert": ["human.qrels -o out.csv"],
+    "qrels map": ["human.qrels -o out.qrels --map 1=2"],
+    "qrels subset": ["human.qrels -o out.qrels --queries q1"],
+    "qrels compare": ["human.qrels llm.qrels"],
+    "runs stats": ["a.trec"],
+    "runs cut": ["a.trec -o out.trec"],
+    "runs sort": ["a.trec -o out.trec"],
+    "runs convert": ["a.trec -o out.json"],
+    "runs validate": ["a.trec"],
+    "prompts show": ["", "four-grades"],
+    "prompts check": ["four-grades"],
+    "prompts diff": ["four-grades basic"],
+    "prompts new": ["mine"],
+    "help": ["drift", "qrels map"],
+    "corpus update": ["docs coll", "docs new"],
+    "corpus rechunk": ["coll --words 20"],
+    "corpus chunk": ["coll --compare 20,40"],
     "monitor": ["coll --documents docs", "coll --documents docs --require stale-judgements"],
     "init": [""],
     "report": ["coll", "coll --compare first first", "coll --compare first human"],
@@ -140,10 +158,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def options_of(words: list[str]) -> list[Any]:
-    command: Any = with_plain_types(make_app(words[0])).commands[words[0]]
-    for word in words[1:]:
-        command = getattr(command, "commands", {}).get(word, command)
-    return [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
+    command = named_by(words)
+    assert command
+    options = [p for p in parser_of(command).params if p.param_type_name == "option"]
+    return [option for option in options if option.name != "help"]
 
 
 def value_of(option: Any, draws: random.Random) -> str:
@@ -159,7 +177,7 @@ def value_of(option: Any, draws: random.Random) -> str:
 
 def command_line(name: str, draws: random.Random, coll: Path) -> list[str]:
     """The command's arguments and up to four options, each with a value of its kind."""
-    words = [name, *draws.choice(ARGUMENTS.get(name, ["coll"])).split()]
+    words = [*name.split(), *draws.choice(ARGUMENTS.get(name, ["coll"])).split()]
     pair = json.loads((coll / "pool.jsonl").read_text().splitlines()[0])["doc_id"]
     words = [pair if word == "PAIR" else word for word in words]
     options = options_of(words)

@@ -45,9 +45,9 @@ LONG = "9" * 5000
         ("explain coll q1 cats --as nobody", "--as: coll has no judgements 'nobody'"),
         ("relabel coll --from nobody --reparse --as x", "--from: coll has no judgements 'nobody'"),
         ("relabel coll --from ../x --reparse --as x", "--from: the name '../x' may hold only"),
-        ("sample coll --from nope -o s.csv", "--from: coll has no qrels 'nope'"),
+        ("people sample coll --from nope -o s.csv", "--from: coll has no qrels 'nope'"),
         ("judge coll --as a/b --model similarity", "--as: the name 'a/b' may hold only"),
-        ("import-labels sheet.csv coll --as ../x", "--as: the name '../x' may hold only"),
+        ("people import sheet.csv coll --as ../x", "--as: the name '../x' may hold only"),
         ("agree a.qrels b.qrels -m foo", "--measure: no measure 'foo'"),
         ("agree a.qrels b.qrels -s foo", "--statistic: no statistic 'foo'"),
         ("agree a.qrels b.qrels -s kappa>=9", "--statistic: cannot cut at 9"),
@@ -64,7 +64,7 @@ LONG = "9" * 5000
         ("evaluate coll --qrels ../x", "--qrels: coll has no qrels '../x'"),
         ("correct a.qrels b.qrels a.trec -m foo", "--measure: no measure 'foo'"),
         ("correct a.qrels b.qrels a.trec --no-worse-than x", "--no-worse-than: no run 'x'"),
-        ("leaderboard a.qrels b.qrels a.trec b.trec -m foo", "--measure: no measure 'foo'"),
+        ("lab leaderboard a.qrels b.qrels a.trec b.trec -m foo", "--measure: no measure 'foo'"),
         ("power a.qrels a.trec b.trec -m foo", "--measure: no measure 'foo'"),
         ("qrels validate a.qrels --scale x", "--scale: cannot read 'x'"),
         (f"qrels validate a.qrels --scale {LONG}", "--scale: cannot read '999"),
@@ -80,11 +80,11 @@ def test_the_option_that_cannot_be_meant_stands_in_front(
 @pytest.mark.parametrize(
     "command",
     [
-        "fuse a.trec b.trec -o out.trec --tag \udcff",
+        "runs fuse a.trec b.trec -o out.trec --tag \udcff",
         "judge coll --model \udcff",
         "judge coll --model similarity --as=\udcff",
         "explain coll \udcff cats",
-        "sample coll --pairs 2 --from \udcff -o \udcff.csv",
+        "people sample coll --pairs 2 --from \udcff -o \udcff.csv",
         "evaluate a.qrels \udcff",
     ],
 )
@@ -100,7 +100,7 @@ def test_a_file_may_have_a_name_that_is_not_utf_8(workspace: Path, capsys: Captu
     said(workspace, "evaluate a.qrels \udcff.trec", capsys, 0)
 
 
-@pytest.mark.parametrize("group", ["qrels", "run", "store"])
+@pytest.mark.parametrize("group", ["qrels", "runs", "store"])
 def test_a_group_of_commands_alone_shows_them_and_says_that_one_was_expected(
     workspace: Path, capsys: Capture, group: str
 ) -> None:
@@ -115,15 +115,16 @@ def test_a_group_of_commands_alone_shows_them_and_says_that_one_was_expected(
 QRELS_IN_PLACE_OF_A_RUN = (
     "evaluate a.qrels b.qrels", "evaluate a.qrels a.trec b.qrels",
     "correct a.qrels b.qrels b.qrels",
-    "leaderboard a.qrels b.qrels a.trec b.qrels", "power a.qrels a.trec b.qrels",
+    "lab leaderboard a.qrels b.qrels a.trec b.qrels", "power a.qrels a.trec b.qrels",
     "agree a.qrels b.qrels --run a.trec --run b.qrels", "trec-eval a.qrels b.qrels",
-    "fuse a.trec b.qrels -o out.trec", "mmr b.qrels coll -o out.trec", "run stats b.qrels",
-    "run validate b.qrels", "run cut b.qrels --depth 1 -o out.trec", "run sort b.qrels -o out.trec",
-    "run convert b.qrels -o out.json", "pool coll --run b.qrels",
+    "runs fuse a.trec b.qrels -o out.trec", "runs mmr b.qrels coll -o out.trec",
+    "runs stats b.qrels", "runs validate b.qrels", "runs cut b.qrels --depth 1 -o out.trec",
+    "runs sort b.qrels -o out.trec",
+    "runs convert b.qrels -o out.json", "pool coll --run b.qrels",
 )  # fmt: skip
 A_RUN_IN_PLACE_OF_QRELS = (
     "evaluate a.trec b.trec", "correct a.trec b.qrels b.trec", "correct a.qrels a.trec b.trec",
-    "leaderboard a.trec b.qrels a.trec b.trec", "leaderboard a.qrels a.trec a.trec b.trec",
+    "lab leaderboard a.trec b.qrels a.trec b.trec", "lab leaderboard a.qrels a.trec a.trec b.trec",
     "power a.trec a.trec b.trec", "agree a.trec b.qrels", "agree a.qrels a.trec",
     "agree a.qrels b.qrels --human a.trec", "agree a.qrels b.qrels a.trec",
     "trec-eval a.trec b.trec",
@@ -132,12 +133,12 @@ A_RUN_IN_PLACE_OF_QRELS = (
     "qrels compare a.qrels a.trec",
 )  # fmt: skip
 ANOTHER_KIND = (
-    "import-labels docs.csv coll --as x", "import-labels a.qrels coll --as x",
+    "people import docs.csv coll --as x", "people import a.qrels coll --as x",
     "prompts show prices.toml",
     "judge coll --model similarity --as x --prompt a.trec", "fetch prices.toml -o new",
-    "judge coll --model m --base-url http://h.com/v1 --dry-run --prices mine.toml",
+    "judge coll --model m --base-url http://h.com/v1 --dry-run --set budget.prices=mine.toml",
     "agree a.qrels docs.jsonl", "agree a.qrels coll/pool.jsonl", "evaluate docs.csv a.trec",
-    "evaluate a.qrels coll/replies.db", "run convert coll/card.json -o out.trec",
+    "evaluate a.qrels coll/replies.db", "runs convert coll/card.json -o out.trec",
 )  # fmt: skip
 
 

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import pytest
-import typer
 from made import fill_sheet, judged_partitions
 
-from labeler.cli import COMMANDS, execute, make_app
+from labeler.cli import COMMANDS, execute
+from labeler.cli.parser import parser_of
 from labeler.collection.annotations import JournalRow, journal_path
 from labeler.collection.layout import Collection
 from labeler.corpus.ingest import ingest
@@ -44,17 +43,19 @@ class Case:
 CASES = {
     "evaluate": Case("evaluate a.qrels a.trec b.trec -o OUT", ("a.qrels", "a.trec")),
     "evaluate plot": Case("evaluate a.qrels a.trec b.trec --plot OUT", (), ".png"),
-    "leaderboard plot": Case("leaderboard a.qrels b.qrels a.trec b.trec --plot OUT", (), ".png"),
+    "lab leaderboard plot": Case(
+        "lab leaderboard a.qrels b.qrels a.trec b.trec --plot OUT", (), ".png"
+    ),
     "evaluate coll": Case("evaluate coll --qrels human -o OUT", ()),
     "correct": Case("correct a.qrels b.qrels a.trec -o OUT", ("a.qrels", "b.qrels", "a.trec")),
-    "leaderboard": Case(
-        "leaderboard a.qrels b.qrels a.trec b.trec -o OUT", ("a.qrels", "b.qrels", "b.trec")
+    "lab leaderboard": Case(
+        "lab leaderboard a.qrels b.qrels a.trec b.trec -o OUT", ("a.qrels", "b.qrels", "b.trec")
     ),
     "power": Case("power a.qrels a.trec b.trec -o OUT", ("a.qrels", "a.trec")),
     "agree": Case("agree a.qrels b.qrels -o OUT", ("a.qrels", "b.qrels")),
     "agree plot": Case("agree a.qrels b.qrels --plot OUT", (), ".png"),
-    "fuse": Case("fuse a.trec b.trec -o OUT", ("a.trec", "b.trec")),
-    "mmr": Case("mmr a.trec coll -o OUT", ("a.trec",)),
+    "runs fuse": Case("runs fuse a.trec b.trec -o OUT", ("a.trec", "b.trec")),
+    "runs mmr": Case("runs mmr a.trec coll -o OUT", ("a.trec",)),
     "qrels stats": Case("qrels stats a.qrels -o OUT", ("a.qrels",)),
     "qrels merge": Case("qrels merge a.qrels b.qrels --conflict max -o OUT", ("a.qrels",)),
     "qrels merge list": Case(
@@ -65,87 +66,99 @@ CASES = {
     "qrels validate": Case("qrels validate a.qrels -o OUT", ("a.qrels",)),
     "qrels compare": Case("qrels compare a.qrels b.qrels -o OUT", ("a.qrels", "b.qrels")),
     "qrels convert": Case("qrels convert a.qrels --to csv -o OUT", ("a.qrels",)),
-    "run stats": Case("run stats a.trec -o OUT", ("a.trec",)),
-    "run validate": Case("run validate a.trec -o OUT", ("a.trec",)),
-    "run cut": Case("run cut a.trec --depth 1 -o OUT", ("a.trec",)),
-    "run sort": Case("run sort a.trec -o OUT", ("a.trec",)),
-    "run convert": Case("run convert a.trec --to json -o OUT", ("a.trec",)),
+    "runs stats": Case("runs stats a.trec -o OUT", ("a.trec",)),
+    "runs validate": Case("runs validate a.trec -o OUT", ("a.trec",)),
+    "runs cut": Case("runs cut a.trec --depth 1 -o OUT", ("a.trec",)),
+    "runs sort": Case("runs sort a.trec -o OUT", ("a.trec",)),
+    "runs convert": Case("runs convert a.trec --to json -o OUT", ("a.trec",)),
     "queries from-log": Case("queries from-log log.csv -o OUT", ("log.csv",)),
-    "queries realism": Case("queries realism drawn -o OUT", ()),
     "queries passages": Case("queries passages coll -o OUT", ()),
-    "sample": Case("sample coll --pairs 3 --from human -o OUT", ()),
+    "people sample": Case("people sample coll --pairs 3 --from human -o OUT", ()),
     "store stats": Case("store stats coll -o OUT", ()),
     "store verify": Case("store verify coll -o OUT", ()),
-    "import-labels": Case("import-labels sheet.csv graded --as me -o OUT", ("sheet.csv",)),
+    "people import": Case("people import sheet.csv graded --as me -o OUT", ("sheet.csv",)),
     "retrieve": Case(
         "retrieve coll --as new --command 'grep -m1 -he {query} -e q1 a.trec' -o OUT", ()
     ),
-    "rerank": Case("rerank coll bm25 --as new --model local --dry-run -o OUT", ()),
+    "runs rerank": Case("runs rerank coll bm25 --as new --model local --dry-run -o OUT", ()),
     "pool": Case("pool coll --qrels a.qrels --only -o OUT", ("a.qrels",)),
-    "missed": Case("missed sampled --qrels human -o OUT", ()),
-    "reuse": Case("reuse coll --qrels human -o OUT", ()),
+    "evaluate missed": Case("evaluate sampled --missed --qrels human -o OUT", ()),
+    "evaluate reuse": Case("evaluate coll --reuse --qrels human -o OUT", ()),
     "report": Case("report coll -o OUT", ()),
-    "import-qrels": Case("import-qrels a.qrels coll --as human3 -o OUT", ("a.qrels",)),
+    "import": Case("import a.qrels coll --as human3 -o OUT", ("a.qrels",)),
     "status": Case("status coll -o OUT", ()),
-    "annotate": Case("annotate looked --status -o OUT", ()),
-    "calibrate": Case("calibrate b.qrels --people a.qrels -o OUT", ("a.qrels",)),
-    "calibrate rows": Case("calibrate b.qrels --people a.qrels --probabilities OUT", ("a.qrels",)),
-    "calibrate save": Case("calibrate b.qrels --people a.qrels --save OUT", ("b.qrels",)),
-    "route": Case("route a.qrels b.qrels -o OUT", ("a.qrels",)),
-    "cascade": Case(
-        "cascade cut a b --model similarity --share 0.5 --by disagreement --dry-run -o OUT", ()
+    "people status": Case("people status looked -o OUT", ()),
+    "lab calibrate": Case("lab calibrate b.qrels --people a.qrels -o OUT", ("a.qrels",)),
+    "lab calibrate rows": Case(
+        "lab calibrate b.qrels --people a.qrels --probabilities OUT", ("a.qrels",)
     ),
-    "route sheet": Case("route cut a --by entropy --sheet OUT", ()),
+    "lab calibrate save": Case("lab calibrate b.qrels --people a.qrels --save OUT", ("b.qrels",)),
+    "lab route": Case("lab route a.qrels b.qrels -o OUT", ("a.qrels",)),
+    "lab cascade": Case(
+        "lab cascade cut a b --model similarity --share 0.5 --by disagreement --dry-run -o OUT", ()
+    ),
+    "lab route sheet": Case("lab route cut a --by entropy --sheet OUT", ()),
     "diff": Case("diff coll llm human -o OUT", ()),
-    "probe": Case("probe coll --qrels human --model similarity --pairs 2 -o OUT", ()),
-    "panel": Case("panel a.qrels b.qrels -o OUT", ("a.qrels", "b.qrels")),
+    "lab probe": Case("lab probe coll --qrels human --model similarity --pairs 2 -o OUT", ()),
+    "lab repeat": Case("lab repeat coll --model similarity --dry-run -o OUT", ()),
+    **{
+        f"batch {act}": Case(f"batch {act} coll -o OUT", ())
+        for act in ("status", "collect", "cancel", "forget", "clear")
+    },
+    **{
+        f"batch {act}": Case(f"batch {act} coll --model similarity --dry-run -o OUT", ())
+        for act in ("submit", "wait")
+    },
+    "batch write": Case("batch write coll asked.jsonl --model similarity --dry-run -o OUT", ()),
+    "lab panel": Case("lab panel a.qrels b.qrels -o OUT", ("a.qrels", "b.qrels")),
     "explain": Case("explain coll q1 d1 -o OUT", ()),
     "doctor": Case("doctor --model similarity -o OUT", ()),
-    "prompts": Case("prompts -o OUT", ()),
+    "prompts show": Case("prompts show -o OUT", ()),
+    "help": Case("help drift -o OUT", ()),
     "prompts new": Case("prompts new mine -o OUT", ()),
     "prompts check": Case("prompts check four-grades -o OUT", ()),
     "prompts diff": Case("prompts diff four-grades basic -o OUT", ()),
     "validate": Case("validate coll -o OUT", ()),
-    "update": Case("update pages cut --dry-run -o OUT", ()),
-    "rechunk": Case("rechunk cut --words 60 --dry-run -o OUT", ()),
-    "chunk": Case("chunk pages --compare 60 -o OUT", ()),
+    "corpus update": Case("corpus update pages cut --dry-run -o OUT", ()),
+    "corpus rechunk": Case("corpus rechunk cut --words 60 --dry-run -o OUT", ()),
+    "corpus chunk": Case("corpus chunk pages --compare 60 -o OUT", ()),
     "monitor": Case("monitor cut --documents pages -o OUT", (), ".html"),
-    "shift": Case("shift cut -o OUT", ()),
+    "diff states": Case("diff cut/history/1 cut -o OUT", ()),
     "judge": Case("judge coll --model similarity --dry-run -o OUT", ()),
-    "tune": Case("tune tuned --prompts four-grades,basic --models similarity --dry-run -o OUT", ()),
-    "collect": Case("collect coll parts -o OUT", ()),
+    "lab tune": Case(
+        "lab tune tuned --prompts four-grades,basic --models similarity --dry-run -o OUT", ()
+    ),
+    "parts collect": Case("parts collect coll parts -o OUT", ()),
     "relabel": Case("relabel coll --from llm --model similarity --dry-run -o OUT", ()),
     "generate": Case("generate coll --model local --dry-run -o OUT", ()),
 }
 SOME = {
-    *("evaluate", "evaluate plot", "agree", "fuse", "qrels merge list", "qrels map", "run convert"),
-    *("queries from-log run", "sample", "import-labels", "pool", "report", "calibrate save"),
-    *("route sheet", "diff", "prompts new", "update", "monitor", "judge", "generate"),
+    *("evaluate", "evaluate plot", "agree", "runs fuse", "qrels merge list", "qrels map"),
+    *("runs convert", "queries from-log", "people sample", "people import", "pool", "report"),
+    *("lab calibrate save", "lab route sheet", "diff", "prompts new", "corpus update", "monitor"),
+    *("judge", "generate"),
 }
 """One of each way in which commands write; the others share theirs, and run with `-m slow`."""
 EACH = [name if name in SOME else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
-FOLDERS = {"demo", "build", "ingest", "fetch", "export"}
+FOLDERS = {"demo", "build", "corpus ingest", "fetch", "export"}
 """Commands whose output is a folder."""
 
-
-def subcommands(name: str, command: Any) -> list[tuple[str, Any]]:
-    inner = getattr(command, "commands", {})
-    return [(f"{name} {key}", value) for key, value in inner.items()] or [(name, command)]
+AS_OTHERS = {"lab control", "batch read", "parts make", "parts work"}
+"""Commands that need what takes long to make, and write as judge, batch collect and status do."""
 
 
 def test_every_command_with_an_output_is_attacked_here_and_can_be_forced() -> None:
     attacked = {" ".join(key.split()[:2]) for key in CASES} | {key.split()[0] for key in CASES}
-    for name in COMMANDS:
-        root: Any = typer.main.get_command(make_app(name)).commands[name]  # type: ignore[attr-defined]
-        for key, command in subcommands(name, root):
-            options = {option.name: option.opts for option in command.params}
-            is_writing = any(
-                not getattr(option, "is_flag", False) and {"-o", "--plot"} & set(option.opts)
-                for option in command.params
-            )
-            if is_writing:
-                assert key in attacked or name in FOLDERS, key
-                assert options.get("force") == ["--force"], key
+    for key, each in COMMANDS.items():
+        command = parser_of(each)
+        options = {option.name: option.opts for option in command.params}
+        is_writing = any(
+            not getattr(option, "is_flag", False) and {"-o", "--plot"} & set(option.opts)
+            for option in command.params
+        )
+        if is_writing:
+            assert key in attacked or key in FOLDERS | AS_OTHERS, key
+            assert options.get("force") == ["--force"], key
 
 
 @pytest.fixture(scope="module")
@@ -180,20 +193,21 @@ def place(
         made("cut", tmp_path)
     if "cascade" in request.node.name:
         judge(tmp_path / "cut", model="similarity", name="b")
-    if "-collect" in request.node.name or "[collect" in request.node.name:
+    if "parts collect" in request.node.name:
         judged_partitions(Collection(tmp_path / "coll"), tmp_path / "parts", "parted")
     if "annotate" in request.node.name:
         looked_at(tmp_path / "looked")
-    if "realism" in request.node.name:
-        generated(tmp_path / "drawn")
-    if "[tune" in request.node.name or "-tune" in request.node.name:
+    if "lab tune" in request.node.name:
         tuned(tmp_path / "tuned")
-    if "import-labels" in request.node.name:
+    if "people import" in request.node.name:
         made("graded", tmp_path)
     return tmp_path
 
 
-CUT = ("monitor", "update", "rechunk", "chunk", "shift", "cascade", "route sheet")
+CUT = (
+    *("monitor", "corpus update", "corpus rechunk", "corpus chunk", "diff states", "lab cascade"),
+    "lab route sheet",
+)
 
 
 def files(folder: Path) -> None:
@@ -211,7 +225,9 @@ def graded(folder: Path) -> None:
     """A collection, and a sheet of it with grades."""
     small_collection(folder / "graded")
     sheet = folder / "sheet.csv"
-    assert execute(["sample", str(folder / "graded"), "--pairs", "2", "-o", str(sheet)]) == 0
+    assert (
+        execute(["people", "sample", str(folder / "graded"), "--pairs", "2", "-o", str(sheet)]) == 0
+    )
     fill_sheet(sheet, "1")
 
 
@@ -416,7 +432,7 @@ def test_where_no_record_can_be_kept_an_old_file_stays_unless_it_is_forced(
 ) -> None:
     (place / "no folder").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(place / "no folder"))
-    case = CASES["run sort"]
+    case = CASES["runs sort"]
     assert run(case, "out.trec") == 0
     assert run(case, "out.trec") == 2
     assert run(case, "out.trec", "--force") == 0
@@ -425,7 +441,7 @@ def test_where_no_record_can_be_kept_an_old_file_stays_unless_it_is_forced(
 def test_a_read_only_file_stays_unless_it_is_forced(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    case, out = CASES["run sort"], place / "out.trec"
+    case, out = CASES["runs sort"], place / "out.trec"
     assert run(case, "out.trec") == 0
     out.chmod(0o444)
     capsys.readouterr()
@@ -438,8 +454,8 @@ def test_a_read_only_file_stays_unless_it_is_forced(
 OWN_FILES = {
     "pool": ("runs/bm25.trec", "pool mine"),
     "generate": ("rejected.jsonl", "generate mine --queries 1 --model fake --base-url URL"),
-    "ingest": ("corpus.jsonl", "ingest docs -o mine"),
-    "import-qrels": ("qrels/human.qrels", "import-qrels a.qrels mine --as human"),
+    "ingest": ("corpus.jsonl", "corpus ingest docs -o mine"),
+    "import-qrels": ("qrels/human.qrels", "import a.qrels mine --as human"),
 }
 """Commands that make files of a collection by names of their own, and which of them they make."""
 
@@ -469,13 +485,13 @@ def test_a_collections_file_that_a_person_wrote_stays_unless_it_is_forced(
 def test_the_sheets_of_several_people_are_all_written_or_none(place: Path) -> None:
     (place / "b.csv").write_text("graded by hand\n")
     before = contents(place)
-    words = ["sample", "coll", "--pairs", "4", "--from", "human"]
+    words = ["people", "sample", "coll", "--pairs", "4", "--from", "human"]
     assert execute([*words, "-o", "a.csv", "-o", "b.csv"]) == 2
     assert contents(place) == before
 
 
 def test_a_run_may_be_put_beside_those_of_a_collection(place: Path) -> None:
-    case = CASES["fuse"]
+    case = CASES["runs fuse"]
     assert run(case, "coll/runs/fused.trec") == 0
     assert run(case, "coll/runs/fused.trec") == 0
     assert run(case, "coll/runs/bm25.trec") == 2

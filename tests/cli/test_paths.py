@@ -40,22 +40,22 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "evaluate a.qrels coll-typo",
         "correct coll-typo b.qrels runs",
         "correct a.qrels b.qrels coll-typo",
-        "leaderboard coll-typo a b",
-        "leaderboard a.qrels b.qrels coll-typo",
+        "lab leaderboard coll-typo a b",
+        "lab leaderboard a.qrels b.qrels coll-typo",
         "power coll-typo",
         "power a.qrels coll-typo",
         "agree a.qrels coll-typo",
         "agree a.qrels b.qrels --run coll-typo",
-        "fuse coll-typo runs/first.trec -o f.trec",
-        "run stats coll-typo",
-        "run validate coll-typo",
-        "run cut coll-typo --depth 2 -o f.trec",
+        "runs fuse coll-typo runs/first.trec -o f.trec",
+        "runs stats coll-typo",
+        "runs validate coll-typo",
+        "runs cut coll-typo --depth 2 -o f.trec",
         "qrels stats coll-typo",
         "qrels validate coll-typo",
         "qrels compare a.qrels coll-typo",
         "pool coll --run coll-typo",
-        "import-labels coll-typo coll --as me",
-        "ingest coll-typo -o new",
+        "people import coll-typo coll --as me",
+        "corpus ingest coll-typo -o new",
         "trec-eval coll-typo runs/first.trec",
     ],
 )
@@ -68,7 +68,13 @@ def test_a_path_that_does_not_exist_is_named_as_that_first(
 
 @pytest.mark.parametrize(
     "words",
-    ["judge COLL", "sample COLL -o s.csv", "status COLL", "diff COLL a b", "explain COLL q d"],
+    [
+        "judge COLL",
+        "people sample COLL -o s.csv",
+        "status COLL",
+        "diff COLL a b",
+        "explain COLL q d",
+    ],
 )
 def test_a_collection_that_does_not_exist_is_named_with_the_one_that_was_meant(
     words: str, place: Path, capsys: pytest.CaptureFixture[str]
@@ -84,10 +90,10 @@ def test_a_collection_that_does_not_exist_is_named_with_the_one_that_was_meant(
 def test_a_sheet_and_a_collection_that_changed_places_are_seen(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert execute(["import-labels", "coll", "sheet.csv", "--as", "me"]) == 2
+    assert execute(["people", "import", "coll", "sheet.csv", "--as", "me"]) == 2
     assert capsys.readouterr().err == (
         "labeler: coll is a folder: the sheet comes first, "
-        "as in: labeler import-labels SHEET.csv coll --as me\n"
+        "as in: labeler people import SHEET.csv coll --as me\n"
     )
 
 
@@ -97,12 +103,12 @@ def test_a_sheet_and_a_collection_that_changed_places_are_seen(
     [
         "evaluate a.qrels RUNS --json",
         "correct a.qrels b.qrels RUNS --json",
-        "leaderboard a.qrels b.qrels RUNS --json",
+        "lab leaderboard a.qrels b.qrels RUNS --json",
         "power a.qrels RUNS --json",
         "agree a.qrels b.qrels --run RUNS --json",
-        "run stats RUNS --json",
-        "run validate RUNS",
-        "fuse RUNS -o -",
+        "runs stats RUNS --json",
+        "runs validate RUNS",
+        "runs fuse RUNS -o -",
     ],
 )
 def test_a_folder_of_runs_is_a_list_of_runs_in_every_command_that_takes_runs(

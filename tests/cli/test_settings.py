@@ -6,7 +6,7 @@ import pytest
 from made import grade_in, make_collection
 
 from labeler.cli import execute
-from labeler.files.settings import SETTINGS, TEMPLATE, read_settings
+from labeler.cli.settings import SECTIONS, checked_sections, settings_in, template
 from labeler.testing import FakeServer
 
 
@@ -28,10 +28,17 @@ def test_init_writes_a_file_whose_settings_are_all_explained_and_none_of_them_se
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert execute(["init"]) == 0
-    assert read_settings().values == {}
-    every = "".join(f"{line[2:]}\n" for line in TEMPLATE.splitlines() if " = " in line)
+    assert not any(checked_sections(Path("labeler.toml")).values())
+    every = "".join(
+        f"{line.removeprefix('# ')}\n"
+        for line in template().splitlines()
+        if " = " in line or line.startswith(("[", "# [assessor"))
+    )
     written(every)
-    assert set(read_settings().values) == set(SETTINGS)
+    said = checked_sections(Path("labeler.toml"))
+    assert {name: set(values) for name, values in said.items()} == {
+        name: set(settings_in(name)) for name in SECTIONS
+    }
     assert execute(["init"]) == 2
     assert "--force" in capsys.readouterr().err
     assert Path("labeler.toml").read_text(encoding="utf-8") == every
@@ -42,19 +49,19 @@ def test_a_command_takes_its_settings_from_the_file_and_says_so(
 ) -> None:
     make_collection(folder / "coll")
     with FakeServer(grade_in) as server:
-        written(f'model = "fake"\nbase_url = "{server.base_url}"\nqueries = 7\n')
+        written(f'[model]\nmodel = "fake"\nserver = "{server.base_url}"\n[generate]\nqueries = 7\n')
         assert execute(["trust", server.base_url]) == 0
         assert execute(["judge", "coll"]) == 0
         assert server.calls
     said = capsys.readouterr().err
-    assert f"labeler.toml sets model = 'fake', base_url = '{server.base_url}'\n" in said
+    assert f"labeler.toml sets model.model = 'fake', model.server = '{server.base_url}'\n" in said
     assert "queries" not in said
 
 
 def test_an_option_beats_the_environment_and_that_the_file(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    written('model = "from-the-file"\nbase_url = "http://127.0.0.1:9/v1"\n')
+    written('[model]\nmodel = "from-the-file"\nserver = "http://127.0.0.1:9/v1"\n')
     execute(["trust", "http://localhost:9"])
     execute(["doctor"])
     assert "model            from-the-file at http://127.0.0.1:9" in capsys.readouterr().out
@@ -75,13 +82,13 @@ def test_neither_key_nor_text_goes_to_a_server_that_a_file_alone_names(
     for key in ("sk-secret", ""):
         monkeypatch.setenv("OPENAI_API_KEY", key)
         with FakeServer(grade_in) as server:
-            written(f'model = "fake"\nbase_url = "{server.base_url}"\n')
+            written(f'[model]\nmodel = "fake"\nserver = "{server.base_url}"\n')
             for command in (["judge", "coll"], ["doctor"], ["generate", "coll"]):
                 assert execute(command) == 78
                 assert f"labeler trust {server.base_url}\n" in capsys.readouterr().err
             assert not server.calls
     with FakeServer(grade_in) as server:
-        written(f'model = "fake"\nbase_url = "{server.base_url}"\n')
+        written(f'[model]\nmodel = "fake"\nserver = "{server.base_url}"\n')
         assert execute(["judge", "coll", "--base-url", server.base_url]) == 0
         assert server.calls
 
@@ -90,13 +97,16 @@ def test_neither_key_nor_text_goes_to_a_server_that_a_file_alone_names(
     ("text", "problem"),
     [
         ('api_key = "sk-1"', "a key does not belong in a file; set OPENAI_API_KEY instead"),
-        ('modle = "x"', "no setting 'modle'; did you mean 'model'? known: model, base_url"),
-        ("depth = '10'", "depth: expected a whole number, found '10'"),
-        ("depth = true", "depth: expected a whole number, found True"),
-        ("model = 1", "model: expected a text in quotation marks, found 1"),
+        ("modle = {}", "no section [modle]; did you mean 'model'? known: model, budget"),
+        ('model = "x"', "no section [model] of settings, found 'x'"),
+        ('model.modle = "x"', "no setting 'modle'; did you mean 'model'? known: model, server"),
+        ("pool.depth = '10'", "pool.depth: expected a whole number, found '10'"),
+        ("pool.depth = true", "pool.depth: expected a whole number, found True"),
+        ("model.model = 1", "model.model: expected a text in quotation marks, found 1"),
+        ('model.key = "sk-1"', "expected the name of the environment variable"),
         ("depth = ", "not TOML: Invalid value (at "),
         ("a = " + "[" * 5000, "not TOML"),
-        ('model = "gguf:evil.gguf"', "not by this file"),
+        ('model.model = "gguf:evil.gguf"', "not by a file"),
         ("#" * 70_000, "larger than settings are"),
     ],
 )
@@ -115,13 +125,13 @@ def test_a_value_out_of_bounds_is_refused_as_that_of_the_option(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_collection(folder / "coll")
-    written("depth = 0\n")
+    written("[pool]\ndepth = 0\n")
     assert execute(["pool", "coll"]) == 2
     assert "--depth" in capsys.readouterr().err
 
 
 def test_a_password_in_an_address_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    written('model = "m"\nbase_url = "http://user:secret@127.0.0.1:9/v1"\n')
+    written('[model]\nmodel = "m"\nserver = "http://user:secret@127.0.0.1:9/v1"\n')
     assert execute(["doctor"]) == 78
     shown = capsys.readouterr()
     assert "secret" not in shown.out + shown.err

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from labeler.cli.signals import Terminated, run_until_stopped
+from labeler.cli.process import Terminated, run_until_stopped
 from labeler.files.atomic import replacing
 from labeler.models.policies.call import StopSignal
 
@@ -60,7 +60,7 @@ def heed_interrupts() -> None:
 KILL = "import os, signal; os.kill(os.getpid(), signal.{})"
 
 MOMENTS = {
-    "while modules are loaded": ("typer.py", KILL + "; raise SystemExit(7)"),
+    "while modules are loaded": ("shlex.py", KILL + "; raise SystemExit(7)"),
     "after the work": ("sitecustomize.py", "import atexit\n@atexit.register\ndef _(): " + KILL),
 }
 

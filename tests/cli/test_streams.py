@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from labeler.cli import bugs, execute
+from labeler.cli import execute, process
 
 HUMAN = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d2 0\n"
 LLM = "q1 0 d1 1\nq1 0 d2 1\nq2 0 d1 0\nq2 0 d2 1\n"
@@ -26,11 +26,11 @@ COMMANDS = (
     "evaluate h.qrels a.trec --format json",
     "evaluate h.qrels a.trec --format csv",
     "trec-eval h.qrels a.trec",
-    "leaderboard h.qrels l…é😀.qrels a.trec b.trec",
+    "lab leaderboard h.qrels l…é😀.qrels a.trec b.trec",
     "qrels stats h.qrels l…é😀.qrels",
-    "run stats a.trec",
-    "fuse a.trec b.trec -o -",
-    "prompts",
+    "runs stats a.trec",
+    "runs fuse a.trec b.trec -o -",
+    "prompts show",
     "prompts show four-grades",
 )
 CLOSED = {"stdin": "<&-", "stdout": ">&-", "stderr": "2>&-", "all": "<&- >&- 2>&-"}
@@ -69,7 +69,7 @@ def tracebacks(folder: Path, commands: Sequence[str]) -> list[str]:
 
 
 def test_no_stream_that_is_closed_full_or_unread_shows_a_traceback(folder: Path) -> None:
-    assert tracebacks(folder, ["run stats a.trec"]) == []
+    assert tracebacks(folder, ["runs stats a.trec"]) == []
 
 
 @pytest.mark.slow
@@ -81,19 +81,19 @@ def test_no_spoiled_stream_shows_a_traceback_in_any_command(folder: Path) -> Non
 def test_a_result_that_cannot_be_written_is_one_line_that_names_the_place(
     folder: Path, how: str
 ) -> None:
-    done = shell(folder, f"labeler run stats a.trec {how}")
+    done = shell(folder, f"labeler runs stats a.trec {how}")
     assert done.returncode == 74
     assert done.stderr.startswith("labeler: standard output: ")
     assert done.stderr.count("\n") == 1
 
 
 def test_input_that_is_closed_is_one_line(folder: Path) -> None:
-    done = shell(folder, "labeler run stats - <&-")
+    done = shell(folder, "labeler runs stats - <&-")
     assert (done.returncode, done.stderr) == (74, "labeler: -: Bad file descriptor\n")
 
 
 def test_a_file_never_gets_the_number_of_a_closed_stream(folder: Path) -> None:
-    assert shell(folder, "labeler fuse a.trec b.trec -o f.trec <&- >&- 2>&-").returncode == 0
+    assert shell(folder, "labeler runs fuse a.trec b.trec -o f.trec <&- >&- 2>&-").returncode == 0
     assert (folder / "f.trec").read_text().startswith("q1 Q0 d1 1 ")
 
 
@@ -115,13 +115,13 @@ def test_what_is_unread_ends_quietly_as_if_by_sigpipe(folder: Path) -> None:
 
 
 def test_work_goes_on_after_the_reader_of_its_words_went_away(folder: Path) -> None:
-    script = "labeler fuse a.trec b.trec -o whole.trec 2>&1 | true; wc -l < whole.trec"
+    script = "labeler runs fuse a.trec b.trec -o whole.trec 2>&1 | true; wc -l < whole.trec"
     assert shell(folder, script).stdout.strip() == "3"
 
 
 @pytest.mark.parametrize("encoding", ["ascii:strict", "cp1252"])
 def test_letters_that_a_stream_does_not_have_are_escaped(folder: Path, encoding: str) -> None:
-    for command in ("prompts", *TO_STDERR):
+    for command in ("prompts show", *TO_STDERR):
         assert code_in(encoding, folder, command) == (74 if command in TO_STDERR else 0)
 
 
@@ -167,7 +167,7 @@ def test_a_traceback_is_followed_by_a_line_that_calls_it_a_bug_and_holds_no_secr
     try:
         raise KeyError(f"Bearer {key}\x1b[2J")
     except KeyError as error:
-        code = bugs.report_bug(
+        code = process.report_bug(
             error, {"OPENAI_API_KEY": key, "EMPTY_TOKEN": "", "LANG": "KeyError"}
         )
     shown = capsys.readouterr().err
@@ -182,8 +182,8 @@ def test_a_traceback_is_followed_by_a_line_that_calls_it_a_bug_and_holds_no_secr
 def test_a_broken_installation_and_full_memory_are_no_bugs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert bugs.report_bug(ImportError("no module named 'numpy'", name="numpy")) == 78
-    assert bugs.report_bug(MemoryError()) == 1
+    assert process.report_bug(ImportError("no module named 'numpy'", name="numpy")) == 78
+    assert process.report_bug(MemoryError()) == 1
     shown = capsys.readouterr().err
     assert shown.count("\n") == 2
     assert "bug" not in shown

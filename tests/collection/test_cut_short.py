@@ -47,11 +47,11 @@ def test_a_fetch(tmp_path: Path) -> None:
 def test_an_ingest(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\nA text about cats.\n")
     (tmp_path / "q.txt").write_text("cats\n")
-    kills(["ingest", "a.md", "--queries-file", "q.txt", "-o", "OUT"], range(6), tmp_path)
+    kills(["corpus", "ingest", "a.md", "--queries-file", "q.txt", "-o", "OUT"], range(6), tmp_path)
 
 
 def test_a_pool(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\nA text about cats.\n")
     (tmp_path / "q.txt").write_text("cats\n")
-    ingest = ["ingest", "a.md", "--queries-file", "q.txt", "-o", "OUT"]
+    ingest = ["corpus", "ingest", "a.md", "--queries-file", "q.txt", "-o", "OUT"]
     kills(["pool", "OUT"], range(0, 9, 4), tmp_path, ingest)

@@ -163,7 +163,7 @@ def test_the_first_signal_ends_a_wait(tmp_path: Path, number: int, code: int) ->
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.md").write_text("# A\n\nText of it.\n")
     with held_elsewhere(tmp_path / "c"):
-        process = Forked(["ingest", "docs", "-o", "c"], environment(), cwd=tmp_path)
+        process = Forked(["corpus", "ingest", "docs", "-o", "c"], environment(), cwd=tmp_path)
         assert process.stderr  # on a slow machine the progress of reading comes first
         assert any(line.startswith("waiting for process ") for line in process.stderr)
         process.send_signal(number)

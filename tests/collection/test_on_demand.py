@@ -40,7 +40,7 @@ def test_what_is_wrong_with_the_file_is_said_before_any_document_is_asked_for(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "corpus.jsonl"
-    with pytest.raises(FileProblem, match="labeler ingest"):
+    with pytest.raises(FileProblem, match="labeler corpus ingest"):
         corpus_on_demand(path)
     path.write_text(f"{row(1)}\n{row(2)}\n{row(1)}\n")
     with pytest.raises(BadInput, match=r"corpus.jsonl:3: the id 'd1' stands in an earlier line"):

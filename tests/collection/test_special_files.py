@@ -27,9 +27,9 @@ COMMANDS = {
     "relabel": ["relabel", "c", "--from", "a", "--model", "similarity", "--as", "b"],
     "generate": ["generate", "c"],
     "pool": ["pool", "c"],
-    "sample": ["sample", "c", "-o", "sheet.csv"],
-    "import-labels": ["import-labels", "sheet.csv", "c", "--as", "human"],
-    "ingest": ["ingest", "docs", "-o", "c", "--force"],
+    "sample": ["people", "sample", "c", "-o", "sheet.csv"],
+    "import-labels": ["people", "import", "sheet.csv", "c", "--as", "human"],
+    "ingest": ["corpus", "ingest", "docs", "-o", "c", "--force"],
     "status": ["status", "c"],
     "evaluate": ["evaluate", "c"],
     "agree": ["agree", "c", "a", "b"],
@@ -94,7 +94,7 @@ def test_a_pipe_that_somebody_names_is_read_and_a_signal_ends_the_wait_for_it(
     os.mkfifo(tmp_path / "run")
 
     def start() -> Forked:
-        return Forked(["run", "stats", "run"], environment(), cwd=tmp_path)
+        return Forked(["runs", "stats", "run"], environment(), cwd=tmp_path)
 
     process = start()
     (tmp_path / "run").write_text("q1 Q0 d1 1 2.0 x\n")

@@ -11,12 +11,14 @@ from reported import ATTACK, make
 import labeler
 from labeler.agreement.report import as_json as agreement_as_json
 from labeler.annotate.annotate import AnnotateOptions, rating_sessions
+from labeler.annotate.export import export_answers
 from labeler.annotate.session import RaterAnswer
 from labeler.cli import execute
 from labeler.collection.batches import COLLECTED, BatchRecord, write_batch
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import write_pool
+from labeler.collection_report.compared import compared_report_of
 from labeler.collection_report.contents import ReportOptions, choose_sets, contents_of
 from labeler.collection_report.figures import fields_with_groups
 from labeler.collection_report.page import fitting_page
@@ -210,7 +212,7 @@ STAGES: dict[str, Stage] = {
     "no runs": ("runs", "labeler pool shop/"),
     "no people": ("qrels/human.qrels", "labeler annotate shop/"),
     "people alone": ("judgements qrels/first.qrels qrels/second.qrels", ""),
-    "no texts": ("corpus.jsonl queries.jsonl pool.jsonl card.json", "labeler ingest"),
+    "no texts": ("corpus.jsonl queries.jsonl pool.jsonl card.json", "labeler corpus ingest"),
     "nothing": ("corpus.jsonl queries.jsonl pool.jsonl card.json runs qrels judgements", "ingest"),
 }
 
@@ -263,7 +265,7 @@ def test_grades_that_stand_on_the_page_alone_are_said_with_the_command_that_take
     command = f"labeler annotate {name}/ (as rater anna, to export them)"
     assert [step.command for step in made.missing][-1] == command
     assert "no person has judged" not in made.text("html").casefold()
-    labeler.export_answers(collection, "anna")
+    export_answers(collection, "anna")
     assert not report_of(collection).contents.waiting
 
 
@@ -373,7 +375,7 @@ def test_a_folder_named_from_where_one_stands_is_shown_by_its_name() -> None:
 def test_two_sets_of_a_collection_are_compared_as_diff_compares_them(
     collection: Collection,
 ) -> None:
-    compared = labeler.compared_report_of("first", "second", collection)
+    compared = compared_report_of("first", "second", collection)
     expected = labeler.diff(str(collection.folder), "first", "second")
     assert list(compared.sentences) == expected.sentences
     page = compared.page().html()
@@ -390,7 +392,7 @@ def test_two_states_of_a_collection_say_what_came_and_what_went(
     later.corpus.write_text("\n".join([rows[0].replace("Text 0", "Changed"), *rows[2:]]) + "\n")
     with locked(later):
         write_pool(later.pool, [Pooled(Pair("q1", "d2"))])
-    compared = labeler.compared_report_of(collection, later)
+    compared = compared_report_of(collection, later)
     (documents, *_) = compared.parts
     assert documents == ("documents", 12, 11, 0, 1, 1)
     assert "(1)" not in " ".join(compared.sentences)

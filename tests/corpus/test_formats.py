@@ -295,7 +295,7 @@ def test_dates_and_exact_numbers_of_a_parquet_file_become_text_and_bytes_are_ref
     }
     for name, (value, text) in values.items():
         out = tmp_path / name
-        assert execute(["ingest", str(file_of(name, value)), "-o", str(out)]) == 0
+        assert execute(["corpus", "ingest", str(file_of(name, value)), "-o", str(out)]) == 0
         (row,) = map(json.loads, (out / "corpus.jsonl").read_text().splitlines())
         assert row["metadata"][name] == text
     with pytest.raises(BadInput, match="expected text or numbers in 'raw', found bytes"):

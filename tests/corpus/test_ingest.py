@@ -264,7 +264,7 @@ def test_the_command_reports_what_it_left_out(
     docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(docs, a_DOT_md="text", b_DOT_md="", c_DOT_png="x")
-    assert execute(["ingest", str(docs), "-o", str(tmp_path / "coll")]) == 0
+    assert execute(["corpus", "ingest", str(docs), "-o", str(tmp_path / "coll")]) == 0
     out, err = capsys.readouterr()
     assert out.endswith("corpus.jsonl: 1 document from 1 file\n")
     assert "b.md: empty" in err
@@ -272,9 +272,9 @@ def test_the_command_reports_what_it_left_out(
     assert ".png 1" in err
     card = json.loads((tmp_path / "coll" / "card.json").read_text(encoding="utf-8"))
     assert card["ingest"]["documents"] == 1
-    assert execute(["ingest", str(docs), "-o", str(docs)]) == Misuse.exit_code
-    assert execute(["ingest", str(tmp_path / "none"), "-o", "x"]) == FileProblem.exit_code
-    assert execute(["ingest", str(docs / "b.md"), "-o", "x"]) == BadInput.exit_code
+    assert execute(["corpus", "ingest", str(docs), "-o", str(docs)]) == Misuse.exit_code
+    assert execute(["corpus", "ingest", str(tmp_path / "none"), "-o", "x"]) == FileProblem.exit_code
+    assert execute(["corpus", "ingest", str(docs / "b.md"), "-o", "x"]) == BadInput.exit_code
 
 
 def test_real_documentation_becomes_passages_worth_judging(shared: Path) -> None:
@@ -319,7 +319,7 @@ def test_larger_documents_than_asked_for_are_named_counted_and_left_out(
     write(docs, good_DOT_txt="good", large_DOT_txt="A sentence of a few words. " * 40_000)
     write(docs, markup_DOT_md="# Word\n\n" + "word\n\n" * 11_000)
     write(docs, rows_DOT_jsonl='{"text": "' + "A sentence of a few words. " * 40_000 + '"}\n')
-    arguments = ["ingest", str(docs), "-o", str(tmp_path / "c"), "--max-file-size"]
+    arguments = ["corpus", "ingest", str(docs), "-o", str(tmp_path / "c"), "--max-file-size"]
     assert execute([*arguments, "1"]) == 0
     err = capsys.readouterr().err
     assert "large.txt: more than the 1 MB that a document may have" in err

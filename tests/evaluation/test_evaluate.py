@@ -548,7 +548,7 @@ def test_comparisons_are_a_table_of_numbers_for_other_programs(
 
 def test_no_result_takes_the_place_of_an_input(folder: Path) -> None:
     files = [str(folder / name) for name in ("h.qrels", "good.trec", "bad.run.txt")]
-    for command in (["evaluate"], ["power"], ["leaderboard", files[0]]):
+    for command in (["evaluate"], ["power"], ["lab", "leaderboard", files[0]]):
         assert labeler([*command, *files, "-o", files[1]]) == 2
     assert (folder / "good.trec").read_text() == GOOD
 

@@ -186,8 +186,8 @@ NOT_FOR_DECISIONS = "such grades are for trying the tool, not for decisions"
     [
         ["evaluate", "{coll}", "--qrels", "llm"],
         ["evaluate", "{coll}/qrels/llm.qrels", "{coll}/runs"],
-        ["leaderboard", "{coll}", "human", "llm"],
-        ["leaderboard", "{coll}/qrels/human.qrels", "{coll}/qrels/llm.qrels", "{coll}/runs"],
+        ["lab", "leaderboard", "{coll}", "human", "llm"],
+        ["lab", "leaderboard", "{coll}/qrels/human.qrels", "{coll}/qrels/llm.qrels", "{coll}/runs"],
         ["power", "{coll}", "llm"],
         ["agree", "{coll}", "human", "llm"],
         ["agree", "{coll}/qrels/human.qrels", "{coll}/qrels/llm.qrels"],
@@ -224,7 +224,7 @@ def test_kin_of_a_model_are_named_where_its_grades_score_them(
     said = capsys.readouterr().err
     both = "codestral-rerank (Mistral) and rank_zephyr (Mistral) are kin to the assessor"
     assert f"circular: {both} mistral-large; whether that favors them" in said
-    assert execute(["leaderboard", human, qrels, runs, "--json"]) == 0
+    assert execute(["lab", "leaderboard", human, qrels, runs, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {row["run"]: row["verdict"] for row in found["circular"]} == {
         "rank_zephyr": "favoured",
@@ -242,6 +242,6 @@ def test_the_judges_bias_is_said_in_a_sentence(
 ) -> None:
     folder = shared / "dl19"
     files = [str(folder / name) for name in ("nist.qrels", "llama-3.1-8b.qrels", "runs")]
-    assert execute(["leaderboard", *files]) == 0
+    assert execute(["lab", "leaderboard", *files]) == 0
     said = capsys.readouterr().out
     assert "Where two systems differ by 0.100 by nist's grades, they differ by 0.082 by" in said

@@ -206,7 +206,7 @@ def test_leaderboards_of_real_systems_by_two_qrels(
     folder = shared / "dl19"
     runs = sorted(map(str, (folder / "runs").glob("*.gz")))
     qrels = [str(folder / "nist.qrels"), str(folder / "gpt-4o.qrels")]
-    assert labeler(["leaderboard", *qrels, *runs, "--json"]) == 0
+    assert labeler(["lab", "leaderboard", *qrels, *runs, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (len(found["runs"]), found["queries"]) == (11, 43)
     x = [row["first"] for row in found["runs"]]
@@ -238,7 +238,7 @@ def test_a_leaderboard_with_itself_is_perfect_and_one_run_is_none(
     folder = shared / "dl19"
     runs = sorted(map(str, (folder / "runs").glob("m*.gz")))
     nist = str(folder / "nist.qrels")
-    assert labeler(["leaderboard", nist, nist, *runs, "--json"]) == 0
+    assert labeler(["lab", "leaderboard", nist, nist, *runs, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {name: row["value"] for name, row in found["statistics"].items()} == {
         "tau_b": pytest.approx(1),
@@ -247,7 +247,7 @@ def test_a_leaderboard_with_itself_is_perfect_and_one_run_is_none(
         "rbo": pytest.approx(1),
         "max_drop": 0,
     }
-    assert labeler(["leaderboard", nist, nist, runs[0]]) == 2
+    assert labeler(["lab", "leaderboard", nist, nist, runs[0]]) == 2
     assert "at least two runs" in capsys.readouterr().err
 
 
@@ -316,7 +316,7 @@ def coll(tmp_path: Path) -> Path:
 def test_leaderboards_and_power_in_every_format(
     form: str, coll: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for command in (["leaderboard", str(coll), "human", "llm"], ["power", str(coll)]):
+    for command in (["lab", "leaderboard", str(coll), "human", "llm"], ["power", str(coll)]):
         assert labeler([*command, "-m", "RR", "--format", form, "-o", str(coll / "out")]) == 0
         assert capsys.readouterr().out == ""
         assert "0." in (coll / "out").read_text()
@@ -328,7 +328,7 @@ def test_the_files_of_a_collection_give_what_their_names_give(
     files = [str(coll / part) for part in ("qrels/human.qrels", "qrels/llm.qrels")]
     runs = [str(coll / "runs" / f"{name}.trec") for name in "abc"]
     for by_name, by_file in (
-        (["leaderboard", str(coll), "human", "llm"], ["leaderboard", *files, *runs]),
+        (["lab", "leaderboard", str(coll), "human", "llm"], ["lab", "leaderboard", *files, *runs]),
         (["power", str(coll)], ["power", files[0], *runs]),
     ):
         printed = []
@@ -336,15 +336,15 @@ def test_the_files_of_a_collection_give_what_their_names_give(
             assert labeler([*command, "-m", "RR"]) == 0
             printed.append(capsys.readouterr().out)
         assert printed[0] == printed[1]
-    assert labeler(["leaderboard", str(coll), "human"]) == 2
-    assert labeler(["leaderboard", str(coll), "human", "nobody"]) == 2
+    assert labeler(["lab", "leaderboard", str(coll), "human"]) == 2
+    assert labeler(["lab", "leaderboard", str(coll), "human", "nobody"]) == 2
     assert "has no qrels 'nobody'; there are: human, llm" in capsys.readouterr().err
 
 
 def test_a_leaderboard_of_a_measure_where_lower_is_better(
     coll: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["leaderboard", str(coll), "human", "llm", "-m", "MeanRank", "--json"]
+    arguments = ["lab", "leaderboard", str(coll), "human", "llm", "-m", "MeanRank", "--json"]
     assert labeler(arguments) == 0
     found = json.loads(capsys.readouterr().out)
     ranked = sorted(found["runs"], key=lambda row: row["rank_first"])
@@ -358,7 +358,7 @@ def test_a_leaderboard_of_a_measure_where_lower_is_better(
 def test_statistics_alone_are_a_table_for_other_programs(
     coll: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["leaderboard", str(coll), "human", "llm", "-m", "RR", "--format", "csv"]
+    arguments = ["lab", "leaderboard", str(coll), "human", "llm", "-m", "RR", "--format", "csv"]
     assert labeler([*arguments, "--table", "statistics"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "statistic,value,low,high"
@@ -421,7 +421,7 @@ def test_a_reversed_judge_of_many_systems_is_called_what_it_is(
     folder = shared / "dl19"
     qrels = [str(folder / "nist.qrels"), str(reversed_grades(folder, tmp_path / "rev.qrels"))]
     runs = str(many_systems(folder, tmp_path / "runs", 40))
-    assert labeler(["leaderboard", *qrels, runs, "--json"]) == 0
+    assert labeler(["lab", "leaderboard", *qrels, runs, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert len(found["swaps"]) > 300
     told_apart = [swap for swap in found["swaps"] if swap["p_first"] < 0.05]
@@ -430,13 +430,13 @@ def test_a_reversed_judge_of_many_systems_is_called_what_it_is(
         assert test in ("alone", "hsd")
         assert sum(counts[name] for name in ("AA", "AD", "MA", "MD", "PA", "PD")) == 780
         assert counts["unconfirmed_share"] > 0.4
-    assert labeler(["leaderboard", *qrels, runs]) == 0
+    assert labeler(["lab", "leaderboard", *qrels, runs]) == 0
     shown = capsys.readouterr().out
     assert "rev orders 40 systems not as nist does" in shown
     assert "the other way round" in shown
     assert "none of those" not in shown
     assert "more pairs that swap" in shown
-    assert labeler(["leaderboard", *qrels, runs, "--table", "swaps", "--format", "csv"]) == 0
+    assert labeler(["lab", "leaderboard", *qrels, runs, "--table", "swaps", "--format", "csv"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1 + len(found["swaps"])
 
 
@@ -445,14 +445,16 @@ def test_the_significance_of_differences_stands_in_sentences_and_in_a_table(
 ) -> None:
     folder = shared / "dl19"
     files = [str(folder / name) for name in ("nist.qrels", "llama-3.1-8b.qrels", "runs")]
-    assert labeler(["leaderboard", *files]) == 0
+    assert labeler(["lab", "leaderboard", *files]) == 0
     shown = capsys.readouterr().out
     expected = "nist's grades tell 17 of the 55 pairs apart, llama-3.1-8b's 31 (each pair alone"
     assert expected in shown
     assert "15 of the latter (48 %) are not by nist's" in shown
     assert "which is no sign of equality" in shown
     assert "graded by nist, would order these systems with a tau-b of about 0.4" in shown
-    assert labeler(["leaderboard", *files, "--table", "significance", "--format", "csv"]) == 0
+    assert (
+        labeler(["lab", "leaderboard", *files, "--table", "significance", "--format", "csv"]) == 0
+    )
     rows = capsys.readouterr().out.splitlines()
     assert rows[0] == "test,AA,AD,MA,MD,PA,PD,first,second,unconfirmed,share"
     assert [row.partition(",")[0] for row in rows[1:]] == ["alone", "hsd"]

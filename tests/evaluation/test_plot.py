@@ -83,7 +83,7 @@ def test_a_picture_is_written_in_each_form_and_looks_the_same_each_time() -> Non
 
 
 @pytest.mark.parametrize(
-    "command", ["evaluate h.qrels a.trec", "leaderboard h.qrels h.qrels a.trec b.trec"]
+    "command", ["evaluate h.qrels a.trec", "lab leaderboard h.qrels h.qrels a.trec b.trec"]
 )
 def test_another_ending_is_refused_before_anything_is_read(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

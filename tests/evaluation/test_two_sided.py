@@ -139,7 +139,7 @@ def test_the_same_assessor_on_fewer_pairs_orders_systems_the_same(
     pool_of_one_run: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pooled, nist, runs = pool_of_one_run
-    assert execute(["leaderboard", pooled, nist, runs, "--json"]) == 0
+    assert execute(["lab", "leaderboard", pooled, nist, runs, "--json"]) == 0
     shown = capsys.readouterr()
     found = json.loads(shown.out)
     assert found["pairs"] == {
@@ -155,7 +155,7 @@ def test_the_same_assessor_on_fewer_pairs_orders_systems_the_same(
         assert row["judged_first"] <= row["judged_second"]
     assert "753 pairs by both, 8,507 pairs by nist alone" in shown.err
     assert "--own-pools scores each on all of its own" in shown.err
-    assert execute(["leaderboard", pooled, nist, runs, "--json", "--own-pools"]) == 0
+    assert execute(["lab", "leaderboard", pooled, nist, runs, "--json", "--own-pools"]) == 0
     shown = capsys.readouterr()
     assert json.loads(shown.out)["statistics"]["tau_b"]["value"] < 0.7
     assert "what one of them lacks counts 0 on its side" in shown.err

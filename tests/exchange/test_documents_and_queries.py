@@ -97,7 +97,7 @@ def test_fields_are_called_as_options_say(
     path, queries, out = tmp_path / "a.json", tmp_path / "q.csv", tmp_path / "out"
     path.write_text('[{"sku": "A1", "data": {"name": "Lamp", "long": "A long text."}, "price": 3}]')
     queries.write_text("nr,frage\n7,wo ist die Lampe\n")
-    command = ["ingest", str(path), "-o", str(out)]
+    command = ["corpus", "ingest", str(path), "-o", str(out)]
     assert execute(command) == 65
     assert "--text-field: " in capsys.readouterr().err
     assert execute([*command, "--text-field", "data.nothing"]) == 65

@@ -131,7 +131,7 @@ def test_of_trec_columns_nothing_is_told(tmp_path: Path) -> None:
 
 COMMANDS = {
     "evaluate": ["evaluate", "QRELS", "RUN"],
-    "leaderboard": ["leaderboard", "QRELS", "QRELS2", "RUN", "RUN2"],
+    "leaderboard": ["lab", "leaderboard", "QRELS", "QRELS2", "RUN", "RUN2"],
     "power": ["power", "QRELS", "RUN", "RUN2"],
     "agree": ["agree", "QRELS", "QRELS2"],
     "agree with runs": ["agree", "QRELS", "QRELS2", "--run", "RUN", "--run", "RUN2"],
@@ -141,9 +141,9 @@ COMMANDS = {
     "qrels merge": ["qrels", "merge", "QRELS", "QRELS2", "-o", "OUT", "--conflict", "max"],
     "qrels map": ["qrels", "map", "QRELS", "-o", "OUT", "--map", "0:0,1:1,2:1"],
     "qrels subset": ["qrels", "subset", "QRELS", "-o", "OUT", "--queries", "q1"],
-    "run stats": ["run", "stats", "RUN"],
-    "run cut": ["run", "cut", "RUN", "-o", "OUT", "--depth", "1"],
-    "fuse": ["fuse", "RUN", "RUN2", "-o", "OUT"],
+    "runs stats": ["runs", "stats", "RUN"],
+    "runs cut": ["runs", "cut", "RUN", "-o", "OUT", "--depth", "1"],
+    "fuse": ["runs", "fuse", "RUN", "RUN2", "-o", "OUT"],
 }
 
 
@@ -199,7 +199,7 @@ REFUSING = {
     "evaluate": ["evaluate", "WRONG", "RUN"],
     "agree": ["agree", "WRONG", "GOOD"],
     "agree with another": ["agree", "GOOD", "WRONG"],
-    "leaderboard": ["leaderboard", "GOOD", "WRONG", "RUN", "RUN2"],
+    "leaderboard": ["lab", "leaderboard", "GOOD", "WRONG", "RUN", "RUN2"],
     "power": ["power", "WRONG", "RUN", "RUN2"],
     "qrels stats": ["qrels", "stats", "WRONG"],
 }

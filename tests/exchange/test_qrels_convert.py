@@ -98,7 +98,7 @@ def test_a_format_that_is_none_is_refused(source: Path, capsys: pytest.CaptureFi
 def test_a_run_goes_to_csv_and_back(tmp_path: Path) -> None:
     run = {"007": {'"d': 2.5, "a,b": 0.1}, "ü": {"1e5": 1e-300}}
     write_run(tmp_path / "a.trec", run, "tag")
-    assert execute(["run", "convert", f"{tmp_path}/a.trec", "-o", f"{tmp_path}/a.csv"]) == 0
+    assert execute(["runs", "convert", f"{tmp_path}/a.trec", "-o", f"{tmp_path}/a.csv"]) == 0
     frame = pd.read_csv(tmp_path / "a.csv", dtype={"query_id": str, "doc_id": str})
     assert list(frame.columns) == ["query_id", "doc_id", "rank", "score"]
     assert labeler.read_run(tmp_path / "a.csv") == run

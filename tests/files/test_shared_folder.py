@@ -136,7 +136,7 @@ def test_a_lock_is_no_link_and_waits_for_no_named_pipe(tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.parametrize("command", ["fetch model", "ingest ~nobody-at-all/x -o {}/out"])
+@pytest.mark.parametrize("command", ["fetch model", "corpus ingest ~nobody-at-all/x -o {}/out"])
 def test_a_home_that_nobody_has_is_one_line(
     tmp_path: Path,
     command: str,
@@ -152,7 +152,7 @@ def test_a_home_that_nobody_has_is_one_line(
 def test_a_killed_process_leaves_no_copy_of_its_input(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     process = subprocess.Popen(
-        [sys.executable, "-m", "labeler", "run", "stats", "-"],
+        [sys.executable, "-m", "labeler", "runs", "stats", "-"],
         env={**os.environ, "TMPDIR": str(tmp_path)},
         stdin=subprocess.PIPE,
     )

@@ -676,7 +676,7 @@ def be_killed(collection: Collection, server: BatchServer, kill: tuple[str, str,
         "--prompt",
         "four-grades",
     ]
-    words = ["judge", str(collection.folder), "--batch", act, *where]
+    words = ["batch", act, str(collection.folder), *(where if act == "submit" else where[2:4])]
     renames = number if when == "rename" else None
     server.on_call = count if when != "rename" else lambda _when: None
     process = Forked(words, environment(OPENAI_API_KEY=KEY), renames=renames)

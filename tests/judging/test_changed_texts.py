@@ -172,7 +172,7 @@ def test_a_panel_is_as_stale_as_what_its_members_were_shown(tmp_path: Path) -> N
     for name, grade in (("first", 2), ("second", 1), ("third", 2)):
         judge(made, model=fake_model(f'{{"grade": {grade}}}', name), name=name)
     folder = str(made.folder)
-    assert execute(["panel", folder, "first", "second", "third", "--as", "panel"]) == 0
+    assert execute(["lab", "panel", folder, "first", "second", "third", "--as", "panel"]) == 0
     assert stale_pairs(made, "panel") == set()
     edit(made.corpus, lambda row: row.update(text="other"), {"d3"})
     assert stale_pairs(made, "panel") == {Pair("q0", "d3"), Pair("q1", "d3")}

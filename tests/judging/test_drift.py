@@ -1,4 +1,4 @@
-"""`judge --control`: what is asked again, what is said of it, and that no grade changes."""
+"""`lab control`: what is asked again, what is said of it, and that no grade changes."""
 
 import asyncio
 import json
@@ -26,7 +26,8 @@ from labeler.testing import Call, FakeServer, fake_model, small_collection
 
 
 def control(folder: Path, server: FakeServer, *more: str) -> int:
-    words = ["judge", str(folder), "--model", "fake", "--base-url", server.base_url]
+    command = ["lab", "control"] if "--pairs" in more else ["judge"]
+    words = [*command, str(folder), "--model", "fake", "--base-url", server.base_url]
     return execute([*words, "--as", "a", *more])
 
 
@@ -51,7 +52,7 @@ def test_a_stable_assessor_is_not_called_drifted(
         control(tmp_path, server)
         asked = len(pair_calls(server))
         capsys.readouterr()
-        assert control(tmp_path, server, "--control", "12") == 0
+        assert control(tmp_path, server, "--pairs", "12") == 0
         assert len(pair_calls(server)) == asked + 24
     out, err = capsys.readouterr()
     assert "a: no drift shown (12 of 12 pairs compared, each asked about twice; p 1)" in out
@@ -65,7 +66,7 @@ def test_grades_stay_as_they_are_whatever_a_control_finds(tmp_path: Path) -> Non
         control(tmp_path, server)
         before = collection.judgements("a").read_bytes(), collection.qrels("a").read_bytes()
         server.answer = harsh
-        assert control(tmp_path, server, "--control", "20") == 5
+        assert control(tmp_path, server, "--pairs", "20") == 5
         assert control(tmp_path, server) == 0
     assert (collection.judgements("a").read_bytes(), collection.qrels("a").read_bytes()) == before
     lines = (collection.controls / "a.1.jsonl").read_text().splitlines()
@@ -82,7 +83,7 @@ def test_an_assessor_that_grades_lower_is_called_drifted(
         control(tmp_path, server)
         server.answer = harsh
         capsys.readouterr()
-        assert control(tmp_path, server, "--control", "20", "--json") == 5
+        assert control(tmp_path, server, "--pairs", "20", "--json") == 5
     out, err = capsys.readouterr()
     found = json.loads(out)
     assert found["verdict"] == "drifted"
@@ -95,11 +96,11 @@ def test_each_control_asks_anew_and_a_stopped_one_too(tmp_path: Path) -> None:
     with FakeServer(grade_in) as server:
         control(tmp_path, server)
         start = len(pair_calls(server))
-        assert control(tmp_path, server, "--control", "10", "--max-calls", "7") == 4
+        assert control(tmp_path, server, "--pairs", "10", "--max-calls", "7") == 4
         assert not collection.controls.exists()
-        assert control(tmp_path, server, "--control", "10") == 0
+        assert control(tmp_path, server, "--pairs", "10") == 0
         assert len(pair_calls(server)) == start + 27
-        assert control(tmp_path, server, "--control", "10") == 0
+        assert control(tmp_path, server, "--pairs", "10") == 0
         assert len(pair_calls(server)) == start + 47
     assert sorted(path.name for path in collection.controls.iterdir()) == [
         "a.2.jsonl",
@@ -115,7 +116,7 @@ def test_a_dry_run_of_a_control_asks_nothing(
         control(tmp_path, server)
         asked = len(server.calls)
         capsys.readouterr()
-        assert control(tmp_path, server, "--control", "10", "--dry-run") == 0
+        assert control(tmp_path, server, "--pairs", "10", "--dry-run") == 0
         assert len(server.calls) == asked
     assert "calls       20" in capsys.readouterr().out
     assert not collection.controls.exists()
@@ -138,7 +139,7 @@ def test_a_control_without_a_grade_decides_nothing_and_does_not_pass(
     with FakeServer(grade_in) as server:
         control(tmp_path, server)
         server.answer = lambda _call: "no idea"
-        assert control(tmp_path, server, "--control", "4") == 5
+        assert control(tmp_path, server, "--pairs", "4") == 5
     assert "undecided: no pair has a grade again" in capsys.readouterr().err
 
 
@@ -313,9 +314,9 @@ def test_the_prompt_that_was_named_is_the_one_of_the_control(
     with FakeServer(lambda _call: '{"reason": "no", "grade": 1}') as server:
         assert control(tmp_path, server, "--prompt", "basic") == 0
         capsys.readouterr()
-        control(tmp_path, server, "--control", "4", "--prompt", "four-grades")
+        control(tmp_path, server, "--pairs", "4", "--prompt", "four-grades")
         assert "the prompt is not the same: basic@" in capsys.readouterr().err
-        control(tmp_path, server, "--control", "4")
+        control(tmp_path, server, "--pairs", "4")
         assert "the prompt is not the same" not in capsys.readouterr().err
 
 
@@ -323,7 +324,7 @@ def test_a_control_has_nothing_to_retry(tmp_path: Path, capsys: pytest.CaptureFi
     make_collection(tmp_path)
     with FakeServer(grade_in) as server:
         control(tmp_path, server)
-        assert control(tmp_path, server, "--control", "4", "--retry-failed") == 2
+        assert control(tmp_path, server, "--pairs", "4", "--retry-failed") == 2
     assert "--retry-failed: a control asks about every pair anew" in capsys.readouterr().err
 
 
@@ -333,10 +334,10 @@ def test_the_status_of_a_set_tells_its_controls(
     collection = make_collection(tmp_path, queries=3, documents=20)
     with FakeServer(grade_in) as server:
         control(tmp_path, server)
-        control(tmp_path, server, "--control", "20")
-        control(tmp_path, server, "--control", "20", "--max-calls", "7")
+        control(tmp_path, server, "--pairs", "20")
+        control(tmp_path, server, "--pairs", "20", "--max-calls", "7")
         server.answer = harsh
-        control(tmp_path, server, "--control", "20")
+        control(tmp_path, server, "--pairs", "20")
     assert [judged.controls for judged in status(collection)] == [("no drift shown", "drifted")]
     capsys.readouterr()
     assert execute(["status", str(tmp_path)]) == 0
@@ -383,6 +384,6 @@ def test_a_dry_run_fixes_no_pairs(tmp_path: Path) -> None:
     collection = make_collection(tmp_path, queries=3, documents=20)
     with FakeServer(grade_in) as server:
         control(tmp_path, server)
-        assert control(tmp_path, server, "--control", "10", "--fixed", "--dry-run") == 0
+        assert control(tmp_path, server, "--pairs", "10", "--fixed", "--dry-run") == 0
         assert not collection.controls.exists()
         assert control(tmp_path, server, "--fixed") == 2

@@ -33,7 +33,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def judge(folder: Path, server: FakeServer) -> int:
-    quick = ["--tries", "2", "--timeout", "2", "--quiet"]
+    quick = ["--set", "model.tries=2", "--set", "model.timeout=2", "--quiet"]
     asked = ["--model", "fake", "--base-url", server.base_url, "--as", "a"]
     return execute(["judge", str(folder), *asked, *quick])
 

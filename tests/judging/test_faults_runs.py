@@ -160,7 +160,7 @@ def test_a_call_that_hangs_drips_or_breaks_off_is_made_once_more(tmp_path: Path)
         return grade_in(call)
 
     with FakeServer(answer) as server:
-        code, said = finish(start(tmp_path, server, "--timeout", "1"))
+        code, said = finish(start(tmp_path, server, "--set", "model.timeout=1"))
         assert code == 0, said
         assert len(pair_calls(server)) == 28
     assert len(set(stored_pairs(collection))) == 20

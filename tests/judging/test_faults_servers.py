@@ -45,7 +45,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> str:
 
 def judge(folder: Path, server: FakeServer | str, *more: str) -> int:
     url = server if isinstance(server, str) else server.base_url
-    quick = ["--tries", "2", "--timeout", "2", "--quiet"]
+    quick = ["--set", "model.tries=2", "--set", "model.timeout=2", "--quiet"]
     return execute(
         ["judge", str(folder), "--model", "fake", "--base-url", url, "--as", "a", *quick, *more]
     )
@@ -183,7 +183,7 @@ def test_a_server_that_begins_to_refuse_every_request_ends_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_collection(tmp_path, queries=4, documents=60)
-    how = ["--concurrency", "4", "--max-failed", "1", "--no-pilot"]
+    how = ["--concurrency", "4", "--set", "budget.max_failed=1", "--set", "budget.no_pilot=true"]
 
     def refusal(call: Call) -> Answer:
         said = f"unknown field: model (request 7f{len(server.calls)})"
@@ -432,7 +432,7 @@ def test_bursts_of_5xx_cost_retries_and_no_pair(tmp_path: Path) -> None:
         server.answer = for_pairs(
             lambda c: Answer({}, 502) if len(server.calls) % 20 in {3, 4} else grade_in(c)
         )
-        assert judge(tmp_path, server, "--tries", "8") == 0
+        assert judge(tmp_path, server, "--set", "model.tries=8") == 0
     assert len(read_qrels(collection.qrels("a"))["q0"]) == 40
 
 
@@ -521,7 +521,7 @@ def test_a_shape_that_is_refused_with_the_wrong_status_is_found_out_as_well(
         return Answer({}, status) if "response_format" in call.body else grade_in(call)
 
     with FakeServer(no_shapes) as server:
-        assert judge(tmp_path, server, "--tries", "8") == 0
+        assert judge(tmp_path, server, "--set", "model.tries=8") == 0
         assert len(set(pair_calls(server))) == 10
         assert "response_format" not in server.calls[-1].body
         assert len(server.calls) < 20
@@ -531,7 +531,7 @@ def test_a_server_that_fails_at_first_gets_the_schema_all_the_same(tmp_path: Pat
     make_collection(tmp_path)
     with FakeServer(grade_in) as server:
         server.answer = lambda c: Answer({}, 500) if len(server.calls) < 4 else grade_in(c)
-        assert judge(tmp_path, server, "--tries", "8") == 0
+        assert judge(tmp_path, server, "--set", "model.tries=8") == 0
         assert server.calls[-1].body["response_format"]["type"] == "json_schema"
 
 

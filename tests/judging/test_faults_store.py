@@ -64,7 +64,9 @@ def test_replies_that_a_locked_store_cannot_take_in_are_saved_beside_it(
     collection: Collection, kept: Kept
 ) -> None:
     with FakeServer(slowly) as server:
-        process = start(collection.folder, server, *AT_ONCE, "--patience", "1", *kept.words)
+        process = start(
+            collection.folder, server, *AT_ONCE, "--set", "model.patience=1", *kept.words
+        )
         wait_for_calls(server, 15, process)
         with kept.out_of_reach(collection):
             code, said = finish(process)

@@ -46,9 +46,10 @@ def start(
     collection: Collection, server: FakeServer, *more: str, workers: int = WORKERS
 ) -> subprocess.Popen[str]:
     folder = collection.folder.parent / "parts"
-    on_ray = ["--ray", str(folder), "--workers", str(workers), "--partition-rows", "40"]
+    on_ray = ["--ray", str(collection.folder), "--workers", str(workers), "--rows", "40"]
     at_once = ["--concurrency", str(IN_FLIGHT), "--quiet", *more]
-    words = [*judge_words(collection.folder, server), *on_ray, *at_once]
+    judging = judge_words(collection.folder, server)[2:]
+    words = ["parts", "work", str(folder), *on_ray, *judging, *at_once]
     command = [sys.executable, "-m", "labeler", *words]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, env=environment(), stdout=pipe, stderr=pipe, text=True)

@@ -125,7 +125,8 @@ def test_the_command_judges_with_prompts_and_models(
 ) -> None:
     pytest.importorskip("wordllama")
     folder = str(collection.folder)
-    command = ["judge", folder, "--panel", "four-grades,basic", "--model", "similarity", "--quiet"]
+    asked = ["lab", "panel", folder, "--model", "similarity", "--quiet", "--members"]
+    command = [*asked, "four-grades,basic"]
     assert execute([*command, "--dry-run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["calls"] == 8
     assert execute([*command, "--as", "both", "--json"]) == 0
@@ -140,9 +141,8 @@ def test_the_command_judges_with_prompts_and_models(
     )
     assert execute([*command, "--rule", "mean", "--fewest", "2", "--as", "mean"]) == 0
     shown = capsys.readouterr()
-    again = next(line for line in shown.err.splitlines() if "labeler panel" in line)
+    again = next(line for line in shown.err.splitlines() if "labeler lab panel" in line)
     assert execute(again.partition("labeler ")[2].split()) == 0
     capsys.readouterr()
-    assert execute([*command, "--control", "3"]) == 2
-    assert execute(["judge", folder, "--panel", "four-grades", "--model", "similarity"]) == 2
+    assert execute([*asked, "four-grades"]) == 2
     assert "2 to 50 members" in capsys.readouterr().err

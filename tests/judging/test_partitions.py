@@ -444,17 +444,15 @@ def test_a_workers_budget_asks_for_more_until_there_is_no_more() -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ("--workers 2", "--workers: it is for workers on Ray; it goes with --ray"),
-        ("--ray parts --panel basic,four-grades", "--panel: its members judge the pool once"),
-        ("--ray parts --repeat 2", "--repeat: it asks about each pair several times"),
-        ("--ray parts --batch submit", "--batch: it asks about each pair of the pool once"),
-        ("--ray parts --workers 8 --concurrency 4", "--workers: each of 8 workers makes a call"),
+        ("--workers 3", "--workers: it is for workers on Ray; it goes with --ray"),
+        ("--ray COLL --workers 8 --concurrency 4", "--workers: each of 8 workers makes a call"),
     ],
 )
 def test_options_that_do_not_go_with_workers_are_refused(
     collection: Collection, capsys: pytest.CaptureFixture[str], words: str, problem: str
 ) -> None:
-    assert execute(["judge", str(collection.folder), "--model", "fake", *words.split()]) == 2
+    given = words.replace("COLL", str(collection.folder)).split()
+    assert execute(["parts", "work", str(collection.folder.parent / "parts"), *given]) == 2
     assert problem in capsys.readouterr().err
 
 
@@ -465,7 +463,7 @@ def test_collecting_by_the_command_ends_with_3_while_partitions_are_left(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     write(collection, folder, assessor)
-    command = ["collect", str(collection.folder), str(folder.path)]
+    command = ["parts", "collect", str(collection.folder), str(folder.path)]
     assert execute(command) == 3
     assert "no partition is judged yet" in capsys.readouterr().err
     work(folder, assessor, 1)

@@ -62,7 +62,7 @@ def test_a_model_whose_replies_cannot_be_read_is_paid_for_30_pairs_and_not_for_a
         assert len(set(pair_calls(server))) == PAIRS
         assert PROSE in err
         assert "another reader" in err
-        assert err.rstrip().endswith("--no-pilot")
+        assert err.rstrip().endswith("--set budget.no_pilot=true")
         calls = len(server.calls)
         assert judged(collection, server) == 69  # what the pilot was answered is kept
         assert len(server.calls) == calls
@@ -87,18 +87,18 @@ def test_a_run_that_stopped_goes_on_without_a_pilot_or_where_more_may_fail(
 ) -> None:
     with FakeServer(unread(5)) as server:
         assert judged(collection, server) == 69
-        assert judged(collection, server, "--max-failed", "0.6") == 3
+        assert judged(collection, server, "--set", "budget.max_failed=0.6") == 3
         assert len(set(pair_calls(server))) == IN_ALL
         assert judged(collection, server) == 3  # nothing is left to be paid for
 
 
 def test_without_a_pilot_all_pairs_are_asked_about(collection: Collection) -> None:
     with FakeServer(unread(5)) as server:
-        assert judged(collection, server, "--no-pilot") == 3
+        assert judged(collection, server, "--set", "budget.no_pilot=true") == 3
         assert len(set(pair_calls(server))) == IN_ALL
 
 
-@pytest.mark.parametrize(("more", "most"), [([], 130), (["--no-pilot"], 200)])
+@pytest.mark.parametrize(("more", "most"), [([], 130), (["--set", "budget.no_pilot=true"], 200)])
 def test_a_model_that_fails_later_is_stopped_and_what_it_graded_is_written(
     more: list[str], most: int, collection: Collection
 ) -> None:
@@ -112,7 +112,12 @@ def test_a_model_that_fails_later_is_stopped_and_what_it_graded_is_written(
 
 def test_a_share_of_one_stops_nothing(collection: Collection) -> None:
     with FakeServer(PROSE) as server:
-        assert judged(collection, server, "--max-failed", "1", "--no-pilot") == 3
+        assert (
+            judged(
+                collection, server, "--set", "budget.max_failed=1", "--set", "budget.no_pilot=true"
+            )
+            == 3
+        )
         assert len(set(pair_calls(server))) == IN_ALL
 
 
@@ -152,7 +157,7 @@ def test_a_pilot_says_what_all_pairs_take(
     prices = tmp_path / "prices.toml"
     prices.write_text(PRICES)
     with FakeServer(answer) as server:
-        judged(collection, server, "--prices", str(prices), "--format", "json")
+        judged(collection, server, "--set", f"budget.prices={prices}", "--format", "json")
     shown = capsys.readouterr()
     told = json.loads(shown.out)
     pilot = told["pilot"]
@@ -169,8 +174,8 @@ def test_a_judged_part_and_each_member_of_a_panel_have_their_pilot(
 ) -> None:
     with FakeServer(PROSE) as server:
         where = ["--model", "fake", "--base-url", server.base_url, "--quiet"]
-        panel = ["--panel", "basic,four-grades"]
-        assert execute(["judge", str(collection.folder), *where, *panel]) == 69
+        panel = ["lab", "panel", str(collection.folder), "--members", "basic,four-grades"]
+        assert execute([*panel, *where]) == 69
         assert len(set(pair_calls(server))) == PAIRS
         good = fake_model('{"grade": 1}')
         assert judge(collection, model=good, name="all").judged == IN_ALL

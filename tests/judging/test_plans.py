@@ -64,9 +64,17 @@ def judged(
 ) -> dict[str, Any]:
     prices = collection.folder.parent / "prices.toml"
     prices.write_text(PRICES)
-    where = ["--base-url", server.base_url, "--model", "fake", "--prices", str(prices), "--quiet"]
+    where = [
+        "--base-url",
+        server.base_url,
+        "--model",
+        "fake",
+        "--set",
+        f"budget.prices={prices}",
+        "--quiet",
+    ]
     given = ["judge", str(collection.folder), "--as", "a", "--format", "json", *where, *more]
-    assert execute([*given, "--max-failed", "1"]) in (0, 3, 4)
+    assert execute([*given, "--set", "budget.max_failed=1"]) in (0, 3, 4)
     figures: dict[str, Any] = json.loads(capsys.readouterr().out)
     return figures
 

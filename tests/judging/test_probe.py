@@ -347,7 +347,7 @@ def test_gates_hold_shares_and_the_high_ends_of_their_intervals(collection: Coll
 def test_the_command_shows_the_certificate_and_fails_its_gate(
     collection: Collection, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["probe", str(collection.folder), "--model", "similarity", "--pairs", "2"]
+    command = ["lab", "probe", str(collection.folder), "--model", "similarity", "--pairs", "2"]
     assert execute([*command, "--part", "attacks"]) == 0
     shown = capsys.readouterr().out
     assert "attacks raised" in shown

@@ -88,7 +88,7 @@ def test_a_diff_shows_texts_and_reasons_in_every_form_and_where_to_ask_people(
     assert execute(asked) == 0
     shown = capsys.readouterr()
     assert "    query: where do cats sleep\n    mild: a mild reason\n" in shown.out
-    assert f"labeler sample {collection.folder} --from strict -o sheet.csv" in shown.err
+    assert f"labeler people sample {collection.folder} --from strict -o sheet.csv" in shown.err
     write_qrels(collection.qrels("human"), {"q1": {"cats": 2}})
     assert execute([*asked, "--json"]) == 0
     shown = capsys.readouterr()

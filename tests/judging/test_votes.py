@@ -89,7 +89,6 @@ def test_votes_have_a_name_of_their_own(tmp_path: Path, capsys: pytest.CaptureFi
         assert execute([*where, "--votes", "3"]) == 0
         assert execute(where) == 2
         assert "give another name" in capsys.readouterr().err
-        assert execute([*where, "--votes", "3", "--repeat", "2"]) == 2
         plan = ["--dry-run", "--format", "json", "--retry-failed"]
         assert execute([*where[:5], "new", *where[6:], "--votes", "5", *plan]) == 0
         assert json.loads(capsys.readouterr().out)["calls"] == 20  # of 50, 30 are remembered

@@ -76,7 +76,7 @@ BEHAVIORS: dict[str, Misbehave] = {
         {"error": {"message": "no", "code": "content_filter"}}, 400
     ),
 }
-BUDGETS = {"--max-calls": 40, "--max-tokens": 30_000, "--max-cost": 0.04}
+BUDGETS = {"budget.max_calls": 40, "budget.max_tokens": 30_000, "budget.max_cost": 0.04}
 
 
 def billing(bill: Bill, misbehave: Misbehave, hidden: int) -> Callable[[Call], Answer]:
@@ -100,14 +100,23 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 def judge(folder: Path, server: FakeServer, *more: str) -> int:
     prices = folder / "prices.toml"
     prices.write_text(PRICES)
-    where = ["--model", "fake", "--base-url", server.base_url, "--prices", str(prices)]
-    quick = ["--tries", "3", "--patience", "1", "--timeout", "0.4", "--as", "a"]
+    where = ["--model", "fake", "--base-url", server.base_url, "--set", f"budget.prices={prices}"]
+    quick = [
+        "--set",
+        "model.tries=3",
+        "--set",
+        "model.patience=1",
+        "--set",
+        "model.timeout=0.4",
+        "--as",
+        "a",
+    ]
     return execute(["judge", str(folder), *where, *quick, "--concurrency", "256", *more])
 
 
 ALL = [(option, name, hidden) for option in BUDGETS for name in BEHAVIORS for hidden in (0, 1000)]
-QUICK = [("--max-tokens", name, 1000) for name in ("no message", "no answer", "a 408")]
-QUICK += [("--max-cost", name, 0) for name in ("no choices", "half an answer", "no usage")]
+QUICK = [("budget.max_tokens", name, 1000) for name in ("no message", "no answer", "a 408")]
+QUICK += [("budget.max_cost", name, 0) for name in ("no choices", "half an answer", "no usage")]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +130,7 @@ def test_what_is_billed_stays_within_the_budget_at_256_calls_at_once(
     bill, earlier = Bill(), Bill()
     with FakeServer(billing(bill, BEHAVIORS[name], hidden)) as server:
         for _ in range(2):  # the second run makes no call to find out what the server accepts
-            budget = [option, str(BUDGETS[option])]
+            budget = ["--set", f"{option}={BUDGETS[option]}"]
             assert judge(tmp_path, server, "--json-progress", *budget) in {0, 3, 4, 69, 78}
             billed = bill.calls - earlier.calls, bill.tokens - earlier.tokens
             cost = bill.cost - earlier.cost
@@ -130,7 +139,11 @@ def test_what_is_billed_stays_within_the_budget_at_256_calls_at_once(
             assert counted["calls"] >= billed[0]
             assert billed[1] <= counted["tokens_at_most"]
             assert cost <= counted["cost_at_most"] + 1e-9
-            most = {"--max-calls": billed[0], "--max-tokens": billed[1], "--max-cost": cost}
+            most = {
+                "budget.max_calls": billed[0],
+                "budget.max_tokens": billed[1],
+                "budget.max_cost": cost,
+            }
             assert most[option] <= BUDGETS[option]
             earlier = Bill(bill.calls, bill.tokens, bill.cost)
 
@@ -183,7 +196,7 @@ def test_a_refusal_takes_nothing_of_a_budget(
     for code, message in refusals.items():
         answer = Answer({"error": {"message": message}}, code)
         with FakeServer(lambda call, a=answer: a if pair_of(call) else grade_in(call)) as server:
-            bounds = ["--as", f"a{code}", "--max-tokens", "5000", "--json-progress"]
+            bounds = ["--as", f"a{code}", "--set", "budget.max_tokens=5000", "--json-progress"]
             assert judge(tmp_path, server, *bounds) in {3, 69}
         figures = re.findall("^{.*}$", capsys.readouterr().err, re.MULTILINE)
         assert json.loads(figures[-1])["tokens_at_most"] == 110

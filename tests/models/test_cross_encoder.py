@@ -81,7 +81,7 @@ def collection(tmp_path: Path) -> Collection:
 
 def test_a_run_is_re_ranked_by_its_scores(collection: Collection, tmp_path: Path) -> None:
     folder = cross_encoder(tmp_path / "tiny")
-    words = ["rerank", str(collection.folder), "first", "--as", "crossed"]
+    words = ["runs", "rerank", str(collection.folder), "first", "--as", "crossed"]
     words += ["--cross-encoder", str(folder), "--depth", "3"]
     assert execute(words) == 0
     assert ranking(read_run(collection.run("crossed"))["q0"]) == ["d1", "d2", "d0", "d3"]

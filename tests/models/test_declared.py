@@ -170,10 +170,14 @@ def test_a_panel_and_tune_take_declared_assessors_by_their_names(
     collection.qrels("human").write_text("".join(graded))
     declare(project, "rule", 'model = "similarity"')
     declare(project, "plain", 'model = "similarity"\nprompt = "basic"')
-    assert execute(["judge", "coll", "--panel", "rule,plain", "--as", "both", "--quiet"]) == 0
+    assert (
+        execute(["lab", "panel", "coll", "--members", "rule,plain", "--as", "both", "--quiet"]) == 0
+    )
     assert {"rule", "plain", "both"} == set(collection.judgement_names())
     capsys.readouterr()
-    assert execute(["tune", "coll", "--models", "rule,plain", "--quiet"]) == 0, capsys.readouterr()
+    assert execute(["lab", "tune", "coll", "--models", "rule,plain", "--quiet"]) == 0, (
+        capsys.readouterr()
+    )
     assert re.search(r"^four-grades-rule|^rule", capsys.readouterr().out, re.MULTILINE)
 
 
@@ -239,7 +243,10 @@ def test_relabeling_and_controls_ask_the_declared_assessor_again(
         judged = len(server.calls)
         again = ["relabel", "coll", "--from", "low", "--prompt", "basic", "--as", "b", "--quiet"]
         assert execute(again) == 0
-        assert execute(["judge", "coll", "--control", "2", "--as", "low", "--quiet"]) in {0, 6}
+        assert execute(["lab", "control", "coll", "--pairs", "2", "--as", "low", "--quiet"]) in {
+            0,
+            6,
+        }
         bodies = [call.body for call in server.calls[judged:]]
     assert len(bodies) > 4
     assert {(body["model"], body["top_p"], body["temperature"]) for body in bodies} == {

@@ -197,7 +197,7 @@ def test_vectors_that_take_long_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", MAKERS)
 def test_a_pool_and_a_run_come_from_them(tmp_path: Path, kind: str) -> None:
     collection = small_collection(tmp_path / "coll")
-    where = ["--encoder", f"{kind}:{MAKERS[kind](tmp_path / 'tiny')}"]
+    where = ["--set", f"encoder.name={kind}:{MAKERS[kind](tmp_path / 'tiny')}"]
     assert execute(["pool", str(collection.folder), *where, "--dry-run"]) == 0
     assert execute(["pool", str(collection.folder), *where]) == 0
     assert f" {kind}-tiny-" in collection.run("dense").read_text()

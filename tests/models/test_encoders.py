@@ -332,8 +332,8 @@ def test_an_address_does_not_go_with_the_embedded_encoder(tmp_path: Path) -> Non
 def test_an_encoder_of_a_server_makes_the_dense_run_of_a_pool(tmp_path: Path) -> None:
     collection = small_collection(tmp_path / "coll")
     with FakeServer() as server:
-        words = ["pool", str(collection.folder), "--encoder", "org/fake:1"]
-        words += ["--embeddings-url", server.base_url]
+        words = ["pool", str(collection.folder), "--set", "encoder.name=org/fake:1"]
+        words += ["--set", f"encoder.server={server.base_url}"]
         assert execute([*words, "--dry-run"]) == 0
         assert server.calls == []
         assert execute(words) == 0
@@ -349,7 +349,7 @@ def test_an_encoder_of_a_server_makes_the_dense_run_of_a_pool(tmp_path: Path) ->
 def test_a_run_of_an_encoder_stands_beside_those_of_others(tmp_path: Path) -> None:
     collection = small_collection(tmp_path / "coll")
     with FakeServer() as server:
-        where = ["--encoder", "fake", "--embeddings-url", server.base_url]
+        where = ["--set", "encoder.name=fake", "--set", f"encoder.server={server.base_url}"]
         words = ["retrieve", str(collection.folder), "--engine", "dense", "--as", "other", *where]
         assert execute([*words, "--dry-run"]) == 0
         assert server.calls == []
@@ -357,7 +357,7 @@ def test_a_run_of_an_encoder_stands_beside_those_of_others(tmp_path: Path) -> No
         out = tmp_path / "diverse.trec"
         run = str(collection.run("other"))
         calls = len(server.calls)
-        assert execute(["mmr", run, str(collection.folder), "-o", str(out), *where]) == 0
+        assert execute(["runs", "mmr", run, str(collection.folder), "-o", str(out), *where]) == 0
         assert len(server.calls) == calls
     assert " fake-title+text\n" in collection.run("other").read_text()
     assert read_run(out).keys() == {"q1", "q2"}
@@ -370,7 +370,7 @@ def test_a_server_that_wants_vectors_gets_those_of_the_encoder(tmp_path: Path) -
         server.answer = lambda _call: Answer({"result": {"points": points}})
         url = server.base_url.removesuffix("/v1") + "/collections/docs/points/query"
         words = ["retrieve", str(collection.folder), "--as", "qdrant", "--preset", "qdrant"]
-        where = ["--encoder", "fake", "--embeddings-url", server.base_url]
+        where = ["--set", "encoder.name=fake", "--set", f"encoder.server={server.base_url}"]
         assert execute([*words, "--url-template", url, *where]) == 0
         sent = [call.body["query"] for call in server.calls if "query" in call.body]
     assert [len(vector) for vector in sent] == [8, 8]
@@ -406,7 +406,7 @@ def test_texts_are_gone_through_and_never_held(tmp_path: Path) -> None:
 def test_runs_of_an_encoder_of_the_judges_family_are_kin_to_it(tmp_path: Path) -> None:
     collection = small_collection(tmp_path / "coll")
     with FakeServer() as server:
-        where = ["--encoder", "acme-embed", "--embeddings-url", server.base_url]
+        where = ["--set", "encoder.name=acme-embed", "--set", f"encoder.server={server.base_url}"]
         assert execute(["pool", str(collection.folder), *where]) == 0
         words = ["retrieve", str(collection.folder), "--engine", "dense", "--as", "own"]
         assert execute([*words, "--tag", "t", *where]) == 0
@@ -417,5 +417,5 @@ def test_runs_of_an_encoder_of_the_judges_family_are_kin_to_it(tmp_path: Path) -
         return [system.run for system in kin_of(runs, tags, {"assessor": "acme-judge"})]
 
     assert kin() == ["dense", "hybrid", "own"]
-    assert execute(["pool", str(collection.folder), "--encoder", "wordllama"]) == 0
+    assert execute(["pool", str(collection.folder), "--set", "encoder.name=wordllama"]) == 0
     assert kin() == ["own"]

@@ -112,7 +112,15 @@ def test_a_server_unplugged_in_mid_run_loses_no_reply(tmp_path: Path) -> None:
     collection = make_collection(tmp_path, queries=4, documents=20)
     with serving(path, slots=2) as served:
         where = ["--base-url", served.base_url, "--model", "tiny", "--as", "a"]
-        quick = ["--tries", "1", "--timeout", "60", "--concurrency", "2", "--quiet"]
+        quick = [
+            "--set",
+            "model.tries=1",
+            "--set",
+            "model.timeout=60",
+            "--concurrency",
+            "2",
+            "--quiet",
+        ]
         process = subprocess.Popen(
             [sys.executable, "-m", "labeler", "judge", str(tmp_path), *where, *quick],
             env=environment(OPENAI_API_KEY=served.api_key),

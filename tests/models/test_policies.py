@@ -393,7 +393,7 @@ def test_a_dry_run_says_no_less_than_what_a_text_of_any_script_costs(
         return Answer(completion(grade_in(call), usage=usage))
 
     with FakeServer(answer) as server:
-        where = ["--model", "fake", "--base-url", server.base_url, "--prices", str(own)]
+        where = ["--model", "fake", "--base-url", server.base_url, "--set", f"budget.prices={own}"]
         command = ["judge", str(tmp_path), *where, "--as", "a"]
         assert execute([*command, "--max-calls", "1"]) == 4  # which tells that it does not think
         capsys.readouterr()
@@ -414,14 +414,14 @@ def test_no_call_outlasts_the_deadline(
         options = ["--model", "fake", "--base-url", server.base_url, "--as", "a", "--quiet"]
         command = ["judge", str(tmp_path), *options]
         began = time.monotonic()
-        assert execute([*command, "--deadline", "1.5"]) == 4
+        assert execute([*command, "--set", "budget.deadline=1.5"]) == 4
         assert time.monotonic() - began < 4
         said = capsys.readouterr()
         assert "--deadline: stopped at 1.5 seconds" in said.err
         assert "to go on: labeler judge" in said.err
         assert "5 of 12 pairs judged" in said.out
         server.answer = grade_in
-        assert execute([*command, "--deadline", "60"]) == 0
+        assert execute([*command, "--set", "budget.deadline=60"]) == 0
 
 
 def test_at_the_budget_what_is_known_is_handed_back_wherever_it_stands_in_the_pool(
@@ -442,7 +442,7 @@ def test_at_the_budget_what_is_known_is_handed_back_wherever_it_stands_in_the_po
         assert {f"d{n}" for n in range(20, 30)} < set(judged)
         assert execute([*command, "--max-calls", "0"]) == 4
         assert len(read_qrels(collection.qrels("a"))["q0"]) == 15
-        assert execute([*command, "--deadline", "0"]) == 4
+        assert execute([*command, "--set", "budget.deadline=0"]) == 4
         assert execute(command) == 0
         assert len(pair_calls(server)) == 30
 
@@ -484,14 +484,14 @@ def test_a_server_that_counts_no_tokens_is_paid_within_the_budget_at_an_unknown_
         'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\nfake = { tokens_in = 1.0, tokens_out = 2.0 }\n'
     )
     with FakeServer(lambda c: Answer(completion(grade_in(c), usage=None))) as server:
-        where = ["--model", "fake", "--base-url", server.base_url, "--prices", str(own)]
+        where = ["--model", "fake", "--base-url", server.base_url, "--set", f"budget.prices={own}"]
         command = ["judge", str(tmp_path), *where, "--as", "a", "--quiet"]
         assert execute([*command, "--max-cost", "0.02"]) == 4
         assert 3 < len(server.calls) < 20
         said = capsys.readouterr()
         assert "cost of this run: at most $0.01" in said.out
         assert f"for {len(server.calls)} calls the server did not say" in said.err
-        assert execute([*command, "--max-tokens", "10000"]) == 4
+        assert execute([*command, "--set", "budget.max_tokens=10000"]) == 4
     assert '"cost": null' in collection.judgements("a").read_text()
     assert '"cost": 0' not in collection.judgements("a").read_text()
 
@@ -566,7 +566,7 @@ def test_a_price_with_which_no_cost_can_be_counted_is_refused_in_one_line(
     for line in (f"tokens_in = {rate}, tokens_out = 1", f"tokens_in = 1, tokens_out = {rate}"):
         own.write_text(f"as_of = 'x'\n[hosts.'127.0.0.1']\nfake = {{ {line} }}\n")
         judge = ["judge", str(tmp_path / "c"), "--base-url", "http://127.0.0.1:1/v1"]
-        assert execute([*judge, "--model", "fake", "--prices", str(own)]) == 65
+        assert execute([*judge, "--model", "fake", "--set", f"budget.prices={own}"]) == 65
         shown = capsys.readouterr().err
         assert shown.count("\n") == 1
         assert "prices.toml: expected as_of" in shown
@@ -579,7 +579,7 @@ def test_a_file_of_prices_that_is_not_there_is_a_mistake_whatever_is_asked(
     make_collection(tmp_path / "c", 1, 1)
     where = ["--base-url", "http://127.0.0.1:1/v1"] if model == "fake" else []
     judge = ["judge", str(tmp_path / "c"), "--model", model, *where]
-    assert execute([*judge, "--prices", str(tmp_path / "none.toml")]) == 74
+    assert execute([*judge, "--set", f"budget.prices={tmp_path / 'none.toml'}"]) == 74
     assert capsys.readouterr().err.count("none.toml: no such file") == 1
 
 
@@ -647,7 +647,14 @@ def test_with_a_price_the_cost_is_shown_and_kept(
     )
     collection = make_collection(tmp_path / "c")
     with FakeServer(grade_in) as server:
-        options = ["--model", "fake", "--base-url", server.base_url, "--prices", str(own)]
+        options = [
+            "--model",
+            "fake",
+            "--base-url",
+            server.base_url,
+            "--set",
+            f"budget.prices={own}",
+        ]
         command = ["judge", str(tmp_path / "c"), *options, "--as", "a"]
         assert execute([*command, "--dry-run"]) == 0
         told = capsys.readouterr().out

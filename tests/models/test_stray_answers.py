@@ -139,7 +139,16 @@ def served(
 
 
 def judge(folder: Path, server: StrayingServer) -> int:
-    asked = ["--model", "fake", "--base-url", server.base_url, "--as", "a", "--timeout", "5"]
+    asked = [
+        "--model",
+        "fake",
+        "--base-url",
+        server.base_url,
+        "--as",
+        "a",
+        "--set",
+        "model.timeout=5",
+    ]
     return execute(["judge", str(folder), *asked])
 
 

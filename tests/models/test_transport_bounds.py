@@ -33,7 +33,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def judge(folder: Path, url: str, *more: str) -> int:
-    quick = ["--tries", "2", "--timeout", "3", "--quiet"]
+    quick = ["--set", "model.tries=2", "--set", "model.timeout=3", "--quiet"]
     asked = ["--model", "fake", "--base-url", url, "--as", "a"]
     return execute(["judge", str(folder), *asked, *quick, *more])
 
@@ -133,7 +133,10 @@ def test_a_proxy_that_is_none_is_said_in_one_line(
 @pytest.mark.parametrize(
     ("option", "value", "codes"),
     [
-        *(("--timeout", value, {2}) for value in ("inf", "nan", "-1", "0", "1e300", "x", "")),
+        *(
+            ("--set", f"model.timeout={value}", {2})
+            for value in ("inf", "nan", "-1", "0", "1e300", "x", "")
+        ),
         *(
             ("--model", value, {2})
             for value in ("\udcff", "a\x1b[31m", "a\nb", "\u202e", "a" * 999)
@@ -155,9 +158,12 @@ def test_an_odd_value_is_refused_in_one_line(
     option: str, value: str, codes: set[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_collection(tmp_path, 1, 2)
-    usual = {"--model": "fake", "--base-url": "http://127.0.0.1:9/v1", "--timeout": "1"}
+    usual = {"--model": "fake", "--base-url": "http://127.0.0.1:9/v1", "--set": "model.timeout=1"}
     asked = [part for pair in {**usual, option: value}.items() for part in pair]
-    for command in (["judge", str(tmp_path), "--as", "a", "--quiet", "--tries", "1"], ["doctor"]):
+    for command in (
+        ["judge", str(tmp_path), "--as", "a", "--quiet", "--set", "model.tries=1"],
+        ["doctor"],
+    ):
         assert execute([*command, *asked]) in codes
         said = capsys.readouterr().err
         assert "Traceback" not in said

@@ -93,7 +93,7 @@ def test_a_query_that_lost_its_only_relevant_document_is_named_and_what_mends_it
     assert result.lost_queries == [query.query_id for query in result.touched]
     assert all(each.state == "gone" for each in result.stale)
     said = " ".join(map(str, result.alarms))
-    assert f"labeler update {place / 'docs'} {place / 'coll'}, then labeler judge" in said
+    assert f"labeler corpus update {place / 'docs'} {place / 'coll'}, then labeler judge" in said
     assert result.as_json()["stale"] == len(result.as_json()["stale_pairs"]) == len(result.stale)
     assert [row[2] for row in result.tables()[1].values()] == [2, 0]
 

@@ -18,7 +18,7 @@ SCALE = "0 = irrelevant; 1 = related; 2 = highly relevant; 3 = perfectly relevan
 
 def sampled(folder: Path, *more: str) -> tuple[Collection, Path, int]:
     collection, sheet = small_collection(folder / "coll"), folder / "sheet.csv"
-    options = ["sample", str(collection.folder), "-o", str(sheet), *more]
+    options = ["people", "sample", str(collection.folder), "-o", str(sheet), *more]
     return collection, sheet, execute(options)
 
 
@@ -26,14 +26,14 @@ def test_a_sheet_in_pandas_has_plain_ids_plain_names_and_the_scale_in_words(tmp_
     collection, sheet, code = sampled(tmp_path)
     assert code == 0
     frame = pd.read_csv(sheet)
-    shown = "sample row query_id query doc_id title text grade scale assessor time comment"
+    shown = "people sample row query_id query doc_id title text grade scale assessor time comment"
     assert list(frame.columns) == shown.split()
     assert set(frame["query_id"]) == {"q1", "q2"}
     assert set(frame["scale"]) == {SCALE}
     assert frame["grade"].isna().all()
     frame["grade"] = 2
     frame.to_csv(sheet, index=False)
-    taken = ["import-labels", str(sheet), str(collection.folder), "--as", "human"]
+    taken = ["people", "import", str(sheet), str(collection.folder), "--as", "human"]
     assert execute(taken) == 0
     rows = read_people(collection.folder / "people" / "human.jsonl")
     assert {row.grade for row in rows} == {2}
@@ -100,10 +100,13 @@ def test_instructions_that_somebody_wrote_stay_unless_forced(
     assert page.read_text() == "# mine\n"
     assert f"{page} is there already, and stays" in capsys.readouterr().err
     assert (
-        execute(["sample", str(tmp_path / "coll"), "-o", str(tmp_path / "s.csv"), "--force"]) == 0
+        execute(
+            ["people", "sample", str(tmp_path / "coll"), "-o", str(tmp_path / "s.csv"), "--force"]
+        )
+        == 0
     )
     assert page.read_text().startswith("# How to grade")
-    assert execute(["sample", str(tmp_path / "coll"), "-o", str(tmp_path / "t.csv")]) == 0
+    assert execute(["people", "sample", str(tmp_path / "coll"), "-o", str(tmp_path / "t.csv")]) == 0
     assert "stays" not in capsys.readouterr().err
 
 
@@ -112,7 +115,7 @@ def test_a_sheet_into_a_pipe_has_no_page_beside_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     collection = small_collection(tmp_path / "coll")
-    assert execute(["sample", str(collection.folder), "-o", "-"]) == 0
+    assert execute(["people", "sample", str(collection.folder), "-o", "-"]) == 0
     assert not (tmp_path / "INSTRUCTIONS.md").exists()
 
 
@@ -121,7 +124,7 @@ def test_a_formula_in_a_text_or_a_scale_is_text_on_the_sheet(tmp_path: Path) -> 
     text = collection.queries.read_text().replace("where do", "=1+1 where do")
     collection.queries.write_text(text)
     sheet = tmp_path / "s.csv"
-    asked = ["sample", str(collection.folder), "-o", str(sheet), "--scale=-1:1"]
+    asked = ["people", "sample", str(collection.folder), "-o", str(sheet), "--scale=-1:1"]
     assert execute(asked) == 0
     row = pd.read_csv(sheet, dtype=str).iloc[0]
     assert row["query_id"] == "q1"

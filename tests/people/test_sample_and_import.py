@@ -160,14 +160,14 @@ def test_a_sheet_goes_out_blind_and_comes_back_weighted(
 ) -> None:
     coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
     option = ["--pairs", "100", "--scale", "0:3", "-o", str(sheet)]
-    assert execute(["sample", str(coll), *option]) == 0
+    assert execute(["people", "sample", str(coll), *option]) == 0
     (sample,) = (coll / "samples").iterdir()
     header = sheet.read_text(encoding="utf-8-sig").splitlines()[0]
     assert ",grade,scale,assessor,time,comment" in header
     assert not {"probability", "llm"} & set(header.split(","))
     rows = graded(sheet, separator)
     assert len(rows) == len(read_sample(sample)) == 100
-    taken = ["import-labels", str(sheet), str(coll), "--as", "human2", "--assessor", "anna"]
+    taken = ["people", "import", str(sheet), str(coll), "--as", "human2", "--assessor", "anna"]
     assert execute(taken) == 0
     assert "99 grades; 1 row skipped" in capsys.readouterr().out
     people = read_people(coll / "people/human2.jsonl")
@@ -198,9 +198,9 @@ def test_a_scale_of_twelve_grades_does_not_hide_the_separator(
 ) -> None:
     coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
     option = ["--pairs", "30", "--scale", "0:11", "-o", str(sheet)]
-    assert execute(["sample", str(coll), *option]) == 0
+    assert execute(["people", "sample", str(coll), *option]) == 0
     graded(sheet, separator)
-    assert execute(["import-labels", str(sheet), str(coll), "--as", "human2"]) == 0
+    assert execute(["people", "import", str(sheet), str(coll), "--as", "human2"]) == 0
     assert "29 grades; 1 row skipped" in capsys.readouterr().out
 
 
@@ -220,12 +220,12 @@ def test_the_scales_names_of_the_card_are_on_the_sheet_and_in_the_matrix(
 ) -> None:
     coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
     (coll / "card.json").write_text(json.dumps(card))
-    assert execute(["sample", str(coll), "--pairs", "300", "-o", str(sheet)]) == 0
+    assert execute(["people", "sample", str(coll), "--pairs", "300", "-o", str(sheet)]) == 0
     assert {row["scale"] for row in rows_of(sheet)} == {
         "0 = incorrect; 1 = related; 2 = incomplete; 3 = excellent"
     }
     graded(sheet)
-    assert execute(["import-labels", str(sheet), str(coll), "--as", "human2"]) == 0
+    assert execute(["people", "import", str(sheet), str(coll), "--as", "human2"]) == 0
     capsys.readouterr()
     asked = ["agree", str(coll), "human2", "llm", "-s", "agreement"]
     assert execute(asked) == 0
@@ -240,9 +240,14 @@ def test_the_sheets_own_scale_names_peoples_grades(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
-    assert execute(["sample", str(coll), "--pairs", "300", "--scale", "0:3", "-o", str(sheet)]) == 0
+    assert (
+        execute(
+            ["people", "sample", str(coll), "--pairs", "300", "--scale", "0:3", "-o", str(sheet)]
+        )
+        == 0
+    )
     graded(sheet)
-    assert execute(["import-labels", str(sheet), str(coll), "--as", "human2"]) == 0
+    assert execute(["people", "import", str(sheet), str(coll), "--as", "human2"]) == 0
     card = json.loads((coll / "card.json").read_text())
     (sample,) = card["samples"].values()
     sample["scale"] = NAMED
@@ -257,7 +262,7 @@ def test_the_sheets_own_scale_names_peoples_grades(
 
 def test_no_cell_begins_a_formula(tmp_path: Path) -> None:
     coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
-    assert execute(["sample", str(coll), "--pairs", "100", "-o", str(sheet)]) == 0
+    assert execute(["people", "sample", str(coll), "--pairs", "100", "-o", str(sheet)]) == 0
     with sheet.open(encoding="utf-8-sig", newline="") as lines:
         cells = [cell for row in csv.reader(lines) for cell in row]
     parted = sheet.read_text(encoding="utf-8-sig").replace("\n", ";").split(";")
@@ -295,7 +300,10 @@ def test_ids_that_a_spreadsheet_might_run_come_back_as_they_were(tmp_path: Path)
         write_corpus(coll.corpus, [Document(f"d{name}", "t", "x") for name in ids])
         write_queries(coll.queries, [Query(name, "=text") for name in ids])
         write_pool(coll.pool, [Pooled(Pair(name, f"d{name}"), ("a",), 1) for name in ids])
-    assert execute(["sample", str(coll.folder), "--pairs", str(len(ids)), "-o", str(sheet)]) == 0
+    assert (
+        execute(["people", "sample", str(coll.folder), "--pairs", str(len(ids)), "-o", str(sheet)])
+        == 0
+    )
     for cell in sheet.read_text(encoding="utf-8-sig").replace("\n", ",").split(","):
         assert not cell.startswith(tuple("=+-@"))
         assert not any(part.startswith(tuple("=+-@")) for part in cell.split(";"))
@@ -306,7 +314,7 @@ def test_ids_that_a_spreadsheet_might_run_come_back_as_they_were(tmp_path: Path)
         csv.writer(out).writerows(
             [rows[0], *([*r[:grade], "1", *r[grade + 1 :]] for r in rows[1:])]
         )
-    assert execute(["import-labels", str(sheet), str(coll.folder), "--as", "human"]) == 0
+    assert execute(["people", "import", str(sheet), str(coll.folder), "--as", "human"]) == 0
     assert read_qrels(coll.qrels("human")) == {name: {f"d{name}": 1} for name in ids}
 
 
@@ -339,7 +347,7 @@ def test_a_damaged_sheet_is_refused_with_its_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], column: str, written: str, said: str
 ) -> None:
     coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
-    assert execute(["sample", str(coll), "--pairs", "20", "-o", str(sheet)]) == 0
+    assert execute(["people", "sample", str(coll), "--pairs", "20", "-o", str(sheet)]) == 0
     rows = graded(sheet)
     names = list(rows[0])
     place = next(i for i, name in enumerate(names) if name.startswith(column))
@@ -348,7 +356,7 @@ def test_a_damaged_sheet_is_refused_with_its_line(
         writer = csv.DictWriter(out, names)
         writer.writeheader()
         writer.writerows(rows)
-    assert execute(["import-labels", str(sheet), str(coll), "--as", "human2"]) == 65
+    assert execute(["people", "import", str(sheet), str(coll), "--as", "human2"]) == 65
     assert said in capsys.readouterr().err
     assert not (coll / "qrels/human2.qrels").exists()
 
@@ -359,10 +367,12 @@ def test_two_assessors_get_a_sheet_each_and_their_agreement_is_computed(
     coll = collection(tmp_path / "c")
     sheets = [tmp_path / "a.csv", tmp_path / "b.csv"]
     places = [part for sheet in sheets for part in ("-o", str(sheet))]
-    assert execute(["sample", str(coll), "--pairs", "100", "--overlap", "30%", *places]) == 0
+    assert (
+        execute(["people", "sample", str(coll), "--pairs", "100", "--overlap", "30%", *places]) == 0
+    )
     for sheet, name in zip(sheets, ("anna", "ben"), strict=True):
         graded(sheet)
-        assert execute(["import-labels", str(sheet), str(coll), "--as", name]) == 0
+        assert execute(["people", "import", str(sheet), str(coll), "--as", name]) == 0
     capsys.readouterr()
     assert execute(["agree", str(coll), "anna", "ben", "-s", "agreement", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -375,9 +385,9 @@ def test_all_pairs_of_some_queries_are_what_correcting_needs(
 ) -> None:
     coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
     given = ["--all-pairs", "--queries", "8", "-o", str(sheet)]
-    assert execute(["sample", str(coll), *given]) == 0
+    assert execute(["people", "sample", str(coll), *given]) == 0
     assert len(graded(sheet)) == 240
-    assert execute(["import-labels", str(sheet), str(coll), "--as", "human2"]) == 0
+    assert execute(["people", "import", str(sheet), str(coll), "--as", "human2"]) == 0
     scores = {q: {d: -float(d[1:]) for d in row} for q, row in OTHER.items()}
     write_run(coll / "runs/first.trec", scores, "first")
     capsys.readouterr()
@@ -390,10 +400,10 @@ def test_all_pairs_of_some_queries_are_what_correcting_needs(
 def test_before_any_judging_the_pool_alone_is_drawn_from(tmp_path: Path) -> None:
     coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
     (coll / "qrels/llm.qrels").unlink()
-    assert execute(["sample", str(coll), "-o", str(sheet)]) == 2
+    assert execute(["people", "sample", str(coll), "-o", str(sheet)]) == 2
     with locked(Collection(coll)):
         write_pool(coll / "pool.jsonl", [Pooled(pair) for pair in strata(OTHER)])
-    assert execute(["sample", str(coll), "--pairs", "48", "-o", str(sheet)]) == 0
+    assert execute(["people", "sample", str(coll), "--pairs", "48", "-o", str(sheet)]) == 0
     rows = graded(sheet)
     assert len(rows) == 48
     assert len({row["query_id"] for row in rows}) == 24
@@ -448,14 +458,16 @@ def test_two_sheets_of_one_draw_may_share_a_name_and_two_draws_may_not(
     coll = collection(tmp_path / "c")
     sheets = [tmp_path / name for name in ("a.csv", "b.csv", "other.csv")]
     places = [part for sheet in sheets[:2] for part in ("-o", str(sheet))]
-    assert execute(["sample", str(coll), "--pairs", "100", "--overlap", "20%", *places]) == 0
+    assert (
+        execute(["people", "sample", str(coll), "--pairs", "100", "--overlap", "20%", *places]) == 0
+    )
     said = capsys.readouterr().err
     assert f"{sheets[0]} {coll} --as human\n" in said
     assert f"{sheets[1]} {coll} --as human2\n" in said
     chances = []
     for sheet in sheets[:2]:
         graded(sheet)
-        assert execute(["import-labels", str(sheet), str(coll), "--as", "both"]) == 0
+        assert execute(["people", "import", str(sheet), str(coll), "--as", "both"]) == 0
         rows = read_people(coll / "people/both.jsonl")
         chances.append({row.pair: row.probability for row in rows})
     first, both = chances
@@ -464,9 +476,9 @@ def test_two_sheets_of_one_draw_may_share_a_name_and_two_draws_may_not(
     assert all(both[pair] == pytest.approx(whole[pair]) for pair in both)
     assert all(first[pair] == pytest.approx(0.6 * whole[pair]) for pair in first)
     more = ["--pairs", "50", "--seed", "9", "-o", str(sheets[2])]
-    assert execute(["sample", str(coll), *more]) == 0
+    assert execute(["people", "sample", str(coll), *more]) == 0
     graded(sheets[2])
-    assert execute(["import-labels", str(sheets[2]), str(coll), "--as", "both"]) == 65
+    assert execute(["people", "import", str(sheets[2]), str(coll), "--as", "both"]) == 65
     assert "chances cannot be pooled; use another name" in capsys.readouterr().err
     assert read_people(coll / "people/both.jsonl") == rows
 
@@ -475,9 +487,9 @@ def test_a_grade_that_a_person_changed_replaces_the_old_one_when_told_to(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
-    assert execute(["sample", str(coll), "--pairs", "20", "-o", str(sheet)]) == 0
+    assert execute(["people", "sample", str(coll), "--pairs", "20", "-o", str(sheet)]) == 0
     graded(sheet)
-    taken = ["import-labels", str(sheet), str(coll), "--as", "human"]
+    taken = ["people", "import", str(sheet), str(coll), "--as", "human"]
     assert execute(taken) == 0
     with sheet.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.reader(lines))

@@ -70,7 +70,7 @@ def test_no_other_column_replaces_a_persons_grades(
 ) -> None:
     collection, sheet = drawn(tmp_path)
     filled(sheet, added, renamed)
-    assert execute(["import-labels", str(sheet), str(collection.folder), "--as", "human"]) == 0
+    assert execute(["people", "import", str(sheet), str(collection.folder), "--as", "human"]) == 0
     grades = read_qrels(collection.qrels("human"))
     assert {grade for row in grades.values() for grade in row.values()} == {1}
     assert sum(map(len, grades.values())) == 4
@@ -101,7 +101,7 @@ def test_a_column_that_stands_twice_or_not_at_all_is_named(
 ) -> None:
     collection, sheet = drawn(tmp_path)
     filled(sheet, added, renamed)
-    assert execute(["import-labels", str(sheet), str(collection.folder), "--as", "human"]) == 65
+    assert execute(["people", "import", str(sheet), str(collection.folder), "--as", "human"]) == 65
     said = capsys.readouterr().err
     assert said.startswith(f"labeler: {sheet}:1: ")
     assert problem in said
@@ -139,7 +139,7 @@ def test_a_cell_that_cannot_be_read_is_named_with_its_line(
         row[header.index(column)] = cell
     with sheet.open("w", encoding="utf-8", newline="") as out:
         csv.writer(out).writerows([header, *rows])
-    assert execute(["import-labels", str(sheet), str(collection.folder), "--as", "human"]) == 65
+    assert execute(["people", "import", str(sheet), str(collection.folder), "--as", "human"]) == 65
     said = capsys.readouterr().err
     assert said.startswith(f"labeler: {sheet}:2: ")
     assert problem in said
@@ -173,7 +173,7 @@ def test_no_grade_is_taken_where_the_card_does_not_say_which_there_are(
     filled(sheet, {})
     sample = cells(sheet)[1][0]
     collection.card.write_text(f'{{"samples": {samples.replace("ID", sample)}}}')
-    assert execute(["import-labels", str(sheet), str(collection.folder), "--as", "human"]) == 65
+    assert execute(["people", "import", str(sheet), str(collection.folder), "--as", "human"]) == 65
     said = capsys.readouterr().err
     assert said.startswith(f"labeler: {collection.card}: ")
     assert problem in said
@@ -195,7 +195,7 @@ def test_a_damaged_sample_is_named_with_its_line(
     filled(sheet, {})
     (sample,) = (collection.folder / "samples").iterdir()
     sample.write_text(json.dumps(row) + "\n")
-    assert execute(["import-labels", str(sheet), str(collection.folder), "--as", "human"]) == 65
+    assert execute(["people", "import", str(sheet), str(collection.folder), "--as", "human"]) == 65
     assert capsys.readouterr().err.startswith(f"labeler: {sample}:1: ")
 
 

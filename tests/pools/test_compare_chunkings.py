@@ -101,7 +101,7 @@ def test_lengths_that_nobody_could_want_are_refused(
 def test_the_command_names_its_option(
     collection: Collection, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert execute(["chunk", str(collection.folder), "--compare", "100;200"]) == 2
+    assert execute(["corpus", "chunk", str(collection.folder), "--compare", "100;200"]) == 2
     assert "--compare: expected lengths as 100,200,400" in capsys.readouterr().err
-    assert execute(["chunk", str(collection.folder), "--compare", "60"]) == 0
+    assert execute(["corpus", "chunk", str(collection.folder), "--compare", "60"]) == 0
     assert "covered in 1,000 words" in capsys.readouterr().out

@@ -130,7 +130,7 @@ def test_pairs_that_left_the_pool_follow_a_change_of_the_documents(tmp_path: Pat
     page = tmp_path / "cats.md"
     page.write_text("# Cats\n\nA cat sleeps anywhere.\n")
     (tmp_path / "q.txt").write_text("where do cats sleep\nfish eyes\n")
-    assert execute(["ingest", str(page), "-o", str(tmp_path / "coll"), "--queries-file",
+    assert execute(["corpus", "ingest", str(page), "-o", str(tmp_path / "coll"), "--queries-file",
                     str(tmp_path / "q.txt")]) == 0  # fmt: skip
     collection = Collection(tmp_path / "coll")
     doc_id = json.loads(collection.corpus.read_text())["_id"]

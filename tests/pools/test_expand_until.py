@@ -129,9 +129,8 @@ def test_a_share_beyond_one_and_no_round_are_refused(
 ) -> None:
     with pytest.raises(Misuse, match="rounds count from 1"):
         Rounds(most=0)
-    words = ["judge", str(chain.folder), "--model", "similarity", "--expand"]
+    words = ["pool", str(chain.folder), "--model", "similarity", "--expand", "llm", "--until"]
     assert execute([*words, "1.5"]) == 2
-    assert execute([*words, ".1", "--control", "2"]) == 2
     capsys.readouterr()
     assert execute([*words, ".1", "--dry-run"]) == 0
     assert "what rounds add to it is not known before" in capsys.readouterr().err
@@ -151,13 +150,13 @@ def test_rounds_of_another_assessor_do_not_end_those_of_this_one(chain: Collecti
     assert len(wider.rounds) > 3
 
 
-@pytest.mark.parametrize("words", ["--max-rounds 3", "--neighbors 2", "--rel 2", "--encoder a"])
+@pytest.mark.parametrize("words", ["--max-rounds 3", "--neighbors 2", "--rel 2"])
 def test_what_says_how_to_expand_is_refused_where_nothing_is_expanded(
     words: str, chain: Collection, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = chain.pool.read_bytes()
     option, value = words.split()
-    command = ["judge", str(chain.folder), "--model", "similarity"]
+    command = ["pool", str(chain.folder)]
     assert execute([*command, option, value]) == 2
     assert f"{option}: it says how --expand goes on" in capsys.readouterr().err
     assert execute(["pool", str(chain.folder), "--until", ".1"]) == 2

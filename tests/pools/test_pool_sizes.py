@@ -211,11 +211,11 @@ def test_what_a_pool_missed_is_said_in_words_and_as_json(
     assert (result.sampled, result.judged, result.relevant) == (30, 30, 3)
     assert result.low <= result.missed <= result.high
     capsys.readouterr()
-    assert execute(["missed", str(many)]) == 0
+    assert execute(["evaluate", str(many), "--missed"]) == 0
     words = capsys.readouterr().out
     assert "of 30 pairs sampled beyond the pool" in words
     assert "the pool has 3 relevant documents and missed about" in words
-    assert execute(["missed", str(many), "--json"]) == 0
+    assert execute(["evaluate", str(many), "--missed", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["missed"] == result.missed
 
 
@@ -224,9 +224,9 @@ def test_without_a_sample_nothing_is_estimated(
 ) -> None:
     pool(many, runs=[many.parent / "mine.trec"], only=True, depth=5)
     judged(many, lambda _entry: 1)
-    assert execute(["missed", str(many)]) == 2
+    assert execute(["evaluate", str(many), "--missed"]) == 2
     words = capsys.readouterr().err
     assert "labeler: the pool has no random sample beyond it; next: labeler pool " in words
     assert " --beyond 100, then labeler judge " in words
-    assert execute(["missed", str(many), "--qrels", "nope"]) == 2
+    assert execute(["evaluate", str(many), "--missed", "--qrels", "nope"]) == 2
     assert "--qrels: " in capsys.readouterr().err

@@ -80,10 +80,10 @@ def test_the_command_shows_a_table_and_what_it_means(
     pooled: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
-    assert execute(["reuse", str(pooled), "-m", "P@2"]) == 0
+    assert execute(["evaluate", str(pooled), "--reuse", "-m", "P@2"]) == 0
     shown = capsys.readouterr().out
     assert "left out of the pool, a run would lose up to 0.5000 of P@2 (b, with Judged" in shown
-    assert execute(["reuse", str(pooled), "--json"]) == 0
+    assert execute(["evaluate", str(pooled), "--reuse", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["measure"] == "nDCG@10"
     assert {row["run"] for row in record["runs"]} == set(FOUND)
@@ -101,7 +101,7 @@ def test_the_command_shows_a_table_and_what_it_means(
 def test_what_cannot_be_meant_is_refused(
     words: list[str], problem: str, pooled: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert execute(["reuse", str(pooled), *words]) == 2
+    assert execute(["evaluate", str(pooled), "--reuse", *words]) == 2
     assert f"labeler: {problem}" in capsys.readouterr().err
 
 
@@ -120,8 +120,8 @@ def test_what_was_found_of_the_pool_is_shown_again_until_something_changes(
     collection.pool.unlink()
     pool(collection, depth=1, size=PoolSize(beyond=2))
     judge(collection, model=fake_model('{"grade": 1}'), name="llm")
-    assert execute(["missed", coll, "--qrels", "llm"]) == 0
-    assert execute(["reuse", coll, "--qrels", "llm"]) == 0
+    assert execute(["evaluate", coll, "--missed", "--qrels", "llm"]) == 0
+    assert execute(["evaluate", coll, "--reuse", "--qrels", "llm"]) == 0
     for command in (["status", coll], ["evaluate", coll, "--qrels", "llm"]):
         capsys.readouterr()
         assert execute(command) == 0

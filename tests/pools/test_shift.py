@@ -78,7 +78,8 @@ def test_the_command_shows_both_parts(
     rechunk(collection, 60)
     pool(collection)
     judge(collection, model="similarity", name="a")
-    assert execute(["shift", str(collection.folder)]) == 0
+    states = ["diff", str(collection.folder / "history" / "1"), str(collection.folder)]
+    assert execute(states) == 0
     out = capsys.readouterr().out
     assert "through labels" in out
     assert "through retrieval" in out
@@ -87,7 +88,7 @@ def test_the_command_shows_both_parts(
     sources.write_text(
         f"# sha256 {digest}\nquery_id\tdoc_id\tgrade\tsource\nq\td\t1\thuman\nq\te\t1\tm\n"
     )
-    assert execute(["shift", str(collection.folder)]) == 0
+    assert execute(states) == 0
     assert "a.qrels mixes grades: 1 of human, 1 of m" in capsys.readouterr().err
-    assert execute(["shift", str(collection.folder), "--state", "7"]) == 2
-    assert "--state: no state 7; there are 1" in capsys.readouterr().err
+    with pytest.raises(Misuse, match="no state 7; there are 1"):
+        shift(collection, state=7)

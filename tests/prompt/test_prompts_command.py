@@ -27,10 +27,10 @@ def test_the_list_fits_80_columns_and_has_every_prompt_with_its_tokens(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert execute(["prompts"]) == 0
+    assert execute(["prompts", "show"]) == 0
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
-    assert execute(["prompts", "--json"]) == 0
+    assert execute(["prompts", "show", "--json"]) == 0
     rows = {row["prompt"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows.keys() == {read_prompt(path).id for path in prompt_files().values()}
     for prompt in shipped_prompts():

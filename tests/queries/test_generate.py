@@ -220,7 +220,7 @@ def test_where_the_provider_failed_it_is_69_and_of_too_few_passages_nobody_is_to
     collection = corpus_of(tmp_path / "docs", 3)
     with FakeServer() as server:
         server.answer = lambda _call: Answer({}, 500)
-        where = ["--model", "fake", "--base-url", server.base_url, "--tries", "2"]
+        where = ["--model", "fake", "--base-url", server.base_url, "--set", "model.tries=2"]
         generate_four = ["generate", str(collection.folder), *where, "--queries", "4"]
         assert execute(generate_four) == 69
         number = iter(range(9))
@@ -335,7 +335,7 @@ def test_generating_takes_the_options_of_judging(
         server.answer = lambda _call: Answer(NO_QUERIES["refused"])
         where = ["--model", "fake", "--base-url", server.base_url, "--queries", "4"]
         asked = ["generate", str(collection.folder), *where, "--no-topics"]
-        assert execute([*asked, "--quiet", "--redact", "--concurrency", "2"]) == 3
+        assert execute([*asked, "--quiet", "--set", "store.redact=true", "--concurrency", "2"]) == 3
         assert server.most_under_way <= 2
         assert "writing queries" not in capsys.readouterr().err
         assert b"word1x59" not in collection.store.read_bytes()

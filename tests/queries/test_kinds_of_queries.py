@@ -299,7 +299,7 @@ def test_there_are_no_more_calls_than_the_dry_run_says(
 
         server.answer = reply  # type: ignore[assignment]  # it takes calls
         where = ["--model", "fake", "--base-url", server.base_url, "--queries", "6"]
-        more = ["--mix", mix, "--check-self-contained"] if mix else []
+        more = ["--mix", mix, "--set", "filters.check_self_contained=true"] if mix else []
         assert execute(["generate", str(collection.folder), *where, *more, "--dry-run"]) == 0
         shown = capsys.readouterr().out
         assert not server.calls

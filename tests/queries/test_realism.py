@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
@@ -13,6 +12,7 @@ from labeler.collection.queries import write_queries
 from labeler.data import Document, Query
 from labeler.errors import BadInput
 from labeler.queries.realism import realism, variety
+from labeler.report.neutral import json_text
 
 LONG = [f"how does one configure the thing number {n} in a large system" for n in range(30)]
 REAL = [f"{brand} {thing}" for brand in ("acme", "foo", "bar") for thing in ("tv", "hub", "pc")]
@@ -83,12 +83,9 @@ def test_a_collection_without_generated_queries_is_said(tmp_path: Path) -> None:
         realism(collection_of(tmp_path / "c", [], REAL))
 
 
-def test_programs_get_the_figures_and_the_words(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_programs_get_the_figures_and_the_words(tmp_path: Path) -> None:
     collection = collection_of(tmp_path / "c", LONG, REAL)
-    assert execute(["queries", "realism", str(collection.folder), "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
+    shown = json.loads(json_text(realism(collection).as_json()))
     assert shown["sets"][0]["median words"] == 12
     assert shown["kinds"]["real"] == {"keyword": 1}
     assert len(shown["findings"]) == 5

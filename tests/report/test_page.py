@@ -10,7 +10,6 @@ from markdown_it import MarkdownIt
 from labeler.report.charts import Axis, NamedValue, intervals
 from labeler.report.finding import Finding
 from labeler.report.page import (
-    Block,
     Chart,
     Disclosure,
     DisclosureRows,
@@ -18,6 +17,7 @@ from labeler.report.page import (
     FactList,
     FindingList,
     Page,
+    PageBlock,
     PageSection,
     Paragraph,
     Preformatted,
@@ -32,12 +32,12 @@ JOINERS = "\xad\u200c\u200d\u200e\u200f"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\x1b[2J\u202e\" ' & ``` | </style>"
 
 
-def every_block(text: str) -> list[Block]:
+def every_block(text: str) -> list[PageBlock]:
     """One block of each kind, with a text in every place that holds one."""
     columns = [Column(text or "n", align="left"), Column("nDCG@10", ends=".3f")]
     table = Table("t", columns, [(text, Interval(0.5, 0.4, 0.6))], text, text)
     chart = intervals(text, [NamedValue(text, 0.5, 0.4, 0.6)], Axis(text))
-    inner: list[Block] = [
+    inner: list[PageBlock] = [
         Paragraph(text),
         Paragraph(text, lead=True),
         FindingList([Finding(text, level="note"), Finding(text)]),

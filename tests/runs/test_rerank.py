@@ -235,7 +235,16 @@ def test_the_command_plans_re_ranks_and_says_what_it_did(
     collection: Collection, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with FakeServer('{"order": [2, 1]}') as server:
-        words = ["rerank", str(collection.folder), "first", "--as", "new", "--model", "fake"]
+        words = [
+            "runs",
+            "rerank",
+            str(collection.folder),
+            "first",
+            "--as",
+            "new",
+            "--model",
+            "fake",
+        ]
         words += ["--base-url", server.base_url, "--depth", "3", "--window", "2", "--step", "1"]
         assert execute([*words, "--dry-run"]) == 0
         assert server.calls == []
@@ -251,7 +260,16 @@ def test_the_command_plans_re_ranks_and_says_what_it_did(
 
 
 def test_the_similarity_rule_cannot_rank(collection: Collection) -> None:
-    words = ["rerank", str(collection.folder), "first", "--as", "new", "--model", "similarity"]
+    words = [
+        "runs",
+        "rerank",
+        str(collection.folder),
+        "first",
+        "--as",
+        "new",
+        "--model",
+        "similarity",
+    ]
     assert execute(words) == 2
 
 

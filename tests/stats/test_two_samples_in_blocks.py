@@ -6,8 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from labeler.stats.blocks import BlockSides, block_share, fixed_shift, shares_moved
-from labeler.stats.distances import block_sums
+from labeler.stats.blocks import BlockSides, block_share, block_sums, fixed_shift, shares_moved
 
 
 def points_of(count: int, seed: int = 0) -> np.ndarray:

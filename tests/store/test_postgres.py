@@ -442,7 +442,7 @@ def test_a_replica_that_only_reads_is_read_and_nobody_is_asked_for_it(
     server.do(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     make_collection(tmp_path, queries=1, documents=5)
     with FakeServer(slowly) as model:
-        code, said = finish(start(tmp_path, model, "--store", url))
+        code, said = finish(start(tmp_path, model, "--set", f"store.url={url}"))
         assert (code, "read-only transaction" in said, pair_calls(model)) == (74, True, [])
     with open_store(DatabaseAddress.of(url), reading=True) as store:
         assert store.replies([KEY])[KEY].text == "yes"
@@ -464,7 +464,7 @@ def test_collections_of_two_machines_share_the_work_and_ask_nothing_twice(
     folders = [tmp_path / "one", tmp_path / "two"]
     collections = [make_collection(folder, queries=2, documents=50) for folder in folders]
     with FakeServer(slowly) as model:
-        started = [start(folder, model, "--store", url) for folder in folders]
+        started = [start(folder, model, "--set", f"store.url={url}") for folder in folders]
         for process in started:
             code, said = finish(process, 120)
             assert code == 0, said

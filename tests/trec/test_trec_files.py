@@ -1,4 +1,4 @@
-"""`labeler fuse`, `mmr`, `qrels` and `run`: the small tools of the trade."""
+"""`labeler runs fuse`, `mmr`, `qrels` and `run`: the small tools of the trade."""
 
 import gzip
 import json
@@ -164,9 +164,11 @@ def test_fuse_writes_a_run_and_refuses_what_cannot_be_meant(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     a, b, out = (str(folder / name) for name in ("a.trec", "b.trec", "out.trec.gz"))
-    assert labeler(["fuse", a, b, "-o", out]) == 0
+    assert labeler(["runs", "fuse", a, b, "-o", out]) == 0
     assert read_run(Path(out)) == rrf([FIRST, SECOND])
-    assert labeler(["fuse", a, b, "-o", out, "--method", "wsum", "--weights", "0.5,0.5"]) == 0
+    assert (
+        labeler(["runs", "fuse", a, b, "-o", out, "--method", "wsum", "--weights", "0.5,0.5"]) == 0
+    )
     capsys.readouterr()
     for arguments, problem in [
         ([a], "two runs or more"),
@@ -175,7 +177,7 @@ def test_fuse_writes_a_run_and_refuses_what_cannot_be_meant(
         ([a, b, "--method", "wsum", "--weights", "1,x"], "cannot read the weights"),
         ([a, b, "--weights", "1,2"], "are for the method wsum"),
     ]:
-        assert labeler(["fuse", *arguments, "-o", out]) == 2
+        assert labeler(["runs", "fuse", *arguments, "-o", out]) == 2
         assert problem in capsys.readouterr().err
 
 
@@ -186,7 +188,7 @@ def test_mmr_re_ranks_a_collections_run(folder: Path) -> None:
     (folder / "corpus.jsonl").write_text("\n".join(rows) + "\n")
     write_run(folder / "close.trec", {"q": {"a": 3.0, "b": 2.9, "c": 2.5}}, "t")
     out = folder / "out.trec"
-    assert labeler(["mmr", str(folder / "close.trec"), str(folder), "-o", str(out)]) == 0
+    assert labeler(["runs", "mmr", str(folder / "close.trec"), str(folder), "-o", str(out)]) == 0
     assert list(read_run(out)["q"]) == ["a", "c", "b"]
 
 
@@ -256,15 +258,15 @@ def test_comparing_qrels(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
 def test_run_tools(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "x.trec").write_text("q Q0 a 1 1 t\nq Q0 b 2 1 t\np Q0 c 1 1 t\np Q0 d 2 5 t\n")
     path, out = str(folder / "x.trec"), folder / "out.trec"
-    assert labeler(["run", "stats", path, "--json"]) == 0
+    assert labeler(["runs", "stats", path, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["queries"], found["documents"]) == (2, 4)
     assert (found["tied_pairs"], found["contradicting_ranks"]) == (1, 1)
-    assert labeler(["run", "sort", path, "-o", str(out)]) == 0
+    assert labeler(["runs", "sort", path, "-o", str(out)]) == 0
     assert out.read_text() == ("p Q0 d 1 5.0 x\np Q0 c 2 1.0 x\nq Q0 b 1 1.0 x\nq Q0 a 2 1.0 x\n")
-    assert labeler(["run", "cut", path, "-o", str(out), "--depth", "1"]) == 0
+    assert labeler(["runs", "cut", path, "-o", str(out), "--depth", "1"]) == 0
     assert read_run(out) == {"q": {"b": 1.0}, "p": {"d": 5.0}}
-    assert labeler(["run", "validate", path]) == 0
+    assert labeler(["runs", "validate", path]) == 0
     assert "1 tied pair of documents" in capsys.readouterr().err
 
 
@@ -273,8 +275,8 @@ def test_a_run_survives_a_round_trip_through_other_formats(name: str, tmp_path: 
     run: Run = {"007": {"a": 0.1, "é": -2.5}, "7": {"1": 1e-30}}
     write_run(tmp_path / "a.trec", run, "t")
     there, back = str(tmp_path / name.replace("a.", "b.")), tmp_path / "c.trec"
-    assert labeler(["run", "convert", str(tmp_path / "a.trec"), "-o", there]) == 0
-    assert labeler(["run", "convert", there, "-o", str(back)]) == 0
+    assert labeler(["runs", "convert", str(tmp_path / "a.trec"), "-o", there]) == 0
+    assert labeler(["runs", "convert", there, "-o", str(back)]) == 0
     assert read_run(back) == run
     if name == "a.json":
         assert json.loads(Path(there).read_text()) == run
@@ -287,7 +289,7 @@ def test_json_that_is_no_run_is_refused(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.json").write_text(text)
-    given = ["run", "convert", str(tmp_path / "a.json"), "-o", str(tmp_path / "b.trec")]
+    given = ["runs", "convert", str(tmp_path / "a.json"), "-o", str(tmp_path / "b.trec")]
     assert labeler(given) == 65
     err = capsys.readouterr().err
     reasons = ("expected an object of query", "expected a finite number", "not JSON", "an empty")
@@ -364,16 +366,18 @@ def test_ids_that_a_collection_does_not_know_are_named_with_file_and_line(
     assert labeler(["qrels", "validate", str(folder / "a.qrels"), *known]) == 65
     assert "a.qrels:3: the query 'q2' is not in" in capsys.readouterr().err
     (folder / "x.trec").write_text("q1 Q0 a 1 2 t\nq1 Q0 zz 2 1 t\n")
-    assert labeler(["run", "validate", str(folder / "x.trec"), *known]) == 65
+    assert labeler(["runs", "validate", str(folder / "x.trec"), *known]) == 65
     assert "x.trec:2: the document 'zz' is not in" in capsys.readouterr().err
     (folder / "x.trec").write_text("q1 Q0 a 1 2 t\n")
-    assert labeler(["run", "validate", str(folder / "x.trec"), *known]) == 0
-    assert labeler(["mmr", str(folder / "b.trec"), str(folder), "-o", str(folder / "o")]) == 65
+    assert labeler(["runs", "validate", str(folder / "x.trec"), *known]) == 0
+    assert (
+        labeler(["runs", "mmr", str(folder / "b.trec"), str(folder), "-o", str(folder / "o")]) == 65
+    )
     assert "b.trec:" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "json", "jsonl", "latex", "markdown"])
-@pytest.mark.parametrize("what", ["qrels stats", "run stats", "qrels compare"])
+@pytest.mark.parametrize("what", ["qrels stats", "runs stats", "qrels compare"])
 def test_counts_in_every_format_go_to_the_file_as_they_are_printed(
     what: str, form: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -407,7 +411,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         with path.open("w") as out:
             for doc in range(1000):  # every line's neighbours are of other queries
                 out.writelines(f"{q} Q0 d{doc} 1 {doc}.5 t\n" for q in range(queries))
-        command = [sys.executable, "-m", "labeler", "run", "sort", str(path), "-o"]
+        command = [sys.executable, "-m", "labeler", "runs", "sort", str(path), "-o"]
         with subprocess.Popen([*command, str(tmp_path / "out.trec")]) as process:
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
@@ -422,10 +426,10 @@ def test_runs_that_share_no_query_are_not_fused_and_partial_ones_are_told(
     (folder / "p.trec").write_text("q-q Q0 a 1 2 t\nqq9 Q0 a 1 2 t\n")
     (folder / "c.trec").write_text("Q Q0 a 1 2 t\n")
     out = ["-o", str(folder / "out.trec")]
-    assert labeler(["fuse", str(folder / "a.trec"), str(folder / "c.trec"), *out]) == 65
+    assert labeler(["runs", "fuse", str(folder / "a.trec"), str(folder / "c.trec"), *out]) == 65
     assert "share no query" in (err := capsys.readouterr().err)
     assert "upper and lower case (q and Q)" in err
-    assert labeler(["fuse", str(folder / "a.trec"), str(folder / "b.trec"), *out]) == 0
+    assert labeler(["runs", "fuse", str(folder / "a.trec"), str(folder / "b.trec"), *out]) == 0
     assert "a.trec lacks 1 of 2 queries of all runs" in capsys.readouterr().err
     assert labeler(["qrels", "compare", str(folder / "a.qrels"), str(folder / "a.qrels")]) == 0
     assert "no query" not in capsys.readouterr().err
@@ -436,7 +440,7 @@ def test_a_run_in_another_format_is_scored_as_it_is_in_trecs(
     ending: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = folder / f"a.{ending}"
-    assert labeler(["run", "convert", str(folder / "a.trec"), "-o", str(other)]) == 0
+    assert labeler(["runs", "convert", str(folder / "a.trec"), "-o", str(other)]) == 0
     (folder / "q.qrels").write_text("q 0 b 1\n")
     scores = []
     for run in (folder / "a.trec", other):
@@ -448,7 +452,7 @@ def test_a_run_in_another_format_is_scored_as_it_is_in_trecs(
 def test_a_run_is_not_written_in_a_format_that_is_none(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    convert = ["run", "convert", str(folder / "a.trec"), "-o", str(folder / "a.tsv")]
+    convert = ["runs", "convert", str(folder / "a.trec"), "-o", str(folder / "a.tsv")]
     assert labeler(convert) == 2
     assert "runs are not written as .tsv; known: .json" in capsys.readouterr().err
     assert labeler([*convert, "--to", "trec"]) == 0
@@ -459,7 +463,7 @@ def test_weights_go_by_name_or_by_order(folder: Path, capsys: pytest.CaptureFixt
     files, out = [str(folder / "a.trec"), str(folder / "b.trec")], folder / "out.trec"
     found = []
     for weights in ("0.2,0.8", "b=0.8,a=0.2"):
-        command = ["fuse", *files, "-o", str(out), "--method", "wsum", "--weights", weights]
+        command = ["runs", "fuse", *files, "-o", str(out), "--method", "wsum", "--weights", weights]
         assert labeler(command) == 0
         found.append(out.read_text())
     assert found[0] == found[1]
@@ -471,8 +475,8 @@ def test_weights_go_by_name_or_by_order(folder: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("parts", "command", "hint"),
     [
-        ((), "pool", "labeler ingest DOCUMENTS -o"),
-        ((), "evaluate", "labeler ingest DOCUMENTS -o"),
+        ((), "pool", "labeler corpus ingest DOCUMENTS -o"),
+        ((), "evaluate", "labeler corpus ingest DOCUMENTS -o"),
         (("corpus.jsonl",), "pool", "labeler generate"),
         (("corpus.jsonl",), "evaluate", "labeler generate"),
         (("corpus.jsonl", "queries.jsonl"), "evaluate", "labeler pool"),
@@ -497,7 +501,7 @@ def test_a_hint_is_the_next_step_and_no_later_one(
     [
         (["fuse"], [*METHODS, *(name for name in NORMS if name != "zmuv")]),
         (["qrels", "merge"], CONFLICTS),
-        (["run", "convert"], FORMATS),
+        (["runs", "convert"], FORMATS),
     ],
 )
 def test_the_help_lists_every_name_there_is(
@@ -544,7 +548,7 @@ def test_mmr_over_a_collection_equals_the_slow_and_obvious_way(tmp_path: Path) -
         f"q{q} Q0 d{n} 1 {rng.integers(9)} t\n" for n in range(30) for q in range(4) if (n + q) % 3
     ]
     (tmp_path / "a.trec").write_text("".join(lines))  # no query's lines stand together
-    given = ["mmr", str(tmp_path / "a.trec"), str(tmp_path), "-o", str(tmp_path / "b.trec")]
+    given = ["runs", "mmr", str(tmp_path / "a.trec"), str(tmp_path), "-o", str(tmp_path / "b.trec")]
     assert labeler([*given, "--lambda", "0.3", "--depth", "15"]) == 0
     vectors = dict(zip(texts, encode(list(texts.values())).astype(float), strict=True))
     similar = {(a, b): float(vectors[a] @ vectors[b]) for a in texts for b in texts}
@@ -566,4 +570,7 @@ def test_standard_output_gets_nothing_where_something_is_wrong(
 
 @pytest.mark.parametrize("k", ["nan", "inf", "-1"])
 def test_a_k_that_makes_no_scores_is_refused(folder: Path, k: str) -> None:
-    assert labeler(["fuse", str(folder / "a.trec"), "--k", k, "-o", str(folder / "f.trec")]) == 2
+    assert (
+        labeler(["runs", "fuse", str(folder / "a.trec"), "--k", k, "-o", str(folder / "f.trec")])
+        == 2
+    )

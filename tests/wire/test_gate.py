@@ -100,13 +100,13 @@ ATTACKS: dict[str, tuple[Callable[[str], object], Callable[[], int], str]] = {
     ),
     "control": (
         judged_at,
-        command("judge", "coll", "--control", "3", "--as", "base"),
+        command("lab", "control", "coll", "--pairs", "3", "--as", "base"),
         "coll/judgements/base.jsonl",
     ),
     **{
         f"batch {verb}": (
             handed_over_at,
-            command("judge", "coll", "--batch", verb),
+            command("batch", verb, "coll"),
             "coll/batches",
         )
         for verb in ("status", "collect", "cancel", "forget")
@@ -325,7 +325,10 @@ def test_a_servers_names_on_this_machine_are_one_assessor() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["judge coll --panel first,second --rule mean", "tune coll --models first,second --quiet"],
+    [
+        "lab panel coll --members first,second --rule mean",
+        "lab tune coll --models first,second --quiet",
+    ],
 )
 def test_declared_assessors_of_one_call_each_get_their_own_key(
     words: str, monkeypatch: pytest.MonkeyPatch

@@ -158,7 +158,7 @@ def test_a_command_that_meets_nonsense_shows_no_traceback(
         ids = {"status": "in_progress", "file_id": "file-1", "batch_id": "batch-1"}
         write_batch(collection, BatchRecord(1, *asked_for, 1, "2026-01-01T00:00:00+00:00", **ids))
         where = ["--base-url", server.address]
-        assert execute(["judge", str(tmp_path), "--batch", "status", *where]) == 69
+        assert execute(["batch", "status", str(tmp_path), *where]) == 69
     (line,) = capsys.readouterr().err.splitlines()
     assert "expected what a server says of its batches" in line
 

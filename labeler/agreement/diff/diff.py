@@ -40,9 +40,11 @@ from labeler.collection.whose import is_of_people, not_of_people
 from labeler.data import Pair
 from labeler.errors import BadInput
 from labeler.evaluation.evaluate import mean_measure
+from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.files.paths import check_existing
 from labeler.judging.changes import JudgedSet, Move, Transitions, changes_of, human_beside, read_set
 from labeler.messages import count_of
+from labeler.options import option
 from labeler.report.finding import Finding
 from labeler.report.result import notebook_html
 from labeler.report.table import Column, Interval, Row, Table
@@ -259,8 +261,8 @@ class DiffOptions:
     """
 
     statistics: StatisticOptions = field(default_factory=lambda: StatisticOptions(STATISTICS))
-    measure: str = "nDCG@10"
-    stale: str = "drop"
+    measure: str = option("nDCG@10", "What ranks the systems.", flags="-m --measure")
+    stale: Stale = option("drop", STALE_GRADES)
 
 
 def diff(

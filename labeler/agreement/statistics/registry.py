@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.arrays import Floats, Integers
+from labeler.entry_points import fill
 from labeler.errors import Misuse
 
 # Paired grades, and the contingency tables on which every statistic of two assessors rests.
@@ -247,6 +248,9 @@ def find_statistic(name: str, grades: Sequence[int]) -> Statistic:
 def parse_name(name: str) -> tuple[str, int | None]:
     """The registered statistic that a name stands for, and the grade at which `kappa>=G` cuts."""
     whole = _registered(name)
+    if whole not in STATISTICS:
+        fill(STATISTICS, "statistics", Statistic)
+        whole = _registered(name)
     if whole in STATISTICS:
         return whole, None
     if whole in _REFUSED:
@@ -262,6 +266,8 @@ def parse_name(name: str) -> tuple[str, int | None]:
 
 def _registered(name: str) -> str:
     """A name in the registry's spelling, if it is one in anybody's; else as it was given."""
+    if name in STATISTICS:
+        return name
     plain = re.sub(r"[\s_-]+", "-", name.strip().lower())
     plain = plain.removesuffix("-score")
     return ALIASES.get(_POSSESSIVE.sub("", plain), plain)
@@ -282,6 +288,7 @@ def _cut_statistic(name: str, inner: Statistic, grade: int) -> Statistic:
 
 def all_names() -> list[str]:
     """Every registered name, and the cuts as `kappa>=G`."""
+    fill(STATISTICS, "statistics", Statistic)
     return [*STATISTICS, *(f"{name}>=G" for name in CUTTABLE)]
 
 

@@ -88,14 +88,14 @@ def _likeness(tau: Correlation, first: str) -> str:
     """A word where both ends of the interval allow for it, else the value and its ends."""
     value, low, high, is_open = tau
     assert value is not None
-    said = interval_text(tau, ".2f") + (" [nearly anything]" if is_open else "")
+    value_text = interval_text(tau, ".2f") + (" [nearly anything]" if is_open else "")
     if value > 1 - 1e-9:
         word = "exactly as"
     elif low is None or high is None or _word(low) != _word(high):
-        return f"with a tau-b of {said} to {first}'s order (1: the same)"
+        return f"with a tau-b of {value_text} to {first}'s order (1: the same)"
     else:
         word = _word(value)
-    return f"{word} {first} {_do(first)} (tau-b {said})"
+    return f"{word} {first} {_do(first)} (tau-b {value_text})"
 
 
 def _word(tau: float) -> str:

@@ -315,10 +315,9 @@ class SeveralRuns:
             for measure in measures:
                 if all(str(measure) in self._ends[each] for each in (name, baseline)):
                     values = self._values(measure, (name, baseline), pair)
-                    value, least, most = (float(x.mean()) if len(x) else math.nan for x in values)
-                    is_exact = measure.name in EXACT
-                    text = str(measure)
-                    yield DifferenceBounds(name, baseline, text, value, least, most, is_exact)
+                    mean, least, most = (float(x.mean()) if len(x) else math.nan for x in values)
+                    exact = measure.name in EXACT
+                    yield DifferenceBounds(name, baseline, str(measure), mean, least, most, exact)
 
     def _values(self, measure: Measure, names: tuple[str, str], pair: TwoRuns) -> _Values:
         """The difference of each query by one measure, the least and the most that it can be."""

@@ -44,6 +44,7 @@ from labeler.lab.calibrate.recalibration import (
     takes_logits,
 )
 from labeler.messages import count_of, no_pair_in_common
+from labeler.options import SEED, check_options, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Row, Table, figure_table, frame_of, interval_text, table_of
@@ -305,13 +306,23 @@ STILL_FALLS = 0.02
 """Nats: a log loss that fell by more when the queries doubled is said to fall still."""
 
 
+FIT = "Fit"
+
+
 @dataclass(frozen=True)
 class CalibrateOptions:
     """People's qrels, how probabilities are fitted to them, and the seed of folds and draws."""
 
-    people: str = "human"
-    method: FitMethod = "ordinal"
-    seed: int = 0
+    people: str = option(
+        "human", "Human qrels: a name of the collection, or a file.", metavar="QRELS"
+    )
+    method: FitMethod = option(
+        "ordinal", "How probabilities follow what the assessor said.", panel=FIT
+    )
+    seed: int = option(0, "Of the folds of queries and the curve.", SEED, panel=FIT)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> CalibrateResult:

@@ -43,6 +43,7 @@ from labeler.lab.panel.members import check_panel_name
 from labeler.lab.route.criteria import Criterion, check_tells_doubt, default_criterion
 from labeler.messages import count_of
 from labeler.models.control import Control, run_to_end
+from labeler.options import SEED, SHARE, check_options, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, figure_table, frame_of, interval_text, table_of
@@ -221,13 +222,20 @@ class CascadeOptions:
     """
 
     name: str | None = None
-    people: str | None = None
-    by: Criterion | None = None
-    share: float | None = None
-    tolerance: float = 0.01
-    statistic: str = "kappa"
-    seed: int = 0
+    people: str | None = option(None, "Human qrels of pairs drawn by chance.", metavar="QRELS")
+    by: Criterion | None = option(
+        None, "What tells that it is unsure.", usual="disagreement, or doubt"
+    )
+    share: float | None = option(None, "Send this share of the pairs; choose no threshold.", SHARE)
+    tolerance: float = option(0.01, "How much agreement with people the threshold may lose.", SHARE)
+    statistic: str = option(
+        "kappa", "Of agreement, of which little is lost.", flags="-s --statistic"
+    )
+    seed: int = option(0, "Of the folds of queries, and of ties in doubt.", SEED)
     judging: JudgeOptions = field(default_factory=JudgeOptions)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 @dataclass(frozen=True)

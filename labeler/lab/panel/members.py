@@ -31,6 +31,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing
 from labeler.files.boundary import count
 from labeler.lab.panel.rules import (
+    PANEL_RULES,
     PanelGrades,
     Shares,
     Votes,
@@ -40,8 +41,11 @@ from labeler.lab.panel.rules import (
     votes_of,
 )
 from labeler.messages import count_of
+from labeler.options import COUNT, SEED, check_options, option
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels
+
+PANEL = "Panel"
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,23 @@ class PanelOptions:
     does. `scale` holds the grades; without one it is 0 to 3, or the range of the members' grades.
     """
 
-    rule: str = "median"
-    fewest: int | None = None
-    seed: int = 0
+    rule: str = option(
+        "median",
+        "How the grades of a pair become one; ties lean to neither side.",
+        metavar=" | ".join(PANEL_RULES),
+        panel=PANEL,
+    )
+    fewest: int | None = option(
+        None,
+        "Members that must have a grade of a pair; else more than half.",
+        COUNT,
+        panel=PANEL,
+    )
+    seed: int = option(0, "Of ties, and of the intervals.", SEED)
     scale: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 @dataclass(frozen=True, eq=False)

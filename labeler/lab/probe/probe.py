@@ -45,6 +45,7 @@ from labeler.models.call_plan import plan_calls
 from labeler.models.control import Control, Underway, run_to_end
 from labeler.models.session import Session, open_session, select_model
 from labeler.models.settings import AnyModel, Limits
+from labeler.options import COUNT, SEED, check_options, option
 from labeler.prompt import Prompt, find_prompt
 from labeler.prompt.template import PLACEHOLDER
 from labeler.trec.qrels import read_qrels
@@ -92,12 +93,23 @@ class ProbeOptions:
     further attacks; with `only`, those of these names alone are tried.
     """
 
-    pairs: int = PAIRS
-    qrels: str | None = None
-    part: str | None = None
-    attacks: Path | str | None = None
-    only: tuple[str, ...] = ()
-    seed: int = 0
+    pairs: int = option(PAIRS, "Pairs to attack, and as many of any grade to change.", COUNT)
+    qrels: str | None = option(
+        None, "Which qrels say what is not relevant; else human, or the only ones."
+    )
+    part: str | None = option(
+        None, "Try this alone; else both.", metavar=" | ".join(PARTS), rare=True
+    )
+    attacks: Path | None = option(
+        None, "Further attacks: a JSON object of lists of texts.", metavar="FILE"
+    )
+    only: tuple[str, ...] = option(
+        (), "Try this attack alone; repeatable.", metavar="NAME", flags="--attack"
+    )
+    seed: int = option(0, "Of which pairs are drawn.", SEED)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 def probe(  # noqa: PLR0913  the keywords of a public function are its settings

@@ -31,6 +31,7 @@ from labeler.lab.route.criteria import (
     order_of,
 )
 from labeler.messages import count_of, no_pair_in_common
+from labeler.options import COUNT, SEED, check_options, option
 from labeler.people.sample import SheetSample, route_sheet
 from labeler.report.finding import Finding
 from labeler.report.result import notebook_html
@@ -305,12 +306,24 @@ class RouteOptions:
     some.
     """
 
-    budget: int = 100
-    by: Criterion | None = None
-    people: str | None = None
-    runs: tuple[Path, ...] = ()
+    budget: int = option(100, "How many pairs people grade.", COUNT, flags="--pairs")
+    by: Criterion | None = option(
+        None, "What makes a pair worth a look.", usual="disagreement, or doubt"
+    )
+    people: str | None = option(
+        None, "Human qrels of pairs drawn by chance, to tell what it brings.", metavar="QRELS"
+    )
+    runs: tuple[Path, ...] = option(
+        (),
+        "A run, or a folder of runs, to route by; repeatable.",
+        metavar="RUN",
+        flags="--run",
+    )
     statistics: StatisticOptions = field(default_factory=lambda: StatisticOptions(("kappa",)))
-    seed: int = 0
+    seed: int = option(0, "Orders pairs that are needed alike.", SEED)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteResult:

@@ -51,12 +51,16 @@ from labeler.messages import count_of
 from labeler.model import Model
 from labeler.models.control import Control, Underway, run_to_end
 from labeler.models.session import Selection, Session, SessionOptions, open_session, select_model
-from labeler.models.settings import AnyModel, Limits
+from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits
+from labeler.options import SEED, SHARE, check_options, option
 from labeler.prompt import Prompt
 from labeler.prompt.read import checked_prompt
 from labeler.report.table import Column, Row, Table
 
 # Ask candidates about pairs: one session for each model, one prompt of it after another.
+
+
+CHOICE = "How the best is chosen"
 
 
 @dataclass(frozen=True)
@@ -73,18 +77,28 @@ class TuneOptions:
     prompts: Sequence[str] = ()
     models: Sequence[AnyModel | None] = (None,)
     base_url: str | None = None
-    human: str = "human"
-    statistic: str = "kappa"
-    held_out: float = 0.5
+    human: str = option("human", "The collection's human qrels.", metavar="NAME", flags="--people")
+    statistic: str = option(
+        "kappa", "What the best is best by.", panel=CHOICE, flags="-s --statistic"
+    )
+    held_out: float = option(
+        0.5,
+        "The share of queries that nobody is chosen by, and the best is reported on.",
+        SHARE,
+        panel=CHOICE,
+    )
     halving: bool = True
-    seed: int = 0
+    seed: int = option(0, "Seed of the split and of intervals.", SEED, panel=CHOICE)
     draws: int | None = None
     rules: Rules = field(default_factory=Rules)
     maps: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
-    concurrency: int | None = None
-    retry_failed: bool = False
-    redact: bool = False
+    concurrency: int | None = option(None, CONCURRENCY)
+    retry_failed: bool = option(False, RETRY_FAILED)
+    redact: bool = option(False, REDACT)
     limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     @property
     def intervals(self) -> StatisticOptions:

@@ -13,6 +13,16 @@ import tenacity
 
 from labeler.errors import BadInput, Retryable
 from labeler.files.boundary import problem_of
+from labeler.options import Option
+
+SYSTEM, ANSWER = "Your search system", "What it answers"
+"""The headings of how a system is asked, and of how its answers are read."""
+
+HITS = Option(
+    "Where the list of hits stands, as hits.hits.", metavar="PATH", panel=ANSWER, rare=True
+)
+HIT_ID = Option("Where a hit has its id.", metavar="PATH", panel=ANSWER, rare=True)
+HIT_SCORE = Option("Where a hit has its score.", metavar="PATH", panel=ANSWER, rare=True)
 
 LARGEST_OUTPUT = 32 * 1024 * 1024
 """Bytes of one query's answer; a thousand hits with their ids alone take some ten thousand."""

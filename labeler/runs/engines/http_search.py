@@ -12,8 +12,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from labeler.errors import CallFailed, Misconfigured, Misuse, NotFound, Retryable
+from labeler.options import option
 from labeler.runs.engines.answers import (
+    HIT_ID,
+    HIT_SCORE,
+    HITS,
     LARGEST_OUTPUT,
+    SYSTEM,
     Hit,
     HitPaths,
     Search,
@@ -141,13 +146,26 @@ class HttpEngine:
     shown nor kept. Paths that are None are the preset's.
     """
 
-    url_template: str
-    preset: str = ""
-    body: str = ""
-    headers: tuple[str, ...] = ()
-    hits: str | None = None
-    hit_id: str | None = None
-    hit_score: str | None = None
+    url_template: str = option(
+        "", "The endpoint, with {query} and {depth}.", metavar="URL", panel=SYSTEM
+    )
+    preset: str = option(
+        "",
+        "opensearch, elasticsearch, solr, vespa or qdrant.",
+        metavar="NAME",
+        panel=SYSTEM,
+    )
+    body: str = option("", "POST this, with {query} in its texts.", metavar="JSON", panel=SYSTEM)
+    headers: tuple[str, ...] = option(
+        (),
+        "A header, its value in a variable of the environment; repeatable.",
+        metavar="NAME=VAR",
+        flags="--header",
+        panel=SYSTEM,
+    )
+    hits: str | None = option(None, HITS)
+    hit_id: str | None = option(None, HIT_ID)
+    hit_score: str | None = option(None, HIT_SCORE)
     encoder: QueryEncoder | None = field(default=None, compare=False)
 
     @property

@@ -18,7 +18,19 @@ from pathlib import Path
 from typing import IO
 
 from labeler.errors import BadInput, CallFailed, Misuse, NoAnswer
-from labeler.runs.engines.answers import LARGEST_OUTPUT, Hit, HitPaths, Search, hits_in, parsed
+from labeler.options import option
+from labeler.runs.engines.answers import (
+    HIT_ID,
+    HIT_SCORE,
+    HITS,
+    LARGEST_OUTPUT,
+    SYSTEM,
+    Hit,
+    HitPaths,
+    Search,
+    hits_in,
+    parsed,
+)
 from labeler.runs.engines.templates import (
     Filling,
     QueryEncoder,
@@ -41,11 +53,18 @@ class ProgramEngine:
     with a key.
     """
 
-    command: str
-    hits: str | None = None
-    hit_id: str | None = None
-    hit_score: str | None = None
-    pass_env: tuple[str, ...] = ()
+    command: str = option(
+        "",
+        "A program that prints JSON or a TREC run; no shell reads it.",
+        metavar="LINE",
+        panel=SYSTEM,
+    )
+    hits: str | None = option(None, HITS)
+    hit_id: str | None = option(None, HIT_ID)
+    hit_score: str | None = option(None, HIT_SCORE)
+    pass_env: tuple[str, ...] = option(
+        (), "A variable that the program may see.", metavar="VAR", panel=SYSTEM, rare=True
+    )
     encoder: QueryEncoder | None = field(default=None, compare=False)
 
     @property

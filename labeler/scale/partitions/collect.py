@@ -72,7 +72,10 @@ def collect(
     Partitions that are not judged yet are counted; their pairs keep the judgements that they have.
 
     >>> from tempfile import mkdtemp
-    >>> from labeler import JudgeOptions, Share, judge_partition, write_partitions
+    >>> from labeler import JudgeOptions
+    >>> from labeler.scale.partitions.work import Share
+    >>> from labeler.scale.partitions.work import judge_partition
+    >>> from labeler.scale.partitions.write import write_partitions
     >>> from labeler.testing import fake_model, small_collection
     >>> collection, folder, model = small_collection(), mkdtemp(), fake_model('{"grade": 2}')
     >>> job = write_partitions(collection, folder, JudgeOptions(model=model, name="first"), rows=1)

@@ -33,7 +33,6 @@ from labeler.errors import (
     ProviderError,
     Stopped,
 )
-from labeler.files.boundary import count
 from labeler.judging.judge import JudgeOptions
 from labeler.messages import missing_extra
 from labeler.models.control import Control, Underway, run_to_end
@@ -42,6 +41,7 @@ from labeler.models.policies.rate import RateLimits
 from labeler.models.policies.stack import Guard
 from labeler.models.prices import Price
 from labeler.models.session import select_model
+from labeler.options import AT_ONCE, COUNT, check_options, option
 from labeler.scale.partitions.collect import CollectedPartitions, acollect_partitions
 from labeler.scale.partitions.folder import PartitionedJob, PartitionFolder, statuses_in
 from labeler.scale.partitions.ray_worker import (
@@ -76,6 +76,9 @@ machine from giving way to everything else, and Ray from being started again onc
 """
 
 
+RAY = "Ray"
+
+
 @dataclass(frozen=True, slots=True)
 class RayOptions:
     """How many workers judge, where, and partitions of how many pairs at least.
@@ -84,15 +87,18 @@ class RayOptions:
     alone. `rows` None makes a few partitions for each worker, of 5,000 pairs at most.
     """
 
-    workers: int = 2
-    address: str | None = None
-    rows: int | None = None
+    workers: int = option(2, "Workers, which share all limits.", AT_ONCE, panel=RAY)
+    address: str | None = option(
+        None,
+        "A running cluster (RAY_ADDRESS); else Ray is started on this machine.",
+        panel=RAY,
+        metavar="ADDRESS",
+        flags="--ray-address",
+    )
+    rows: int | None = option(None, "Pairs of a partition, at least.", COUNT, panel=RAY)
 
     def __post_init__(self) -> None:
-        for name in ("workers", "rows"):
-            value = getattr(self, name)
-            if value is not None and not count(value):
-                raise Misuse(f"{name} count from 1", parameter=name)
+        check_options(self)
 
 
 def check_ray() -> None:

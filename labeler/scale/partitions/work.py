@@ -173,7 +173,8 @@ def judge_partition(
     this machine's environment. `share_of` says what is a fair part of limits.
 
     >>> from tempfile import mkdtemp
-    >>> from labeler import JudgeOptions, write_partitions
+    >>> from labeler import JudgeOptions
+    >>> from labeler.scale.partitions.write import write_partitions
     >>> from labeler.testing import fake_model, small_collection
     >>> folder, model = mkdtemp(), fake_model('{"grade": 2}')
     >>> job = write_partitions(small_collection(), folder, JudgeOptions(model=model, name="first"))

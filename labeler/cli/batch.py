@@ -1,0 +1,216 @@
+"""`labeler batch`: requests handed to a provider in files, and their answers taken in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
+from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.output import show
+from labeler.cli.progress import watched
+from labeler.cli.reporting import check_complete, show_judging, show_judging_plan, show_outcome
+from labeler.cli.screen import note, say
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.user_files import Output
+from labeler.errors import Incomplete, Misuse
+from labeler.judging.judge import JudgeOptions, aplan_judging
+from labeler.messages import dollars
+from labeler.models.policies.call import Deferral
+from labeler.models.settings import Limits
+from labeler.scale.batch.collect import CollectedBatches, acollect, aread_answers, await_batches
+from labeler.scale.batch.look import Batches, abatches, acancel, aclear, aforget
+from labeler.scale.batch.submit import Submitted, asubmit, awrite_requests
+
+Requests = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The requests, as vLLM's run-batch reads them.")
+]
+Answers = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The answers, as vLLM's run-batch writes them.")
+]
+
+
+def submit(
+    folder: Folder,
+    *,
+    options: JudgeOptions,
+    who: ModelFlags,
+    flags: ShownFlags,
+    output: OutputFlags,
+) -> None:
+    """Hand over the pairs of the pool that have no answer."""
+    collection, asked = open_collection(folder), who.asking(options)
+    to = output.made_from(collection.folder)
+    if flags.dry_run:
+        _plan(collection, asked, flags, output)
+        return
+    submitted = watched(flags, lambda watch: asubmit(collection, asked, watch))
+    show_outcome(submitted, _show_submitted, output, to)
+    if submitted.stopped:
+        raise submitted.stopped
+
+
+def write(
+    folder: Folder,
+    file: Requests,
+    *,
+    options: JudgeOptions,
+    who: ModelFlags,
+    flags: ShownFlags,
+    output: OutputFlags,
+) -> None:
+    """Write the requests of the pairs that have no answer, to a file."""
+    collection, asked = open_collection(folder), who.asking(options)
+    to, requests = output.made_from(collection.folder), output.written_to(file)
+    if flags.dry_run:
+        _plan(collection, asked, flags, output)
+        return
+    written = watched(flags, lambda watch: awrite_requests(collection, asked, requests, watch))
+    show_outcome(written, _show_submitted, output, to)
+    if written.stopped:
+        raise written.stopped
+
+
+def wait(
+    folder: Folder,
+    *,
+    options: JudgeOptions,
+    who: ModelFlags,
+    flags: ShownFlags,
+    output: OutputFlags,
+) -> None:
+    """Submit, wait until all have ended, and collect."""
+    collection, asked = open_collection(folder), who.asking(options)
+    to = output.made_from(collection.folder)
+    if flags.dry_run:
+        _plan(collection, asked, flags, output)
+        return
+    collected = watched(flags, lambda watch: await_batches(collection, asked, watch))
+    _show_and_check(collected, output, to)
+
+
+def status(folder: Folder, *, server: ServerFlags, output: OutputFlags) -> None:
+    """Show the batches of a collection, as their server has them now."""
+    _look(abatches, folder, server, output)
+
+
+def cancel(folder: Folder, *, server: ServerFlags, output: OutputFlags) -> None:
+    """Cancel the batches that have not ended."""
+    _look(acancel, folder, server, output)
+
+
+def forget(folder: Folder, *, server: ServerFlags, output: OutputFlags) -> None:
+    """Give up batches that cannot be collected: their pairs are asked about again."""
+    _look(aforget, folder, server, output)
+
+
+def clear(folder: Folder, *, server: ServerFlags, output: OutputFlags) -> None:
+    """Remove the files of collected batches from their server."""
+    _look(aclear, folder, server, output)
+
+
+def collect(
+    folder: Folder,
+    *,
+    server: ServerFlags,
+    limits: Limits,
+    flags: ShownFlags,
+    output: OutputFlags,
+) -> None:
+    """Take in the answers of the batches that have ended."""
+    _check_asks(flags)
+    collection = open_collection(folder)
+    to = output.made_from(collection.folder)
+    collected = watched(flags, lambda watch: acollect(collection, server.base_url, limits, watch))
+    _show_and_check(collected, output, to)
+
+
+def read(
+    folder: Folder,
+    file: Answers,
+    *,
+    server: ServerFlags,
+    limits: Limits,
+    flags: ShownFlags,
+    output: OutputFlags,
+) -> None:
+    """Take in the answers to requests that were written to a file."""
+    _check_asks(flags)
+    collection, address = open_collection(folder), server.base_url
+    to = output.made_from(collection.folder, file)
+    collected = watched(
+        flags, lambda watch: aread_answers(collection, file, address, limits, watch)
+    )
+    _show_and_check(collected, output, to)
+
+
+def _plan(
+    collection: Collection, asked: JudgeOptions, flags: ShownFlags, output: OutputFlags
+) -> None:
+    """Show what all that waits for no batch would take."""
+    deferred = replace(asked, deferral=Deferral(is_live=False))
+    plan = watched(flags, lambda watch: aplan_judging(collection, deferred, watch))
+    show_outcome(plan, show_judging_plan, output, output.made_from(collection.folder))
+
+
+def _check_asks(flags: ShownFlags) -> None:
+    if flags.dry_run:
+        raise Misuse("nothing would be asked", parameter="dry_run")
+
+
+Look = Callable[[Collection, str | None], Coroutine[Any, Any, Batches]]
+
+
+def _look(act: Look, folder: Path, server: ServerFlags, output: OutputFlags) -> None:
+    collection = open_collection(folder)
+    to = output.made_from(collection.folder)
+    batches = watched(None, lambda _watch: act(collection, server.base_url))
+    show_outcome(batches, _show_batches, output, to)
+
+
+def _show_submitted(submitted: Submitted) -> None:
+    say(submitted.sentence())
+    if submitted.batches:
+        most = dollars(submitted.spent.cost) if submitted.is_priced else "unknown"
+        say(f"cost at most: {most}")
+        is_file = submitted.batches[0].status == "written"
+        note(f"next: labeler batch {'read, with the answers' if is_file else 'collect'}")
+
+
+def _show_batches(batches: Batches) -> None:
+    if batches.records:
+        show([batches.table()])
+    else:
+        say("no batches")
+
+
+def _show_and_check(collected: CollectedBatches, output: OutputFlags, to: Output | None) -> None:
+    show_outcome(collected, _show_collected, output, to)
+    _check_collected(collected)
+
+
+def _check_collected(collected: CollectedBatches) -> None:
+    """Raise where a batch cannot be collected, a pair has no grade, or a batch is open."""
+    for result in collected.results:
+        if result.failed and not collected.open:
+            note("next: labeler batch submit asks for what is missing; so does labeler judge")
+    if collected.problems:
+        raise collected.problems[0]
+    for result in collected.results:
+        check_complete(result, asked=False)
+    if collected.open:
+        raise Incomplete(collected.advice())
+
+
+def _show_collected(collected: CollectedBatches) -> None:
+    for sentence in collected.sentences():
+        say(sentence)
+    if collected.ended and collected.collected.cost is not None:
+        say(f"cost of these batches: {dollars(collected.collected.cost)}")
+    for result in collected.results:
+        say(f"== {result.name}")
+        show_judging(result)

@@ -1,0 +1,246 @@
+"""`labeler corpus`: documents into a collection, and its grades kept where they change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labeler.cli.options import FORCE, OUT_FOLDER, Folder, FormFlags, OutputFlags, Shown
+from labeler.cli.output import show, show_records
+from labeler.cli.reporting import show_outcome
+from labeler.cli.screen import note, progress, say
+from labeler.collection.layout import Collection
+from labeler.corpus.documents import Ingested
+from labeler.corpus.ingest import IngestOptions
+from labeler.corpus.ingest import ingest as ingest_documents
+from labeler.errors import Misuse
+from labeler.messages import count_of
+from labeler.models.control import Control
+from labeler.options import REQUIRED, WORDS, Option, option
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from labeler.collection.user_files import Output
+    from labeler.corpus.update import UpdateResult
+
+_USUAL = ("words", "include", "exclude", "code", "text_field", "title_field", "id_field")
+"""The options that help shows, of those that are said once for a project."""
+SHOWN = 20
+_REASONS = {
+    "hidden": "with a dot before the name",
+    "gitignore": "by .gitignore (--no-gitignore reads them)",
+    "exclude": "by --exclude",
+    "include": "that --include does not name",
+}
+
+
+def ingest(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INPUT...",
+            help="Folders (read recursively), files or patterns of Markdown, reStructuredText, "
+            "plain text, HTML, PDF, DOCX, EPUB, notebooks, CSV, TSV, JSON, JSON Lines (BEIR's, "
+            "hits, _bulk) or Parquet.",
+        ),
+    ],
+    out: Path = option(REQUIRED, OUT_FOLDER),
+    *,
+    queries_file: Path | None = option(
+        None, "Your own queries: one a line, a table, JSON, TREC topics."
+    ),
+    options: Annotated[IngestOptions, Shown(_USUAL)],
+    force: bool = option(False, FORCE),
+    shown: FormFlags,
+) -> None:
+    """Cut documents into passages of about 200 words and write them as corpus.jsonl."""
+    collection, control = Collection(out), Control(note=note, progress=progress)
+    whole = replace(options, force=force)
+    result = ingest_documents(inputs, collection, queries_file, whole, control=control)
+    note_left_out(result)
+    show_outcome(result, lambda ingested: _show(collection, ingested), shown)
+
+
+def _show(collection: Collection, result: Ingested) -> None:
+    say(f"{collection.corpus}: {read_from(result)}")
+    if result.queries:
+        say(f"{collection.queries}: {count_of(len(result.queries), 'query', 'queries')}")
+
+
+def read_from(result: Ingested) -> str:
+    """How many documents from how many files."""
+    documents = count_of(len(result.documents), "document", "documents")
+    return f"{documents} from {count_of(result.files, 'file', 'files')}"
+
+
+def note_ingested(result: Ingested) -> None:
+    """Say what was left out, and what was read; for commands that do more than this."""
+    note_left_out(result)
+    note(read_from(result))
+
+
+def note_left_out(result: Ingested) -> None:
+    """Say what was left out, and why."""
+    _note_unread(result)
+    _note_not_looked_at(result)
+    for path in result.collection_files:
+        note(f"not taken as documents, since a corpus.jsonl lies beside it: {path}")
+    if result.duplicates:
+        twice = ("passage that stands elsewhere too is", "passages that stand elsewhere too are")
+        note(f"{count_of(result.duplicates, *twice)} kept once")
+    if result.removed:
+        removed = count_of(result.removed, "document", "documents")
+        note(f"no longer there: {removed} of the earlier corpus.jsonl")
+
+
+def _note_unread(result: Ingested) -> None:
+    """Say which files could not be read."""
+    for problem in result.unread[:SHOWN]:
+        note(f"not read: {problem}")
+    if len(result.unread) > SHOWN:
+        note(f"… and {len(result.unread) - SHOWN} more, listed in card.json")
+    if result.unread:
+        files = count_of(len(result.unread) + result.files, "file", "files")
+        note(f"{len(result.unread):,} of {files} not read")
+    if result.too_large:
+        files = count_of(result.too_large, "file", "files")
+        note(f"{files} too large; --max-file-size says how large one may be")
+    for problem, count in result.missing_extras.items():
+        note(f"{count_of(count, 'file', 'files')} not read: {problem}")
+
+
+def _note_not_looked_at(result: Ingested) -> None:
+    """Say which files nobody asked to read."""
+    if result.left_out:
+        reasons = ", ".join(f"{n:,} {_REASONS[why]}" for why, n in sorted(result.left_out.items()))
+        files = count_of(result.left_out.total(), "file or folder", "files and folders")
+        note(f"{files} left out: {reasons}")
+    if result.links_out:
+        links = count_of(len(result.links_out), "link", "links")
+        shown = ", ".join(result.links_out[:SHOWN]) + (" …" if result.links_out[SHOWN:] else "")
+        note(f"{links} out of the folder not followed (--follow-links reads them): {shown}")
+    if result.other_kinds:
+        from labeler.corpus.read import CODE
+
+        kinds = ", ".join(f"{kind} {n}" for kind, n in result.other_kinds.most_common())
+        files = count_of(result.other_kinds.total(), "file", "files")
+        more = "" if result.other_kinds.keys().isdisjoint(CODE) else " (--code reads source code)"
+        note(f"{files} of other kinds passed over: {kinds}{more}")
+
+
+ONLY_COUNT = Option("Only count; write nothing.")
+
+
+def update(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT...", help="The documents as they are now, as ingest takes."),
+    ],
+    folder: Folder,
+    *,
+    words: int | None = option(None, "About how many words a passage has.", WORDS),
+    dry_run: bool = option(False, ONLY_COUNT),
+    output: OutputFlags,
+) -> None:
+    """Read edited documents into a collection; passages that stay keep their grades."""
+    from labeler.corpus.update import update
+    from labeler.models.control import Control
+
+    to = output.made_from(folder)
+    control = Control(note=note, progress=progress)
+    result = update(inputs, folder, words=words, dry_run=dry_run, control=control)
+    show_update(result, folder, output, to)
+
+
+def show_update(result: UpdateResult, folder: Path, flags: OutputFlags, to: Output | None) -> None:
+    """Show what became of passages and judgements, and what comes next."""
+    note_left_out(result.ingested)
+    show_outcome(result, lambda outcome: _say_update(outcome, folder), flags, to)
+
+
+def _say_update(result: UpdateResult, folder: Path) -> None:
+    carryover = result.carryover
+    show([carryover.table()])
+    say("")
+    pairs = count_of(carryover.pool, "pair", "pairs")
+    say(f"the pool has {pairs}, {carryover.unjudged:,} of them without a grade")
+    if carryover.stale:
+        grades = count_of(carryover.stale, "grade is", "grades are")
+        note(f"{grades} not carried over: what the assessor was shown has changed, be it the title")
+    if carryover.lower_bounds:
+        grades = count_of(carryover.lower_bounds, "grade", "grades")
+        note(f"{grades} of merged passages may be higher: a part of the passage was never judged")
+    if carryover.unchecked:
+        queries = count_of(carryover.unchecked, "unanswerable query", "unanswerable queries")
+        note(
+            f"{queries} may be answered by new passages: what was checked are the documents before"
+        )
+    if result.history is None:
+        note("nothing was written")
+        return
+    note(f"the state before is kept: {result.history}")
+    if result.runs:
+        names = ", ".join(result.runs)
+        note(f"these runs rank the passages of before and are kept there: {names}")
+    note(f"next: labeler pool {folder}, then labeler judge {folder}")
+
+
+def rechunk(
+    folder: Folder,
+    *,
+    words: int = option(REQUIRED, "About how many words a passage has.", WORDS),
+    inputs: tuple[str, ...] = option(
+        (), "Where the documents are, if elsewhere now.", metavar="INPUT", flags="--from"
+    ),
+    dry_run: bool = option(False, ONLY_COUNT),
+    output: OutputFlags,
+) -> None:
+    """Cut a collection's documents anew; passages that stay keep their grades."""
+    from labeler.corpus.rechunk import rechunk
+    from labeler.models.control import Control
+
+    to = output.made_from(folder)
+    control = Control(note=note, progress=progress)
+    result = rechunk(folder, words, inputs=inputs, dry_run=dry_run, control=control)
+    show_update(result, folder, output, to)
+
+
+def chunk(
+    source: Annotated[
+        Path, typer.Argument(metavar="COLL|DOCS", help="A collection, or a folder of documents.")
+    ],
+    *,
+    compare: str = option(
+        "100,200,400", "Lengths of passages to compare, in words.", metavar="N,N"
+    ),
+    output: OutputFlags,
+) -> None:
+    """Compare lengths of passages: which lets retrieval find what queries ask for?"""
+    from labeler.models.control import Control
+    from labeler.pools.chunk import compare_chunkings
+
+    to = output.made_from(source)
+    control = Control(note=note, progress=progress)
+    result = compare_chunkings(source, _lengths(compare), control=control)
+    if output.format == "json":
+        show_records([result.as_json()], output.format, to)
+    else:
+        show([result.table()], output.format, to)
+    note(f"over {count_of(result.queries, 'query', 'queries')}, with 95% intervals")
+    note("right: the share of queries with a passage of their source among the first ten")
+    note("covered: how much of the source stands in the first passages, 1,000 words of them")
+    if result.of_headings:
+        note("headings stood in for queries: they stand in the titles that are searched, too")
+    else:
+        note(f"the queries were written for passages of about {result.own_words} words")
+
+
+def _lengths(text: str) -> list[int]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdecimal() and len(part) < 7 for part in parts):
+        raise Misuse(f"expected lengths as 100,200,400, found {text!r:.40}", parameter="compare")
+    return [int(part) for part in parts]

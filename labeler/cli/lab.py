@@ -1,0 +1,470 @@
+"""`labeler lab`: assessors put together, asked again, and watched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from labeler.agreement.align import Rules, parse_maps, parse_scale
+from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.retest import Retest, retest_of
+from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
+from labeler.cli.options import FORCE, OUTPUT, Folder, FormFlags, OutputFlags
+from labeler.cli.output import draw, said_to, show, show_json, warn
+from labeler.cli.progress import watched
+from labeler.cli.reporting import (
+    check_complete,
+    show_judging,
+    show_judging_plan,
+    show_outcome,
+)
+from labeler.cli.scoring import PLOT
+from labeler.cli.screen import note, result_width, say
+from labeler.collection.layout import open_collection
+from labeler.collection.user_files import Output
+from labeler.errors import GateFailed, Incomplete, Misuse
+from labeler.evaluation.gates import parse_limits
+from labeler.files.paths import check_existing
+from labeler.judging.job import JudgeResult
+from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge, aplan_judging
+from labeler.lab.control import ControlPairs, adrift, aplan_drift
+from labeler.lab.control_check import DriftCheck
+from labeler.lab.panel.ask import (
+    JudgedPanel,
+    PanelPlan,
+    ajudge_panel,
+    aplan_panel,
+    members_named,
+)
+from labeler.lab.panel.members import PANEL, PanelOptions
+from labeler.lab.panel.panel import PanelReportOptions
+from labeler.lab.panel.panel import panel as panel_of_sets
+from labeler.lab.probe.certificate import ProbeResult
+from labeler.lab.probe.probe import ProbeOptions, aplan_probe, aprobe, check_gates
+from labeler.lab.tune.plot import tuning_drawing
+from labeler.lab.tune.tune import CHOICE, TuneOptions, TunePlan, aplan_tuning, atune, sentences_of
+from labeler.messages import cost_of
+from labeler.models.choose import declared_assessors, model_in, project_file
+from labeler.models.settings import MODEL, AnyModel
+from labeler.options import GRADE, Bounds, option
+from labeler.report.render import render
+
+GRADES = "Reading grades"
+
+
+def control(
+    folder: Folder,
+    *,
+    pairs: ControlPairs,
+    options: JudgeOptions,
+    who: ModelFlags,
+    flags: ShownFlags,
+    output: OutputFlags,
+) -> None:
+    """Judge some graded pairs again, each twice: has the assessor drifted?
+
+    Exit code 5 where it has. Without a prompt that of the set is asked again.
+    """
+    collection, asked = open_collection(folder), who.asking(options)
+    to = output.made_from(collection.folder)
+    if flags.dry_run:
+        plan = watched(flags, lambda watch: aplan_drift(collection, asked, pairs, watch))
+        show_outcome(plan, show_judging_plan, output, to)
+        return
+    check = watched(flags, lambda watch: adrift(collection, asked, pairs, watch))
+    show_outcome(check, _show_drift, output, to)
+    _check_steady(check)
+
+
+def _show_drift(check: DriftCheck) -> None:
+    """Print whether the assessor has drifted, and the figures behind that."""
+    first, *rest = check.sentences
+    say(first)
+    say("")
+    say(render(check.tables()[0]).rstrip())
+    for sentence in rest:
+        note(sentence)
+
+
+def _check_steady(check: DriftCheck) -> None:
+    """`GateFailed` where the assessor has drifted, fails often, or too few pairs compare."""
+    if check.has_passed:
+        return
+    advice = "judge new pairs under another name, or relabel all"
+    if check.is_undecided:
+        advice = "nothing is shown either way; run it again, or with more pairs"
+    elif not check.has_drifted:
+        advice = f"controls/{check.name}.{check.run.number}.jsonl says which failed, and how"
+    raise GateFailed(f"{check.name}: {check.verdict}; {advice}")
+
+
+@dataclass(frozen=True)
+class _Repeated:
+    """What judging gave, and how far the assessor agrees with itself; None where it stopped."""
+
+    result: JudgeResult
+    again: Retest | None
+
+    def as_json(self) -> dict[str, Any]:
+        retest = {} if self.again is None else {"retest": self.again.as_json()}
+        return {**self.result.as_json(), **retest}
+
+
+def repeat(
+    folder: Folder,
+    *,
+    times: int = option(3, "Ask about each pair so often.", Bounds(2, MOST_TIMES)),
+    options: JudgeOptions,
+    who: ModelFlags,
+    flags: ShownFlags,
+    output: OutputFlags,
+) -> None:
+    """Ask about each pair several times: how far do grades differ by chance?
+
+    The first reply gives the grade; the others are kept beside it.
+    """
+    collection, asked = open_collection(folder), who.asking(options)
+    to = output.made_from(collection.folder)
+    if flags.dry_run:
+        plan = watched(flags, lambda watch: aplan_judging(collection, asked, watch, times))
+        show_outcome(plan, show_judging_plan, output, to)
+        return
+    result = watched(flags, lambda watch: ajudge(collection, asked, watch, times))
+    again = None if result.stopped else retest_of(collection, result.name)
+    show_outcome(_Repeated(result, again), _show_repeated, output, to)
+    check_complete(result)
+
+
+def _show_repeated(repeated: _Repeated) -> None:
+    show_judging(repeated.result)
+    if repeated.again is None:
+        return
+    say()
+    for sentence in repeated.again.sentences:
+        say(sentence)
+    say()
+    say(render(repeated.again.tables()[0]).rstrip())
+
+
+@dataclass(frozen=True, slots=True)
+class PanelFlags:
+    """What a panel is compared with, and where it is kept beside its collection."""
+
+    people: str | None = option(
+        None, "Human qrels: how far do panel and members agree?", metavar="QRELS"
+    )
+    statistic: str = option("kappa", "By which statistic.", flags="-s --statistic")
+    scale: tuple[int, ...] | None = option(
+        None,
+        "The grades, as LOW:HIGH; else 0:3, or those that occur.",
+        metavar="LOW:HIGH",
+        rare=True,
+        read=parse_scale,
+    )
+    clip: bool = option(False, "Clip numbers into the scale first.", rare=True)
+
+
+def panel(
+    context: typer.Context,
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="COLL A B C... | QRELS...",
+            help="A collection and sets of its judgements; or files of grades.",
+        ),
+    ],
+    *,
+    members: str = option(
+        "",
+        "Ask these first, as basic,four-grades:gpt-4.1,:qwen3 (PROMPT, PROMPT:MODEL, :MODEL), "
+        "each kept as a set of the collection.",
+        metavar="MEMBERS",
+        panel=PANEL,
+    ),
+    rules: PanelOptions,
+    compared: PanelFlags,
+    options: JudgeOptions,
+    who: ModelFlags,
+    flags: ShownFlags,
+    output: Path | None = option(
+        None,
+        "Write the panel's qrels here; or, to a .jsonl file, its judgements.",
+        panel=OUTPUT,
+        flags="--output -o",
+    ),
+    force: bool = option(False, FORCE),
+    shown: FormFlags,
+) -> None:
+    """Put assessors' grades together, and say how many judges that really is.
+
+    A member without a grade of a pair is left out of it; too few members make a failure.
+    """
+    if members:
+        if len(sources) != 1:
+            raise Misuse("members are asked about one collection", parameter="members")
+        asking = _Asking(sources[0], members, who.asking(options), rules)
+        if flags.dry_run:
+            asking.plan(flags, shown)
+        else:
+            asking.judge(flags, shown)
+        return
+    people = compared.people
+    inputs = [Path(source) for source in (*sources, *([people] if people else []))]
+    check_existing(inputs[:1] if Path(sources[0]).is_dir() else inputs)
+    to = None
+    if output is not None:
+        to = Output(output, force, tuple(path for path in inputs if path.exists()))
+        to.check()
+    statistics = StatisticOptions((compared.statistic,), seed=rules.seed)
+    report = PanelReportOptions(replace(rules, scale=compared.scale), statistics, compared.clip)
+    result = panel_of_sets(*sources, people=people, name=options.name, output=to, options=report)
+    if shown.format == "json":
+        show_json(result.as_json())
+    elif shown.format == "table":
+        show(["\n".join(result.sentences), *result.tables()], "table")
+        say()
+        warn(context, result.findings)
+    else:
+        show(result.tables(), shown.format)
+    if options.name is not None:
+        note(f"kept as {options.name}: labeler agree {sources[0]} human {options.name}")
+    if output is not None:
+        note(f"wrote {output}")
+    _check_all_graded(result.panel.failed, len(result.panel.rows))
+
+
+def _check_all_graded(failed: int, pairs: int, again: dict[str, object] | None = None) -> None:
+    if failed:
+        raise Incomplete(f"{failed:,} of {pairs:,} pairs have no grade", again=again)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Members who are asked about a collection's pool before their grades are put together."""
+
+    folder: str
+    members: str
+    options: JudgeOptions
+    rules: PanelOptions
+
+    def plan(self, flags: ShownFlags, shown: FormFlags) -> None:
+        """Show what each member's judging would take."""
+        collection, named = open_collection(self.folder), members_named(self.members, self.options)
+        plan = watched(
+            flags,
+            lambda watch: aplan_panel(collection, named, self.options.name, self.rules, watch),
+        )
+        show_outcome(plan, _show_panel_plan, shown)
+
+    def judge(self, flags: ShownFlags, shown: FormFlags) -> None:
+        """Ask all members, show what they and the panel gave, and end as judging does."""
+        collection, named = open_collection(self.folder), members_named(self.members, self.options)
+        judged = watched(
+            flags,
+            lambda watch: ajudge_panel(collection, named, self.options.name, self.rules, watch),
+        )
+        show_outcome(judged, _show_judged_panel, shown)
+        if judged.stopped:
+            raise judged.stopped
+        if judged.panel is not None:
+            panel = judged.panel
+            _check_all_graded(panel.failed, len(panel.rows), again={"retry_failed": True})
+
+
+def _show_judged_panel(judged: JudgedPanel) -> None:
+    """Print the counts of each member, then those of the panel."""
+    for member in judged.members:
+        say(f"== {member.name}")
+        show_judging(member)
+        say()
+    panel = judged.panel
+    if panel is None:
+        say("the panel is put together when all members are done; run it again")
+        return
+    say(f"== {judged.name}: {panel.title}")
+    say(f"{panel.judged:,} of {len(panel.rows):,} pairs have a grade")
+    names = " ".join(member.name for member in judged.members)
+    folder = judged.members[0].job.collection.folder
+    made_by = "" if panel.options.rule == "median" else f" --rule {panel.options.rule}"
+    if panel.options.fewest is not None:
+        made_by += f" --fewest {panel.options.fewest}"
+    again = f"labeler lab panel {folder} {names}{made_by} --as {judged.name}"
+    note(f"how far it agrees with people: {again}")
+
+
+def _show_panel_plan(plan: PanelPlan) -> None:
+    """Print what each member's judging would take."""
+    for number_of, member in enumerate(plan.members, start=1):
+        say(f"== member {number_of}")
+        show_judging_plan(member)
+        say()
+    figures = plan.as_json()
+    say(f"calls of all members: {figures['calls']:,}")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsFlags(ServerFlags):
+    """Where models are asked, and who is beside them: an assessor that somebody declared."""
+
+    assessor: str = option(
+        "", "An assessor declared in assessors/NAME.toml.", metavar="NAME", panel=MODEL
+    )
+
+
+def tune(
+    context: typer.Context,
+    folder: Folder,
+    *,
+    prompts: tuple[str, ...] = option(
+        (),
+        "Prompts by name or file; commas between, or repeated. Default: each assessor's.",
+        metavar="A,B",
+    ),
+    models: tuple[str, ...] = option(
+        (),
+        "Models as judge takes one, or declared assessors, each with every prompt.",
+        metavar="M,N",
+    ),
+    everybody: bool = option(
+        False, "Ask all about all pairs: no halving.", panel=CHOICE, flags="--all"
+    ),
+    maps: tuple[str, ...] = option(
+        (),
+        "Rename grades, as assessor:1=3 or human:1=0,2=1.",
+        panel=GRADES,
+        flags="--map",
+        rare=True,
+    ),
+    cut: int | None = option(
+        None, "Compare only whether a grade is at least this one.", GRADE, panel=GRADES, rare=True
+    ),
+    options: TuneOptions,
+    server: ModelsFlags,
+    flags: ShownFlags,
+    picture: Path | None = option(None, PLOT),
+    output: OutputFlags,
+) -> None:
+    """Ask several prompts and models what people judged: which agrees best?
+
+    The best is chosen on a part of the queries, and reported on those held out.
+    The better half of each round is asked about twice as many queries.
+    Replies are kept: judge asks for none of them again.
+    """
+    collection = open_collection(folder)
+    to, drawing = output.made_from(collection.folder), output.picture(picture, collection.folder)
+    asked = replace(
+        options,
+        prompts=_listed(prompts, "prompts"),
+        models=_models(_listed(models, "models"), server.assessor),
+        base_url=server.base_url,
+        halving=not everybody,
+        rules=Rules(cut=cut),
+        maps=parse_maps(maps),
+    )
+    if flags.dry_run:
+        plan = watched(flags, lambda watch: aplan_tuning(collection, asked, watch))
+        show_outcome(plan, _show_tuning_plan, output, to)
+        return
+    result = watched(flags, lambda watch: atune(collection, asked, watch))
+    if output.format == "json":
+        show_json(result.as_json(), to)
+    else:
+        words = ["\n".join(sentences_of(result))] if output.format == "table" else []
+        show([*words, result.table(), result.cost_table()], output.format, to)
+        warn(context, result.findings)
+    if drawing is not None and result.standings:
+        draw(drawing, [tuning_drawing(result)])
+    if result.stopped:
+        raise result.stopped
+
+
+def _models(names: Sequence[str], assessor: str) -> tuple[AnyModel | None, ...]:
+    """The models that are named; a name under which an assessor is declared means that one."""
+    declared = declared_assessors(project=project_file())
+    listed = (assessor, *names) if assessor or not names else names
+    return tuple(model_in(None, None, n) if n in declared else n or None for n in listed)
+
+
+def _listed(texts: Sequence[str], parameter: str) -> tuple[str, ...]:
+    """The names that commas and repeated options name."""
+    names = tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+    if texts and not names:
+        raise Misuse("expected names with commas between", parameter=parameter)
+    return names
+
+
+def _show_tuning_plan(plan: TunePlan) -> None:
+    rounds = ", ".join(map(str, plan.sizes))
+    say(f"queries of each round: {rounds}; of each the better half goes on")
+    show([plan.table()], "table")
+    note("at most: as if every one were asked about all pairs, with re-asks")
+
+
+@dataclass(frozen=True, slots=True)
+class ShareGates:
+    """What must hold of shares: that none lies above what is required."""
+
+    require: tuple[str, ...] = option(
+        (), "A gate, as raised:0.05: exit 5 where the share lies above; repeatable.", panel="Gates"
+    )
+    require_high: tuple[str, ...] = option(
+        (), "The same of the interval's high end.", panel="Gates", rare=True
+    )
+
+
+def probe(
+    folder: Folder,
+    *,
+    tried: ProbeOptions,
+    gates: ShareGates,
+    options: JudgeOptions,
+    who: ModelFlags,
+    flags: ShownFlags,
+    output: OutputFlags,
+) -> None:
+    """Say how often a document talks a model into a better grade.
+
+    It says what else moves its grades, too. Replies are kept in the collection: the same command,
+    run again, asks only for what is missing.
+    """
+    if options.name is not None:
+        raise Misuse("a probe keeps no judgements, which could have a name", parameter="name")
+    lows = parse_limits(gates.require, "raised:0.05")
+    highs = parse_limits(gates.require_high, "raised:0.05", "require_high")
+    collection, asked = open_collection(folder), who.asking(options)
+    to = output.made_from(collection.folder, *filter(None, [tried.attacks]))
+    check_gates(tried, [name for name, _ in lows])
+    check_gates(tried, [name for name, _ in highs], "require_high")
+    if flags.dry_run:
+        plan = watched(flags, lambda watch: aplan_probe(collection, asked, tried, watch))
+        show_outcome(plan, show_judging_plan, output, to)
+        return
+    result = watched(flags, lambda watch: aprobe(collection, asked, tried, watch))
+    if output.format == "json":
+        show_json(result.as_json(), to)
+    elif output.format == "table":
+        with said_to(to):
+            _show_probe(result)
+    else:
+        show(result.tables(), output.format, to)
+    result.check(lows)
+    result.check(highs, high_end=True)
+
+
+def _show_probe(result: ProbeResult) -> None:
+    """Print what the certificate says in words, then the tables, then what it cost."""
+    prompt, model = result.made_by
+    say(f"{prompt}, {model}, by {result.source}")
+    for sentence in result.sentences():
+        say(sentence)
+    for table in result.tables():
+        say()
+        say(render(table, width=result_width()).rstrip())
+    cost = cost_of(result.cost, result.cost_at_most)
+    say(f"\ncost of this run: {cost}; calls: {result.spent.calls:,}")
+    if result.caveat:
+        note(result.caveat)

@@ -1,0 +1,234 @@
+"""`labeler lab`, of grades that are there: calibrated, routed to people, to a better assessor."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from labeler.agreement.compare import StatisticOptions
+from labeler.cli.model_options import ModelFlags, ShownFlags
+from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.output import draw, name_unread_runs, show, show_json, show_result, warn
+from labeler.cli.progress import watched
+from labeler.cli.reporting import show_judging_plan, show_outcome
+from labeler.cli.scoring import PLOT, TABLES
+from labeler.cli.screen import note, say
+from labeler.collection.layout import open_collection
+from labeler.collection.user_files import Output
+from labeler.errors import Incomplete, Misuse
+from labeler.evaluation.boards.two_sided import SHOWN as RUNS_SHOWN
+from labeler.evaluation.inputs import qrels_and_runs
+from labeler.evaluation.leaderboard import leaderboard as rank_twice
+from labeler.evaluation.plot import board_drawings
+from labeler.lab.calibrate.calibrate import (
+    FIT,
+    CalibrateOptions,
+    apply_calibration,
+    write_probabilities,
+)
+from labeler.lab.calibrate.calibrate import calibrate as fit_probabilities
+from labeler.lab.calibrate.plot import calibration_drawings
+from labeler.lab.calibrate.recalibration import write_calibration
+from labeler.lab.cascade.cascade import CascadeOptions, CascadePlan, acascade, aplan_cascade
+from labeler.lab.route.plot import route_drawing
+from labeler.lab.route.route import RouteOptions, RouteResult, write_routed
+from labeler.lab.route.route import route as route_pairs
+from labeler.options import SEED, option
+from labeler.people.sample import free_names
+
+PAIRS_SHOWN = 10
+
+
+def calibrate(
+    context: typer.Context,
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="COLL NAME | FILE",
+            help="A collection and a set of its judgements; or a file of judgements or qrels.",
+        ),
+    ],
+    *,
+    options: CalibrateOptions,
+    probabilities: Path | None = option(
+        None, "Write each pair's probabilities, JSON Lines.", metavar="FILE", panel=FIT
+    ),
+    save: Path | None = option(
+        None, "Write the fit, to apply it later.", metavar="FILE", panel=FIT
+    ),
+    fit: Path | None = option(
+        None, "Apply this saved fit; fit nothing.", metavar="FILE", panel=FIT
+    ),
+    picture: Path | None = option(None, PLOT),
+    output: OutputFlags,
+) -> None:
+    """Make probabilities of an assessor's grades, by people's grades of some pairs.
+
+    How far they hold is measured on queries that they were not fitted to.
+    """
+    inputs = [Path(name) for name in (*sources, options.people) if Path(name).exists()]
+    inputs += [] if fit is None else [fit]
+    to, drawing = output.made_from(*inputs), output.picture(picture, *inputs)
+    rows_to = None if probabilities is None else output.written_to(probabilities, *inputs)
+    fit_to = None if save is None else output.written_to(save, *inputs)
+    if fit is None:
+        result = fit_probabilities(*sources, options=options)
+    else:
+        _check_fits_nothing(context)
+        result = apply_calibration(fit, *sources)
+    show_result(result, output.format, to)
+    warn(context, result.findings)
+    if rows_to is not None:
+        write_probabilities(rows_to, result)
+        note(f"probabilities of {len(result.shares.pairs):,} pairs: {rows_to.path}")
+    if fit_to is not None:
+        write_calibration(fit_to, result.saved)
+        note(f"the fit: {fit_to.path}")
+    if drawing is not None:
+        draw(drawing, calibration_drawings(result))
+
+
+def _check_fits_nothing(context: typer.Context) -> None:
+    """`Misuse` where an option says how to fit, while a saved fit is applied."""
+    for name in ("people", "method", "seed"):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            problem = "a saved fit is applied as it is, and nothing is fitted; leave this out"
+            raise Misuse(problem, parameter=name)
+
+
+def route(
+    context: typer.Context,
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="COLL NAME... | FILE...",
+            help="A collection and sets of its grades, or files: those to correct come first.",
+        ),
+    ],
+    *,
+    options: RouteOptions,
+    statistic: str = option("kappa", "Of agreement, which is to rise.", flags="-s --statistic"),
+    sheet: Path | None = option(None, "Write the pairs as a sheet for people.", metavar="FILE"),
+    picture: Path | None = option(None, PLOT),
+    output: OutputFlags,
+) -> None:
+    """Choose the pairs whose grades people should check, and say what that brings.
+
+    People's grades of these pairs are no random sample: no statistic takes them for one.
+    """
+    human = [] if options.people is None else [Path(options.people)]
+    named = [*map(Path, sources), *human, *options.runs]
+    inputs = [path for path in named if path.exists()]
+    to, drawing = output.made_from(*inputs), output.picture(picture, *inputs)
+    to_sheet = None if sheet is None else output.written_to(sheet, *inputs)
+    options = replace(options, statistics=StatisticOptions((statistic,)))
+    result = route_pairs(*sources, options=options)
+    if output.format == "json":
+        show_json(result.as_json(), to)
+    elif output.format == "table":
+        show(["\n".join(result.sentences), *result.tables(PAIRS_SHOWN)], "table", to)
+    else:
+        show(result.tables()[-1:], output.format, to)
+    warn(context, result.findings)
+    if to_sheet is not None:
+        _write_sheet(result, to_sheet, sources[0])
+    if drawing is not None:
+        draw(drawing, [route_drawing(result)])
+
+
+def _write_sheet(result: RouteResult, sheet: Output, source: str) -> None:
+    """Write the pairs for people, and say how their grades come back."""
+    sample = write_routed(result, sheet, note)
+    note(f"{sheet.path}: sample {sample.id}, {sample.pairs} pairs of {sample.queries} queries")
+    if result.collection is not None:
+        (name,) = free_names(result.collection, 1)
+        note(f"when graded: labeler people import {sheet.path} {source} --as {name}")
+        note(f"or on a page: labeler annotate {source} --sample {sample.id}")
+
+
+def cascade(
+    context: typer.Context,
+    folder: Folder,
+    cheap: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME...",
+            help="The cheap assessor's judgements; further sets help to tell where it is unsure.",
+        ),
+    ],
+    *,
+    options: CascadeOptions,
+    who: ModelFlags,
+    flags: ShownFlags,
+    output: OutputFlags,
+) -> None:
+    """Ask a strong assessor about the pairs of which a cheap one is unsure.
+
+    It asks about the pairs that the cheap one failed on, too. From where on it is unsure is chosen
+    on people's grades, and checked on other queries of theirs.
+    """
+    collection, judging = open_collection(folder), options.judging
+    to = output.made_from(collection.folder)
+    strong = who.asking(replace(judging, name=None))
+    asked = replace(options, name=judging.name, judging=strong)
+    if flags.dry_run:
+        plan = watched(flags, lambda watch: aplan_cascade(folder, cheap, asked, watch))
+        show_outcome(plan, _show_cascade_plan, output, to)
+        return
+    result = watched(flags, lambda watch: acascade(folder, cheap, asked, watch))
+    show_result(result, output.format, to)
+    warn(context, result.findings)
+    if result.failures:
+        problem = f"{len(result.failures):,} of {result.pairs:,} pairs have no grade"
+        raise Incomplete(problem, again={"retry_failed": True})
+
+
+def _show_cascade_plan(plan: CascadePlan) -> None:
+    say("to choose the threshold:")
+    show_judging_plan(plan.threshold)
+    say("\nat most, were all pairs sent:")
+    show_judging_plan(plan.whole)
+
+
+def leaderboard(
+    context: typer.Context,
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="QRELS_A QRELS_B RUNS... | COLL NAME_A NAME_B",
+            help="The qrels to trust, the others, and two runs or more; or names in a collection.",
+        ),
+    ],
+    *,
+    measure: str = option("nDCG@10", "To rank by.", flags="-m --measure"),
+    own_pools: bool = option(
+        False, "Score systems by each side's own pairs, not by those that both judged."
+    ),
+    seed: int = option(0, "Of the resampling.", SEED),
+    table: Literal["runs", "statistics", "significance", "swaps"] | None = option(
+        None, "This table alone; csv and jsonl hold one, by default the runs.", panel=TABLES
+    ),
+    picture: Path | None = option(None, PLOT),
+    output: OutputFlags,
+) -> None:
+    """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
+    qrels, runs = qrels_and_runs(sources, 2)
+    if len(qrels) < 2:
+        raise Misuse("a leaderboard needs two qrels; as in: labeler lab leaderboard A B RUNS...")
+    to, drawing = output.made_from(*qrels, *runs), output.picture(picture, *qrels, *runs)
+    name_unread_runs(*sources)
+    board = rank_twice(qrels[0], qrels[1], runs, measure, own_pools=own_pools, seed=seed)
+    if output.format == "json":
+        show_json(board.as_json(), to)
+    else:
+        every = board.tables(None if table else RUNS_SHOWN)
+        tables = [each for each in every if table == each.name or (not table and each.rows)]
+        sentences = [] if table else ["\n".join(board.sentences)]
+        show([*sentences, *tables], output.format, to)
+    warn(context, board.findings)
+    if drawing is not None:
+        draw(drawing, board_drawings(board))

@@ -1,0 +1,416 @@
+"""`labeler status`, `explain`, `validate`, `doctor`: what is there, and whether it is sound."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from labeler.cli.model_options import ModelFlags
+from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.output import said_to, show, show_json, show_records
+from labeler.cli.output import show as show_tables
+from labeler.cli.reporting import show_failures, suspicious_pairs
+from labeler.cli.screen import how_long, note, progress, say
+from labeler.cli.settings import project_path
+from labeler.data import Failure, Judgement, Pair
+from labeler.errors import BadInput, Misuse
+from labeler.messages import count_of, dollars, moment
+from labeler.models.settings import Limits
+from labeler.options import COUNT, option
+from labeler.report.neutral import flat, one_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from labeler.collection.layout import Collection
+    from labeler.collection.validate import Validation
+    from labeler.judging.explain import AttemptHistory, Explanation
+    from labeler.judging.status import SetStatus
+    from labeler.models.check import TrialCall
+    from labeler.models.choose import Choice
+    from labeler.models.policies.learn import Abilities
+    from labeler.store.base import Record
+
+
+def status(folder: Folder, *, output: OutputFlags) -> None:
+    """Show what is judged, what failed, what it cost, how to go on."""
+    from labeler.collection.card import standing
+    from labeler.collection.layout import open_collection
+    from labeler.judging.status import pool_size, status, status_table, store_status
+
+    to, form = output.made_from(open_collection(folder).folder), output.format
+    collection = open_collection(folder)
+    sets = list(status(collection))
+    if form == "json":
+        store = store_status(collection)
+        judgements = [judged.as_json() for judged in sets]
+        lines = {n: [str(f) for f in standing(collection, n)] for n in collection.qrels_names()}
+        of_pool = {name: findings for name, findings in lines.items() if findings}
+        whole = {"pool": pool_size(collection), "judgements": judgements, "of_the_pool": of_pool}
+        show_json({**whole, "store": store.as_json() if store else None}, to)
+    elif form == "table":
+        with said_to(to):
+            _show_all(collection, sets)
+    else:
+        show([status_table(sets)], form, to)
+
+
+def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
+    """Print the pool, the sets of judgements, what they lack, and the store."""
+    from labeler.collection.card import standing
+    from labeler.judging.status import pool_size, status_table, store_status
+
+    if pool := pool_size(collection):
+        say(f"pool: {pool:,} pairs")
+    if sets:
+        show([status_table(sets)])
+    else:
+        say("no judgements yet: labeler judge")
+    for name in collection.qrels_names():
+        for finding in standing(collection, name):
+            say(f"by {name}: {finding}")
+    for judged in sets:
+        _show_checks(judged)
+    for judged in sets:
+        if judged.origin is not None and (judged.tally.failed or judged.left or judged.stale):
+            _show_rest(collection, judged)
+    if store := store_status(collection):
+        size = "" if store.size is None else f", {store.size / 1e6:,.1f} MB"
+        say(f"store: {store.replies:,} replies{size} ({store.path})")
+
+
+def _show_checks(judged: SetStatus) -> None:
+    """Print what part a set is of, its controls, and how many of its documents look suspicious."""
+    if judged.of_part:
+        say(judged.of_part)
+    if judged.controls:
+        controls = count_of(len(judged.controls), "control", "controls")
+        say(f"{judged.tally.name}: {controls}, the last: {one_line(judged.controls[-1], 100)}")
+    if judged.cached_tokens:
+        tokens = f"{judged.cached_tokens:,} of its requests' tokens"
+        say(f"{judged.tally.name}: {tokens} came from servers' caches")
+    if judged.tally.suspicious:
+        say(f"{judged.tally.name}: {suspicious_pairs(judged.tally)}")
+
+
+def _show_rest(collection: Collection, judged: SetStatus) -> None:
+    """Print what has no grade, with examples, and the status that asks for it."""
+    from labeler.cli import options_by_parameter, words_of
+    from labeler.judging.status import prompt_source
+
+    tally, origin = judged.tally, judged.origin
+    whose = "it" if judged.of_part else "the pool"
+    say(f"\n{tally.name}: {tally.failed:,} failed, {judged.left:,} of {whose} not asked yet")
+    if judged.stale:
+        grades = count_of(judged.stale, "grade is", "grades are")
+        say(f"{tally.name}: {grades} of texts that have changed since, which no figure counts")
+    show_failures(tally)
+    if origin and origin.is_panel:
+        say(f"to go on: judge the rest for its members, {', '.join(origin.members)}, then again")
+        return
+    if judged.of_part and judged.parent:
+        seed = f" --seed {judged.parent.seed}" if judged.parent.seed else ""
+        again = f"--from {judged.parent.name} --only {judged.parent.only}{seed} --as {tally.name}"
+        say(f"to go on: the same labeler relabel again, with {again}")
+        return
+    words = words_of(judged.parameters(), options_by_parameter(["judge"]))
+    say(f"to go on: {shlex.join(['labeler', 'judge', str(collection.folder), *words])}")
+    if origin and not judged.has_its_prompt:
+        source = prompt_source(origin.prompt)
+        say(f"({source} stands for the prompt's file as it was: {origin.prompt})")
+
+
+def explain(
+    folder: Folder,
+    query_id: Annotated[str, typer.Argument(metavar="QID", help="The query's id.")],
+    doc_id: Annotated[str, typer.Argument(metavar="DOCID", help="The document's id.")],
+    *,
+    name: str | None = option(None, "One set of judgements; else all.", flags="--as"),
+    prompt: str | None = option(None, "The prompt's file, where it is no longer as it was."),
+    output: OutputFlags,
+) -> None:
+    """Show how a pair came by its grade: prompt, reply, attempts, cost."""
+    import asyncio
+
+    from labeler.collection.layout import open_collection
+
+    to, collection = output.made_from(open_collection(folder).folder), open_collection(folder)
+    pair = Pair(query_id, doc_id)
+    explanations = asyncio.run(_explanations(collection, pair, name, prompt))
+    if not explanations:
+        names = ", ".join([name] if name else collection.judgement_names())
+        others = f"there are: {names or '-'}{_meant(collection, pair)}"
+        raise Misuse(f"no judgements of {query_id} {doc_id}; {others}")
+    if output.format == "json":
+        show_json([explanation.as_json() for explanation in explanations], to)
+    elif output.format == "table":
+        with said_to(to):
+            for explanation in explanations:
+                show_explanation(explanation)
+    else:
+        show_records([e.as_record() for e in explanations], output.format, to)
+
+
+def _meant(collection: Collection, pair: Pair) -> str:
+    """What a pair without judgements may have been meant to be: the other way round, or another."""
+    from labeler.judging.explain import judged_pairs_like
+
+    meant = judged_pairs_like(collection, pair)
+    return "".join(f"; did you mean {' '.join(other)}?" for other in meant)
+
+
+async def _explanations(
+    collection: Collection, pair: Pair, name: str | None, prompt: str | None
+) -> list[Explanation]:
+    """How the pair came by its grade, set by set."""
+    from labeler.judging.explain import explain
+
+    return [explanation async for explanation in explain(collection, *pair, name, prompt)]
+
+
+def show_explanation(explanation: Explanation) -> None:
+    """Print one set's judgement of a pair, and what it was made of."""
+    from labeler.judging.suspicions import SUSPICIONS
+
+    judged, origin = explanation.row.judged, explanation.row.origin
+    made_by = ", ".join(filter(None, (origin.prompt, origin.model)))
+    say(f"== {explanation.name}: {made_by}")
+    say(f"now: {_outcome(judged.outcome)}")
+    for name in judged.suspicions:
+        say(f"suspicious ({name}): {SUSPICIONS.get(name, 'by a later version')}")
+    if origin.is_panel:
+        note(f"a panel asks nothing itself; its members: {', '.join(origin.members)}")
+        return
+    if explanation.histories is None:
+        note(f"its replies can be looked up by the texts alone: {explanation.problem}")
+        show_replies(explanation.records)
+        return
+    for history in explanation.histories:
+        if history.part:
+            say(f"\n== part: {history.part}")
+        show_attempts(history)
+    attempts = sum(len(history.attempts) for history in explanation.histories)
+    if attempts < judged.attempts:
+        say(
+            f"\n{judged.attempts} replies made the judgement, {attempts} of them are found now: "
+            "the query or the document was edited since, or the replies were pruned"
+        )
+
+
+def show_replies(records: Sequence[Record]) -> None:
+    """Print replies with the requests that they answered, where no prompt tells their order."""
+    if not records:
+        say("no stored reply to a prompt that shows these texts as they are now")
+    for record in records:
+        request = json.loads(record.request or "{}")
+        number = request.get("attempt", 0) + 1
+        say(f"\n-- attempt {number}, {moment(record.at)}, {record.served}")
+        _show_messages(request.get("messages", ()))
+        _show_reply(record)
+
+
+def show_attempts(history: AttemptHistory) -> None:
+    """Print all attempts."""
+    for number, (request, record, outcome) in enumerate(history.attempts, start=1):
+        tokens = f"{record.prompt_tokens:,} tokens in, {record.completion_tokens:,} out"
+        taken = f"{tokens}, cost {dollars(record.cost)}"
+        say(f"\n-- attempt {number}, {moment(record.at)}, {record.served}, {taken}")
+        if number == 1:
+            _show_messages(request.messages)
+        sent = {**request.parameters, "schema": request.schema is not None}
+        say(f"parameters: {sent}")
+        _show_reply(record)
+        say(f"read as: {_outcome(outcome)}")
+    if not history.attempts:
+        say("\n-- no reply is stored to what would be asked today:")
+        _show_messages(history.asks.messages)
+    if history.failed:
+        at, status, detail = history.failed
+        say(f"\n-- the last call, {moment(at)}: {status}: {detail}")
+
+
+def _show_messages(messages: Iterable[Sequence[str]]) -> None:
+    for role, content in messages:
+        say(f"[{role}]\n{content}\n")
+
+
+def _show_reply(record: Record) -> None:
+    say(f"reply ({record.finish_reason or 'no finish reason'}): {record.text}")
+    if record.refusal:
+        say(f"refusal: {record.refusal}")
+    if record.body:
+        say(f"as received: {record.body.decode('utf-8', 'replace')}")
+
+
+def _outcome(outcome: object) -> str:
+    if isinstance(outcome, Failure):
+        return f"{outcome.status}: {outcome.detail}"
+    if not isinstance(outcome, Judgement):
+        return _read(outcome)
+    reason = f" ({outcome.reason})" if outcome.reason else ""
+    shares = outcome.distribution
+    spread = ", ".join(f"{grade}: {share:.2f}" for grade, share in shares.items()) if shares else ""
+    return f"grade {outcome.grade}{reason}" + (f"; {spread}" if spread else "")
+
+
+def _read(answer: object) -> str:
+    """What was read in a reply that is not one grade: grades by number, or questions."""
+    from labeler.judging.explain import as_read
+
+    value = as_read(answer)
+    if not isinstance(value, dict):
+        return "".join(f"\n  {number}. {text}" for number, text in enumerate(value, start=1))
+    grades = (
+        entry["status"] if entry["grade"] is None else entry["grade"] for entry in value.values()
+    )
+    return ", ".join(f"{number}: {grade}" for number, grade in zip(value, grades, strict=True))
+
+
+def validate(
+    folder: Folder,
+    *,
+    strict: bool = option(False, "Fail at warnings, too."),
+    output: OutputFlags,
+) -> None:
+    """Check a whole collection: ids, hashes, counts.
+
+    It says where its files contradict one another, too.
+    """
+    from labeler.collection.validate import validate
+    from labeler.models.control import Control
+
+    to = output.made_from(folder)
+    result = validate(folder, control=Control(note=note, progress=progress))
+    if output.format == "json":
+        show_json(result.as_json(), to)
+    elif output.format == "table" and to is None:
+        _show(result)
+    else:
+        show_tables([result.table()], output.format, to)
+    if not result.is_valid(strict=strict):
+        raise BadInput(f"{folder}: {_counts(result)}")
+
+
+def _show(result: Validation) -> None:
+    for problem in result.problems:
+        say(f"{problem.level}: {flat(str(problem))}")
+    documents = count_of(result.checked["documents"], "document", "documents")
+    queries = count_of(result.checked["queries"], "query", "queries")
+    if result.is_valid():
+        say(f"{documents}, {queries}: {_counts(result)}")
+
+
+def _counts(result: Validation) -> str:
+    errors = count_of(result.errors, "error", "errors")
+    return f"{errors}, {count_of(result.warnings, 'warning', 'warnings')}"
+
+
+LONGEST_TRIAL = 60.0
+"""Seconds that the one call may take."""
+
+
+def doctor(
+    *,
+    who: ModelFlags,
+    pairs: int = option(1000, "How many pairs to estimate for.", COUNT),
+    limits: Limits,
+    output: OutputFlags,
+) -> None:
+    """Say which model would judge, try one call, estimate the cost."""
+    import asyncio
+
+    from labeler.models.check import has_key, try_call
+    from labeler.models.choose import choose
+
+    to, settings = output.made_from(), project_path()
+    asked, prices = who.asked(), limits.prices
+    if output.format == "table":
+        with said_to(to):
+            say(f"OPENAI_API_KEY   {'set' if has_key() else 'not set'}")
+            say(f"settings         {settings or 'no labeler.toml here'}")
+            choice = asyncio.run(choose("judge", asked, who.base_url))
+            say(f"model            {choice}")
+            call = asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note))
+            _show_call(call)
+            _show_estimate(choice, pairs, prices)
+            _show_time(call, pairs)
+        return
+    choice = asyncio.run(choose("judge", asked, who.base_url))
+    record = {
+        "has_key": has_key(),
+        "settings": str(settings) if settings else None,
+        **_record_of(
+            choice,
+            asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note)),
+            pairs,
+            prices,
+        ),
+    }
+    show_records([record], output.format, to)
+
+
+def _record_of(
+    choice: Choice, call: TrialCall | None, pairs: int, prices: Path | None
+) -> dict[str, Any]:
+    """The model, the call for trial and the estimate, for programs."""
+    from dataclasses import asdict
+
+    from labeler.models.check import estimate, time_of
+    from labeler.wire.addresses import identity
+
+    taken = estimate(choice, pairs, prices)
+    return {
+        "model": choice.name,
+        "address": identity(choice.base_url) if choice.base_url else None,
+        "why": choice.why,
+        "call_seconds": call.seconds if call else None,
+        "accepts": asdict(call.abilities) if call else None,
+        "pairs": pairs,
+        "tokens_in": taken.tokens_in,
+        "tokens_out": taken.tokens_out,
+        "cost": taken.cost,
+        "seconds": time_of(call, pairs).seconds if call else None,
+    }
+
+
+def _show_call(call: TrialCall | None) -> None:
+    if call is None:
+        say("test call        none: this assessor asks no server")
+        return
+    say(f"test call        works ({call.seconds:.1f} s)")
+    say(f"it accepts       {_accepts(call.abilities)}")
+
+
+def _accepts(abilities: Abilities) -> str:
+    flags = ("temperature", "stop", "logprobs")
+    parameters = [name for name in flags if name not in abilities.refused]
+    thinks = ["reasons before it answers"] if abilities.thoughts else []
+    return ", ".join([f"replies as {abilities.shape}", abilities.limit, *parameters, *thinks])
+
+
+def _show_estimate(choice: Choice, pairs: int, prices: Path | None) -> None:
+    from labeler.models.check import estimate
+    from labeler.models.prices import example_of
+
+    taken = estimate(choice, pairs, prices)
+    if taken.price:
+        cost = f"about {dollars(taken.cost)}, {taken.price.basis}"
+    else:
+        cost = "unknown: its price is not listed; --prices FILE can give it"
+    say(f"{pairs:,} pairs".ljust(17) + f"{cost} (about {taken.tokens_in:,} tokens in)")
+    if not taken.price:
+        say(f"such a FILE      {example_of(choice.base_url, choice.name)}")
+
+
+def _show_time(call: TrialCall | None, pairs: int) -> None:
+    """Say how long so many calls like the one for trial take, where nothing limits them."""
+    from labeler.models.check import time_of
+    from labeler.models.choose import SERVER_CONCURRENCY
+
+    if call is not None:
+        about = f"about {how_long(time_of(call, pairs).seconds)}"
+        say(f"that takes       {about} with {SERVER_CONCURRENCY} calls at once as long as this one")

@@ -1,0 +1,279 @@
+"""`labeler init`, `import`, `export`, `fetch` and `trust`: what goes in and out of a project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labeler.cli.options import (
+    AS_JSON,
+    FORCE,
+    FORM,
+    GRADE_MAP,
+    OUTPUT,
+    SCALE,
+    Folder,
+    FormFlags,
+    OutputFlags,
+)
+from labeler.cli.output import show
+from labeler.cli.reporting import show_outcome
+from labeler.cli.screen import caution, note, progress, say
+from labeler.cli.settings import template
+from labeler.collection.export import Exported, ExportOptions, export
+from labeler.errors import Misuse
+from labeler.exchange.export.content import FormatName
+from labeler.files.settings import NAME
+from labeler.messages import count_of
+from labeler.options import REQUIRED, option
+from labeler.report.table import FormName
+
+if TYPE_CHECKING:
+    from labeler.pools.import_qrels import ImportedQrels
+
+
+def init(force: bool = option(False, FORCE)) -> None:
+    """Write a labeler.toml, the settings of this folder.
+
+    An option beats the environment, and the environment beats the file. Every init that uses a
+    setting says so. LABELER_CONFIG names another file; set to nothing, no file is read.
+    """
+    from labeler.collection.user_files import Output
+    from labeler.files.atomic import replacing
+
+    path = Path(NAME)
+    with Output(path, force).writing(), replacing(path) as out:
+        out.write(template())
+    say(f"wrote {path}: every setting is commented out; remove the # of those that you want")
+
+
+def take_qrels(
+    qrels: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="People's judgements: qrels of any kind."),
+    ],
+    folder: Folder,
+    *,
+    name: str = option("human", "The name of the qrels.", flags="--as"),
+    grade_map: str = option("", GRADE_MAP),
+    scale: str = option("", SCALE),
+    output: OutputFlags,
+) -> None:
+    """Keep people's judgements as qrels of a collection, and pool their pairs."""
+    from labeler.collection.layout import open_collection
+    from labeler.pools.import_qrels import import_qrels
+
+    to = output.made_from(qrels, open_collection(folder).folder)
+    meaning = {"grade_map": grade_map, "scale": scale}
+    imported = import_qrels(qrels, folder, name=name, warn=caution, force=output.force, **meaning)
+    show_outcome(imported, _show, output, to)
+    note(f"the pool has {count_of(imported.pool, 'pair', 'pairs')}, {imported.new:,} of them new")
+    note(f"next: labeler judge {folder} --as llm, then labeler agree {folder} {name} llm")
+
+
+def _show(imported: ImportedQrels) -> None:
+    pairs = count_of(imported.pairs, "judged pair", "judged pairs")
+    queries = count_of(imported.queries, "query", "queries")
+    say(f"{imported.qrels}: {pairs} of {queries}")
+
+
+def write_export(
+    folder: Folder,
+    *,
+    to: FormatName = option(REQUIRED, "The tool that shall read it."),
+    output: Path = option(
+        REQUIRED,
+        "A folder; or a file, for a tool that reads one.",
+        flags="--output -o",
+        panel=OUTPUT,
+    ),
+    options: ExportOptions,
+    shown: FormFlags,
+    force: bool = option(False, FORCE),
+) -> None:
+    """Write a collection as files that another tool reads."""
+    from labeler.collection.user_files import Output
+
+    exported = export(folder, Output(output, force), to, options, caution)
+    show_outcome(exported, _show_write_export, shown)
+
+
+def _show_write_export(exported: Exported) -> None:
+    from labeler.messages import count_of
+
+    for path in exported.files:
+        say(str(path))
+    pairs = count_of(exported.pairs, "pair", "pairs")
+    queries = count_of(exported.queries, "query", "queries")
+    documents = count_of(exported.documents, "document", "documents")
+    note(f"{exported.qrels}: {pairs}; {queries}, {documents}")
+    note(f"to read it: {exported.reader}")
+
+
+MODEL = "model"
+IR_DATASETS = "ir_datasets:"
+PROMPTS = "prompt:"
+MEGABYTE = 1_000_000
+
+
+def fetch(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A recipe's name or file, or 'model'; without one, all are listed."),
+    ] = None,
+    out: Path | None = option(
+        None, "The collection's directory; of the list, a file.", flags="--output -o", panel=OUTPUT
+    ),
+    force: bool = option(False, FORCE),
+    form: FormName | None = option("table", FORM),
+    as_json: bool = option(False, AS_JSON),
+) -> None:
+    """Fetch a public, human-judged collection, published prompts, or a model's file.
+
+    prompt:umbrela writes the prompts of UMBRELA, word for word, into this folder or the output's.
+
+    With the 'ir_datasets' extra, ir_datasets:NAME is a data set of that package, such as
+    ir_datasets:beir/scifact/test.
+
+    LABELER_MIRROR names a folder with the upstream files as OWNER/REPO/COMMIT/PATH, for machines
+    without a way out; LABELER_CACHE the folder in which downloads are kept.
+    """
+    if name is None:
+        _list(OutputFlags(form, as_json, out, force))
+    elif name.startswith(IR_DATASETS):
+        _fetch_dataset(name, out, force)
+    elif name.startswith(PROMPTS):
+        _fetch_prompts(name.removeprefix(PROMPTS), out, force)
+    elif name == MODEL:
+        _fetch_model(out)
+    else:
+        _fetch(name, out, force)
+
+
+def _list(output: OutputFlags) -> None:
+    from labeler.catalog.fetch import prompt_recipes
+    from labeler.catalog.recipes import read_recipe, recipe_files
+    from labeler.models.local.serve import EMBEDDED
+    from labeler.report.table import Column, Row, Table
+
+    recipes = [read_recipe(path) for path in recipe_files().values()]
+    rows: list[Row] = [
+        [r.name, r.recipe.title, r.recipe.counts.queries, r.recipe.counts.pairs] for r in recipes
+    ]
+    rows += [[f"{PROMPTS}{n}", r.title, None, None] for n, r in prompt_recipes().items()]
+    size = f"{EMBEDDED.size / MEGABYTE:.0f} MB"
+    rows.append([MODEL, f"the embedded model's file ({EMBEDDED.licence}, {size})", None, None])
+    columns = [
+        Column("name", align="left"),
+        Column("what", align="left"),
+        Column("queries", undefined=""),
+        Column("judged pairs", undefined=""),
+    ]
+    show([Table("recipes", columns, rows)], output.format, output.made_from())
+
+
+def _fetch(name: str, out: Path | None, force: bool) -> None:
+    from labeler.catalog.fetch import fetch_collection
+    from labeler.catalog.recipes import find_recipe
+    from labeler.collection.layout import Collection
+    from labeler.errors import Misuse
+
+    recipe = find_recipe(name)
+    if out is None:
+        raise Misuse(f"-o says where to: labeler fetch {name} -o {recipe.name}/")
+    collection = Collection(out)
+    with progress(f"{recipe.name}, kB") as advance:
+        judged = fetch_collection(
+            recipe,
+            collection,
+            lambda done, total: advance(done // 1000, total // 1000),
+            note,
+            force=force,
+        )
+    note(f"licence: {recipe.recipe.licence}")
+    note(f"cite: {recipe.recipe.citation}")
+    if judged.conflicts:
+        pairs = ("pair with two grades upstream is", "pairs with two grades upstream are")
+        note(f"{count_of(len(judged.conflicts), *pairs)} in no human.qrels")
+    queries = count_of(len(judged.queries), "query", "queries")
+    say(f"{out}: {queries}, {count_of(len(judged.documents), 'document', 'documents')}")
+    for stem, qrels in judged.qrels.items():
+        pairs_of = count_of(sum(map(len, qrels.values())), "judged pair", "judged pairs")
+        say(f"{collection.qrels(stem)}: {pairs_of}")
+
+
+def _fetch_prompts(name: str, out: Path | None, force: bool) -> None:
+    from labeler.catalog.fetch import fetch_prompts, prompt_recipes
+
+    paths = fetch_prompts(name, out or Path(), force=force)
+    recipe = prompt_recipes()[name]
+    note(f"licence: {recipe.licence}; cite: {recipe.citation}; {recipe.notes}")
+    say("\n".join(map(str, paths)))
+
+
+def _fetch_dataset(name: str, out: Path | None, force: bool) -> None:
+    from labeler.catalog.ir_datasets import fetch_dataset
+    from labeler.collection.layout import Collection
+    from labeler.errors import Misuse
+
+    if out is None:
+        folder = name.removeprefix(IR_DATASETS).replace("/", "-")
+        raise Misuse(f"-o says where to: labeler fetch {name} -o {folder}/")
+    collection = Collection(out)
+    with progress("documents") as advance:
+        fetched = fetch_dataset(name, collection, advance, note, force=force)
+    note("licence and citation: see https://ir-datasets.com")
+    if fetched.conflicts:
+        pairs = ("pair with two grades upstream is", "pairs with two grades upstream are")
+        note(f"{count_of(len(fetched.conflicts), *pairs)} in no human.qrels")
+    queries = count_of(fetched.queries, "query", "queries")
+    say(f"{out}: {queries}, {count_of(fetched.documents, 'document', 'documents')}")
+    pairs_of = count_of(sum(map(len, fetched.qrels.values())), "judged pair", "judged pairs")
+    say(f"{collection.qrels('human')}: {pairs_of}" if fetched.qrels else "no qrels")
+
+
+def _fetch_model(out: Path | None) -> None:
+    from labeler.errors import Misuse
+    from labeler.models.local.serve import EMBEDDED, fetch_model
+
+    if out is not None:
+        raise Misuse("the model goes into the cache folder; LABELER_CACHE names another one")
+    with progress("model file, MB") as advance:
+        path = fetch_model(
+            lambda done, total: advance(done // MEGABYTE, total // MEGABYTE), tell=note
+        )
+    note(f"{EMBEDDED.repository}, {EMBEDDED.licence}, SHA-256 {EMBEDDED.sha256}")
+    say(str(path))
+
+
+def trust(
+    address: Annotated[
+        str | None,
+        typer.Argument(help="A server's address; without one, the trusted ones are listed."),
+    ] = None,
+    key: str = option(
+        "", "The environment variable that holds the server's key.", metavar="VARIABLE"
+    ),
+    forget: bool = option(False, "Trust the address no longer."),
+) -> None:
+    """Name a server once for all, so that files may name it.
+
+    A collection, a batch, a partition or a labeler.toml may come from a stranger. The servers that
+    it names get neither texts nor a key, unless you name them too: by an option, by the
+    environment, or by this trust. The large providers' own addresses are known.
+    """
+    from labeler.wire import gate
+
+    if address is None:
+        if key or forget:
+            raise Misuse("name the address that is meant, too")
+        for server, variable in sorted(gate.trusted().items()):
+            say(f"{server}  {variable}".rstrip())
+    elif forget:
+        say(f"trusted no longer: {', '.join(gate.forget(address))}")
+    else:
+        trusted = gate.trust(address, key)
+        sent = f"and the key in {key}" if key else "and no key; --key names the variable of one"
+        say(f"{trusted}: files may name it, and it gets texts, {sent}")

@@ -1,0 +1,124 @@
+"""`labeler people`: pairs drawn for people, and their grades taken in."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labeler.cli.options import FORCE, OUTPUT, Folder, OutputFlags
+from labeler.cli.reporting import show_outcome
+from labeler.cli.screen import caution, note, say
+from labeler.messages import count_of
+from labeler.options import COUNT, REQUIRED, SEED, option
+
+if TYPE_CHECKING:
+    from labeler.collection.layout import Collection
+    from labeler.people.import_labels import ImportCounts
+
+DEFAULT_PAIRS = 200
+
+
+def sample(
+    folder: Folder,
+    *,
+    pairs: int | None = option(None, "How many pairs people grade (default: 200, or all).", COUNT),
+    all_pairs: bool = option(False, "All pairs of the queries, to correct scores by."),
+    queries: int | None = option(
+        None, "From so many queries, drawn at random (default: all).", COUNT
+    ),
+    sheets: tuple[Path, ...] = option(
+        REQUIRED,
+        "The sheet to write, CSV; repeat it to share the pairs among raters.",
+        flags="--output -o",
+        panel=OUTPUT,
+    ),
+    source: str | None = option(
+        None, "Balance the sample over the grades of these qrels.", flags="--from"
+    ),
+    overlap: str = option(
+        "20%", "With several sheets: the share of pairs that every rater grades."
+    ),
+    scale: str | None = option(None, "The grades, as 0:3; otherwise the judging prompt's."),
+    seed: int = option(0, "Decides which pairs are drawn.", SEED),
+    force: bool = option(False, FORCE),
+) -> None:
+    """Draw pairs for people into a sheet to grade in.
+
+    `labeler people import` takes the graded sheet back. The sheet is blind: it shows no grade.
+    """
+    from labeler.agreement.align import parse_scale, parse_share
+    from labeler.collection.layout import open_collection
+    from labeler.collection.user_files import Output
+    from labeler.errors import Misuse
+    from labeler.people.sample import SampleDesign, draw_sheets, free_names
+
+    if all_pairs and pairs is not None:
+        raise Misuse("--all-pairs draws every pair of the queries; --pairs so many: which one?")
+    grades = parse_scale(scale)
+    names_by_grade = dict.fromkeys(grades, "") if grades else None
+    up_to = None if all_pairs else DEFAULT_PAIRS
+    design = SampleDesign(pairs, queries, parse_share(overlap), seed, names_by_grade, up_to)
+    collection = open_collection(folder)
+    outputs = [Output(sheet, force) for sheet in sheets]
+    samples = draw_sheets(collection, source, design, outputs, note)
+    for sheet, drawn in zip(sheets, samples, strict=True):
+        pairs_drawn = count_of(drawn.pairs, "pair", "pairs")
+        queries_drawn = count_of(drawn.queries, "query", "queries")
+        say(f"{sheet}: sample {drawn.id}, {pairs_drawn} of {queries_drawn}")
+    for sheet, name in zip(sheets, free_names(collection, len(sheets)), strict=True):
+        note(f"when graded: labeler people import {sheet} {folder} --as {name}")
+    if len(samples) == 1:
+        note(f"or on a page: labeler annotate {folder} --sample {samples[0].id}")
+
+
+def take_in(
+    sheet: Annotated[Path, typer.Argument(help="The sheet, with grades in it.")],
+    folder: Folder,
+    *,
+    name: str = option(REQUIRED, "The name of the qrels.", flags="--as"),
+    assessor: str = option("", "Who graded, where the sheet does not say."),
+    replace: bool = option(False, "Take this sheet's grade where there is another one."),
+    output: OutputFlags,
+) -> None:
+    """Check a graded sheet, and keep its grades as qrels of the collection."""
+    from labeler.collection.layout import open_collection
+    from labeler.errors import Misuse
+    from labeler.people.import_labels import ImportOptions, import_sheet
+
+    if sheet.is_dir():
+        problem = f"{sheet} is a folder: the sheet comes first"
+        raise Misuse(f"{problem}, as in: labeler people import SHEET.csv {sheet} --as {name}")
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    collection = open_collection(folder)
+    to = output.made_from(sheet, folder)
+    counts = import_sheet(collection, sheet, ImportOptions(name, assessor, now, replace), caution)
+    show_outcome(counts, lambda counted: _show(name, counted), output, to)
+    if counts.missing:
+        missing = f"{_count(counts.missing, 'row')} of the sample"
+        caution(f"{missing} {'is' if counts.missing == 1 else 'are'} no longer in {sheet}")
+    note_next(collection, name)
+
+
+def note_next(collection: Collection, name: str) -> None:
+    """Say what people's new qrels are good for."""
+    from labeler.collection.whose import routed_pairs, sampled_from
+
+    others = [stem for stem in collection.qrels_names() if stem != name] or ["NAME"]
+    checked = sampled_from(collection, name) or others[-1]
+    if routed_pairs(collection, name):
+        files = f"{collection.qrels(name)} {collection.qrels(checked)}"
+        note("these pairs were routed: no statistic takes them for a random sample")
+        note(f"next: labeler qrels merge {files} --prefer {name} -o best.qrels")
+        return
+    note(f"next: labeler agree {collection.folder} {name} {checked}")
+
+
+def _show(name: str, counts: ImportCounts) -> None:
+    say(f"{name}: {_count(counts.graded, 'grade')}; {_count(counts.skipped, 'row')} skipped")
+
+
+def _count(number: int, what: str) -> str:
+    return count_of(number, what, f"{what}s")

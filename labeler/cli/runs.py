@@ -1,0 +1,278 @@
+"""`labeler runs`: runs made of runs, looked at, checked, cut, sorted and converted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from labeler.cli.model_options import ModelFlags, ShownFlags
+from labeler.cli.options import FORCE, OUTPUT, Folder, OutputFlags
+from labeler.cli.process import run_until_stopped
+from labeler.cli.progress import control_of
+from labeler.cli.reporting import show_calls, show_outcome
+from labeler.cli.screen import caution, note, say
+from labeler.collection.layout import open_collection
+from labeler.errors import Misuse
+from labeler.messages import cost_of, count_of
+from labeler.models.encoder_options import EncoderOptions
+from labeler.models.settings import Limits
+from labeler.options import COUNT, REQUIRED, SHARE, SIZE, Option, option
+from labeler.runs.rerank import RerankOptions, RerankResult, aplan_rerank, arerank
+
+if TYPE_CHECKING:
+    from labeler.runs.rewrite import Change
+
+RunFormat = Literal["trec", "json", "parquet", "csv"]
+FORMATS_HELP = "TREC's columns, BEIR's .json, .csv or .parquet, by its name"
+File = Annotated[
+    Path,
+    typer.Argument(metavar="RUN", help=f"A run ({FORMATS_HELP}; gzip too); - is standard input."),
+]
+Files = Annotated[
+    list[Path],
+    typer.Argument(metavar="RUN...", help=f"Runs ({FORMATS_HELP}), or a folder of them."),
+]
+TO_WRITE = Option(
+    f"The run to write ({FORMATS_HELP}); - is standard output.", flags="--output -o", panel=OUTPUT
+)
+TAG = Option("The run's last column; its name where not given.", panel=OUTPUT)
+
+
+def stats(paths: Files, *, output: OutputFlags) -> None:
+    """Count queries, documents, ties, and ranks that contradict their scores."""
+    from labeler.cli.output import show_counts
+    from labeler.collection.user_files import run_paths
+    from labeler.runs.stats import run_stats, stats_table
+
+    to = output.made_from(*paths)
+    show_counts([run_stats(path) for path in run_paths(paths)], stats_table, output.format, to)
+
+
+def validate(
+    paths: Files,
+    *,
+    collection: Path | None = option(
+        None, "Whose queries and documents they must be.", flags="--in", metavar="COLL"
+    ),
+    output: OutputFlags,
+) -> None:
+    """Read runs strictly; warn of ties and ranks that contradict scores."""
+    from labeler.cli.output import show_counts
+    from labeler.collection.queries import CollectionIds
+    from labeler.collection.user_files import run_paths
+    from labeler.runs.stats import run_stats, stats_table
+
+    to = output.made_from(*paths)
+    ids = CollectionIds.of(collection) if collection else None
+    counts = (_warned(run_stats(path, ids)) for path in run_paths(paths))
+    show_counts(counts, stats_table, output.format, to, _sound)
+
+
+def _sound(counts: Mapping[str, Any]) -> str:
+    queries = count_of(counts["queries"], "query", "queries")
+    documents = count_of(counts["documents"], "document", "documents")
+    return f"{counts['run']}: sound: {queries}, {documents}"
+
+
+def _warned(counts: dict[str, Any]) -> dict[str, Any]:
+    """The counts of a run, after a warning of ties and of ranks that contradict the scores."""
+    if ties := counts["tied_pairs"]:
+        caution(f"{counts['run']}: {count_of(ties, 'tied pair', 'tied pairs')} of documents")
+    if wrong := counts["contradicting_ranks"]:
+        ranks = count_of(wrong, "rank contradicts its score", "ranks contradict their scores")
+        caution(f"{counts['run']}: {ranks}; trec_eval goes by the scores")
+    return counts
+
+
+def cut(
+    path: File,
+    *,
+    output: Path = option(REQUIRED, TO_WRITE),
+    depth: int = option(REQUIRED, "Documents to keep a query.", COUNT),
+    tag: str = option("", TAG),
+    force: bool = option(False, FORCE),
+) -> None:
+    """Keep the first documents of every query."""
+    from labeler.runs.rewrite import Change
+
+    _rewrite(path, output, force, Change(_tag(path, tag), depth))
+
+
+def sort(
+    path: File,
+    *,
+    output: Path = option(REQUIRED, TO_WRITE),
+    tag: str = option("", TAG),
+    force: bool = option(False, FORCE),
+) -> None:
+    """Sort by query, then as trec_eval does, and number the ranks anew."""
+    from labeler.runs.rewrite import Change
+
+    _rewrite(path, output, force, Change(_tag(path, tag), sort=True))
+
+
+def convert(
+    path: File,
+    *,
+    output: Path = option(REQUIRED, TO_WRITE),
+    tag: str = option("", TAG),
+    read_as: RunFormat | None = option(
+        None, "The format to read, where the name does not say it.", flags="--from"
+    ),
+    write_as: RunFormat | None = option(
+        None, "The format to write, where the name does not say it.", flags="--to"
+    ),
+    force: bool = option(False, FORCE),
+) -> None:
+    """Convert between TREC's columns, BEIR's JSON and parquet, by the files' names."""
+    from labeler.runs.rewrite import Change
+
+    change = Change(_tag(path, tag), read_as=read_as or "", write_as=write_as or "")
+    _rewrite(path, output, force, change)
+
+
+def _tag(path: Path, tag: str) -> str:
+    from labeler.collection.layout import safe_name
+    from labeler.collection.user_files import run_name
+
+    name = run_name(path).removesuffix(".json").removesuffix(".parquet")
+    return tag or (safe_name(name) if path.is_file() else "run")
+
+
+def _rewrite(path: Path, output: Path, force: bool, change: Change) -> None:
+    from labeler.collection.user_files import Output
+    from labeler.messages import count_of
+    from labeler.runs.rewrite import rewrite_run
+
+    lines = rewrite_run(path, Output(output, force), change)
+    note(f"wrote {output}: {count_of(lines, 'line', 'lines')}")
+
+
+def rerank(
+    folder: Folder,
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run of the collection by its name, or a file.")
+    ],
+    *,
+    name: str = option(REQUIRED, "The new run's name.", flags="--as", panel=OUTPUT),
+    options: RerankOptions,
+    who: ModelFlags,
+    flags: ShownFlags,
+    output: OutputFlags,
+) -> None:
+    """Put a run's first documents in the order of an LLM or a cross-encoder.
+
+    An LLM sees a window of them at a time. What was answered or scored is kept: run again, only
+    the rest is asked for.
+    """
+    collection = open_collection(folder)
+    to, control = output.made_from(collection.folder), control_of(flags)
+    if options.cross_encoder and (who.model or who.assessor or who.base_url or flags.dry_run):
+        problem = "a cross-encoder asks nobody; it goes with no model, address or dry run"
+        raise Misuse(problem, parameter="cross_encoder")
+    how = who.asking(options, force=output.force)
+    if flags.dry_run:
+        plan = run_until_stopped(
+            lambda stop: aplan_rerank(collection, run, how, control.with_stop(stop))
+        )
+        show_outcome(plan, show_calls, output, to)
+        return
+    result = run_until_stopped(
+        lambda stop: arerank(collection, run, name, how, control.with_stop(stop))
+    )
+    show_outcome(result, _show, output, to)
+
+
+def _show(result: RerankResult) -> None:
+    say(f"{result.documents:,} documents of {result.queries:,} queries")
+    if result.windows:
+        spent = result.spent
+        costs = spent.dollars(is_priced=result.is_priced)
+        say(f"windows ordered: {result.windows - result.untouched:,} of {result.windows:,}")
+        say(f"cost of this run: {cost_of(*costs)}; calls: {spent.calls:,}")
+    if result.untouched:
+        note(f"{result.untouched:,} windows kept their order: no reply was an order of them")
+    note(f"wrote {result.run}")
+
+
+SCORES = "Fusing by score"
+Method = Literal["rrf", "combsum", "combmnz", "wsum"]
+Norm = Literal["min-max", "max", "sum", "zscore", "zmuv", "rank", "borda", "none"]
+
+
+def fuse(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUNS...", help="Two runs or more (.json, .parquet too), or a folder of them."
+        ),
+    ],
+    *,
+    output: Path = option(
+        REQUIRED,
+        "The run to write (.gz is compressed); - is standard output.",
+        flags="--output -o",
+        panel=OUTPUT,
+    ),
+    method: Method = option("rrf", "Reciprocal rank fusion, or scores added."),
+    k: float = option(60, "RRF's constant.", SIZE),
+    norm: Norm = option(
+        "min-max",
+        "How scores are scaled before they are added; zscore and zmuv are the same.",
+        panel=SCORES,
+    ),
+    weights: str = option(
+        "", "For wsum, one for each run: 0.3,0.7 or bm25=0.3,dense=0.7.", panel=SCORES
+    ),
+    depth: int = option(1000, "Documents to keep a query.", COUNT),
+    tag: str = option("fused", "The run's last column.", panel=OUTPUT),
+    force: bool = option(False, FORCE),
+) -> None:
+    """Fuse runs, by rank (RRF) or by score."""
+    from labeler.collection.user_files import Output, run_paths
+    from labeler.messages import count_of
+    from labeler.runs.fuse import Fusion, fuse_files, weights_of
+
+    runs = run_paths(runs)
+    fusion = Fusion(method, k, norm, weights_of(weights, runs), depth)
+    queries, lines = fuse_files(runs, Output(output, force), fusion, tag, caution)
+    shown = f"{count_of(queries, 'query', 'queries')}, {count_of(lines, 'line', 'lines')}"
+    note(f"wrote {output}: {shown} from {len(runs)} runs by {method}")
+
+
+def mmr(
+    run: Annotated[Path, typer.Argument(help="The run to re-rank; - is standard input.")],
+    collection: Annotated[Path, typer.Argument(metavar="COLL", help="Whose documents it ranks.")],
+    *,
+    output: Path = option(
+        REQUIRED, "The run to write (.gz is compressed).", flags="--output -o", panel=OUTPUT
+    ),
+    balance: float = option(
+        0.5, "1 keeps the run's order, 0 looks at novelty alone.", SHARE, flags="--lambda"
+    ),
+    depth: int = option(100, "Documents to re-rank and keep a query.", COUNT),
+    tag: str = option("mmr", "The run's last column.", panel=OUTPUT),
+    encoder: EncoderOptions,
+    limits: Limits,
+    force: bool = option(False, FORCE),
+) -> None:
+    """Re-rank a run by maximal marginal relevance, with an encoder's vectors."""
+    from labeler.collection.layout import open_collection
+    from labeler.collection.user_files import Output
+    from labeler.files.read import rereadable
+    from labeler.models.encoders import EncoderTexts, Encoding
+    from labeler.runs.mmr import Diversity, diversify, texts_to_diversify
+
+    opened = open_collection(collection)
+    to = Output(output, force, (run, opened.corpus))
+    to.check()
+    diversity = Diversity(balance, depth, tag)
+    encoder.check()
+    with rereadable():
+        texts = [] if encoder.is_embedded else texts_to_diversify(run, opened.corpus, depth)
+        ready = Encoding(encoder, limits).ready(opened.vectors, EncoderTexts(texts), control_of())
+        lines = diversify(run, opened.corpus, ready.documents, to, diversity)
+    note(f"wrote {output}: {lines:,} lines")

@@ -1,0 +1,245 @@
+"""What the report of a collection says, gathered from the rooms: figures, sentences, findings."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from labeler.agreement.overview import short, summary
+from labeler.agreement.report import as_json as agreement_as_json
+from labeler.collection.whose import made_by
+from labeler.collection_report.contents import (
+    ChosenSets,
+    CollectionContents,
+    NextStep,
+    ReportOptions,
+)
+from labeler.collection_report.figures import (
+    GROUPS,
+    WHERE_UNJUDGED,
+    AgreementWithPeople,
+    GradesOfGroup,
+    ReasonsAndFailures,
+    ReportedQuery,
+    reasons_in,
+)
+from labeler.collection_report.provenance import Private, Provenance
+from labeler.data import Pair
+from labeler.evaluation.score_report import Report
+from labeler.judging.status import SetStatus
+from labeler.messages import count_of
+from labeler.report.finding import Finding, merged
+from labeler.report.result import Result
+from labeler.report.table import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GatheredReport(Result):
+    """What one collection says: contents, scores, agreement, grades, costs, queries, provenance.
+
+    It rests on the results of `evaluate`, `agree` and `status`.
+    """
+
+    contents: CollectionContents
+    sets: ChosenSets
+    options: ReportOptions
+    scores: Report | None
+    agreement: AgreementWithPeople
+    grades: tuple[GradesOfGroup, ...]
+    judged: tuple[SetStatus, ...]
+    queries: tuple[ReportedQuery, ...]
+    reasons: ReasonsAndFailures
+    provenance: Provenance
+    scale_names: Mapping[int, str]
+    private: Private
+
+    @property
+    def missing(self) -> tuple[NextStep, ...]:
+        """What the collection lacks, with the commands that make it."""
+        by_people = self.sets.human is not None
+        return tuple(self.contents.missing(judged_by_people=by_people))
+
+    @property
+    def runs(self) -> Mapping[str, Path]:
+        """The runs that are reported, by name."""
+        return self.contents.chosen_runs(self.options.runs)
+
+    @property
+    def reasons_of_main(self) -> Mapping[Pair, str]:
+        """The reasons that the main assessor gave."""
+        main = self.agreement.main
+        if main is None or main.assessor == self.sets.scoring:
+            return self.reasons.reasons
+        return reasons_in(self.contents.collection.judgements(main.assessor)).reasons
+
+    @property
+    def sentences(self) -> tuple[str, str, str]:
+        """What was measured, how sure it is, and how far the assessor agrees with people."""
+        first, second, third = map(
+            self.private, (self._measured(), self._leading(), self._agreeing())
+        )
+        return first, second, third
+
+    def _measured(self) -> str:
+        contents, scores = self.contents, self.scores
+        documents = count_of(contents.documents, "document")
+        if self.sets.scoring is None:
+            queries = count_of(len(contents.queries), "query", "queries")
+            pool = count_of(contents.pool, "pair to judge", "pairs to judge")
+            return f"The collection has {documents}, {queries} and {pool}; no pair has a grade yet."
+        grades = count_of(contents.grades(self.sets.scoring), "grade")
+        queries = count_of(len(contents.qrels[self.sets.scoring]), "query", "queries")
+        by = f"{grades} of {queries}, given by {self._giver()}"
+        if scores is None:
+            return f"The collection has {documents} and {by}; no system was scored."
+        systems = count_of(len(scores.runs), "system was", "systems were")
+        first, *others = scores.measures
+        more = f" and {count_of(len(others), 'more measure')}" if others else ""
+        over = f" over {documents}" if contents.documents else ""
+        return f"{systems} scored by {first}{more}{over}, with {by}."
+
+    def _giver(self) -> str:
+        """Who gave the grades that score the systems: people, or a model, with the set's name."""
+        name = self.sets.scoring or ""
+        if name in (*self.contents.people, self.sets.human, *self.sets.more_humans):
+            return "people" if name == "human" else f"people ({name})"
+        models = made_by(self.contents.collection, name).models or [name]
+        return f"the assessor {name}" + (f" ({models[-1]})" if models[-1] != name else "")
+
+    def _leading(self) -> str:
+        scores = self.scores
+        if scores is None:
+            lacks = "run" if not self.contents.runs else "grade"
+            return f"There is no {lacks}, so that nothing is known of any system."
+        sentences = " ".join(scores.sentences)
+        best, measure = scores.ranked[0], scores.measures[0]
+        low, high = best.intervals[measure]
+        if len(scores.runs) == 1 or math.isnan(low):
+            return sentences
+        ends = f"{low:.3f} to {high:.3f} at 95 %"
+        interval = f"over all queries like these the score of {best.name} is {ends}"
+        return f"{sentences[:-1]}; {interval}.{_left_open(scores)}"
+
+    def _agreeing(self) -> str:
+        sets, contents = self.sets, self.contents
+        if self.agreement.main is not None:
+            several = len(self.agreement.reports)
+            which = f" It is one of {several} assessors compared." if several > 1 else ""
+            return f"{summary(self.agreement.main)[0]}{which}"
+        if sets.human is not None and sets.assessors:
+            return (
+                "People and the assessor judged no pair in common: nobody knows whether they agree."
+            )
+        if sets.human is not None:
+            asked = "a model was asked, and no pair got a grade from it"
+            model = asked if contents.ungraded else "no model has judged a pair"
+            return f"The grades are people's; {model}."
+        if contents.waiting:
+            text = "People graded pairs on the page, and no qrels hold their grades"
+            return f"{text}: nothing rests on them."
+        if sets.scoring is not None:
+            text = "No person has judged a pair: how far these grades agree with people's"
+            return f"{text} is not known."
+        whom = "No pair has a grade" if contents.ungraded else "Nobody has judged a pair"
+        return f"{whom}, so that nothing is known of agreement with people."
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What a reader should know of the figures, warnings first, each once.
+
+        What holds of groups of queries, or of single runs' files, comes last.
+        """
+        every = sorted(
+            merged(self._findings()),
+            key=lambda f: (f.level != "warning", bool(f.each) or f.about in GROUPS),
+        )
+        levels = {}
+        for finding in every:
+            more = any(setting.parameter == "scenarios" for setting in finding.settings)
+            text = self.private(words_without_settings(finding))
+            levels[text + (WHERE_UNJUDGED if more else "")] = finding.level
+        return tuple(Finding(text, level=level) for text, level in levels.items())
+
+    def _findings(self) -> Iterator[Finding]:
+        contents, sets, main = self.contents, self.sets, self.agreement.main
+        for rater, pairs in contents.waiting.items():
+            graded = f"{rater} graded {count_of(pairs, 'pair')} on the page that no qrels hold"
+            yield Finding(f"{graded}: none counts here")
+        if not contents.waiting and sets.scoring is not None and sets.human is None:
+            text = "no person has judged a pair: all figures rest on an assessor nobody has checked"
+            yield Finding(text)
+        for name in contents.ungraded:
+            yield Finding(f"{name}: no pair of these judgements has a grade; nothing rests on them")
+        for tally in (judged.tally for judged in self.judged):
+            if tally.failed and tally.name not in (sets.scoring, *contents.ungraded):
+                failed = count_of(tally.failed, "pair has", "pairs have")
+                text = f"{tally.name}: {failed} no grade, of {tally.pairs:,}"
+                yield Finding(text, level="note")
+        yield from (*contents.findings, *sets.findings)
+        yield from () if self.scores is None else self.scores.findings
+        yield from self.agreement.findings
+        if main is None:
+            return
+        yield from main.notes
+        for finding in main.agreement.warnings:
+            yield replace(finding, text=f"agreement with people: {finding.text}")
+        for finding in () if main.board is None else main.board.own_findings:
+            order = f"order of the systems by {short(main.human)} and {short(main.assessor)}"
+            yield replace(finding, text=f"{order}: {finding.text}")
+
+    def tables(self) -> list[Table]:
+        """The scores of the systems, and their differences."""
+        return [] if self.scores is None else self.scores.tables()[:2]
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything but the documents, by name, as the commands that give figures say them."""
+        reports = self.agreement.reports
+        figures: dict[str, Any] = self.private.of_json(
+            self.picked(
+                *("sentences", "missing", "grades", "provenance", "findings"),
+                title=self.contents.title,
+                notes=[finding for finding in self.findings if finding.level == "note"],
+                qrels=self.sets.scoring,
+                human=self.sets.human,
+                evaluation=self.scores and self.scores.as_json(per_query=True),
+                agreement=agreement_as_json(reports, details=False) if reports else None,
+                judgements=self.judged,
+            )
+        )
+        return figures
+
+    def __repr__(self) -> str:
+        of = self.contents
+        counts = f"queries={len(of.queries)}, runs={len(of.runs)}, qrels={len(of.qrels)}"
+        return f"{type(self).__name__}({of.name!r}, {counts})"
+
+
+def _left_open(scores: Report) -> str:
+    """Which differences that are told apart could be of the other sign, by unjudged documents."""
+    apart = {c.run for c in scores.compared() if c.verdict in ("better", "worse")}
+    open_ = [
+        bounds
+        for bounds in scores.difference_bounds
+        if bounds.measure == scores.measures[0]
+        and bounds.run in apart
+        and bounds.least < 0 < bounds.most
+    ]
+    if not open_:
+        return ""
+    names = open_[0].run if len(open_) == 1 else f"{len(open_)} others"
+    differences = "the difference" if len(open_) == 1 else "the differences"
+    between = f"between {open_[0].baseline} and {names}"
+    return f" In the extreme, grades of unjudged documents might reverse {differences} {between}."
+
+
+def words_without_settings(finding: Finding) -> str:
+    """A finding's text without its advice, and without what settings would do."""
+    text = finding.text.replace(finding.advice, "")
+    for setting in finding.settings:
+        text = re.sub(rf" \([^()]*{re.escape(str(setting))}[^()]*\)", "", text)
+        text = text.replace(str(setting), setting.parameter)
+    return text
