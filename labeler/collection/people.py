@@ -14,7 +14,7 @@ from labeler.collection.layout import Collection, check_name, is_name
 from labeler.collection.lock import check_locked
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.queries import read_queries
-from labeler.collection.rows import Row, records
+from labeler.collection.rows import Row, ids_in_words, records
 from labeler.data import Pair, Pooled, Qrels
 from labeler.errors import BadInput, FileProblem
 from labeler.files.jsonl import write_rows
@@ -164,17 +164,9 @@ class OwnQrels:
         """A line that counts and lists what was left out of `source`; none where nothing was."""
         if not self.left_out:
             return []
-        queries = _listed(self.unknown_queries, "query", "queries")
-        unknown = filter(None, (queries, _listed(self.unknown_documents, "document", "documents")))
+        unknown = ids_in_words(self.unknown_queries, self.unknown_documents, SHOWN)
         pairs = count_of(self.left_out, "pair is", "pairs are")
         return [f"{source}: {pairs} left out; not in the collection: {'; '.join(unknown)}"]
-
-
-def _listed(names: tuple[str, ...], singular: str, plural: str) -> str:
-    if not names:
-        return ""
-    more = f", … and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    return f"{count_of(len(names), singular, plural)} ({', '.join(names[:SHOWN])}{more})"
 
 
 def own_qrels(collection: Collection, qrels: Qrels, source: object) -> OwnQrels:

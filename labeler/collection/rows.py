@@ -12,6 +12,7 @@ from labeler.errors import BadInput, FileProblem
 from labeler.files.boundary import finite, reading
 from labeler.files.jsonl import identifier, read_rows, text_of
 from labeler.files.read import check_regular
+from labeler.messages import count_of
 from labeler.trec.values import grade_of
 
 Record = TypeVar("Record")
@@ -116,3 +117,11 @@ def check_exists(path: Path) -> None:
 def repeated_id(path: Path, number: int, repeated: str) -> BadInput:
     """The error at the second row of one id."""
     return BadInput.at(path, number, f"the id {repeated!r} stands in an earlier line too")
+
+
+def ids_in_words(queries: Sequence[str], documents: Sequence[str], most: int) -> Iterator[str]:
+    """Ids of queries and of documents, as far as there are any: each counted, and some listed."""
+    for ids, one, several in ((queries, "query", "queries"), (documents, "document", "documents")):
+        if ids:
+            more = f", … and {len(ids) - most:,} more" if len(ids) > most else ""
+            yield f"{count_of(len(ids), one, several)} ({', '.join(ids[:most])}{more})"
