@@ -124,8 +124,8 @@ def _is_cut_short(raw: bytes) -> bool:
 
 def _answer(row: Row) -> JournalRow:
     """The answer that a row holds; `BadInput` says which of its values is none."""
-    flags = {key: row.flag(key) for key in _FLAGS}
-    texts = {key: row.text(key) for key in _TEXTS}
+    values: dict[str, Any] = {key: row.flag(key) for key in _FLAGS}
+    values |= {key: row.text(key) for key in _TEXTS}
     return JournalRow(
         row.one_of("task", KINDS),
         row.one_of("purpose", PURPOSES),
@@ -137,8 +137,7 @@ def _answer(row: Row) -> JournalRow:
         seconds=finite(row.values.get("seconds"), 0.0, LONGEST_TIME),
         probability=row.probability("probability"),
         detail=row.object("detail"),
-        **texts,
-        **flags,  # type: ignore[arg-type]  # mypy takes each for any of the fields
+        **values,
     )
 
 
