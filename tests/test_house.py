@@ -229,9 +229,14 @@ def test_only_the_command_line_prints_or_exits() -> None:
 
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
-FLAGS = re.compile(r"(-\w )?--[a-z-]+( -\w)?")
+FLAGS = re.compile(r"(-\w )?--[a-z-]+(/--[a-z-]+)?( -\w)?")
 """The spellings that a record gives an option; they are no message."""
-NAMES_OPTIONS = ("labeler.cli", "labeler.models.local", "labeler.evaluation.trec_eval")
+NAMES_OPTIONS = (
+    "labeler.cli",
+    "labeler.options",
+    "labeler.models.local",
+    "labeler.evaluation.trec_eval",
+)
 """The command line; the arguments of the programs that the library starts; trec_eval's own."""
 
 

@@ -26,7 +26,7 @@ from labeler.metrics.scores import Weighting
 from labeler.options import option
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
-from labeler.report.table import Column, Interval, Row, Table, interval_text, table_of
+from labeler.report.table import Column, Interval, Row, Table, interval_text, shown, table_of
 from labeler.stats.correlation import UNDEFINED, Association, concordance, tau_over_queries
 from labeler.stats.means import Preferences, preferences
 from labeler.stats.randomization import TIED, holm, sign_test
@@ -142,13 +142,13 @@ class Looked:
 
 
 @dataclass(frozen=True)
-class Beside:
+class OfflineBeside:
     """What an offline measure says of the queries at which people looked.
 
     `scores` are those of one run by query, or by how much the first run's exceed the second's.
     `goes_with` is how often the measure goes with people, of the `decided` queries: the chance that
     of a good query and one that is not the good one scores higher; or how often the run that people
-    prefer has the higher score. `tau` is the rank correlation over queries.
+    prefer has the higher score. `tau_b` is the rank correlation over queries.
     """
 
     measure: str
@@ -156,8 +156,13 @@ class Beside:
     scores: Hidden[Mapping[str, float]]
     goes_with: Association
     decided: tuple[int, int]
-    tau: Association
+    tau_b: Association
     unscored: int = 0
+
+    @shown
+    def queries(self) -> int:
+        """How many queries have a score and an answer."""
+        return len(self.scores)
 
     def sentences(self, is_one: bool) -> Iterator[str]:
         """Whether the measure goes with people, as far as these queries show."""
@@ -187,7 +192,7 @@ class Beside:
         often = "the good one scores higher" if is_one else "the measure prefers what people prefer"
         rows: list[Row] = [
             [f"{self.measure} by {self.qrels}: {often}", self.goes_with, sum(self.decided)],
-            ["tau-b over queries", self.tau, len(self.scores)],
+            ["tau-b over queries", self.tau_b, self.queries],
         ]
         return Table("beside", [*columns, Column("queries")], rows)
 
@@ -225,7 +230,7 @@ class LookReport(Result):
     looked: Looked
     agreement: Association | None
     sides: tuple[SideChosen, ...]
-    beside: Beside | None
+    beside: OfflineBeside | None
     findings: tuple[Finding, ...] = ()
     weights: str = ""
 
@@ -249,18 +254,18 @@ class LookReport(Result):
     @property
     def sentences(self) -> list[str]:
         """The rate, how far raters agree, and whether an offline measure goes with it."""
-        said = self._one() if self.is_one else self._two()
+        rates = self._of_one_run() if self.is_one else self._of_two_runs()
         beside = self.beside.sentences(self.is_one) if self.beside else ()
-        return [*said, *self._agreement(), *beside]
+        return [*rates, *self._agreement(), *beside]
 
-    def _one(self) -> Iterator[str]:
+    def _of_one_run(self) -> Iterator[str]:
         raters = count_of(len(self.looked.raters), "rater", "raters")
         counted = f" weighted by {self.weights}" if self.weights else ""
         rate = f"{interval_text(self.asked.rate, '.2f')}, by {raters}"
         queries = count_of(len(self.values), "query", "queries")
         yield f"{self.measure} of {self.runs[0]}{counted}: {rate} on {queries}."
 
-    def _two(self) -> Iterator[str]:
+    def _of_two_runs(self) -> Iterator[str]:
         (first, second), asked = self.runs, self.asked
         raters = count_of(len(self.looked.raters), "rater", "raters")
         p = "below .001" if (asked.p or 0.0) < 0.001 else f"{asked.p:.3f}"
@@ -505,7 +510,7 @@ def _alpha(looked: Looked, sample: str, seed: int) -> Association | None:
 
 def _beside(
     collection: Collection, pages: ResultPages, values: Mapping[str, float], options: LookOptions
-) -> Beside | None:
+) -> OfflineBeside | None:
     """The offline scores by the qrels of that name, else by people's; `None` without any."""
     answered = [{q for q, ids in of.items() if ids} for of in pages.firsts.values()]
     if options.qrels is None and not _has_human(collection, answered):
@@ -523,7 +528,7 @@ def _beside(
         go = _goes_with if len(rows) == 1 else _prefers
         goes_with, decided = go(people, measured)
         tau = tau_over_queries(people, measured, options.seed)
-    return Beside(measure, name, scores, goes_with, decided, tau, len(values) - len(scores))
+    return OfflineBeside(measure, name, scores, goes_with, decided, tau, len(values) - len(scores))
 
 
 def _has_human(collection: Collection, answered: Sequence[set[str]]) -> bool:
@@ -566,7 +571,7 @@ def _unanswered(collection: Collection, pages: ResultPages) -> Iterator[Finding]
         yield Finding(f"{queries} of the collection not in the run: nobody looks at them")
 
 
-def _no_offline(beside: Beside | None) -> Iterator[Finding]:
+def _no_offline(beside: OfflineBeside | None) -> Iterator[Finding]:
     if beside is None:
         lacks = "the collection has no human qrels of these queries"
         text = f"{lacks}, so that no offline measure stands beside; name some"

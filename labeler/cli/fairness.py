@@ -32,7 +32,7 @@ class FairnessFlags:
         False, "Leave each run out of the pool in turn: how would its score change?", panel=PANEL
     )
     rel: int = option(
-        1, "Of --missed: the lowest grade that counts as relevant.", TOP_GRADE, rare=True
+        1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=PANEL, rare=True
     )
     family: tuple[str, ...] = option(
         (), "Of --reuse: runs to leave out together; repeatable.", metavar="RUN,RUN", rare=True

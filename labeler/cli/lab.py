@@ -76,11 +76,11 @@ def control(
         show_outcome(plan, show_judging_plan, output, to)
         return
     check = watched(flags, lambda watch: adrift(collection, asked, pairs, watch))
-    show_outcome(check, _show_drift, output, to)
-    _check_steady(check)
+    show_outcome(check, show_drift, output, to)
+    check_steady(check)
 
 
-def _show_drift(check: DriftCheck) -> None:
+def show_drift(check: DriftCheck) -> None:
     """Print whether the assessor has drifted, and the figures behind that."""
     first, *rest = check.sentences
     say(first)
@@ -90,7 +90,7 @@ def _show_drift(check: DriftCheck) -> None:
         note(sentence)
 
 
-def _check_steady(check: DriftCheck) -> None:
+def check_steady(check: DriftCheck) -> None:
     """`GateFailed` where the assessor has drifted, fails often, or too few pairs compare."""
     if check.has_passed:
         return

@@ -31,7 +31,6 @@ from labeler.stats.drift import (
     chart,
     fails_more_p,
 )
-from labeler.stats.shares import share_interval
 
 MOST_POINTS = 52
 """Controls on a chart: those of a year, one a week."""
@@ -177,7 +176,7 @@ class JudgeDrift(Result):
         return self.picked("name", "alarms", "judged_as", findings=self.findings, controls=controls)
 
     def blocks(self) -> list[PageBlock]:
-        """Agreement, shift and failures over time, then the table of controls."""
+        """Agreement and shift over time, then the table of controls."""
         if not self.points:
             return []
         first, last = self.charted[0][0], self.charted[-1][0]
@@ -194,7 +193,6 @@ class JudgeDrift(Result):
         return [
             Chart(agreement, HOW_IT_IS_MADE),
             Chart(self._averaged("shift of grades", _SHIFT, _shift)),
-            self._failures(),
             FactList([(name, value) for name, value in facts.items() if value]),
             Disclosure(f"All controls on the chart: {count}", list(map(TableBlock, self.tables()))),
         ]
@@ -218,17 +216,6 @@ class JudgeDrift(Result):
             smoothed = round(average.value, DIGITS)
             moments.append(Moment(label, value, limits=limits, smoothed=smoothed, at=run.time))
         return control(f"{self.name}: {title}", moments, axis)
-
-    def _failures(self) -> Chart:
-        """The share of new replies without a grade, with its interval."""
-        moments = []
-        for label, (run, _) in zip(self._labels(), self.charted, strict=True):
-            shares = np.array([p.without_grade / len(p.new) for p in run.pairs if p.new])
-            interval = Ends(*share_interval(shares))  # two replies of a pair may fail together
-            moments.append(Moment(label, float(shares.mean()), interval, at=run.time))
-        axis = Axis("replies without a grade", format=".1%", least=0.0)
-        caption = "The band is the 95 % interval of each share."
-        return Chart(control(f"{self.name}: replies without a grade", moments, axis), caption)
 
 
 def _agreement(point: ChartPoint) -> tuple[float, Average]:

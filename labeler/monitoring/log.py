@@ -384,31 +384,31 @@ def _without_bots(frame: DataFrame, tally: RowTally) -> DataFrame:
 
 
 def _impressions(frame: DataFrame, is_from_0: bool) -> DataFrame:
-    """A row for each document of each search, by search and rank."""
+    """A row for each document of each search, by search and rank.
+
+    Several rows of one document are one impression, and one click, at the best rank at which it was
+    shown. In a log that only counts they are as many as it says, and no more clicks than that.
+    """
     about = frame[frame["document"] != 0]
     rank = about["rank"] + (is_from_0 & (about["rank"] >= 0)).astype(np.int32)
-    shown = about["kind"] & SHOWN > 0
-    is_count = (about["client"] == 0) & (about["search"] == 0)
+    is_shown = about["kind"] & SHOWN > 0
+    only_counts = (about["client"] == 0) & (about["search"] == 0)
     about = about.assign(
         rank=rank.clip(lower=0),
-        last=rank.where(rank > 0, 1 << 30),
-        unseen=~shown,
+        is_clicked_alone=~is_shown,
+        rank_or_last=rank.where(rank > 0, 1 << 30),
         row=np.arange(len(about)),
-        shown=np.where(is_count, about["times"], 1.0) * shown,
-        clicks=np.where(is_count, about["clicks"], np.minimum(about["clicks"], 1.0)),
-        most=np.where(is_count, np.inf, 1.0),
-    ).sort_values(["unseen", "last"], kind="stable")
-    columns = {"rank": "first", "row": "first", "shown": "sum", "clicks": "sum", "most": "first"}
+        shown=np.where(only_counts, about["times"], 1.0) * is_shown,
+        most=np.where(only_counts, np.inf, 1.0),
+    ).sort_values(["is_clicked_alone", "rank_or_last"], kind="stable")
+    columns = {"rank": "first", "row": "first", "most": "first", "shown": "sum", "clicks": "sum"}
     grouped = about.groupby(["at", "document"], sort=False).agg(columns).reset_index()
-    of_shown = grouped["shown"].clip(upper=grouped["most"])
+    shown = grouped["shown"].clip(upper=grouped["most"])
     clicks = grouped["clicks"].clip(upper=grouped["most"])
-    return grouped.assign(
-        search=grouped["at"],
-        shown=of_shown,
-        clicks=clicks.clip(upper=of_shown.where(of_shown > 0, np.inf)),
-    ).sort_values(["search", "rank", "row"], ignore_index=True)[
-        ["search", "document", "rank", "shown", "clicks"]
-    ]
+    result = grouped.assign(
+        search=grouped["at"], shown=shown, clicks=clicks.clip(upper=shown.where(shown > 0, np.inf))
+    ).sort_values(["search", "rank", "row"], ignore_index=True)
+    return result[["search", "rank", "shown", "clicks"]]
 
 
 def _searches(frame: DataFrame, impressions: DataFrame) -> DataFrame:

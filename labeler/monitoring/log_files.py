@@ -18,7 +18,15 @@ from labeler.exchange.columns import in_words, part_of
 from labeler.exchange.fields import EventFields, action_of, has_field, value_at
 from labeler.exchange.logs import EVENT_PARTS
 from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
-from labeler.exchange.tables import DELIMITERS, first_cells, first_line, json_value
+from labeler.exchange.tables import (
+    DELIMITERS,
+    batches_of_parquet,
+    first_cells,
+    first_line,
+    json_value,
+    parquet_columns,
+    rows_of_parquet,
+)
 from labeler.files.jsonl import row_of_line
 from labeler.files.read import byte_blocks, numbered_bytes
 
@@ -138,8 +146,6 @@ def columns_of(
 
 def _parquet_source(path: Path, fields: EventFields) -> LogSource:
     """The log in a file of Parquet; rows are numbered from 1."""
-    from labeler.exchange.tables import batches_of_parquet, parquet_columns, rows_of_parquet
-
     names, _ = parquet_columns(path)
     columns, others = columns_of(path, names, fields)
     if not set(columns.values()) <= set(names):  # a field inside a column

@@ -13,7 +13,7 @@ import pytest
 from made import grade_in, make_collection, pair_calls
 
 from labeler.cli import execute
-from labeler.cli.reporting import check_steady
+from labeler.cli.lab import check_steady
 from labeler.collection.controls import next_control
 from labeler.data import Failure, Judged, Judgement, Pair, Query
 from labeler.errors import BadInput, GateFailed, Misuse

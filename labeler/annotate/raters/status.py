@@ -57,7 +57,8 @@ class RaterStatus(NamedTuple):
 
     def row(self) -> dict[Column, Cell]:
         """The cells of the table of raters, by their columns."""
-        statistics, gold = self.overlap.statistics if self.overlap else {}, self.gold_accuracy
+        statistics = self.overlap.statistics if self.overlap else {}
+        accuracy = self.gold_accuracy.accuracy if self.gold_accuracy else None
         return {
             Column("rater", align="left"): self.rater,
             Column("graded"): self.graded,
@@ -72,7 +73,7 @@ class RaterStatus(NamedTuple):
             Column("kappa", "kappa with others", ".2f", ".2f"): statistics.get("kappa"),
             Column("alpha", "alpha with others", ".2f", ".2f"): statistics.get("alpha-ordinal"),
             Column("overlap"): self.overlap.pairs if self.overlap else 0,
-            Column("gold accuracy", format=".2f", ends=".2f"): gold.accuracy if gold else None,
+            Column("gold accuracy", format=".2f", ends=".2f"): accuracy,
             Column("gold"): self.gold,
         }
 
