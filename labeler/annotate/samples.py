@@ -43,7 +43,7 @@ class SampleChoice:
     )
     source: str | None = option(
         None,
-        "Balance a draw over these qrels; with --reveal, show theirs.",
+        "Balance a draw over these qrels; show theirs where they are revealed.",
         flags="--from",
         panel=DRAW,
     )
