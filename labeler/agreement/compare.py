@@ -423,7 +423,7 @@ def selected_statistics(options: StatisticOptions, grades: tuple[int, ...]) -> l
     names = default_names(grades) if options.names is None else list(options.names)
     everything = [*default_names(grades), *STATISTICS]
     expanded = [n for name in names for n in (everything if name == ALL else [name])]
-    with about("statistics"):
+    with about("names"):
         return [find_statistic(name, grades) for name in dict.fromkeys(expanded)]
 
 

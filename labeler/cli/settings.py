@@ -37,13 +37,13 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 
 def settings_in(section: str) -> dict[str, Declared]:
     """The options that may stand in a section, by their keys."""
-    declared: dict[str, Declared] = {}
-    for where in SECTIONS[section]:
-        module, _, record = where.partition(":")
+    settings: dict[str, Declared] = {}
+    for path in SECTIONS[section]:
+        module, _, record = path.partition(":")
         for each in options_of(getattr(import_module(f"labeler.{module}"), record)):
             if each.option.section == section:
-                declared.setdefault(each.key, each)
-    return declared
+                settings.setdefault(each.key, each)
+    return settings
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Project:
     """
 
     path: Path | None = None
-    of_file: Sections = field(default_factory=dict)
+    in_file: Sections = field(default_factory=dict)
     given: Sections = field(default_factory=dict)
     used: dict[str, Any] = field(default_factory=dict)
 
@@ -63,7 +63,7 @@ class Project:
         section, variable = each.option.section, each.option.variable
         if each.key in self.given.get(section, {}):
             return each.converted(self.given[section][each.key])
-        value = self.of_file.get(section, {}).get(each.key)
+        value = self.in_file.get(section, {}).get(each.key)
         if value is None or (variable and os.environ.get(variable)):
             return UNSET
         self._check_safe(each, str(value))
@@ -72,8 +72,8 @@ class Project:
 
     def without(self, section: str) -> Project:
         """The same without what the file says in a section."""
-        others = {name: values for name, values in self.of_file.items() if name != section}
-        return replace(self, of_file=others)
+        sections = {name: values for name, values in self.in_file.items() if name != section}
+        return replace(self, in_file=sections)
 
     def says(self, *settings: str) -> bool:
         """Whether the file alone gave one of these settings."""
@@ -134,8 +134,8 @@ def read_project(settings: Mapping[str, Declared], given: Iterable[str]) -> Proj
     if not settings:
         return Project()
     path = project_path()
-    of_file = {} if path is None else checked_sections(path)
-    return Project(path, of_file, _given(settings, given))
+    in_file = {} if path is None else checked_sections(path)
+    return Project(path, in_file, _given(settings, given))
 
 
 def checked_sections(path: Path) -> Sections:
@@ -228,8 +228,8 @@ def _problem(each: Declared, value: object) -> str:
     return f"expected {_WORDS[types[-1]]}, found {value!r:.60}"
 
 
-def _hint(name: str, keys: Iterable[str]) -> str:
-    names = list(keys)
+def _hint(name: str, choices: Iterable[str]) -> str:
+    names = list(choices)
     close = get_close_matches(name, names, 1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return f"{hint}known: {', '.join(names)}"

@@ -262,7 +262,7 @@ class PoolOptions:
     qrels: tuple[str, ...] = option(
         (), "Judgements of people, whose pairs to pool too; may be repeated.", metavar="FILE"
     )
-    only: bool = option(False, "Retrieve nothing: pool runs and qrels of your own alone.")
+    only: bool = option(False, "Retrieve nothing: pool the runs and qrels that are named, alone.")
     force: bool = False
     size: PoolSize = field(default_factory=PoolSize)
     encoding: Encoding = field(default_factory=Encoding)

@@ -30,6 +30,7 @@ from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.qrels import read_qrels
 
 READ_ONLY = {
+    "people status",
     *("agree", "correct", "diff", "doctor", "evaluate", "explain", "export", "help", "init"),
     *("power", "report", "status", "trec-eval", "trust", "validate"),
     *("corpus chunk", "lab calibrate", "lab leaderboard", "store stats", "store verify"),

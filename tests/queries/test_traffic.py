@@ -161,7 +161,7 @@ def test_a_log_that_is_none_is_one_line(text: str, problem: str, tmp_path: Path)
     path.write_text(text)
     with pytest.raises(BadInput, match=problem):
         from_log(path)
-    with pytest.raises(Misuse, match="queries count from 1"):
+    with pytest.raises(Misuse, match="expected 1 to"):
         from_log(path, TrafficOptions(queries=0))
 
 

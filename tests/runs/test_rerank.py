@@ -193,7 +193,7 @@ def test_a_budget_ends_the_work_and_the_next_run_goes_on(collection: Collection)
     ("settings", "parameter"),
     [
         ({"depth": 1}, "depth"),
-        ({"size": 1}, "window"),
+        ({"size": 1}, "size"),
         ({"step": 0}, "step"),
         ({"size": 4, "step": 5}, "step"),
         ({"words": 0}, "words"),
