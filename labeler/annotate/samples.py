@@ -43,7 +43,7 @@ class SampleChoice:
     )
     source: str | None = option(
         None,
-        "Balance a draw over these qrels; what is revealed is theirs, too.",
+        "Balance a draw over these qrels; reveal theirs, where any are revealed.",
         flags="--from",
         panel=DRAW,
     )

@@ -38,8 +38,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 def settings_in(section: str) -> dict[str, Declared]:
     """The options that may stand in a section, by their keys."""
     settings: dict[str, Declared] = {}
-    for home in SECTIONS[section]:
-        module, _, record = home.partition(":")
+    for path in SECTIONS[section]:
+        module, _, record = path.partition(":")
         for each in options_of(getattr(import_module(f"labeler.{module}"), record)):
             if each.option.section == section:
                 settings.setdefault(each.key, each)
@@ -72,8 +72,8 @@ class Project:
 
     def without(self, section: str) -> Project:
         """The same without what the file says in a section."""
-        others = {name: values for name, values in self.in_file.items() if name != section}
-        return replace(self, in_file=others)
+        sections = {name: values for name, values in self.in_file.items() if name != section}
+        return replace(self, in_file=sections)
 
     def says(self, *settings: str) -> bool:
         """Whether the file alone gave one of these settings."""
@@ -228,8 +228,8 @@ def _problem(each: Declared, value: object) -> str:
     return f"expected {_WORDS[types[-1]]}, found {value!r:.60}"
 
 
-def _hint(name: str, alike: Iterable[str]) -> str:
-    names = list(alike)
+def _hint(name: str, choices: Iterable[str]) -> str:
+    names = list(choices)
     close = get_close_matches(name, names, 1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return f"{hint}known: {', '.join(names)}"
