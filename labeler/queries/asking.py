@@ -29,8 +29,7 @@ class Asking:
 
     mix: str = option(
         "",
-        f"The share of each kind of {', '.join(KINDS)}. Default: {_SHARES}, or that of your own "
-        "queries.",
+        f"The share of each kind of {', '.join(KINDS)}. Default: {_SHARES}, or of your own.",
         metavar="KIND=SHARE,...",
         panel=ASKING,
     )
