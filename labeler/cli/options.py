@@ -152,8 +152,8 @@ def unfolded(function: Callable[..., None]) -> Callable[..., None]:
                 return _read(each, given[each.name])
             return project.value_of(each) if each.setting else UNSET
 
-        said = {name: value_of(each) for name, each in taken.single.items()}
-        made = {n: taken.single[n].default if v is UNSET else v for n, v in said.items()}
+        singles = {name: value_of(each) for name, each in taken.single.items()}
+        made = {n: taken.single[n].default if v is UNSET else v for n, v in singles.items()}
         made |= {n: project.marked(filled(kind, value_of)) for n, kind in taken.records.items()}
         project.tell()
         function(**{name: made.get(name, values.get(name)) for name in taken.parameters})

@@ -29,7 +29,7 @@ class Asking:
 
     mix: str = option(
         "",
-        f"The share of each kind of {', '.join(KINDS)}. Default: {_SHARES}, or as of --like.",
+        f"The share of each kind of {', '.join(KINDS)}. Default: {_SHARES}, or that of your own queries.",
         metavar="KIND=SHARE,...",
         panel=ASKING,
     )
