@@ -29,7 +29,8 @@ class Asking:
 
     mix: str = option(
         "",
-        f"The share of each kind of {', '.join(KINDS)}. Default: {_SHARES}, or that of your own queries.",
+        "The share of each kind of "
+        f"{', '.join(KINDS)}. Default: {_SHARES}, or that of your own queries.",
         metavar="KIND=SHARE,...",
         panel=ASKING,
     )
