@@ -258,7 +258,7 @@ def corpus_drift(
     qrels, queries = read_qrels(path), read_queries(opened.queries)
     fresh = set(new) - {each for match in matches.values() for each in match.new_ids}
     held = {doc_id for doc_id, match in matches.items() if match.state in CARRIED}
-    update = f"labeler update {' '.join(names)} {opened.folder}"
+    update = f"labeler corpus update {' '.join(names)} {opened.folder}"
     return CorpusDrift(
         path.stem,
         Counter(match.state for match in matches.values()),
