@@ -83,10 +83,11 @@ class Project:
         """A record of options; what the file says of an assessor says where it was declared."""
         if not self.says("model.server", "model.key"):
             return record
-        from labeler.cli.model_options import ModelFlags
+        from labeler.models.settings import AssessorSettings
 
-        if isinstance(record, ModelFlags):
-            return replace(record, declared=replace(record.declared, file=str(self.path)))
+        declared = getattr(record, "declared", None)
+        if isinstance(declared, AssessorSettings):
+            return replace(record, declared=replace(declared, file=str(self.path)))
         return record
 
     def tell(self) -> None:

@@ -29,8 +29,7 @@ class Asking:
 
     mix: str = option(
         "",
-        "The share of each kind of "
-        f"{', '.join(KINDS)}. Default: {_SHARES}, or that of your own queries.",
+        f"The share of each kind of {', '.join(KINDS)}. Default: {_SHARES}, or of your own.",
         metavar="KIND=SHARE,...",
         panel=ASKING,
     )
