@@ -88,16 +88,19 @@ _KEY = "option"
 UNSET: Any = object()
 """Stands for the value of an option that nobody gave."""
 
+OUTPUT = "Output"
+"""The panel of help that says where results go, which nearly all commands have."""
+
 REQUIRED = MISSING
 """The default of an option that has to be given."""
 
 
-def option(default: Any, text: str | Option, bounds: Bounds | None = None, **said: Any) -> Any:
+def option(default: Any, text: str | Option, bounds: Bounds | None = None, **settings: Any) -> Any:
     """A field of a record, or the default of a command's parameter, that is an option.
 
     What is said of it is an `Option`, or what makes one. A default that is a function makes one.
     """
-    declaration = text if isinstance(text, Option) else Option(text, bounds, **said)
+    declaration = text if isinstance(text, Option) else Option(text, bounds, **settings)
     if isinstance(default, FunctionType):
         return field(default_factory=default, metadata={_KEY: declaration})
     return field(default=default, metadata={_KEY: declaration})

@@ -17,7 +17,7 @@ from harness import parser
 from simulate_leaderboards import blends
 
 from labeler.arrays import Floats
-from labeler.evaluation.boards.judge_bias import FEWEST_OTHERS
+from labeler.evaluation.boards.board import FEWEST_OTHERS
 from labeler.evaluation.evaluate import scores_of
 from labeler.evaluation.inputs import runs_from
 from labeler.stats.intervals import cluster_bootstrap

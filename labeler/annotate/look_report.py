@@ -13,7 +13,7 @@ import numpy as np
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.several.joint import grade_matrix, joint_agreement
 from labeler.annotate.journal import answers_in, read_journals
-from labeler.annotate.look import DEPTH, STATUS, ResultPages, result_pages
+from labeler.annotate.look import DEPTH, ResultPages, result_pages
 from labeler.arrays import Floats
 from labeler.collection.annotations import JournalRow
 from labeler.collection.layout import Collection, open_collection
@@ -39,6 +39,11 @@ if TYPE_CHECKING:
 
 AGREEMENT = "alpha-nominal"
 HUMAN = "human"
+NO_OFFLINE = Finding(
+    "the collection has no human qrels of these queries, so that no offline measure stands beside;"
+    " name some",
+    level="note",
+)
 CHANCE = 0.5
 """How often a measure that knows nothing of people's preferences agrees with them."""
 
@@ -53,21 +58,9 @@ class LookOptions:
     """
 
     depth: int = DEPTH
-    weights: str = option(
-        "",
-        "Of runs: what a query counts, by a field of its metadata.",
-        metavar="FIELD",
-        panel=STATUS,
-    )
-    qrels: str | None = option(
-        None,
-        "Of runs: the qrels of the measure beside (default: human).",
-        metavar="NAME",
-        panel=STATUS,
-    )
-    measure: str = option(
-        "", "Of runs: the measure beside (default: nDCG at the depth).", panel=STATUS
-    )
+    weights: str = option("", "Of runs: the field of queries that says what each counts.")
+    qrels: str | None = option(None, "Of runs: the qrels of the measure beside (default: human).")
+    measure: str = option("", "Of runs: the measure beside (default: nDCG at the depth).")
     seed: int = 0
 
 
@@ -198,11 +191,7 @@ class OfflineBeside:
 
 
 def goes_with_people(text: str, low: float | None, high: float | None) -> str:
-    """The text, and what the interval of its share says of the measure.
-
-    >>> goes_with_people("nDCG@10 does so 9 times in 10", 0.7, 0.97)
-    'nDCG@10 does so 9 times in 10: the measure goes with people.'
-    """
+    """The text, and what the interval of its share says of the measure."""
     if low is not None and low > CHANCE:
         return f"{text}: the measure goes with people."
     if high is not None and high < CHANCE:
@@ -401,7 +390,7 @@ def look_report(
             *looked.findings(len(pages.asked)),
             *(_unanswered(opened, pages) if not sides else ()),
             *unweighted,
-            *_no_offline(beside),
+            *(() if beside else (NO_OFFLINE,)),
             *_bias(sides),
         ),
         options.weights,
@@ -569,13 +558,6 @@ def _unanswered(collection: Collection, pages: ResultPages) -> Iterator[Finding]
     if lacking:
         queries = count_of(lacking, "query", "queries")
         yield Finding(f"{queries} of the collection not in the run: nobody looks at them")
-
-
-def _no_offline(beside: OfflineBeside | None) -> Iterator[Finding]:
-    if beside is None:
-        lacks = "the collection has no human qrels of these queries"
-        text = f"{lacks}, so that no offline measure stands beside; name some"
-        yield Finding(text, level="note")
 
 
 # Whether a rater prefers a side of the page, whichever run stands there.

@@ -43,7 +43,7 @@ class SampleChoice:
     )
     source: str | None = option(
         None,
-        "Balance a draw over these qrels; with --reveal, show theirs.",
+        "Balance a draw over these qrels; reveal theirs, where any are revealed.",
         flags="--from",
         panel=DRAW,
     )

@@ -46,7 +46,7 @@ def fetch_collection(
     Nothing is written unless every file has its SHA-256 and what is in them is as much as the
     recipe says. With `force` the files that are there are replaced, whoever wrote them.
     """
-    _refuse_another(recipe_file, collection)
+    refuse_another(recipe_file.name, collection)
     recipe = recipe_file.recipe
     files: dict[str, Path] = {}
     for name, source in recipe.sources.items():
@@ -54,7 +54,7 @@ def fetch_collection(
         tell(f"{source.pinned_path}: SHA-256 as expected")
     upstream = read_upstream(recipe, files)
     with locked(collection, tell):
-        _refuse_another(recipe_file, collection)
+        refuse_another(recipe_file.name, collection)
         qrels = [collection.qrels(name) for name in upstream.qrels]
         with making(collection, [collection.queries, collection.corpus, *qrels], force=force):
             # The card first: where the rest is cut short, the same recipe may go on.
@@ -85,12 +85,11 @@ def read_upstream(recipe: Recipe, files: Mapping[str, Path]) -> UpstreamCollecti
     return upstream
 
 
-def _refuse_another(recipe_file: RecipeFile, collection: Collection) -> None:
-    """Refuse a directory that holds another collection."""
+def refuse_another(name: str, collection: Collection) -> None:
+    """Refuse a directory that holds another collection than the one fetched as `name`."""
     if not collection.corpus.exists():
         return
-    entry = card_section(read_card(collection), "fetch")
-    if not isinstance(entry, dict) or entry.get("name") != recipe_file.name:
+    if card_section(read_card(collection), "fetch").get("name") != name:
         raise Misuse(f"{collection.folder} holds another collection; choose another directory")
 
 

@@ -9,8 +9,9 @@ from difflib import get_close_matches
 from typing import Any
 
 from labeler import __version__
+from labeler.catalog.fetch import refuse_another
 from labeler.catalog.layouts import HUMAN
-from labeler.collection.card import card_section, making, read_card, update_card
+from labeler.collection.card import making, update_card
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
@@ -59,13 +60,13 @@ def fetch_dataset(
     pair that has two grades upstream is in no qrels, and in the pool.
     """
     name = name.removeprefix(PREFIX)
-    _refuse_another(name, collection)
+    refuse_another(f"{PREFIX}{name}", collection)
     dataset = _load(name)
     with _problems(name):
         queries = [_query(row) for row in dataset.queries_iter()]
         qrels, pairs, conflicts = _grades(dataset, name)
     with locked(collection, tell):
-        _refuse_another(name, collection)
+        refuse_another(f"{PREFIX}{name}", collection)
         paths = [collection.queries, collection.corpus, collection.qrels(HUMAN)]
         with making(collection, paths, force=force):
             # The card first: where the rest is cut short, the same data set may go on.
@@ -176,14 +177,6 @@ def _add_to_pool(collection: Collection, pairs: list[Pair]) -> None:
     old = read_pool(collection.pool) if collection.pool.exists() else []
     if pairs or old:
         write_pool(collection.pool, merge_pools(old, map(Pooled, pairs)))
-
-
-def _refuse_another(name: str, collection: Collection) -> None:
-    """Refuse a directory that holds another collection."""
-    if not collection.corpus.exists():
-        return
-    if card_section(read_card(collection), "fetch").get("name") != f"{PREFIX}{name}":
-        raise Misuse(f"{collection.folder} holds another collection; choose another directory")
 
 
 def _card(name: str, dataset: Any) -> dict[str, object]:

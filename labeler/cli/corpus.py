@@ -124,12 +124,9 @@ def _note_not_looked_at(result: Ingested) -> None:
         shown = ", ".join(result.links_out[:SHOWN]) + (" …" if result.links_out[SHOWN:] else "")
         note(f"{links} out of the folder not followed (--follow-links reads them): {shown}")
     if result.other_kinds:
-        from labeler.corpus.read import CODE
-
         kinds = ", ".join(f"{kind} {n}" for kind, n in result.other_kinds.most_common())
         files = count_of(result.other_kinds.total(), "file", "files")
-        more = "" if result.other_kinds.keys().isdisjoint(CODE) else " (--code reads source code)"
-        note(f"{files} of other kinds passed over: {kinds}{more}")
+        note(f"{files} of other kinds passed over: {kinds}")
 
 
 ONLY_COUNT = Option("Only count; write nothing.")

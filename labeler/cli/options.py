@@ -15,14 +15,21 @@ import typer
 from labeler.cli.screen import result_width
 from labeler.cli.settings import read_project
 from labeler.errors import Misuse, about
-from labeler.options import REQUIRED, UNSET, Declared, Option, filled, is_option, option, options_of
+from labeler.options import (
+    OUTPUT,
+    REQUIRED,
+    UNSET,
+    Declared,
+    Option,
+    filled,
+    is_option,
+    option,
+    options_of,
+)
 from labeler.report.table import FormName, form_of
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output
-
-OUTPUT = "Output"
-"""The panel of where results go."""
 
 FORM = Option(
     "The form of tables; else the output's suffix says it (.csv, .json, .tex, .md).",
@@ -152,8 +159,8 @@ def unfolded(function: Callable[..., None]) -> Callable[..., None]:
                 return _read(each, given[each.name])
             return project.value_of(each) if each.setting else UNSET
 
-        said = {name: value_of(each) for name, each in taken.single.items()}
-        made = {n: taken.single[n].default if v is UNSET else v for n, v in said.items()}
+        singles = {name: value_of(each) for name, each in taken.single.items()}
+        made = {n: taken.single[n].default if v is UNSET else v for n, v in singles.items()}
         made |= {n: project.marked(filled(kind, value_of)) for n, kind in taken.records.items()}
         project.tell()
         function(**{name: made.get(name, values.get(name)) for name in taken.parameters})

@@ -37,13 +37,13 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 
 def settings_in(section: str) -> dict[str, Declared]:
     """The options that may stand in a section, by their keys."""
-    found: dict[str, Declared] = {}
-    for place in SECTIONS[section]:
-        module, _, record = place.partition(":")
+    settings: dict[str, Declared] = {}
+    for path in SECTIONS[section]:
+        module, _, record = path.partition(":")
         for each in options_of(getattr(import_module(f"labeler.{module}"), record)):
             if each.option.section == section:
-                found.setdefault(each.key, each)
-    return found
+                settings.setdefault(each.key, each)
+    return settings
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Project:
     """
 
     path: Path | None = None
-    said: Sections = field(default_factory=dict)
+    in_file: Sections = field(default_factory=dict)
     given: Sections = field(default_factory=dict)
     used: dict[str, Any] = field(default_factory=dict)
 
@@ -63,7 +63,7 @@ class Project:
         section, variable = each.option.section, each.option.variable
         if each.key in self.given.get(section, {}):
             return each.converted(self.given[section][each.key])
-        value = self.said.get(section, {}).get(each.key)
+        value = self.in_file.get(section, {}).get(each.key)
         if value is None or (variable and os.environ.get(variable)):
             return UNSET
         self._check_safe(each, str(value))
@@ -72,8 +72,8 @@ class Project:
 
     def without(self, section: str) -> Project:
         """The same without what the file says in a section."""
-        said = {name: values for name, values in self.said.items() if name != section}
-        return replace(self, said=said)
+        sections = {name: values for name, values in self.in_file.items() if name != section}
+        return replace(self, in_file=sections)
 
     def says(self, *settings: str) -> bool:
         """Whether the file alone gave one of these settings."""
@@ -83,10 +83,11 @@ class Project:
         """A record of options; what the file says of an assessor says where it was declared."""
         if not self.says("model.server", "model.key"):
             return record
-        from labeler.cli.model_options import ModelFlags
+        from labeler.models.settings import AssessorSettings
 
-        if isinstance(record, ModelFlags):
-            return replace(record, declared=replace(record.declared, file=str(self.path)))
+        declared = getattr(record, "declared", None)
+        if isinstance(declared, AssessorSettings):
+            return replace(record, declared=replace(declared, file=str(self.path)))
         return record
 
     def tell(self) -> None:
@@ -134,8 +135,8 @@ def read_project(settings: Mapping[str, Declared], given: Iterable[str]) -> Proj
     if not settings:
         return Project()
     path = project_path()
-    said = {} if path is None else checked_sections(path)
-    return Project(path, said, _given(settings, given))
+    in_file = {} if path is None else checked_sections(path)
+    return Project(path, in_file, _given(settings, given))
 
 
 def checked_sections(path: Path) -> Sections:
@@ -208,16 +209,16 @@ _WORDS: Mapping[type, str] = {
 
 def _types(each: Declared) -> tuple[type, ...]:
     """The types of TOML that an option takes."""
-    found: list[type] = []
+    types: list[type] = []
     for kind in each.kinds:
         origin = get_origin(kind)
         if kind in _WORDS:
-            found += [int, float] if kind is float else [kind]
+            types += [int, float] if kind is float else [kind]
         elif origin in (tuple, Sequence):
-            found.append(list)
+            types.append(list)
         else:
-            found.append(dict if origin is Mapping else str)
-    return tuple(found)
+            types.append(dict if origin is Mapping else str)
+    return tuple(types)
 
 
 def _problem(each: Declared, value: object) -> str:
@@ -228,8 +229,8 @@ def _problem(each: Declared, value: object) -> str:
     return f"expected {_WORDS[types[-1]]}, found {value!r:.60}"
 
 
-def _hint(name: str, known: Iterable[str]) -> str:
-    names = list(known)
+def _hint(name: str, choices: Iterable[str]) -> str:
+    names = list(choices)
     close = get_close_matches(name, names, 1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return f"{hint}known: {', '.join(names)}"
@@ -243,8 +244,8 @@ def template() -> str:
         for key, each in settings_in(section).items():
             usual = each.default if each.option.example is None else each.option.example
             if usual is not None:
-                said = f"# {key} = {_in_toml(usual)}"
-                lines.append(f"{said:42}# {each.option.text}")
+                line = f"# {key} = {_in_toml(usual)}"
+                lines.append(f"{line:42}# {each.option.text}")
     return "\n".join([*lines, _ASSESSORS])
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from labeler.collection.layout import Collection, check_name
+from labeler.collection.rows import Row
 from labeler.collection.stale import hash_of
 from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput
 from labeler.files.boundary import finite, reading
-from labeler.files.jsonl import row_of_line, text_of
+from labeler.files.jsonl import row_of_line
 from labeler.files.read import numbered_bytes
-from labeler.trec.values import grade_of
 
 RatingKind = Literal["grade", "lgtm", "side-by-side"]
 Purpose = Literal["audit", "fix", "gold"]
@@ -110,7 +110,7 @@ def journal_rows(path: Path, number: int, raw: bytes) -> Iterator[JournalRow]:
     try:
         row = row_of_line(path, number, raw)
         if row is not None:
-            yield _row(path, number, row)
+            yield _answer(Row(path, number, row))
     except BadInput:
         if not _is_cut_short(raw):
             raise
@@ -122,60 +122,24 @@ def _is_cut_short(raw: bytes) -> bool:
     return not raw.endswith(b"\n") and (_BEGINNING.startswith(began) or not raw.strip(b"\0"))
 
 
-def _row(path: Path, number: int, row: dict[str, Any]) -> JournalRow:
-    """The answer that an object holds; `BadInput` says which of its values is none."""
-    grade = row.get("grade")
-    answer = row.get("answer")
-    detail = row.get("detail") or {}
-    if not isinstance(detail, dict):
-        raise BadInput.at(path, number, f"expected 'detail' to be an object, found {detail!r:.80}")
-    if answer is not None and answer not in ANSWERS:
-        expected = ", ".join(ANSWERS)
-        problem = f"expected 'answer' to be one of {expected}, found {answer!r:.40}"
-        raise BadInput.at(path, number, problem)
-    values: dict[str, Any] = {key: _flag(path, number, row, key) for key in _FLAGS}
-    values |= {key: text_of(path, number, row, key, "") for key in _TEXTS}
+def _answer(row: Row) -> JournalRow:
+    """The answer that a row holds; `BadInput` says which of its values is none."""
+    values: dict[str, Any] = {key: row.flag(key) for key in _FLAGS}
+    values |= {key: row.text(key) for key in _TEXTS}
     return JournalRow(
-        _name(path, number, row, "task", KINDS),
-        _name(path, number, row, "purpose", PURPOSES),
-        text_of(path, number, row, "sample", None),
-        text_of(path, number, row, "item", None),
-        text_of(path, number, row, "query_id", None),
-        grade=None if grade is None else grade_of(f"{path}:{number}", grade),
-        answer=answer,
-        seconds=finite(row.get("seconds"), 0.0, LONGEST_TIME),
-        probability=_chance(path, number, row),
-        detail=detail,
+        row.one_of("task", KINDS),
+        row.one_of("purpose", PURPOSES),
+        row.text("sample", None),
+        row.text("item", None),
+        row.text("query_id", None),
+        grade=row.grade(),
+        answer=row.one_of("answer", ANSWERS) if row.values.get("answer") is not None else None,
+        seconds=finite(row.values.get("seconds"), 0.0, LONGEST_TIME),
+        probability=row.probability("probability"),
+        detail=row.object("detail"),
         **values,
     )
 
 
 _TEXTS = ("doc_id", "note", "time", "texts")
 _FLAGS = ("cannot_judge", "skip", "undo", "revealed", "reveals")
-
-
-def _flag(path: Path, number: int, row: dict[str, Any], key: str) -> bool:
-    value = row.get(key, False)
-    if type(value) is not bool:
-        raise BadInput.at(
-            path, number, f"expected {key!r} to be true or false, found {value!r:.40}"
-        )
-    return value
-
-
-def _name(path: Path, number: int, row: dict[str, Any], key: str, names: tuple[str, ...]) -> Any:
-    value = row.get(key)
-    if value not in names:
-        problem = f"expected {key!r} to be one of {', '.join(names)}, found {value!r:.40}"
-        raise BadInput.at(path, number, problem)
-    return value
-
-
-def _chance(path: Path, number: int, row: dict[str, Any]) -> float | None:
-    value = row.get("probability")
-    if value is None:
-        return None
-    chance = finite(value, 0.0, 1.0)
-    if not chance:
-        raise BadInput.at(path, number, f"expected a probability above 0, found {value!r:.40}")
-    return chance

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from labeler.collection.corpus import document_in
 from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import Collection
 from labeler.collection.pool import DROPS, read_pool
-from labeler.collection.rows import metadata_of, pair_of
+from labeler.collection.queries import query_in
+from labeler.collection.rows import Record, Row
 from labeler.collection.stale import stale_pairs
-from labeler.data import Document, Judgement, Pair
+from labeler.data import Document, Judgement, Pair, Query
 from labeler.errors import BadInput
-from labeler.files.jsonl import identifier, read_rows, text_of
+from labeler.files.jsonl import read_rows
 from labeler.files.row_index import RowIndex
 from labeler.messages import count_of
 from labeler.trec.rows import grade_of
@@ -110,27 +111,12 @@ _QRELS, _RUN = "query iteration document grade", "query Q0 document rank score t
 
 def check_corpus(collection: Collection, path: Path, seen: Contents, problems: Problems) -> None:
     """Ids stand once, passages have texts, and a text is the one that its id was made of."""
-    bad = partial(_bad_row, path, problems)
-    for number, row in read_rows(path, bad):
-        try:
-            document = _document(path, number, row)
-        except BadInput as error:
-            bad(error)
-            continue
+    for number, document in _good_rows(path, document_in, problems):
         if document.id in seen.documents:
             problems.add(path, number, "repeated ids", f"the id {document.id!r} stands twice")
         seen.documents.add(document.id)
         _check_document(path, number, document, problems)
     del collection
-
-
-def _document(path: Path, number: int, row: dict[str, Any]) -> Document:
-    return Document(
-        identifier(path, number, row, "_id"),
-        text_of(path, number, row, "text", None),
-        text_of(path, number, row, "title", ""),
-        metadata_of(path, number, row),
-    )
 
 
 def _check_document(path: Path, number: int, document: Document, problems: Problems) -> None:
@@ -169,41 +155,30 @@ def check_unanswerable(
 def _check_queries(path: Path, ids: set[str], seen: Contents, problems: Problems) -> None:
     """Check the queries of a file, and add their ids to `ids`."""
     first_line: dict[str, int] = {}
-    bad = partial(_bad_row, path, problems)
-    for number, row in read_rows(path, bad):
-        try:
-            id_ = identifier(path, number, row, "_id")
-            text, metadata = (
-                text_of(path, number, row, "text", None),
-                metadata_of(path, number, row),
-            )
-        except BadInput as error:
-            bad(error)
-            continue
+    for number, query in _good_rows(path, query_in, problems):
+        id_ = query.id
         if id_ in ids:
             problems.add(path, number, "repeated ids", f"the id {id_!r} stands twice")
         ids.add(id_)
-        words = " ".join(text.casefold().split())
+        words = " ".join(query.text.casefold().split())
         if not words:
             problems.add(path, number, "queries without text", f"the query {id_!r} has no text")
         elif first_line.setdefault(words, number) != number:
             problem = f"the query {id_!r} has the same text as that in line {first_line[words]}"
             problems.add(path, number, "queries that stand twice", problem, "warning")
-        _check_sources(path, number, id_, metadata, seen, problems)
+        _check_sources(path, number, query, seen, problems)
 
 
-def _check_sources(  # noqa: PLR0913, PLR0917  a query, and where what is wrong with it is noted
-    path: Path,
-    number: int,
-    id_: str,
-    metadata: Mapping[str, Any],
-    seen: Contents,
-    problems: Problems,
+def _objects(value: object) -> list[dict[str, Any]]:
+    """The objects in a list that anybody may have written."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _check_sources(
+    path: Path, number: int, query: Query, seen: Contents, problems: Problems
 ) -> None:
-    listed = metadata.get("source")
-    sources = (
-        [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-    )
+    id_, metadata = query.id, query.metadata
+    sources = _objects(metadata.get("source"))
     unanswerable = metadata.get("answerable") is False or metadata.get("kind") == "unanswerable"
     if unanswerable and sources:
         problem = f"the query {id_!r} is unanswerable, and has a source"
@@ -211,9 +186,8 @@ def _check_sources(  # noqa: PLR0913, PLR0917  a query, and where what is wrong 
     if not unanswerable and not sources and metadata.get("origin") == "generated":
         problem = f"the query {id_!r} was written for a passage, and names none"
         problems.add(path, number, "answerable queries without a source", problem)
-    about = metadata.get("about") if unanswerable else None
-    sources += [each for each in about if isinstance(each, dict)] if isinstance(about, list) else []
-    for source in sources:
+    about = _objects(metadata.get("about")) if unanswerable else []
+    for source in (*sources, *about):
         doc_id = source.get("doc_id")
         if doc_id not in seen.documents and source.get("state") == "gone":
             problem = f"the passage that {id_!r} was written for is gone"
@@ -227,13 +201,7 @@ def check_pool(collection: Collection, path: Path, seen: Contents, problems: Pro
     """Pairs stand once, and both ids are in the collection."""
     del collection
     pairs: set[Pair] = set()
-    bad = partial(_bad_row, path, problems)
-    for number, row in read_rows(path, bad):
-        try:
-            pair = pair_of(path, number, row)
-        except BadInput as error:
-            bad(error)
-            continue
+    for number, pair in _good_rows(path, lambda row: row.pair, problems):
         _check_pair(path, number, pair, seen, problems, f"; next: {DROPS.format(path.parent)}")
         if pair in pairs:
             problems.add(path, number, "repeated pairs", f"the pair {pair[0]} {pair[1]} again")
@@ -345,5 +313,18 @@ def _check_pair(  # noqa: PLR0913, PLR0917  a pair, and where what is wrong with
         problems.add(path, number, "documents that are not in the corpus", text)
 
 
-def _bad_row(path: Path, problems: Problems, error: BadInput) -> None:
-    problems.add_text(path, str(error))
+def _good_rows(
+    path: Path, of: Callable[[Row], Record], problems: Problems
+) -> Iterator[tuple[int, Record]]:
+    """What the rows of a file are, with their lines; others are noted."""
+
+    def bad(error: BadInput) -> None:
+        problems.add_text(path, str(error))
+
+    for number, values in read_rows(path, bad):
+        try:
+            record = of(Row(path, number, values))
+        except BadInput as error:
+            bad(error)
+        else:
+            yield number, record

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.layout import Collection
 from labeler.collection.lock import check_locked
+from labeler.collection.rows import records
 from labeler.data import Pair
-from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
+from labeler.files.jsonl import write_rows
 
 _STEM = re.compile(r"(.+)\.([1-9][0-9]{0,8})")
 
@@ -81,22 +82,11 @@ def read_fixed(path: Path) -> list[FixedPair]:
     """The fixed pairs in the order of their file; none where none were drawn."""
     if not path.exists():
         return []
-    return [
-        FixedPair(
-            Pair(
-                identifier(path, number, row, "query_id"), identifier(path, number, row, "doc_id")
-            ),
-            text_of(path, number, row, "shown", ""),
-        )
-        for number, row in read_rows(path)
-    ]
+    return list(records(path, lambda row: FixedPair(row.pair, row.text("shown"))))
 
 
 def write_fixed(collection: Collection, name: str, pairs: Iterable[FixedPair]) -> None:
     """Write the fixed pairs of a set, in place of those that were fixed before."""
     check_locked(collection.folder)
-    rows = (
-        {"query_id": each.pair.query_id, "doc_id": each.pair.doc_id, "shown": each.shown}
-        for each in pairs
-    )
+    rows = ({**each.pair._asdict(), "shown": each.shown} for each in pairs)
     write_rows(fixed_file(collection, name), rows)

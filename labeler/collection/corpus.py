@@ -12,17 +12,15 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labeler.collection.lock import check_locked
-from labeler.collection.rows import check_exists, metadata_of, repeated_id
+from labeler.collection.rows import Row, check_exists, records, repeated_id
 from labeler.data import Document
 from labeler.errors import BadInput
-from labeler.files.boundary import reading
-from labeler.files.jsonl import identifier, read_rows, row_of_line, text_of, write_rows
+from labeler.files.jsonl import row_of_line, write_rows
 from labeler.files.read import byte_chunks, file_problems, numbered_bytes
 from labeler.files.row_index import RowIndex
 from labeler.messages import Advance
@@ -84,20 +82,13 @@ class CorpusDocuments:
 
 def corpus_lines(path: Path) -> Iterator[tuple[int, Document]]:
     """The documents of a `corpus.jsonl`, one after another, with the numbers of their lines."""
-    check_exists(path)
-    with reading(path) as position:
-        for number, row in position.follow(read_rows(path)):
-            yield number, document_in(path, number, row)
+    return records(path, lambda row: (row.number, document_in(row)))
 
 
-def document_in(path: Path, number: int, row: dict[str, Any]) -> Document:
+def document_in(row: Row) -> Document:
     """The document of a row."""
-    return Document(
-        identifier(path, number, row, "_id"),
-        text_of(path, number, row, "text", None),
-        text_of(path, number, row, "title", ""),
-        metadata_of(path, number, row),
-    )
+    title, metadata = row.text("title"), row.object("metadata")
+    return Document(row.id("_id"), row.text("text", None), title, metadata)
 
 
 def write_corpus(path: Path, documents: Iterable[Document]) -> None:
@@ -187,7 +178,7 @@ class DocumentsOnDemand(Mapping[str, Document]):
         row = row_of_line(self._path, number, raw)
         if row is None:
             raise self._changed(number)
-        return document_in(self._path, number, row)
+        return document_in(Row(self._path, number, row))
 
     def _changed(self, number: int) -> BadInput:
         return BadInput.at(self._path, number, "it was changed meanwhile; run the command again")
@@ -269,7 +260,7 @@ class CorpusParts:
             content.update(raw)
             row = row_of_line(self.path, number, raw)
             if row is not None:
-                yield document_in(self.path, number, row)
+                yield document_in(Row(self.path, number, row))
         if self.parts[part : part + 1] != (content.hexdigest(),):
             raise self._changed()
 

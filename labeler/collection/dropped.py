@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.corpus import corpus_lines
@@ -16,6 +16,7 @@ from labeler.collection.judgements import grades_of
 from labeler.collection.layout import Collection
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.queries import read_queries
+from labeler.collection.rows import ids_in_words
 from labeler.data import Pair, Pooled
 from labeler.messages import SHOWN, count_of
 
@@ -34,26 +35,13 @@ class Dropped:
     documents: tuple[str, ...] = ()
     kept_grades: Mapping[str, int] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, Any]:
-        """The counts and the ids."""
-        return {
-            "pairs": self.pairs,
-            "returned": self.returned,
-            "queries": list(self.queries),
-            "documents": list(self.documents),
-            "kept_grades": dict(self.kept_grades),
-        }
-
     def sentences(self) -> Iterator[str]:
         """What left the pool, what becomes of its grades, and what returned."""
         if self.pairs:
-            several = (
-                _listed(self.queries, "query", "queries"),
-                _listed(self.documents, "document", "documents"),
-            )
+            absent = " and ".join(ids_in_words(self.queries, self.documents, SHOWN))
             pairs = count_of(self.pairs, "pair left", "pairs left")
             yield (
-                f"{pairs} the pool, as the collection lacks {' and '.join(filter(None, several))};"
+                f"{pairs} the pool, as the collection lacks {absent};"
                 " dropped.jsonl keeps what was known of them, until the ids are there again"
             )
         for name, count in self.kept_grades.items():
@@ -65,13 +53,6 @@ class Dropped:
         if self.returned:
             pairs = count_of(self.returned, "pair is", "pairs are")
             yield f"{pairs} in the pool again, as the query and the document are there again"
-
-
-def _listed(ids: Sequence[str], singular: str, plural: str) -> str:
-    if not ids:
-        return ""
-    more = f", … and {len(ids) - SHOWN:,} more" if len(ids) > SHOWN else ""
-    return f"{count_of(len(ids), singular, plural)} ({', '.join(ids[:SHOWN])}{more})"
 
 
 class _Present(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.judgements import read_judgements
@@ -20,6 +19,7 @@ from labeler.exchange.export.formats import EXPORTS
 from labeler.files.paths import true_path
 from labeler.messages import count_of
 from labeler.options import COUNT, check_options, option
+from labeler.report.result import Result
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
 
@@ -46,8 +46,8 @@ class ExportOptions:
         check_options(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+@dataclass(frozen=True, eq=False, repr=False)
+class Exported(Result):
     """The files that were written, how much is in them, and a line that says who reads them how."""
 
     files: tuple[Path, ...]
@@ -57,12 +57,6 @@ class Exported:
     pairs: int
     reader: str
     losses: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """The same, for a program."""
-        counts = {"documents": self.documents, "queries": self.queries, "pairs": self.pairs}
-        written = {"files": list(map(str, self.files)), "qrels": self.qrels}
-        return {**written, **counts, "reader": self.reader, "losses": list(self.losses)}
 
 
 def export(

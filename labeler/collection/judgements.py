@@ -14,12 +14,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TextIO
 
 from labeler.collection.layout import Collection
-from labeler.collection.rows import pair_of
+from labeler.collection.rows import Row, records
 from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Listed, Outcome, Pair, Qrels
-from labeler.errors import BadInput
 from labeler.files.atomic import replacing, replacing_bytes
-from labeler.files.boundary import amount, count, reading
-from labeler.files.jsonl import read_rows, text_of
+from labeler.files.boundary import amount, count
 from labeler.trec.rows import LARGEST_GRADE
 from labeler.trec.write import write_sorted_qrels
 
@@ -130,60 +128,44 @@ def read_judgements(path: Path) -> Iterator[JudgementRow]:
 
     Raises `BadInput` where a grade stands beside a failure's status, or none beside `judged`.
     """
-    with reading(path) as position:
-        for number, row in position.follow(read_rows(path)):
-            pair = pair_of(path, number, row)
-            judged = Judged(
-                _outcome(path, number, row, pair),
-                count(row.get("attempts")) or 0,
-                count(row.get("prompt_tokens")) or 0,
-                count(row.get("completion_tokens")) or 0,
-                amount(row.get("cost")),
-                text_of(path, number, row, "model", ""),
-                suspicions=_suspicions(path, number, row),
-                listed=_listed(path, number, row, pair),
-                shown=text_of(path, number, row, "shown", ""),
-                sent=_parameters(path, number, row, "parameters") if "declared" in row else {},
-            )
-            origin, carried = _origin(path, number, row), _carried(path, number, row)
-            yield JudgementRow(judged, origin, carried, _members(path, number, row))
+    return records(path, _judgement_row)
 
 
-def _suspicions(path: Path, number: int, row: dict[str, Any]) -> tuple[str, ...]:
-    names = row.get("suspicions") or []
-    if isinstance(names, list) and all(isinstance(name, str) for name in names):
-        return tuple(names)
-    problem = f"expected 'suspicions' to be a list of texts, found {names!r:.80}"
-    raise BadInput.at(path, number, problem)
+def _judgement_row(row: Row) -> JudgementRow:
+    values, pair = row.values, row.pair
+    judged = Judged(
+        _outcome(row, pair),
+        count(values.get("attempts")) or 0,
+        count(values.get("prompt_tokens")) or 0,
+        count(values.get("completion_tokens")) or 0,
+        amount(values.get("cost")),
+        row.text("model"),
+        suspicions=row.list_of("suspicions", {str}, "a list of texts"),
+        listed=_listed(row, pair),
+        shown=row.text("shown"),
+        sent=row.object("parameters") if "declared" in values else {},
+    )
+    carried = None if values.get("carried") is None else row.object("carried")
+    declared = row.object("declared" if "declared" in values else "parameters")
+    origin = Origin(row.text("prompt"), row.text("asked"), declared)
+    return JudgementRow(judged, origin, carried, _members(row))
 
 
-def _listed(path: Path, number: int, row: dict[str, Any], pair: Pair) -> Listed | None:
+def _listed(row: Row, pair: Pair) -> Listed | None:
     """The list in which the document was shown; None where it was shown alone."""
-    shown = row.get("list")
-    if shown is None:
+    if row.values.get("list") is None:
         return None
-    if isinstance(shown, list) and pair.doc_id in shown and {str}.issuperset(map(type, shown)):
-        return Listed(tuple(shown), shown.index(pair.doc_id) + 1, row.get("alone") is True)
-    problem = f"expected 'list' to be ids of documents, {pair.doc_id!r} among them"
-    raise BadInput.at(path, number, f"{problem}, found {shown!r:.80}")
+    shown = row.list_of("list", {str}, "ids of documents")
+    if pair.doc_id not in shown:
+        raise row.wrong("list", f"be ids of documents, {pair.doc_id!r} among them")
+    return Listed(shown, shown.index(pair.doc_id) + 1, row.values.get("alone") is True)
 
 
-def _carried(path: Path, number: int, row: dict[str, Any]) -> dict[str, Any] | None:
-    carried = row.get("carried")
-    if carried is None or isinstance(carried, dict):
-        return carried
-    problem = f"expected 'carried' to be an object, found {carried!r:.80}"
-    raise BadInput.at(path, number, problem)
-
-
-def _members(path: Path, number: int, row: dict[str, Any]) -> dict[str, int | str | None]:
-    members = row.get("members") or {}
-    if isinstance(members, dict):
-        values = members.values()
-        if all(v is None or v in FAILURES or type(v) is int for v in values):
-            return members
-    problem = f"expected 'members' to be an object of grades and statuses, found {members!r:.80}"
-    raise BadInput.at(path, number, problem)
+def _members(row: Row) -> dict[str, int | str | None]:
+    members = row.object("members")
+    if not all(v is None or v in FAILURES or type(v) is int for v in members.values()):
+        raise row.wrong("members", "be an object of grades and statuses")
+    return members
 
 
 def carried_rows(path: Path) -> dict[Pair, JudgementRow]:
@@ -196,41 +178,32 @@ def carried_rows(path: Path) -> dict[Pair, JudgementRow]:
     }
 
 
-def _outcome(path: Path, number: int, row: dict[str, Any], pair: Pair) -> Outcome:
-    grade = _grade(path, number, row)
+def _outcome(row: Row, pair: Pair) -> Outcome:
+    grade = _grade(row)
     if grade is None:
-        return Failure(pair, row["status"], text_of(path, number, row, "detail", ""))
-    reason = None if row.get("reason") is None else text_of(path, number, row, "reason", None)
-    made_of = [_made_of(path, number, row, name) for name in ("votes", "passages")]
-    return Judgement(pair, grade, reason, _distribution(path, number, row), *made_of)
+        return Failure(pair, row.values["status"], row.text("detail"))
+    reason = None if row.values.get("reason") is None else row.text("reason")
+    made_of = [row.list_of(name, {int, type(None)}, "grades") for name in ("votes", "passages")]
+    return Judgement(pair, grade, reason, _distribution(row), *made_of)
 
 
-def _made_of(path: Path, number: int, row: dict[str, Any], name: str) -> tuple[int | None, ...]:
-    """The grades of which a grade was made; none where it is a reply's own."""
-    grades = row.get(name) or []
-    if isinstance(grades, list) and {int, type(None)}.issuperset(map(type, grades)):
-        return tuple(grades)
-    raise BadInput.at(path, number, f"expected {name!r} to be grades, found {grades!r:.80}")
-
-
-def _grade(path: Path, number: int, row: dict[str, Any]) -> int | None:
+def _grade(row: Row) -> int | None:
     """The grade of a row, `None` of a failure; `BadInput` where it does not fit the status."""
-    grade, status = row.get("grade"), row.get("status")
+    grade, status = row.values.get("grade"), row.values.get("status")
     if status == JUDGED and type(grade) is int and abs(grade) <= LARGEST_GRADE:
         return grade
     if isinstance(status, str) and status in FAILURES and grade is None:
         return None
     statuses = ", ".join((JUDGED, *FAILURES))
-    problem = (
+    raise row.error(
         f"grade {grade!r:.40} with status {status!r:.40}; "
         f"an integer goes with {JUDGED!r} alone ({statuses})"
     )
-    raise BadInput.at(path, number, problem)
 
 
-def _distribution(path: Path, number: int, row: dict[str, Any]) -> dict[int, float] | None:
+def _distribution(row: Row) -> dict[int, float] | None:
     """The share of each grade; `None` where the row has none, or one of them is NaN."""
-    shares = row.get("distribution")
+    shares = row.values.get("distribution")
     if not shares:
         return None
     if isinstance(shares, dict) and {int, float}.issuperset(map(type, shares.values())):
@@ -239,22 +212,7 @@ def _distribution(path: Path, number: int, row: dict[str, Any]) -> dict[int, flo
                 return {int(grade): float(share) for grade, share in shares.items()}
             if any(map(math.isnan, shares.values())):
                 return None
-    problem = f"expected 'distribution' to be an object of grade: share, found {shares!r:.80}"
-    raise BadInput.at(path, number, problem)
-
-
-def _parameters(path: Path, number: int, row: dict[str, Any], name: str) -> dict[str, Any]:
-    parameters = row.get(name) or {}
-    if not isinstance(parameters, dict):
-        problem = f"expected {name!r} to be an object, found {parameters!r:.80}"
-        raise BadInput.at(path, number, problem)
-    return parameters
-
-
-def _origin(path: Path, number: int, row: dict[str, Any]) -> Origin:
-    parameters = _parameters(path, number, row, "declared" if "declared" in row else "parameters")
-    prompt = text_of(path, number, row, "prompt", "")
-    return Origin(prompt, text_of(path, number, row, "asked", ""), parameters)
+    raise row.wrong("distribution", "be an object of grade: share")
 
 
 def origin_of(path: Path) -> Origin | None:
@@ -266,12 +224,13 @@ def origin_of(path: Path) -> Origin | None:
 
 def grades_of(path: Path) -> Iterator[tuple[str, str, int]]:
     """The query, document and grade of each row that has one, in the file's order."""
-    with reading(path) as position:
-        for number, row in position.follow(read_rows(path)):
-            pair, grade = pair_of(path, number, row), _grade(path, number, row)
-            _distribution(path, number, row)
-            if grade is not None:
-                yield *pair, grade
+    return filter(None, records(path, _graded))
+
+
+def _graded(row: Row) -> tuple[str, str, int] | None:
+    pair, grade = row.pair, _grade(row)
+    _distribution(row)  # which may be wrong
+    return None if grade is None else (*pair, grade)
 
 
 def qrels_of(path: Path) -> Qrels:

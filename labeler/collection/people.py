@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -13,13 +14,11 @@ from labeler.collection.layout import Collection, check_name, is_name
 from labeler.collection.lock import check_locked
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.queries import read_queries
-from labeler.collection.rows import pair_of
+from labeler.collection.rows import Row, ids_in_words, records
 from labeler.data import Pair, Pooled, Qrels
 from labeler.errors import BadInput, FileProblem
-from labeler.files.boundary import reading
-from labeler.files.jsonl import read_rows, text_of, write_rows
+from labeler.files.jsonl import write_rows
 from labeler.messages import count_of, guess, no_query_in_common
-from labeler.trec.values import grade_of
 
 _WRITTEN = ("assessor", "time", "comment")
 
@@ -80,24 +79,14 @@ def read_sample(path: Path) -> list[SampledPair]:
     """Read the rows of a sample."""
     if not path.exists():
         raise FileProblem(f"{path}: no such sample; was the sheet drawn from this collection?")
-    with reading(path) as position:
-        return [
-            SampledPair(
-                _row(path, number, row),
-                pair_of(path, number, row),
-                _probability(path, number, row),
-                text_of(path, number, row, "texts", ""),
-            )
-            for number, row in position.follow(read_rows(path))
-        ]
+    return list(records(path, _sampled))
 
 
-def _row(path: Path, number: int, row: dict[str, object]) -> int:
-    """The number of a sheet's row."""
-    value = row.get("row")
-    if type(value) is not int or value < 1:
-        raise BadInput.at(path, number, f"expected 'row' to count from 1, found {value!r:.40}")
-    return value
+def _sampled(row: Row) -> SampledPair:
+    number = row.counted("row", sys.maxsize)
+    if number is None:
+        raise row.wrong("row", "count from 1")
+    return SampledPair(number, row.pair, _probability(row), row.text("texts"))
 
 
 def write_people(path: Path, rows: Iterable[HumanAnswer]) -> None:
@@ -120,30 +109,21 @@ def write_people(path: Path, rows: Iterable[HumanAnswer]) -> None:
 
 def read_people(path: Path) -> list[HumanAnswer]:
     """Read people's answers."""
-    with reading(path) as position:
-        rows = position.follow(read_rows(path))
-        return [_answer(path, number, row) for number, row in rows]
+    return list(records(path, _answer))
 
 
-def _answer(path: Path, number: int, row: dict[str, object]) -> HumanAnswer:
-    grade = row.get("grade")
-    grade = None if grade is None else grade_of(f"{path}:{number}", grade)
-    assessor, time, comment = (text_of(path, number, row, key, "") for key in _WRITTEN)
-    pair, chance = pair_of(path, number, row), _probability(path, number, row)
-    sample = text_of(path, number, row, "sample", "")
+def _answer(row: Row) -> HumanAnswer:
+    assessor, time, comment, sample = map(row.text, (*_WRITTEN, "sample"))
     if sample and not is_name(sample):
-        raise BadInput.at(path, number, f"expected a sample's name, found {sample!r:.40}")
-    return HumanAnswer(pair, grade, assessor, time, comment, chance, sample)
+        raise row.error(f"expected a sample's name, found {sample!r:.40}")
+    return HumanAnswer(row.pair, row.grade(), assessor, time, comment, _probability(row), sample)
 
 
-def _probability(path: Path, number: int, row: dict[str, object]) -> float | None:
-    """The probability of a row; `None` where it says that there is none."""
-    value = row.get("probability", 0)
-    if value is None:
-        return None
-    if not isinstance(value, int | float) or not 0 < value <= 1:
-        raise BadInput.at(path, number, f"expected a probability above 0, found {value!r:.40}")
-    return float(value)
+def _probability(row: Row) -> float | None:
+    """The probability of a row, which must say where there is none."""
+    if "probability" not in row.values:
+        raise row.wrong("probability", "be a probability above 0, or null")
+    return row.probability("probability")
 
 
 # Qrels that people brought along, checked against the collection whose pairs they grade.
@@ -184,17 +164,9 @@ class OwnQrels:
         """A line that counts and lists what was left out of `source`; none where nothing was."""
         if not self.left_out:
             return []
-        queries = _listed(self.unknown_queries, "query", "queries")
-        unknown = filter(None, (queries, _listed(self.unknown_documents, "document", "documents")))
+        unknown = ids_in_words(self.unknown_queries, self.unknown_documents, SHOWN)
         pairs = count_of(self.left_out, "pair is", "pairs are")
         return [f"{source}: {pairs} left out; not in the collection: {'; '.join(unknown)}"]
-
-
-def _listed(names: tuple[str, ...], singular: str, plural: str) -> str:
-    if not names:
-        return ""
-    more = f", … and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    return f"{count_of(len(names), singular, plural)} ({', '.join(names[:SHOWN])}{more})"
 
 
 def own_qrels(collection: Collection, qrels: Qrels, source: object) -> OwnQrels:

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 from array import array
+from collections import deque
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from labeler.collection.lock import check_locked
-from labeler.collection.rows import check_exists, pair_of
+from labeler.collection.rows import Row, records
 from labeler.data import Pair, Pooled
-from labeler.errors import BadInput
-from labeler.files.boundary import finite, reading
-from labeler.files.jsonl import read_rows, write_rows
+from labeler.files.jsonl import write_rows
 
 
 def read_pool(path: Path) -> list[Pooled]:
     """The pairs of a `pool.jsonl`, of which only `query_id` and `doc_id` are required."""
-    pool: list[Pooled] = []
     pairs: set[Pair] = set()
-    check_exists(path)
-    with reading(path) as position:
-        for number, row in position.follow(read_rows(path)):
-            pair = pair_of(path, number, row)
-            if pair in pairs:
-                raise position.error(f"the pair {pair[0]} {pair[1]} stands there twice")
-            pairs.add(pair)
-            runs, rank = _names(path, number, row, "runs"), _rank(path, number, row)
-            inclusion, seeds = _inclusion(path, number, row), _names(path, number, row, "seeds")
-            pool.append(Pooled(pair, runs, rank, inclusion, seeds, _round(path, number, row)))
-    return pool
+
+    def pooled(row: Row) -> Pooled:
+        entry = _pooled(row)
+        if entry.pair in pairs:
+            raise row.error(f"the pair {' '.join(entry.pair)} stands there twice")
+        pairs.add(entry.pair)
+        return entry
+
+    return list(records(path, pooled))
+
+
+def _pooled(row: Row) -> Pooled:
+    runs, seeds = (row.list_of(key, {str}, "a list of names") for key in ("runs", "seeds"))
+    rank, inclusion = row.counted("best_rank", _LOW), row.probability("inclusion")
+    return Pooled(row.pair, runs, rank, inclusion, seeds, row.counted("round", _LOW))
 
 
 DROPS = "labeler pool {} (which takes such pairs out)"
@@ -78,31 +79,26 @@ def pool_pairs(
     not among them.
     """
     codes, query_numbers, doc_numbers = array("q"), dict[str, int](), dict[str, int]()
-    check_exists(path)
-    with reading(path) as position:
-        for number, row in position.follow(read_rows(path)):
-            query, document = pair_of(path, number, row)
-            for check in (_rank, _inclusion, _round):
-                check(path, number, row)
-            for name in ("runs", "seeds"):
-                _names(path, number, row, name)
-            if query not in query_numbers:
-                _check_exists(path, number, "query", query, queries)
-            if document not in doc_numbers:
-                _check_exists(path, number, "document", document, documents)
-            first = query_numbers.setdefault(query, len(query_numbers))
-            codes.append(first << _BITS | doc_numbers.setdefault(document, len(doc_numbers)))
+
+    def add(row: Row) -> None:
+        query, document = _pooled(row).pair
+        if query not in query_numbers:
+            _check_exists(row, "query", query, queries)
+        if document not in doc_numbers:
+            _check_exists(row, "document", document, documents)
+        first = query_numbers.setdefault(query, len(query_numbers))
+        codes.append(first << _BITS | doc_numbers.setdefault(document, len(doc_numbers)))
+
+    deque(records(path, add), maxlen=0)
     if _has_equals(codes):
         read_pool(path)  # which says in which line
     return PoolPairs(list(query_numbers), list(doc_numbers), codes)
 
 
-def _check_exists(
-    path: Path, number: int, what: str, text: str, ids: Container[str] | None
-) -> None:
+def _check_exists(row: Row, what: str, text: str, ids: Container[str] | None) -> None:
     if ids is not None and text not in ids:
         problem = f"the {what} {text!r} is not in the collection"
-        raise BadInput.at(path, number, f"{problem}; next: {DROPS.format(path.parent)}")
+        raise row.error(f"{problem}; next: {DROPS.format(row.path.parent)}")
 
 
 def _has_equals(numbers: array[int]) -> bool:
@@ -112,49 +108,12 @@ def _has_equals(numbers: array[int]) -> bool:
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
-def _names(path: Path, number: int, row: dict[str, Any], key: str) -> tuple[str, ...]:
-    names = row.get(key) or []
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise BadInput.at(
-            path, number, f"expected {key!r} to be a list of names, found {names!r:.80}"
-        )
-    return tuple(names)
-
-
-def _rank(path: Path, number: int, row: dict[str, Any]) -> int | None:
-    return _counted(path, number, row, "best_rank")
-
-
-def _round(path: Path, number: int, row: dict[str, Any]) -> int | None:
-    return _counted(path, number, row, "round")
-
-
-def _counted(path: Path, number: int, row: dict[str, Any], key: str) -> int | None:
-    value = row.get(key)
-    if value is not None and (type(value) is not int or not 1 <= value <= _LOW):
-        problem = f"expected {key!r} to count from 1, found {value!r:.40}"
-        raise BadInput.at(path, number, problem)
-    return value
-
-
-def _inclusion(path: Path, number: int, row: dict[str, Any]) -> float | None:
-    value = row.get("inclusion")
-    if value is None:
-        return None
-    share = finite(value, 0, 1)
-    if not share:
-        problem = f"expected 'inclusion' to be a probability above 0, found {value!r:.40}"
-        raise BadInput.at(path, number, problem)
-    return share
-
-
 def write_pool(path: Path, pool: Iterable[Pooled]) -> None:
     """Write a `pool.jsonl`; it reads back as the same pairs."""
     check_locked(path.parent)
     rows = (
         {
-            "query_id": entry.pair.query_id,
-            "doc_id": entry.pair.doc_id,
+            **entry.pair._asdict(),
             "runs": list(entry.runs),
             "best_rank": entry.best_rank,
             **({} if entry.inclusion is None else {"inclusion": entry.inclusion}),

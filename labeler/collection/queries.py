@@ -15,11 +15,10 @@ from labeler.arrays import Flags
 from labeler.collection.corpus import corpus_lines
 from labeler.collection.layout import open_collection
 from labeler.collection.lock import check_locked
-from labeler.collection.rows import check_exists, metadata_of, repeated_id
+from labeler.collection.rows import Row, records, repeated_id
 from labeler.data import Query
 from labeler.errors import BadInput, Misuse
-from labeler.files.boundary import reading
-from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
+from labeler.files.jsonl import write_rows
 from labeler.files.read import numbered_lines
 from labeler.messages import count_of
 from labeler.trec.blocks import Batch
@@ -29,17 +28,16 @@ from labeler.trec.index import Index
 def read_queries(path: Path) -> dict[str, Query]:
     """The queries of a `queries.jsonl` by id, in the file's order."""
     queries: dict[str, Query] = {}
-    check_exists(path)
-    with reading(path) as position:
-        for number, row in position.follow(read_rows(path)):
-            query_id, text = (
-                identifier(path, number, row, "_id"),
-                text_of(path, number, row, "text", None),
-            )
-            if query_id in queries:
-                raise repeated_id(path, number, query_id)
-            queries[query_id] = Query(query_id, text, metadata_of(path, number, row))
+    for number, query in records(path, lambda row: (row.number, query_in(row))):
+        if query.id in queries:
+            raise repeated_id(path, number, query.id)
+        queries[query.id] = query
     return queries
+
+
+def query_in(row: Row) -> Query:
+    """The query of a row."""
+    return Query(row.id("_id"), row.text("text", None), row.object("metadata"))
 
 
 def write_queries(path: Path, queries: Iterable[Query]) -> None:

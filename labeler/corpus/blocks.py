@@ -85,8 +85,7 @@ class FileRules:
     """Which files are read, and how they are cut; the defaults are those of `ingest`.
 
     `include` and `exclude` are patterns as git has them in its `.gitignore`, which holds for what
-    is below a folder unless `gitignore` is false. Source code is read with `code`. A passage has
-    about `words` words.
+    is below a folder unless `gitignore` is false. A passage has about `words` words.
     """
 
     include: tuple[str, ...] = rule(
@@ -96,7 +95,6 @@ class FileRules:
         (), "Leave out what has this pattern, as in .gitignore.", metavar="PATTERN"
     )
     gitignore: bool = rule(True, "Leave out what a folder's .gitignore names.")
-    code: bool = rule(False, "Read source code, too, by symbol.")
     words: int = option(
         USUAL,
         "About how many words a passage has.",

@@ -19,7 +19,6 @@ from labeler.corpus.blocks import Lengths
 from labeler.corpus.cut import passages_of, writable
 from labeler.corpus.find import FileSelection, InputFiles, find_files
 from labeler.corpus.read import (
-    CODE,
     LARGEST_FILE,
     documents_in,
     holds_rows,
@@ -269,24 +268,12 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How documents are read: which files, how large, how cut, and what rows call their fields.
-
-    Source code is read with `code`, where a pattern includes it, and where it is named itself.
-    """
+    """How documents are read: which files, how large, how cut, and what rows call their fields."""
 
     max_file_size: int = LARGEST_FILE
     selection: FileSelection = field(default_factory=FileSelection)
     fields: FieldNames = field(default_factory=FieldNames)
     lengths: Lengths = field(default_factory=Lengths)
-    code: bool = False
-
-    def reads(self, path: Path, *, is_named: bool) -> bool:
-        """Whether a file is of a kind that is read."""
-        kind = kind_of(path)
-        asked_for = self.code or is_named or bool(self.selection.patterns.include)
-        if kind in kinds_read() or (kind in CODE and asked_for):
-            return True
-        return is_named and holds_rows(path)
 
 
 _USUAL = Reading()
@@ -338,7 +325,7 @@ def _read_into(result: Ingested, file: _InputFile, how: Reading, steps: FileStep
     path, is_named = file.path, file.is_named
     kind, before, duplicates = kind_of(path), result.documents.mark(), result.duplicates
     try:
-        if not how.reads(path, is_named=is_named):
+        if not (kind in kinds_read() or (is_named and holds_rows(path))):
             result.other_kinds[kind or path.name] += 1
             return False
         has_text = _add_documents(result, file, how, steps)

@@ -36,7 +36,6 @@ def as_settings(how: Reading) -> dict[str, Any]:
     selection = how.selection
     return {
         "words": how.lengths.usual,
-        "code": how.code,
         "gitignore": selection.gitignore,
         "follow_links": selection.follow_links,
         "include": list(selection.patterns.written[0]),
@@ -62,7 +61,6 @@ def settings_of(section: Mapping[str, Any]) -> Reading:
         ),
         FieldNames(**{name: str(settings.get(name) or "") for name in asdict(FieldNames())}),
         lengths_of(words if is_usable and words else USUAL),
-        settings.get("code") is True,
     )
 
 
@@ -122,7 +120,7 @@ class IngestOptions:
         patterns = Patterns.of(files.include, files.exclude)
         selection = FileSelection(patterns, files.gitignore, self.follow_links)
         lengths = lengths_of(files.words)
-        return Reading(self.max_file_size, selection, self.fields, lengths, files.code)
+        return Reading(self.max_file_size, selection, self.fields, lengths)
 
 
 def ingest(

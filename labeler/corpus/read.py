@@ -25,7 +25,6 @@ from labeler.corpus.readers.rows import (
     takes_all_columns,
 )
 from labeler.corpus.readers.rst import read_rst
-from labeler.corpus.readers.source import LANGUAGES, read_source
 from labeler.entry_points import fill
 from labeler.errors import BadInput, TooLarge
 from labeler.exchange.documents import document_rows
@@ -73,14 +72,11 @@ MARKUP = 16
 up to the bound of tokens, and plain text 12 times.
 """
 
-CODE = tuple(LANGUAGES)
-"""The endings of source code, which is read where it is asked for."""
-
 
 def kinds_of_documents() -> tuple[str, ...]:
     """The endings of files that are one document each."""
     fill(TEXT_READERS, "readers", Callable)  # type: ignore[arg-type]  # a kind of values
-    return (*TEXT_READERS, *_EXTRACTED, *CODE)
+    return (*TEXT_READERS, *_EXTRACTED)
 
 
 def kinds_read() -> tuple[str, ...]:
@@ -119,11 +115,6 @@ def documents_in(
             sources: Iterable[SourceDocument] = [_of_text(path, kind, most)]
         elif kind in _EXTRACTED:
             sources = [_of_extracted(path, kind, most)]
-        elif kind in CODE:
-            text = decoded(path, read_bytes(path, _of_markup(most)))
-            sources = [
-                SourceDocument(path.name, read_source(text, kind), spans_in=SourceText(text))
-            ]
         else:
             sources = _documents_of_rows(path, kind, fields)
         yield from sources

@@ -14,7 +14,7 @@ from labeler.data import Qrels
 from labeler.errors import BadInput, SaysTooLittle
 from labeler.exchange import columns as usual
 from labeler.exchange.opensearch import ranking_evaluation, workbench_judgements
-from labeler.exchange.quepid import book_judgements, rated_ranking
+from labeler.exchange.quepid import book_judgements
 from labeler.exchange.ratings import GradeRule, Grades, RatedFile, Rating, number_of
 from labeler.exchange.shapes import JSON, head_of, shape_of, tell
 from labeler.exchange.tables import Rows, described, json_rows, json_value, rows_of_pairs
@@ -131,7 +131,6 @@ _JSON_KINDS: tuple[Callable[[Any], RatedFile | None], ...] = (
     workbench_judgements,
     ranking_evaluation,
     book_judgements,
-    rated_ranking,
     nested_qrels,
 )
 """What a JSON file may be; the first that knows it reads it."""

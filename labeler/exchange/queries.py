@@ -17,7 +17,7 @@ from labeler.exchange import columns as usual
 from labeler.exchange.columns import has_column, in_words
 from labeler.exchange.fields import Picked, has_field, unbulked, value_at
 from labeler.exchange.opensearch import unwrapped, workbench_judgements, workbench_queries
-from labeler.exchange.quepid import book_judgements, rated_ranking
+from labeler.exchange.quepid import book_judgements
 from labeler.exchange.ratings import NUMBER
 from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of, tell
 from labeler.exchange.tables import (
@@ -338,7 +338,7 @@ def _of_json(path: Path, value: Any) -> QueryRows:
     texts = workbench_queries(value)
     if texts is not None:
         return _of_texts("a query set of OpenSearch's Search Relevance Workbench", texts)
-    for kind in (workbench_judgements, book_judgements, rated_ranking):
+    for kind in (workbench_judgements, book_judgements):
         judged = kind(value)
         if judged is not None:
             rated = ((rating.line, {"text": rating.query}) for rating in judged.ratings)

@@ -29,7 +29,7 @@ class Asking:
 
     mix: str = option(
         "",
-        f"The share of each kind of {', '.join(KINDS)}. Default: {_SHARES}, or as of --like.",
+        f"The share of each kind of {', '.join(KINDS)}. Default: {_SHARES}, or of your own.",
         metavar="KIND=SHARE,...",
         panel=ASKING,
     )

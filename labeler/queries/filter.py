@@ -30,7 +30,7 @@ class FilterRules:
 
     min_letters: int = rule(
         8,
-        "One word of fewer letters says too little, unless queries of --like are like that.",
+        "One word of fewer letters says too little, unless your own real queries are like that.",
         COUNT_OR_NONE,
     )
     max_words: int | None = rule(

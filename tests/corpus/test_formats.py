@@ -1,4 +1,4 @@
-"""PDF, HTML, DOCX, EPUB, notebooks and source code: what of them becomes text."""
+"""PDF, HTML, DOCX, EPUB, notebooks: what of them becomes text."""
 
 import json
 import textwrap
@@ -10,8 +10,7 @@ import pytest
 from made_documents import EPUB_PARTS, HTML, epub, pdf, word_document, zipped
 
 from labeler.cli import execute
-from labeler.corpus.documents import Reading, read_documents
-from labeler.corpus.find import FileSelection, Patterns
+from labeler.corpus.documents import read_documents
 from labeler.corpus.read import read_documents_of
 from labeler.data import Document
 from labeler.errors import BadInput
@@ -176,58 +175,6 @@ def test_a_notebook_keeps_its_text_and_code_and_leaves_out_what_was_printed(tmp_
     (document,) = documents_in(tmp_path / "a.ipynb", notebook)
     assert document.title == "Cats"
     assert document.text == "They sleep.\n\n```python\nsleep()\n```\n\nThen they wake."
-
-
-PYTHON = '''"""What cats do."""
-
-import time
-
-
-# Sleeps for long.
-@timed
-def sleep(hours):
-    """Sleep anywhere."""
-    time.sleep(hours)
-
-
-class Cat:
-    """A cat."""
-
-''' + "\n".join(f"    def act_{n}(self):\n        return {n}\n" for n in range(60))
-
-
-def test_source_code_is_read_by_symbol_where_it_is_asked_for(tmp_path: Path) -> None:
-    (tmp_path / "cat.py").write_text(PYTHON)
-    (tmp_path / "a.md").write_text("words")
-    unasked = read_documents([str(tmp_path)])
-    assert (unasked.files, unasked.other_kinds) == (1, {".py": 1})
-    for how in (
-        Reading(code=True),
-        Reading(selection=FileSelection(Patterns.of(["*.py", "*.md"], []))),
-    ):
-        documents = read_documents([str(tmp_path)], how=how).documents.values()
-        by_title = {document.title: document.text for document in documents}
-        assert "# Sleeps for long.\n@timed\ndef sleep(hours):" in "".join(by_title.values())
-        assert any(title.startswith("cat.py > Cat") for title in by_title)
-
-
-@pytest.mark.parametrize("code", [PYTHON, "def broken(:\n    pass\n\n\nx = 1\n", "\f\nx = 1"])
-def test_no_line_of_code_is_lost_or_read_twice(code: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.py"
-    path.write_text(code)
-    (source,) = read_documents_of(path)
-    shown = [line for b in source.blocks if b.text for line in b.text.split("\n")[1:-1]]
-    assert [line for line in shown if line.strip()] == [x for x in code.split("\n") if x.strip()]
-
-
-def test_other_languages_are_cut_between_their_symbols(tmp_path: Path) -> None:
-    code = (
-        "package cats\n\nfunc Sleep(h int) {\n\tx()\n\n\ty()\n}\n\ntype Cat struct {\n\tA int\n}\n"
-    )
-    path = tmp_path / "a.go"
-    path.write_text(code)
-    (source,) = read_documents_of(path)
-    assert [b.headings[-1] for b in source.blocks if not b.text] == ["Sleep", "Cat"]
 
 
 @pytest.mark.skipif(not PDFS.is_dir(), reason="the shared PDF files are not here")

@@ -274,9 +274,8 @@ def test_the_settings_of_ingest_hold_for_what_is_read_anew(tmp_path: Path) -> No
     docs.mkdir()
     (docs / "a.md").write_text(page(("cat", 40)))
     (docs / "b.md").write_text("left out")
-    (docs / "c.py").write_text("x = 1\n")
     made = Collection(tmp_path / "coll")
-    ingest(docs, made, exclude=["b.md"], code=True, words=60)
+    ingest(docs, made, exclude=["b.md"], words=60)
     before = read_corpus(made.corpus)
     assert update(docs, made).history is None
     assert read_corpus(made.corpus) == before

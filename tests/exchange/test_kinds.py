@@ -253,13 +253,6 @@ BY_TEXT = {
             {"query": "coats", "ratings": [{"docId": "d1", "rating": "1"}]},
         ]
     },
-    "rated ranking": {
-        "queries": [
-            {"placeholders": {"$query": "Red  Shoes?"}, "relevant_documents": {"3": ["d1"]}},
-            {"placeholders": {"$query": "hats"}, "relevant_documents": {"1": ["d1"]}},
-            {"placeholders": {"$query": "coats"}, "relevant_documents": {"1": ["d1"]}},
-        ]
-    },
     "book": {
         "query_doc_pairs": [
             {"query_text": text, "doc_id": "d1", "judgements": [{"rating": grade}]}

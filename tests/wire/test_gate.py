@@ -68,7 +68,7 @@ def cut_at(address: str, database: str = "") -> None:
 def settings_with(address: str) -> None:
     del os.environ["OPENAI_BASE_URL"]  # which goes before the file
     make_collection(Path("coll"))
-    Path("labeler.toml").write_text(f'model = "fake"\nbase_url = "{address}"\n')
+    Path("labeler.toml").write_text(f'[model]\nmodel = "fake"\nserver = "{address}"\n')
 
 
 def declared_at(address: str) -> None:

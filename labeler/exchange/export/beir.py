@@ -25,24 +25,19 @@ def write_beir_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> int:
 
 
 def _files(content: Content) -> dict[str, Write]:
-    def corpus(path: Path) -> None:
-        documents = content.documents.values()
-        rows = (
-            {"_id": d.id, "title": d.title, "text": d.text, "metadata": dict(d.metadata)}
-            for d in documents
-        )
-        write_json_lines(path, rows)
-
-    def queries(path: Path) -> None:
-        rows = content.queries.values()
-        write_json_lines(
-            path, ({"_id": q.id, "text": q.text, "metadata": dict(q.metadata)} for q in rows)
-        )
-
-    def qrels(path: Path) -> None:
-        write_beir_qrels(path, content.qrels)
-
-    return {"corpus.jsonl": corpus, "queries.jsonl": queries, "qrels/test.tsv": qrels}
+    documents = (
+        {"_id": d.id, "title": d.title, "text": d.text, "metadata": dict(d.metadata)}
+        for d in content.documents.values()
+    )
+    queries = (
+        {"_id": q.id, "text": q.text, "metadata": dict(q.metadata)}
+        for q in content.queries.values()
+    )
+    return {
+        "corpus.jsonl": lambda path: write_json_lines(path, documents),
+        "queries.jsonl": lambda path: write_json_lines(path, queries),
+        "qrels/test.tsv": lambda path: write_beir_qrels(path, content.qrels),
+    }
 
 
 def _losses(content: Content) -> list[str]:

@@ -5,8 +5,6 @@ They know no grades: a document is a reference of its query, or it is not.
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.errors import BadInput, Misuse
@@ -70,12 +68,8 @@ def _losses(content: Content) -> list[str]:
 
 
 def _ragas_files(content: Content) -> dict[str, Write]:
-    cases = _cases(content)
-
-    def samples(path: Path) -> None:
-        write_json_lines(path, map(_sample, cases), is_ascii=True)
-
-    return {"ragas.jsonl": samples}
+    samples = [*map(_sample, _cases(content))]
+    return {"ragas.jsonl": lambda path: write_json_lines(path, samples, is_ascii=True)}
 
 
 def _sample(case: _Case) -> dict[str, Any]:
@@ -103,11 +97,7 @@ def _deepeval_files(content: Content) -> dict[str, Write]:
         }
         for case in _cases(content)
     ]
-    return {"deepeval.json": partial(_write_list, goldens)}
-
-
-def _write_list(rows: list[dict[str, Any]], path: Path) -> None:
-    write_json(path, rows)
+    return {"deepeval.json": lambda path: write_json(path, goldens)}
 
 
 DEEPEVAL = Export(
@@ -127,7 +117,7 @@ def _promptfoo_files(content: Content) -> dict[str, Write]:
         }
         for case in _cases(content)
     ]
-    return {"promptfoo.json": partial(_write_list, tests)}
+    return {"promptfoo.json": lambda path: write_json(path, tests)}
 
 
 def _promptfoo_losses(content: Content) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from labeler.exchange.export.content import (
@@ -20,25 +19,18 @@ from labeler.exchange.export.content import (
 def _files(content: Content) -> dict[str, Write]:
     refuse_equal_texts(content, "OpenSearch's search relevance workbench")
 
-    def documents(path: Path) -> None:
-        write_json_lines(path, _bulk(content))
-
-    def query_set(path: Path) -> None:
-        texts = [{"queryText": query.text} for query in content.queries.values()]
-        write_json(path, {**_named(content), "sampling": "manual", "querySetQueries": texts})
-
-    def judgements(path: Path) -> None:
-        ratings = [
-            {"query": content.queries[query_id].text, "ratings": _ratings(grades)}
-            for query_id, grades in sorted(content.qrels.items())
-        ]
-        kind = {"type": "IMPORT_JUDGMENT", "judgmentRatings": ratings}
-        write_json(path, {**_named(content), **kind})
-
+    named = {"name": content.name, "description": f"{content.name}, from its qrels"}
+    texts = [{"queryText": query.text} for query in content.queries.values()]
+    query_set = {**named, "sampling": "manual", "querySetQueries": texts}
+    ratings = [
+        {"query": content.queries[query_id].text, "ratings": _ratings(grades)}
+        for query_id, grades in sorted(content.qrels.items())
+    ]
+    judgements = {**named, "type": "IMPORT_JUDGMENT", "judgmentRatings": ratings}
     return {
-        "documents.ndjson": documents,
-        "queryset.json": query_set,
-        "judgments.json": judgements,
+        "documents.ndjson": lambda path: write_json_lines(path, _bulk(content)),
+        "queryset.json": lambda path: write_json(path, query_set),
+        "judgments.json": lambda path: write_json(path, judgements),
     }
 
 
@@ -51,10 +43,6 @@ def _bulk(content: Content) -> Iterator[dict[str, Any]]:
 def _ratings(grades: dict[str, int]) -> list[dict[str, str]]:
     """The workbench has ratings as texts of decimal numbers."""
     return [{"docId": doc, "rating": f"{grade}.0"} for doc, grade in sorted(grades.items())]
-
-
-def _named(content: Content) -> dict[str, str]:
-    return {"name": content.name, "description": f"{content.name}, from its qrels"}
 
 
 def _losses(content: Content) -> list[str]:

@@ -55,11 +55,12 @@ def _trec_files(content: Content) -> dict[str, Write]:
                     out.write(f"\n<{tag}> {heading}:\n{shown}\n")
                 out.write("</top>\n\n")
 
-    def qrels(path: Path) -> None:
-        write_qrels(path, content.qrels)
-
-    own = {"documents.trec": documents, "topics.trec": topics, "qrels.txt": qrels}
-    return {**own, **_runs(content, "trec")}
+    return {
+        "documents.trec": documents,
+        "topics.trec": topics,
+        "qrels.txt": lambda path: write_qrels(path, content.qrels),
+        **_runs(content, "trec"),
+    }
 
 
 _MORE = (("desc", "Description", "description"), ("narr", "Narrative", "narrative"))
@@ -89,10 +90,8 @@ TREC = Export(
 
 
 def _ranx_files(content: Content) -> dict[str, Write]:
-    def qrels(path: Path) -> None:
-        _write_object(path, {query: dict(sorted(g.items())) for query, g in content.qrels.items()})
-
-    return {"qrels.json": qrels, **_runs(content, "json")}
+    qrels = {query: dict(sorted(grades.items())) for query, grades in content.qrels.items()}
+    return {"qrels.json": lambda path: _write_object(path, qrels), **_runs(content, "json")}
 
 
 RANX = Export(
@@ -105,13 +104,10 @@ def _ir_datasets_files(content: Content) -> dict[str, Write]:
         with replacing(path) as out:
             out.writelines(f"{name}\t{text.translate(_BREAKS)}\n" for name, text in rows)
 
-    def qrels(path: Path) -> None:
-        write_qrels(path, content.qrels)
-
     documents = ((d.id, passage(d)) for d in content.documents.values())
     queries = ((q.id, q.text) for q in content.queries.values())
     tables = {"docs.tsv": partial(table, documents), "queries.tsv": partial(table, queries)}
-    return {**tables, "qrels.txt": qrels}
+    return {**tables, "qrels.txt": lambda path: write_qrels(path, content.qrels)}
 
 
 def _ir_datasets_losses(content: Content) -> list[str]:
