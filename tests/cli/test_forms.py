@@ -99,7 +99,6 @@ def test_what_is_shown_as_json_has_the_other_forms_too() -> None:
 
 
 WRITERS = {
-    "annotate": "it serves a page",
     **dict.fromkeys(
         ("runs fuse", "runs mmr", "runs cut", "runs sort", "runs convert"), "it writes a run"
     ),
