@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Sequence
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
