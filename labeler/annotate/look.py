@@ -30,7 +30,7 @@ FOLDING = Folding(whole=80, window=60)
 """Ten documents stand below each other: a long one shows its best passage."""
 
 
-LOOK, STATUS = "Pages of results", "What the answers say"
+LOOK = "Pages of results"
 
 
 @dataclass(frozen=True)

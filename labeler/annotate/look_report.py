@@ -13,7 +13,7 @@ import numpy as np
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.several.joint import grade_matrix, joint_agreement
 from labeler.annotate.journal import answers_in, read_journals
-from labeler.annotate.look import DEPTH, STATUS, ResultPages, result_pages
+from labeler.annotate.look import DEPTH, ResultPages, result_pages
 from labeler.arrays import Floats
 from labeler.collection.annotations import JournalRow
 from labeler.collection.layout import Collection, open_collection
@@ -58,21 +58,9 @@ class LookOptions:
     """
 
     depth: int = DEPTH
-    weights: str = option(
-        "",
-        "Of runs: what a query counts, by a field of its metadata.",
-        metavar="FIELD",
-        panel=STATUS,
-    )
-    qrels: str | None = option(
-        None,
-        "Of runs: the qrels of the measure beside (default: human).",
-        metavar="NAME",
-        panel=STATUS,
-    )
-    measure: str = option(
-        "", "Of runs: the measure beside (default: nDCG at the depth).", panel=STATUS
-    )
+    weights: str = option("", "Of runs: the field of queries that says what each counts.")
+    qrels: str | None = option(None, "Of runs: the qrels of the measure beside (default: human).")
+    measure: str = option("", "Of runs: the measure beside (default: nDCG at the depth).")
     seed: int = 0
 
 

@@ -42,6 +42,7 @@ from labeler.pools.adding import (
     within_budget,
 )
 from labeler.pools.import_qrels import read_own_qrels
+from labeler.report.result import as_plain
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
 from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
 from labeler.trec.runs import ranking
@@ -227,7 +228,7 @@ class PoolResult:
             "reached": None if self.reached is None else self.reached.as_json(),
             "beyond": None if self.sample is None else self.sample.as_json(),
             "expansion": None if self.expansion is None else self.expansion.as_json(),
-            "dropped": None if self.dropped is None else self.dropped.as_json(),
+            "dropped": as_plain(self.dropped),
         }
 
 

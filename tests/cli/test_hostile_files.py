@@ -84,7 +84,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("coll/runs/bm25.trec", "agree coll human first"),
     ("coll/card.json", "evaluate coll"),
     ("coll/runs/bm25.trec", "evaluate coll"),
-    ("coll/queries.jsonl", "evaluate coll --by kind"),
+    ("coll/queries.jsonl", "evaluate coll --by origin"),
     ("coll/card.json", "correct coll --assessor first"),
     ("sheet.csv", "people import sheet.csv coll --as human"),
     ("coll/card.json", "people import sheet.csv coll --as human --replace"),
