@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from labeler.cli.options import OUTPUT
 from labeler.models.settings import CONCURRENCY, MODEL, REDACT, RETRY_FAILED, AssessorSettings
-from labeler.options import Option, option
+from labeler.options import OUTPUT, Option, option
 
 Options = TypeVar("Options")
 

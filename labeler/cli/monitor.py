@@ -18,7 +18,7 @@ from labeler.errors import GateFailed, LabelerError, Misuse
 from labeler.messages import count_of
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.settings import Limits
-from labeler.options import COUNT_OR_NONE, SHARE, TOP_GRADE, Bounds, option
+from labeler.options import COUNT_OR_NONE, OUTPUT, SHARE, TOP_GRADE, Bounds, option
 from labeler.report.table import FormName
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def command(
     again: AgainFlags,
     limits: Limits,
     quiet: bool = option(
-        False, "Print alarms and errors alone: nothing where there are none.", panel=options.OUTPUT
+        False, "Print alarms and errors alone: nothing where there are none.", panel=OUTPUT
     ),
     output: options.OutputFlags,
 ) -> None:
