@@ -98,10 +98,10 @@ REQUIRED = MISSING
 def option(default: Any, text: str | Option, bounds: Bounds | None = None, **settings: Any) -> Any:
     """A field of a record, or the default of a command's parameter, that is an option.
 
-    What is said of it is an `Option`, or what makes one. A default that is a function makes one.
+    What is said of it is an `Option`, or what makes one. A function or a type as default makes one.
     """
     declaration = text if isinstance(text, Option) else Option(text, bounds, **settings)
-    if isinstance(default, FunctionType):
+    if isinstance(default, FunctionType | type):
         return field(default_factory=default, metadata={_KEY: declaration})
     return field(default=default, metadata={_KEY: declaration})
 
@@ -199,7 +199,8 @@ def declared(record: Any) -> Mapping[str, Declared]:
 def records_in(record: Any) -> Mapping[str, type]:
     """The records among the fields of a record that have options, by the names of the fields."""
     hints = get_type_hints(record)
-    inner = {f.name: hints[f.name] for f in fields(record) if is_dataclass(hints[f.name])}
+    own = [f.name for f in fields(record) if not is_option(f)]
+    inner = {name: hints[name] for name in own if is_dataclass(hints[name])}
     return {name: kind for name, kind in inner.items() if any(True for _ in options_of(kind))}
 
 

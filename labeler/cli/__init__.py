@@ -149,7 +149,8 @@ def words_of(parameters: Mapping[str, object], options: Mapping[str, str]) -> li
     for name, value in parameters.items():
         option = options.get(name, "")
         if option.endswith("="):  # a setting, which follows `--set`
-            words += f"{option}{value}".split(" ", 1)
+            shown = str(value).lower() if isinstance(value, bool) else value
+            words += f"{option}{shown}".split(" ", 1)
         elif option:
             words += [option] if value is True else [option, str(value)]
     return words

@@ -21,6 +21,7 @@ from labeler.corpus.matching import CARRIED, STATES, match_passages
 from labeler.data import Document, Pair, Qrels, Query
 from labeler.messages import count_of
 from labeler.models.control import Control
+from labeler.options import SHARE, TOP_GRADE, option
 from labeler.report.charts import Axis, Moment, control
 from labeler.report.finding import Finding
 from labeler.report.page import Chart, Disclosure, PageBlock, Paragraph, TableBlock
@@ -36,6 +37,9 @@ MOST_ROWS = 200
 """Pairs or queries that the page lists; the figures for programs hold all of them."""
 
 
+ALARMS = "Alarms"
+
+
 @dataclass(frozen=True)
 class CorpusWatch:
     """When changed documents raise an alarm, and which grades count.
@@ -45,10 +49,26 @@ class CorpusWatch:
     BM25 above which new passages there are an alarm.
     """
 
-    qrels: str | None = None
-    stale: float = 0.05
-    rel: int = 1
-    fresh: float = 0.1
+    qrels: str | None = option(None, "Qrels that documents are held against.", metavar="NAME")
+    stale: float = option(
+        0.05,
+        "The share of judged pairs that may be stale.",
+        SHARE,
+        metavar="SHARE",
+        panel=ALARMS,
+        rare=True,
+    )
+    rel: int = option(
+        1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=ALARMS, rare=True
+    )
+    fresh: float = option(
+        0.1,
+        "The share of first places that new documents may take.",
+        SHARE,
+        metavar="SHARE",
+        panel=ALARMS,
+        rare=True,
+    )
 
 
 class StalePair(NamedTuple):

@@ -5,14 +5,31 @@ from __future__ import annotations
 import math
 import re
 import zlib
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from labeler.errors import Misuse
 from labeler.exchange.fields import EventFields
+from labeler.exchange.logs import EVENT_PARTS
+from labeler.options import Bounds, option
 from labeler.queries.traffic import normalized
+
+LOG = "Log"
+
+
+def columns_named(texts: Iterable[str]) -> EventFields:
+    """The names of columns out of `PART:NAME`; `Misuse` names the parts that have one."""
+    names: dict[str, str] = {}
+    for text in texts:
+        part, _, name = text.partition(":")
+        if part not in EVENT_PARTS or not name:
+            problem = f"expected PART:NAME, PART one of {', '.join(EVENT_PARTS)}; found {text!r}"
+            raise Misuse(problem)
+        names[EVENT_PARTS[part][0]] = name
+    return EventFields(**names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +41,21 @@ class LogOptions:
     is 0 or 1, the rank that the log gives the first result; None finds that out, and says it.
     """
 
-    fields: EventFields = field(default_factory=EventFields)
-    time_zone: str = "UTC"
-    time_format: str = ""
-    first_rank: int | None = None
+    fields: EventFields = option(
+        EventFields,
+        "A column's name where it is no usual one, as time:when; repeatable.",
+        flags="--column",
+        metavar="PART:NAME",
+        panel=LOG,
+        rare=True,
+        read=columns_named,
+        several=True,
+    )
+    time_zone: str = option("UTC", "Of times without one, as Europe/Berlin.", panel=LOG, rare=True)
+    time_format: str = option("", "Of times, as %d.%m.%Y %H:%M.", panel=LOG, rare=True)
+    first_rank: int | None = option(
+        None, "The rank of the first result: 0 or 1.", Bounds(0, 1), panel=LOG, rare=True
+    )
 
     def __post_init__(self) -> None:
         zone_of(self.time_zone)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,10 +23,11 @@ from labeler.models.encoders import Encoding
 from labeler.monitoring.corpus import CorpusWatch, corpus_drift
 from labeler.monitoring.judge import controlled_sets, judge_drift
 from labeler.monitoring.log import LogReading, open_log
-from labeler.monitoring.log_values import LogOptions
+from labeler.monitoring.log_values import LOG, LogOptions
 from labeler.monitoring.online import online
 from labeler.monitoring.queries import query_drift
 from labeler.monitoring.searches import searches_of
+from labeler.options import option
 from labeler.report.finding import Finding, Setting
 from labeler.report.page import (
     Disclosure,
@@ -257,12 +259,33 @@ def _figures(run: WatchRun, key: str) -> dict[str, object]:
     return figures if isinstance(figures, dict) else {}
 
 
+_SHARE = re.compile(r"[0-9]{1,9}(\.[0-9]{0,9})?")
+
+
+def shares_of(text: str) -> dict[str, float]:
+    """The share of users that each variant was meant to have, out of `A:9,B:1`."""
+    shares: dict[str, float] = {}
+    for each in text.split(","):
+        variant, _, share = each.strip().rpartition(":")
+        if not variant or not _SHARE.fullmatch(share.strip()):
+            raise Misuse(f"expected VARIANT:SHARE,..., as A:9,B:1; found {text!r:.60}")
+        shares[variant] = float(share)
+    return shares
+
+
 @dataclass(frozen=True)
 class LogWatch:
     """How logs are read: which users each variant was meant to have, and what makes vectors."""
 
     reading: LogOptions = field(default_factory=LogOptions)
-    shares: Mapping[str, float] = field(default_factory=dict, hash=False)
+    shares: Mapping[str, float] = option(
+        dict,
+        "How users were meant to be split, as A:9,B:1. Default: evenly.",
+        metavar="VARIANT:SHARE,...",
+        panel=LOG,
+        rare=True,
+        read=shares_of,
+    )
     encoding: Encoding = field(default_factory=Encoding)
 
 
@@ -273,7 +296,12 @@ class MonitorOptions:
     `names` are the sets of judgements whose controls count; without any, all that were controlled.
     """
 
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = option(
+        (),
+        "Judgements whose controls count; repeatable. Default: all.",
+        flags="--judgements",
+        metavar="NAME",
+    )
     corpus: CorpusWatch = field(default_factory=CorpusWatch)
     logs: LogWatch = field(default_factory=LogWatch)
 

@@ -197,5 +197,5 @@ def test_the_library_returns_what_stopped_a_run(collection: Collection) -> None:
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
 def test_a_share_that_may_fail_is_a_share(share: float) -> None:
-    with pytest.raises(Misuse, match="from 0 to 1"):
+    with pytest.raises(Misuse, match="expected 0 to 1"):
         Proof(share)

