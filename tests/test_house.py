@@ -287,3 +287,22 @@ MOST_LINES = 600
 def test_no_module_is_longer_than_what_a_reader_holds_at_once() -> None:
     lines = {m: len(p.read_text(encoding="utf-8").splitlines()) for m, p in modules().items()}
     assert {m: count for m, count in lines.items() if count > MOST_LINES} == {}
+
+
+def test_no_room_outgrows_its_budget() -> None:
+    """Who adds takes away, or raises the room's budget in pyproject.toml in the same commit."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    budget = project["tool"]["labeler"]["budget"]
+    nodes, held = Counter[str](), Counter[str]()
+    for module, path in modules().items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        where = room(module) if path.parent != PACKAGE else "labeler"
+        nodes[where] += sum(1 for _ in ast.walk(tree))
+        held[where] += 1
+    assert nodes.keys() == budget.keys()
+    grown = {
+        where: (nodes[where], held[where])
+        for where, (most_nodes, most_modules) in budget.items()
+        if nodes[where] > most_nodes or held[where] > most_modules
+    }
+    assert grown == {}, "AST nodes and modules of rooms above their budget"
