@@ -88,6 +88,9 @@ _KEY = "option"
 UNSET: Any = object()
 """Stands for the value of an option that nobody gave."""
 
+OUTPUT = "Output"
+"""The panel of help that says where results go, which nearly all commands have."""
+
 REQUIRED = MISSING
 """The default of an option that has to be given."""
 

@@ -17,11 +17,11 @@ from labeler.agreement.report import AssessorReport, agreement_gates, check_agre
 from labeler.agreement.report import as_json as reports_as_json
 from labeler.agreement.shown import joint_parts, overview_parts, report_parts, statistics_of_all
 from labeler.agreement.sources import Sources, open_sources
-from labeler.cli.options import OUTPUT, OutputFlags
+from labeler.cli.options import OutputFlags
 from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
 from labeler.cli.scoring import GATES, PLOT
 from labeler.cli.screen import note, progress, say
-from labeler.options import option
+from labeler.options import OUTPUT, option
 from labeler.report.finding import Finding
 from labeler.report.table import FormName
 

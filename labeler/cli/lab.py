@@ -13,7 +13,7 @@ from labeler.agreement.align import Rules, parse_maps, parse_scale
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
-from labeler.cli.options import FORCE, OUTPUT, Folder, FormFlags, OutputFlags
+from labeler.cli.options import FORCE, Folder, FormFlags, OutputFlags
 from labeler.cli.output import draw, said_to, show, show_json, warn
 from labeler.cli.progress import watched
 from labeler.cli.reporting import (
@@ -50,7 +50,7 @@ from labeler.lab.tune.tune import CHOICE, TuneOptions, TunePlan, aplan_tuning, a
 from labeler.messages import cost_of
 from labeler.models.choose import declared_assessors, model_in, project_file
 from labeler.models.settings import MODEL, AnyModel
-from labeler.options import GRADE, Bounds, option
+from labeler.options import GRADE, OUTPUT, Bounds, option
 from labeler.report.render import render
 
 GRADES = "Reading grades"

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from labeler.cli.model_options import NamedModel
-from labeler.cli.options import OUTPUT, Folder, OutputFlags, Without
+from labeler.cli.options import Folder, OutputFlags, Without
 from labeler.cli.output import deliver, said_to, show, show_json, warn
 from labeler.cli.process import run_until_stopped
 from labeler.cli.screen import caution, note, progress, say
@@ -34,7 +34,7 @@ from labeler.monitoring.monitor import (
     log_files,
     monitor,
 )
-from labeler.options import COUNT_OR_NONE, option
+from labeler.options import COUNT_OR_NONE, OUTPUT, option
 from labeler.report.finding import Finding
 from labeler.report.table import FormName
 

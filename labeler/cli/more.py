@@ -12,7 +12,6 @@ from labeler.cli.options import (
     FORCE,
     FORM,
     GRADE_MAP,
-    OUTPUT,
     SCALE,
     Folder,
     FormFlags,
@@ -27,7 +26,7 @@ from labeler.errors import Misuse
 from labeler.exchange.export.content import FormatName
 from labeler.files.settings import NAME
 from labeler.messages import count_of
-from labeler.options import REQUIRED, option
+from labeler.options import OUTPUT, REQUIRED, option
 from labeler.report.table import FormName
 
 if TYPE_CHECKING:

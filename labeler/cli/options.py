@@ -15,14 +15,21 @@ import typer
 from labeler.cli.screen import result_width
 from labeler.cli.settings import read_project
 from labeler.errors import Misuse, about
-from labeler.options import REQUIRED, UNSET, Declared, Option, filled, is_option, option, options_of
+from labeler.options import (
+    OUTPUT,
+    REQUIRED,
+    UNSET,
+    Declared,
+    Option,
+    filled,
+    is_option,
+    option,
+    options_of,
+)
 from labeler.report.table import FormName, form_of
 
 if TYPE_CHECKING:
     from labeler.collection.user_files import Output
-
-OUTPUT = "Output"
-"""The panel of where results go."""
 
 FORM = Option(
     "The form of tables; else the output's suffix says it (.csv, .json, .tex, .md).",

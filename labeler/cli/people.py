@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import FORCE, OUTPUT, Folder, OutputFlags
+from labeler.cli.options import FORCE, Folder, OutputFlags
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, say
 from labeler.messages import count_of
-from labeler.options import COUNT, REQUIRED, SEED, option
+from labeler.options import COUNT, OUTPUT, REQUIRED, SEED, option
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection

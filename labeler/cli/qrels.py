@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from labeler.cli.options import FORCE, GRADE_MAP, OUTPUT, SCALE, OutputFlags
+from labeler.cli.options import FORCE, GRADE_MAP, SCALE, OutputFlags
 from labeler.cli.screen import caution, note
 from labeler.collection.user_files import Output
-from labeler.options import COUNT, REQUIRED, SEED, Option, option
+from labeler.options import COUNT, OUTPUT, REQUIRED, SEED, Option, option
 
 QrelsFormat = Literal["trec", "beir", "json", "csv", "parquet"]
 Conflict = Literal["error", "first", "last", "max", "min", "drop"]

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from labeler.cli.options import AS_JSON, FORCE, OUTPUT, TO_FILE
+from labeler.cli.options import AS_JSON, FORCE, TO_FILE
 from labeler.cli.output import deliver
 from labeler.cli.screen import note, progress
 from labeler.collection.layout import open_collection
@@ -20,7 +20,7 @@ from labeler.collection_report.contents import ReportOptions
 from labeler.collection_report.report import page_form_of, report_of
 from labeler.errors import Misuse
 from labeler.evaluation.options import COMPARING
-from labeler.options import Option, option
+from labeler.options import OUTPUT, Option, option
 
 FORM = Option(
     "The page, its summary, or the figures; else the output's suffix says it.",

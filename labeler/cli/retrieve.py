@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from labeler.cli.model_options import DRY_RUN
-from labeler.cli.options import OUTPUT, Folder, OutputFlags, Shown
+from labeler.cli.options import Folder, OutputFlags, Shown
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import show_encoding_plan, show_outcome
 from labeler.cli.screen import caution, note, say
@@ -15,7 +15,7 @@ from labeler.collection.layout import open_collection
 from labeler.errors import Incomplete, Misuse
 from labeler.messages import count_of
 from labeler.models.encoders import Encoding
-from labeler.options import REQUIRED, option
+from labeler.options import OUTPUT, REQUIRED, option
 from labeler.runs.engines.answers import SYSTEM
 from labeler.runs.engines.http_search import HttpEngine
 from labeler.runs.engines.program import ProgramEngine

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import FORCE, OUTPUT, Folder, OutputFlags
+from labeler.cli.options import FORCE, Folder, OutputFlags
 from labeler.cli.process import run_until_stopped
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import show_calls, show_outcome
@@ -19,7 +19,7 @@ from labeler.errors import Misuse
 from labeler.messages import cost_of, count_of
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.settings import Limits
-from labeler.options import COUNT, REQUIRED, SHARE, SIZE, Option, option
+from labeler.options import COUNT, OUTPUT, REQUIRED, SHARE, SIZE, Option, option
 from labeler.runs.rerank import RerankOptions, RerankResult, aplan_rerank, arerank
 
 if TYPE_CHECKING:

@@ -121,7 +121,10 @@ def repeated_id(path: Path, number: int, repeated: str) -> BadInput:
 
 def ids_in_words(queries: Sequence[str], documents: Sequence[str], most: int) -> Iterator[str]:
     """Ids of queries and of documents, as far as there are any: each counted, and some listed."""
-    for ids, one, several in ((queries, "query", "queries"), (documents, "document", "documents")):
+    for ids, singular, plural in (
+        (queries, "query", "queries"),
+        (documents, "document", "documents"),
+    ):
         if ids:
             more = f", … and {len(ids) - most:,} more" if len(ids) > most else ""
-            yield f"{count_of(len(ids), one, several)} ({', '.join(ids[:most])}{more})"
+            yield f"{count_of(len(ids), singular, plural)} ({', '.join(ids[:most])}{more})"

@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 from labeler.evaluation.comparison.equivalence import Equivalence, equivalence_table
 from labeler.evaluation.comparison.paired import (
     COLORS,
     Comparison,
+    Correction,
     Discrimination,
     discrimination_table,
 )
@@ -49,9 +50,29 @@ from labeler.report.table import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from labeler.evaluation.corrected import CorrectedDifference
 
-    Compared: TypeAlias = Comparison | CorrectedDifference
+class Compared(Protocol):
+    """A run beside a baseline, by scores as they are or corrected ones: what is said of both."""
+
+    @property
+    def run(self) -> str:
+        """The run's name."""
+
+    @property
+    def baseline(self) -> str:
+        """The name of the run that it is held against."""
+
+    @property
+    def correction(self) -> Correction:
+        """What p allows for."""
+
+    @property
+    def p_corrected(self) -> float:
+        """The p that the verdict goes by."""
+
+    @property
+    def verdict(self) -> str:
+        """Which is better, in words, or that it cannot be told."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -224,7 +245,7 @@ def headline(
     return [f"{leads}.", f"Against {baseline}, {_by_verdict(by_measure)}."]
 
 
-def told_apart(compared: Sequence[CorrectedDifference], baseline: str) -> str:
+def told_apart(compared: Sequence[Compared], baseline: str) -> str:
     """Which runs are better and worse than the baseline, and which cannot be told from it."""
     parts = list(_better_and_worse(compared))
     if runs := [c for c in compared if c.verdict not in ("better", "worse")]:

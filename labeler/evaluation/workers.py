@@ -22,7 +22,6 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self, TypeVar, 
 
 import labeler
 from labeler.errors import Misconfigured, Misuse
-from labeler.evaluation import child
 from labeler.exchange.shapes import pass_on, told_what_files_are
 from labeler.files.read import file_problems, for_other_processes, scratch_file
 from labeler.models.local.child import start
@@ -170,7 +169,7 @@ class _Child:
 
     def __init__(self) -> None:
         folder = Path(labeler.__file__).parent.parent
-        command = [sys.executable, child.__file__, str(folder)]
+        command = [sys.executable, str(Path(__file__).with_name("child.py")), str(folder)]
         self._process = start(
             command, _ONE_THREAD, stdin=subprocess.PIPE, stderr=2, outlives_ctrl_c=True
         )

@@ -25,8 +25,9 @@ from labeler.report.neutral import (
     html_text,
     markdown_prose,
     markdown_text,
+    table_as_html,
 )
-from labeler.report.render import markdown_table, table_as_html
+from labeler.report.render import markdown_table
 from labeler.report.table import Column, Table
 
 _DEEPEST = 6

@@ -21,7 +21,7 @@ from typing import (
 )
 
 from labeler.messages import dollars
-from labeler.report.neutral import flat
+from labeler.report.neutral import flat, table_as_html
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -229,8 +229,6 @@ class Table:
         return frame_of(self.values(), *self.keys)
 
     def _repr_html_(self) -> str:
-        from labeler.report.render import table_as_html  # which imports this module
-
         aligned = [column.align for column in self.shown]
         return table_as_html([self.titles, *self.texts()], aligned, self.title, self.note)
 

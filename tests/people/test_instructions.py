@@ -26,7 +26,7 @@ def test_a_sheet_in_pandas_has_plain_ids_plain_names_and_the_scale_in_words(tmp_
     collection, sheet, code = sampled(tmp_path)
     assert code == 0
     frame = pd.read_csv(sheet)
-    shown = "people sample row query_id query doc_id title text grade scale assessor time comment"
+    shown = "sample row query_id query doc_id title text grade scale assessor time comment"
     assert list(frame.columns) == shown.split()
     assert set(frame["query_id"]) == {"q1", "q2"}
     assert set(frame["scale"]) == {SCALE}

@@ -13,7 +13,7 @@ from labeler.errors import BadInput
 from labeler.files.atomic import replacing
 from labeler.messages import count_of
 
-Write = Callable[[Path], None]
+Write = Callable[[Path], object]
 """Writes one file of an export."""
 
 
