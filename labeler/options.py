@@ -177,7 +177,8 @@ class Declared(NamedTuple):
         if bounds is None or (isinstance(value, bool) and bool in self.kinds):
             return
         whole = float not in (*self.kinds, self.kind_of_each)
-        for each in value if isinstance(value, list | tuple) else [value]:
+        are_several = self.kind_of_each is not None and isinstance(value, list | tuple)
+        for each in value if are_several else [value]:
             if each is not None and not bounds.hold(each, whole=whole):
                 problem = f"expected {bounds.least:,} to {bounds.most:,}"
                 raise Misuse(problem, parameter=self.name)
