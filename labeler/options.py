@@ -168,7 +168,7 @@ class Declared(NamedTuple):
         self.check(value)
         return value
 
-    def check(self, value: object) -> None:
+    def check(self, value: Any) -> None:
         """Raise `Misuse` where a value is out of bounds, or none of the choices."""
         bounds, kind = self.option.bounds, self.kinds[0]
         if get_origin(kind) is Literal and value is not None and value not in get_args(kind):
