@@ -168,7 +168,7 @@ class Declared(NamedTuple):
         self.check(value)
         return value
 
-    def check(self, value: object) -> None:
+    def check(self, value: Any) -> None:
         """Raise `Misuse` where a value is out of bounds, or none of the choices."""
         bounds, kind = self.option.bounds, self.kinds[0]
         if get_origin(kind) is Literal and value is not None and value not in get_args(kind):
@@ -177,7 +177,8 @@ class Declared(NamedTuple):
         if bounds is None or (isinstance(value, bool) and bool in self.kinds):
             return
         whole = float not in (*self.kinds, self.kind_of_each)
-        for each in value if isinstance(value, list | tuple) else [value]:
+        are_several = self.kind_of_each is not None and isinstance(value, list | tuple)
+        for each in value if are_several else [value]:
             if each is not None and not bounds.hold(each, whole=whole):
                 problem = f"expected {bounds.least:,} to {bounds.most:,}"
                 raise Misuse(problem, parameter=self.name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from labeler.models.settings import CONCURRENCY, MODEL, REDACT, RETRY_FAILED, AssessorSettings
+from labeler.models.settings import MODEL, AssessorSettings
 from labeler.options import OUTPUT, Option, option
 
 Options = TypeVar("Options")
@@ -37,8 +37,6 @@ MODEL_FILE = Option(
 )
 
 DRY_RUN = Option("Ask nothing; say how much would be asked, and show it.")
-
-NEW_NAME = Option("The judgements' name; else PROMPT-MODEL.", flags="--as", panel=OUTPUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +118,3 @@ class ShownFlags:
             from labeler.store.postgres.address import DatabaseAddress
 
             os.environ["LABELER_STORE"] = str(DatabaseAddress.of(self.store))
-
-
-@dataclass(frozen=True, slots=True)
-class RunFlags(ShownFlags):
-    """How a model is asked, and what is shown meanwhile."""
-
-    assessor: str = option("", ASSESSOR_NAME)
-    concurrency: int | None = option(None, CONCURRENCY)
-    retry_failed: bool = option(False, RETRY_FAILED)
-    redact: bool = option(False, REDACT)
