@@ -125,17 +125,14 @@ GOOD = {
 NOTEBOOK = """{"cells": [{"cell_type": "markdown", "source": ["# Cats\\n", "They sleep."]},
 {"cell_type": "code", "source": "sleep(1)", "outputs": []}], "metadata": {}, "nbformat": 4}
 """
-CODE = "import a\n\n\n@b\ndef c(d):\n    return 1\n\n\nclass E:\n    x = 2\n"
 OTHERS = {
     "a.html": HTML.encode(),
     "a.ipynb": NOTEBOOK.encode(),
-    "a.py": CODE.encode(),
-    "a.go": b"package a\n\nfunc B() {\n}\n",
     "a.pdf": pdf("A line of text.", "Another page (of words)."),
     "a.docx": word_document(),
     "a.epub": epub(),
 }
-"""A good file of each kind that is converted, or is code."""
+"""A good file of each kind that is converted."""
 
 
 def check_documents(path: Path, content: bytes) -> bool:

@@ -49,7 +49,7 @@ def start(
 
 
 def test_the_wheel_carries_the_prompts(labeler: Path, tmp_path: Path) -> None:
-    assert "four-grades@" in call(labeler, tmp_path, "prompts")
+    assert "four-grades@" in call(labeler, tmp_path, "prompts", "show")
     shown = call(labeler, tmp_path, "prompts", "show", "four-grades")
     assert shown == (ROOT / "prompts" / "four-grades.md").read_text(encoding="utf-8")
 
@@ -67,7 +67,7 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     labeler: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and what follows")
-    done = start(labeler, tmp_path, "run", "convert", "a.parquet", "-o", "a.trec")
+    done = start(labeler, tmp_path, "runs", "convert", "a.parquet", "-o", "a.trec")
     assert "pip install 'ir-labeler[parquet]'" in done.stderr
     assert done.returncode == 78
 

@@ -186,7 +186,8 @@ def test_a_result_has_the_json_of_its_command(
     name: str, coll: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     result = COMMANDS[name](coll)
-    assert execute([name, str(coll), *WORDS.get(name, []), "--json"]) == 0
+    command = ["lab", name] if name == "leaderboard" else [name]
+    assert execute([*command, str(coll), *WORDS.get(name, []), "--json"]) == 0
     assert json.loads(json.dumps(result.as_json())) == json.loads(capsys.readouterr().out)
 
 

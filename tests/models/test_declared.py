@@ -182,7 +182,7 @@ def test_a_panel_and_tune_take_declared_assessors_by_their_names(
 
 
 def test_the_page_of_assessors_names_every_key() -> None:
-    page = Path(__file__).parents[2] / "docs" / "how-to" / "choose-an-assessor.md"
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "assessors.md"
     rows = re.findall(r"^\| (`.*?) \|", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(KEYS)
 

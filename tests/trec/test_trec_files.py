@@ -499,7 +499,7 @@ def test_a_hint_is_the_next_step_and_no_later_one(
 @pytest.mark.parametrize(
     ("command", "names"),
     [
-        (["fuse"], [*METHODS, *(name for name in NORMS if name != "zmuv")]),
+        (["runs", "fuse"], [*METHODS, *(name for name in NORMS if name != "zmuv")]),
         (["qrels", "merge"], CONFLICTS),
         (["runs", "convert"], FORMATS),
     ],
@@ -516,7 +516,7 @@ def test_without_pyarrow_parquet_names_what_to_install(folder: Path) -> None:
     out = folder / "a.parquet"
     program = (
         "import sys; sys.modules['pyarrow'] = None; from labeler.cli import execute;"
-        f"sys.exit(execute(['run', 'convert', {str(folder / 'a.trec')!r}, '-o', {str(out)!r}]))"
+        f"sys.exit(execute(['runs', 'convert', {str(folder / 'a.trec')!r}, '-o', {str(out)!r}]))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
     assert done.returncode == 78
