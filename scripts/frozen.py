@@ -68,6 +68,10 @@ def moved(old: str, new: str) -> Renamed:
     return Renamed(old, rf"^{old}\b", new)
 
 
+SETTINGS = {
+    "model": ("rpm", "tpm", "timeout", "patience", "tries"),
+    "budget": ("max-tokens", "deadline", "prices", "max-failed"),
+}
 RENAMED = (
     # corpus
     *(moved(name, f"corpus {name}") for name in ("ingest", "update", "rechunk", "chunk")),
@@ -89,12 +93,15 @@ RENAMED = (
     # evaluation: what is left of a line is compared
     Renamed("evaluate --movers", r" --movers \S+", ""),
     # batch, parts
-    Renamed("judge --batch", r"^judge (.*?)--batch (\S+)", r"batch \2 \1"),
+    Renamed(
+        "judge --batch", r"^judge (.*?)--batch (\S+)(?: --batch-file (\S+))?", r"batch \2 \1\3"
+    ),
     moved("collect", "parts collect"),
     # any command
     *(
-        Renamed(f"--{name}", rf"--{name} (\S+)", rf"--set model.{name}=\1")
-        for name in ("rpm", "tpm", "timeout", "patience", "tries", "deadline", "prices")
+        Renamed(f"--{name}", rf"--{name} (\S+)", rf"--set {table}.{name.replace('-', '_')}=\1")
+        for table, names in SETTINGS.items()
+        for name in names
     ),
     Renamed("--tag", "--tag ", "--as "),
 )
@@ -103,9 +110,10 @@ GONE = {
     "qrels binarise": "`qrels map`",
     "qrels clip": "`qrels map`",
     "queries realism": "a section of `generate --like`",
-    "shift": "a section of `diff` and `corpus update`",
-    "missed": "a section of `evaluate` and `report`",
-    "reuse": "a section of `evaluate` and `report`",
+    "shift": "`diff COLL/history/N COLL`",
+    "missed": "`evaluate COLL --missed`",
+    "reuse": "`evaluate COLL --reuse`",
+    "judge --expand": "`pool --expand NAME --model MODEL` judges what each round adds",
     "queries from-log --click-run": "clicks are read by `monitor`",
     "queries from-log --attention": "clicks are read by `monitor`",
     "evaluate --lgtm": "people's answers of LGTM are given on the page, and no file says them",
@@ -131,6 +139,7 @@ KEYS_GONE: tuple[Key, ...] = (
     Key("evaluate", "^stdout/movers", "`evaluate --by` and the report name queries"),
     Key(".*(pool|build|retrieve) ", "recall$", "no index is searched that could miss vectors"),
     Key("prompts$", "^stdout/pairwise@", "nothing compares two documents"),
+    Key("monitor", "weekly", "weeks are not joined over runs"),
     Key("power", "/assurance$", "a plan takes the deviation as it was measured"),
 )
 KEYS_NEW: tuple[Key, ...] = ()
