@@ -59,7 +59,9 @@ def _commands_with(words: Sequence[str]) -> list[Command]:
 
 
 def _stand_in(words: Sequence[str], text: str) -> bool:
-    return all(word.casefold() in text.casefold() for word in words)
+    """Whether each word stands in a text, but for its ending: `agreement` does in `agree`."""
+    beginnings = (word.casefold()[: max(5, len(word) - 4)] for word in words)
+    return all(beginning in text.casefold() for beginning in beginnings)
 
 
 def _whole_help(command: Command) -> str:

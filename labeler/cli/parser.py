@@ -80,7 +80,17 @@ def run(command: Command, words: Sequence[str]) -> object:
         raise KeyboardInterrupt from None
     except typer.TyperException as error:
         problem = error.format_message().replace("Value error, ", "").rstrip(".")
+        option = getattr(error, "option_name", "")
+        if setting := _setting_called(command, option):
+            problem = f"{option} is a setting: --set {setting}=VALUE, or in labeler.toml"
         raise Misuse(f"{problem}; see {name} --help") from None
+
+
+def _setting_called(command: Command, option: str) -> str:
+    """The setting of a command that an option which it lacks names; empty where there is none."""
+    key = option.lstrip("-").replace("-", "_")
+    settings = settings_of(parser_of(command))
+    return next((name for name in settings if key and name.endswith(f".{key}")), "")
 
 
 def options_of(command: Command) -> dict[str, str]:

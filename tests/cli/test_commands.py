@@ -168,3 +168,17 @@ def test_help_of_all_commands_fits_on_a_screen(capsys: pytest.CaptureFixture[str
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 48
     assert max(map(len, lines)) <= 80
+
+
+def test_an_option_that_is_a_setting_now_is_told_with_the_words_that_set_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert execute(["judge", "coll", "--rpm", "5"]) == 2
+    assert "--rpm is a setting: --set model.rpm=VALUE" in capsys.readouterr().err
+
+
+def test_help_finds_a_command_by_another_form_of_its_words(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert execute(["help", "agreement"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("agree ")
