@@ -7,15 +7,14 @@ are counted: of pairs in files by `tally_files`, of those that a program holds b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair, Qrels
-from labeler.errors import BadInput, Misuse
 
 Label = int | str
 Labels = Mapping[str, Mapping[str, Label]]
@@ -152,73 +151,3 @@ def tally_of(
         np.arange(len(rows)),
         None if weights is None else np.array(weight, dtype=np.float64),
     )
-
-
-class _Renumbered(NamedTuple):
-    """Values of all parts in the order of their first appearance, and each part's among them."""
-
-    values: tuple[Label, ...]
-    places: list[Integers]
-
-
-def _renumbered(parts: Sequence[Sequence[Label]]) -> _Renumbered:
-    codes = _Codes()
-    places = [np.array([codes.of(value) for value in part], dtype=np.int64) for part in parts]
-    return _Renumbered(tuple(codes.numbers), places)
-
-
-def merge_tallies(tallies: Sequence[GradeTally], *, whole_queries: bool = True) -> GradeTally:
-    """One tally of several, as of parts of a collection's queries.
-
-    `BadInput` where a query stands in two, as whoever merges a part twice would count its pairs
-    twice. Without `whole_queries` parts may share queries, and are taken to share no pair. What
-    tells single pairs, as weights, is left out.
-
-    >>> from labeler.agreement.tally_parts import tally_between
-    >>> part = tally_between({"q1": {"d1": 2, "d2": 0}}, {"q1": {"d1": 2, "d2": 1}})
-    >>> merge_tallies([part, part])
-    Traceback (most recent call last):
-        ...
-    labeler.errors.BadInput: query q1 stands in tallies 1 and 2: is one of them merged twice?
-    """
-    if not tallies:
-        raise Misuse("expected at least one tally", parameter="tallies")
-    if whole_queries:
-        _refuse_shared_queries(tallies)
-    queries, grades, labels, statuses = (
-        _renumbered([getattr(tally, name) for tally in tallies])
-        for name in ("queries", "grades", "labels", "statuses")
-    )
-    of_label = [
-        np.concatenate([_FIRST_STATUS - of_status[::-1], [NO_LABEL], of_labels])
-        for of_labels, of_status in zip(labels.places, statuses.places, strict=True)
-    ]  # from the last status up to the last label: codes count from minus the number of statuses
-    offsets = [1 + len(tally.statuses) for tally in tallies]
-    return GradeTally(
-        tuple(map(str, queries.values)),
-        tuple(map(int, grades.values)),
-        labels.values,
-        tuple(map(str, statuses.values)),
-        _all(numbers[tally.query] for numbers, tally in zip(queries.places, tallies, strict=True)),
-        _all(numbers[tally.grade] for numbers, tally in zip(grades.places, tallies, strict=True)),
-        _all(
-            codes[tally.label + offset]
-            for codes, offset, tally in zip(of_label, offsets, tallies, strict=True)
-        ),
-        _all(tally.count for tally in tallies),
-        sum(tally.only_assessor for tally in tallies),
-    )
-
-
-def _refuse_shared_queries(tallies: Sequence[GradeTally]) -> None:
-    numbers: dict[str, int] = {}
-    for number, tally in enumerate(tallies, start=1):
-        for query_id in tally.queries:
-            first = numbers.setdefault(query_id, number)
-            if first != number:
-                where = f"query {query_id:.80} stands in tallies {first} and {number}"
-                raise BadInput(f"{where}: is one of them merged twice?")
-
-
-def _all(parts: Iterable[Integers]) -> Integers:
-    return np.concatenate([narrow(part) for part in parts])

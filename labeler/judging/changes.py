@@ -72,11 +72,6 @@ class Transitions:
         """How many pairs either side has."""
         return int(self.table.sum())
 
-    @property
-    def on_one_side(self) -> int:
-        """How many pairs the other side has nothing of."""
-        return sum(move.is_one_sided for move in self.moved)
-
     def as_json(self) -> dict[str, object]:
         """The matrix, the names of its rows and columns, and every pair that moved."""
         return {

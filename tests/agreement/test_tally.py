@@ -1,6 +1,5 @@
 """Agreement from counts by query: the same as from pairs, of files, of parts, and read back."""
 
-import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -13,11 +12,9 @@ from labeler.agreement.agree import AgreeOptions, agree
 from labeler.agreement.align import Aligned, AssessorLabels, Rules, align_tally
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.statistics.registry import query_tables
-from labeler.agreement.tally import GradeTally, merge_tallies, tally_of
+from labeler.agreement.tally import GradeTally, tally_of
 from labeler.agreement.tally_files import tally_files, tell_what_is_held
-from labeler.agreement.tally_parts import agree_tally, read_tally, tally_between, write_tally
-from labeler.data import Qrels
-from labeler.errors import BadInput, LabelerError, Misuse
+from labeler.errors import BadInput
 from labeler.exchange.qrels import read_qrels
 from labeler.exchange.shapes import told_what_files_are
 from labeler.trec.labels import read_labels
@@ -150,109 +147,7 @@ def test_files_without_a_common_pair_are_told_with_their_ids(tmp_path: Path) -> 
         agree(human, other, options=QUICK)
 
 
-def test_parts_written_read_and_merged_say_what_the_whole_says(tmp_path: Path) -> None:
-    people, others = human_rows(), other_rows(LABELS["words"])
-    parts = []
-    for number in range(3):
-        mine = {f"q{q}" for q in range(5 * number, 5 * number + 5)}
-        files = [
-            written(tmp_path / f"{name}{number}", [row for row in rows if row[0] in mine])
-            for name, rows in (("human", people), ("other", others))
-        ]
-        write_tally(tmp_path / f"part{number}.npz", of_pairs(*files))
-        parts.append(read_tally(tmp_path / f"part{number}.npz"))
-    files = written(tmp_path / "human", people), written(tmp_path / "other", others)
-    names = str(files[0]), str(files[1])
-    whole = agree(*files, options=QUICK)
-    assert agree_tally(merge_tallies(parts), QUICK, names).as_json() == whole.as_json()
-
-
-def test_failures_are_merged_by_their_status() -> None:
-    from labeler.data import Pair
-
-    tallies = [
-        tally_of(
-            {query: {"a": 1, "b": 0, "c": 1}},
-            AssessorLabels({query: {"a": "1"}}, {Pair(query, d): s for d, s in failed.items()}),
-        )
-        for query, failed in {"q1": {"b": "refused"}, "q2": {"b": "lost", "c": "refused"}}.items()
-    ]
-    left_out = align_tally(merge_tallies(tallies), Rules()).left_out
-    assert left_out.failures == {"refused": 2, "lost": 1}
-    assert left_out.only_human == 1
-
-
-def test_what_is_no_tally_is_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "part.npz"
-    path.write_bytes(b"PK no zip")
-    with pytest.raises(BadInput, match=r"part\.npz"):
-        read_tally(path)
-    with path.open("wb") as out:
-        np.savez(out, grades=np.arange(3))
-    with pytest.raises(BadInput, match="expected a tally of grades"):
-        read_tally(path)
-
-
 Change = Callable[[dict[str, Any], dict[str, Any]], object]
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (lambda header, _: header.update(kind="else"), "expected a tally of grades"),
-        (lambda header, _: header.update(version=2), "a tally of version 2; this labeler reads"),
-        (lambda header, _: header.pop("version"), "a tally of version None; this labeler reads"),
-        (lambda header, _: header.update(grades=["a", "b"]), "its grades are no values"),
-        (lambda header, _: header.update(labels=[[1], None]), "its labels are no values"),
-        (lambda header, _: header.update(queries=["q1", "q1"]), "its queries are no values"),
-        (lambda header, _: header.update(queries="ab"), "its queries are no values"),
-        (lambda header, _: header.update(alone=-1), "it counts no pairs"),
-        (lambda _, columns: columns.update(count=-columns["count"]), "do not fit together"),
-        (lambda _, columns: columns.update(count=columns["count"] + 0.5), "are no counts"),
-        (lambda _, columns: columns.update(count=columns["count"][:, None]), "are no counts"),
-        (lambda _, columns: columns.update(label=columns["label"] + 9), "do not fit together"),
-        (lambda _, columns: columns.update(grade=columns["grade"][1:]), "do not fit together"),
-    ],
-)
-def test_a_damaged_tally_is_one_line(tmp_path: Path, change: Change, problem: str) -> None:
-    path = tmp_path / "part.npz"
-    human: Qrels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 0}}
-    write_tally(path, tally_between(human, {"q1": {"a": "1", "b": "ERROR"}}))
-    with np.load(path) as parts:
-        columns = dict(parts)
-    header = json.loads(columns.pop("header").tobytes())
-    change(header, columns)
-    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    np.savez(path, header=text, **columns)
-    with pytest.raises(BadInput, match=rf"part\.npz: .*{problem}"):
-        read_tally(path)
-
-
-def test_half_a_tally_and_a_file_of_something_else_are_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "part.npz"
-    write_tally(path, tally_between({"q1": {"a": 1}}, {"q1": {"a": 1}}))
-    half = path.read_bytes()[:300]
-    for content in (half, b"", b"q1 0 a 1\n"):
-        path.write_bytes(content)
-        with pytest.raises(BadInput, match=r"part\.npz: expected a tally of grades"):
-            read_tally(path)
-
-
-def test_a_tally_does_not_take_the_place_of_what_a_user_has(tmp_path: Path) -> None:
-    human = written(tmp_path / "human", human_rows())
-    with pytest.raises(LabelerError, match="human"):
-        write_tally(str(human), tally_between(human, human))
-    assert len(read_qrels(human)) == 12
-
-
-def test_parts_that_share_a_query_are_merged_only_where_that_is_meant() -> None:
-    parts = [tally_between({"q1": {doc: 1}}, {"q1": {doc: 1}}) for doc in ("a", "b")]
-    with pytest.raises(BadInput, match="query q1 stands in tallies 1 and 2"):
-        merge_tallies(parts)
-    whole = merge_tallies(parts, whole_queries=False)
-    assert (whole.queries, int(whole.count.sum())) == (("q1",), 2)
-    with pytest.raises(Misuse, match="at least one tally"):
-        merge_tallies([])
 
 
 def test_of_a_large_file_it_is_told_that_its_pairs_are_held(tmp_path: Path) -> None:

@@ -86,8 +86,3 @@ def _settings(query: str) -> dict[str, str]:
         problem = f"sslmode of a store's address is one of {', '.join(TLS_MODES)}"
         raise Misconfigured(problem, parameter="store")
     return settings
-
-
-def is_database(text: str) -> bool:
-    """Whether a text is meant as the address of a database."""
-    return text.startswith(tuple(f"{scheme}://" for scheme in SCHEMES))

@@ -6,8 +6,8 @@ import os
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from ssl import SSLError
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -283,13 +283,3 @@ def _allow_long_answers(connection: Connection) -> None:
     for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
         if hasattr(socket, name):
             opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-
-
-@contextmanager
-def connected(address: DatabaseAddress, waiting: Waiting) -> Iterator[DatabaseConnection]:
-    """A connection, as long as the block runs."""
-    connection = DatabaseConnection(address, waiting)
-    try:
-        yield connection
-    finally:
-        connection.close()
