@@ -71,6 +71,7 @@ def moved(old: str, new: str) -> Renamed:
 SETTINGS = {
     "model": ("rpm", "tpm", "timeout", "patience", "tries"),
     "budget": ("max-tokens", "deadline", "prices", "max-failed"),
+    "passages": ("min-words", "code-share", "list-share", "duplicate-share"),
 }
 RENAMED = (
     # corpus
@@ -103,7 +104,9 @@ RENAMED = (
         for table, names in SETTINGS.items()
         for name in names
     ),
+    Renamed("--redact", r"--redact\b", "--set store.redact=true"),
     Renamed("--tag", "--tag ", "--as "),
+    Renamed("prompts", r"^prompts(?! (show|new|check|diff))", "prompts show"),
 )
 GONE = {
     "index": "writing vectors into a database is left to its own tools",
@@ -139,6 +142,8 @@ KEYS_GONE: tuple[Key, ...] = (
     Key("evaluate", "^stdout/movers", "`evaluate --by` and the report name queries"),
     Key(".*(pool|build|retrieve) ", "recall$", "no index is searched that could miss vectors"),
     Key("prompts$", "^stdout/pairwise@", "nothing compares two documents"),
+    Key(".*", "ingest/settings/code$", "source code is not read by symbol any more"),
+    Key("monitor", "watches/density", "`queries` and `log` are watches of their own"),
     Key("monitor", "weekly", "weeks are not joined over runs"),
     Key("power", "/assurance$", "a plan takes the deviation as it was measured"),
 )
