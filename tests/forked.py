@@ -65,6 +65,10 @@ class Forked:
         self._said: list[str] = []
         self._reader = threading.Thread(target=self._read)
 
+    def fileno(self) -> int:
+        """What can be read once the process has ended."""
+        return self._socket.fileno()
+
     def _read(self) -> None:
         if self.stderr:
             with self.stderr:
