@@ -7,7 +7,7 @@ from typing import Any
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
-from labeler.cli.output import show
+from labeler.cli.output import show_result
 from labeler.cli.progress import watched
 from labeler.cli.reporting import note_generated, show_generation_plan, show_outcome
 from labeler.cli.screen import say
@@ -61,4 +61,4 @@ def _show(written: _Written) -> None:
     note_generated(written.result, written.asked)
     say(f"queries: {written.result.queries}")
     if written.realism is not None:
-        show(written.realism.tables())
+        show_result(written.realism, "table")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from labeler.cli.options import Folder, OutputFlags
-from labeler.cli.output import deliver, show, show_json
+from labeler.cli.output import deliver, show_json, show_result
 from labeler.cli.screen import note
 from labeler.collection.layout import open_collection
 from labeler.options import SEED, option
@@ -28,11 +28,7 @@ def passages(
 ) -> None:
     """List the passages that queries are written from, and why others are not."""
     to = output.made_from(open_collection(folder).folder)
-    listed = list_passages(folder, seed=seed, rules=rules)
-    if output.format == "json":
-        show_json(listed.as_json(), to)
-    else:
-        show(listed.tables(), output.format, to)
+    show_result(list_passages(folder, seed=seed, rules=rules), output.format, to)
 
 
 def from_log(
@@ -47,6 +43,7 @@ def from_log(
     if output.as_json and to is None:
         show_json(drawn.as_json())
     else:
-        deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in drawn.rows()), to)
-    for line in drawn.summary():
+        rows = ({"_id": q.id, "text": q.text, "metadata": q.metadata} for q in drawn.queries)
+        deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), to)
+    for line in drawn.sentences:
         note(line)

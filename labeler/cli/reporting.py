@@ -57,8 +57,6 @@ def show_generation_plan(plan: GenerationPlan) -> None:
     """Print the same of writing queries."""
     more = f", at most {plan.most_passages:,} where candidates are no good"
     say(f"passages    {plan.passages:,}{more if plan.most_passages > plan.passages else ''}")
-    if plan.encoding:
-        say(f"vectors     {plan.encoding}")
     show_calls(plan.calls)
 
 
@@ -114,7 +112,7 @@ def note_generated(result: GenerateResult, queries: int) -> None:
     if result.set_aside:
         aside = ", ".join(f"{count:,} {reason}" for reason, count in result.set_aside.items())
         note(f"passages set aside: {aside}; labeler queries passages lists them")
-    if result.coverage and (result.coverage.all_files > 1 or result.coverage.by_field):
+    if result.coverage and result.coverage.all_files > 1:
         note(str(result.coverage))
     if result.spent.calls:
         cost = cost_of(result.cost, result.cost_at_most)

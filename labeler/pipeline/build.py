@@ -49,8 +49,8 @@ class BuildOptions:
     asked about. `judging` says who writes the queries and judges, and within which limits, which
     hold for both together. `reading` says which files are read, and how they are cut; with its
     `force` any of the collection's files are replaced, whoever wrote them.
-    `asking`, `passages`, `filters` and `encoder` are as
-    `GenerateOptions` says. The encoder also searches for the pool.
+    `asking`, `passages` and `filters` are as `GenerateOptions` says. The encoder searches for the
+    pool.
     """
 
     inputs: str | Path | Sequence[str | Path] = ()
@@ -93,7 +93,6 @@ class BuildOptions:
             passages=self.passages,
             filters=self.filters,
             asking=self.asking,
-            encoder=self.encoder,
         )
 
 

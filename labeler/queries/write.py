@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Coroutine, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
@@ -127,17 +127,17 @@ _VERDICT_SCHEMA = {
 
 
 def request_about(
-    prompt: Prompt, query: str, document: Document | None, schema: dict[str, Any], seed: int = 0
+    prompt: Prompt, query: str, document: Document, schema: dict[str, Any]
 ) -> Request:
-    """The request that asks a prompt about a query, and about a document where it shows one."""
-    title, text = (document.title, shown(document)) if document else ("", "")
+    """The request that asks a prompt about a query and a document."""
+    title, text = document.title, shown(document)
     passage = f"{title}\n{text}" if title else text
     values = {"query": query, "title": title, "text": text, "passage": passage}
     front = prompt.front
     parameters: dict[str, Any] = {"temperature": front.temperature, "max_tokens": front.max_tokens}
     if front.stop:
         parameters["stop"] = list(front.stop)
-    return Request(prompt.render(values), {**parameters, "seed": seed}, schema)
+    return Request(prompt.render(values), {**parameters, "seed": 0}, schema)
 
 
 def topic_request(prompt: Prompt, query: str, document: Document) -> Request:
@@ -145,14 +145,14 @@ def topic_request(prompt: Prompt, query: str, document: Document) -> Request:
     return request_about(prompt, query, document, _TOPIC_SCHEMA)
 
 
-def verdict_request(prompt: Prompt, query: str, document: Document | None = None) -> Request:
-    """The request for a yes or a no about a query."""
+def verdict_request(prompt: Prompt, query: str, document: Document) -> Request:
+    """The request for a yes or a no: does the document answer the query?"""
     return request_about(prompt, query, document, _VERDICT_SCHEMA)
 
 
 async def topic_of(writer: Writer, query: str, document: Document) -> Topic | None:
     """The topic of a query; None where the model gives none that would do."""
-    prompt = writer.further.topic
+    prompt = writer.topic
     if prompt is None:
         return None
     reply = await _reply(writer, topic_request(prompt, query, document))
@@ -167,35 +167,22 @@ def _own_words(topic: Topic, prompt: Prompt, own: str) -> Topic | None:
     return Topic.model_validate(left) if all(left.values()) else None
 
 
-class Check(NamedTuple):
-    """Why a query does not pass; empty where it does."""
+async def why_not_unanswerable(writer: Writer, query: str) -> str:
+    """Why a query may be answered by a document that a retriever finds for it, as the model says.
 
-    problem: str = ""
-
-
-async def check_unanswerable(writer: Writer, query: str) -> Check:
-    """Whether no document that any retriever finds for a query answers it, as the model says.
-
-    What cannot be asked, or is answered with neither yes nor no, does not pass.
+    Empty where none answers it. What cannot be asked, or is answered with neither yes nor no, does
+    not pass.
     """
-    prompt = writer.further.answered
+    prompt = writer.answered
     if prompt is None or writer.search is None:
-        return Check("not checked: nothing to search with")
+        return "not checked: nothing to search with"
     for document in writer.search.best(query, CHECKED):
         verdict = await _verdict(writer, verdict_request(prompt, query, document))
         if verdict is None:
-            return Check("not checked: a reply that is neither yes nor no")
+            return "not checked: a reply that is neither yes nor no"
         if verdict:
-            return Check(f"answered after all: by {document.id}")
-    return Check()
-
-
-async def check_self_contained(writer: Writer, query: str) -> Check:
-    """Whether a query is understood alone, as the model says; a reply that is neither passes it."""
-    prompt = writer.further.self_contained
-    if prompt and await _verdict(writer, verdict_request(prompt, query)) is False:
-        return Check("not self-contained")
-    return Check()
+            return f"answered after all: by {document.id}"
+    return ""
 
 
 async def _verdict(writer: Writer, request: Request) -> bool | None:
@@ -314,20 +301,16 @@ def is_no_query(reply: Reply) -> bool:
 
 
 async def _check(candidates: Candidates, writer: Writer) -> None:
-    """Ask the model about the best candidates, until one passes; without checks all stay."""
-    if writer.further.self_contained:
-        while candidates.fit:
-            problem = (await check_self_contained(writer, candidates.fit[0])).problem
-            if not problem:
-                break
-            candidates.reject(candidates.fit.pop(0), problem)
-    if candidates.turn.kind == UNANSWERABLE and candidates.fit:
-        problem = (await check_unanswerable(writer, candidates.fit[0])).problem
-        if problem:
-            candidates.reject(candidates.fit.pop(0), problem)
-        for text in candidates.fit[0 if problem else 1 :]:
-            candidates.reject(text, BEATEN)
-        candidates.fit = [] if problem else candidates.fit[:1]
+    """Ask the model whether the best candidate that is to be unanswerable is; all others stay."""
+    if candidates.turn.kind != UNANSWERABLE or not candidates.fit:
+        return
+    best, *others = candidates.fit
+    problem = await why_not_unanswerable(writer, best)
+    if problem:
+        candidates.reject(best, problem)
+    for text in others:
+        candidates.reject(text, BEATEN)
+    candidates.fit = [] if problem else [best]
 
 
 async def _all_ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
@@ -384,7 +367,7 @@ def _repeats(text: str, now: _Progress) -> str:
     texts = (query.text.casefold() for query in now.result.queries)
     if text.casefold() in texts:
         return "asked already"
-    at = like_an_earlier(_term_set(text), now.earlier, now.writer.rules.same_share)
+    at = like_an_earlier(_term_set(text), now.earlier)
     if at is None:
         return ""
     real = now.writer.real
@@ -420,7 +403,7 @@ def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
 
 async def _add_topics(now: _Progress, limit: asyncio.Semaphore) -> None:
     """Write a topic with each new query; where the model gives none, the query stands alone."""
-    if now.writer.further.topic is None or not now.new:
+    if now.writer.topic is None or not now.new:
         return
 
     async def ask(query: Query, document: Document) -> Query:

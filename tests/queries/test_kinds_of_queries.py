@@ -19,7 +19,7 @@ from labeler.data import Document, Query
 from labeler.errors import BadInput, Incomplete, Misuse
 from labeler.model import Model, Reply, Request
 from labeler.prompt import find_prompt, prompt_files, read_prompt
-from labeler.queries.filter import FilterRules, reason_to_reject
+from labeler.queries.filter import reason_to_reject
 from labeler.queries.generate import generate
 from labeler.queries.kinds import (
     DEFAULT_MIX,
@@ -262,23 +262,6 @@ def test_what_a_document_answers_or_nobody_could_check_is_not_unanswerable(
         result.check()
 
 
-def test_the_model_is_asked_whether_a_query_is_understood_alone_where_that_is_wanted(
-    tmp_path: Path,
-) -> None:
-    collection = collection_of(tmp_path)
-
-    def never_twice(request: Request) -> str:
-        if asks_whether(request):
-            return '{"yes": true}' if "word1x" in request.messages[-1].content else '{"yes": false}'
-        return answer(request)
-
-    rules = FilterRules(check_self_contained=True)
-    options = {"queries": 2, "filters": rules, "topics": False, "prompt": "keyword"}
-    result = generate(collection, model=fake_model(never_twice), **options)  # type: ignore[arg-type]
-    assert set(result.reasons) <= {"not self-contained"}
-    assert {q.text for q in read_queries(collection.queries).values()} <= {"about word1x1 then"}
-
-
 @pytest.mark.parametrize("mix", ["", "keyword=.4,unanswerable=.4,comparative=.2"])
 def test_there_are_no_more_calls_than_the_dry_run_says(
     mix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -299,7 +282,7 @@ def test_there_are_no_more_calls_than_the_dry_run_says(
 
         server.answer = reply  # type: ignore[assignment]  # it takes calls
         where = ["--model", "fake", "--base-url", server.base_url, "--queries", "6"]
-        more = ["--mix", mix, "--set", "filters.check_self_contained=true"] if mix else []
+        more = ["--mix", mix] if mix else []
         assert execute(["generate", str(collection.folder), *where, *more, "--dry-run"]) == 0
         shown = capsys.readouterr().out
         assert not server.calls
@@ -529,7 +512,7 @@ def test_a_real_query_is_of_the_kind_that_it_looks_like(text: str, kind: str) ->
 
 def test_a_shipped_prompt_of_each_purpose_reads_and_says_what_it_is_for(tmp_path: Path) -> None:
     purposes = Counter(read_prompt(path).front.kind for path in prompt_files().values())
-    assert purposes["check"] == 2
+    assert purposes["check"] == 1
     assert purposes["topic"] == 1
     with pytest.raises(Misuse, match="'topic' is one to write topics with, not to write queries"):
         generate(collection_of(tmp_path, 3), prompt="topic", model=fake_model("x"))
