@@ -1305,7 +1305,6 @@ LAB: dict[str, Case] = {
     "judge-expand": """
         pool world --depth 1 $OWN --only
         judge world $FAKE --expand .05 --max-rounds 2 --as a --quiet
-        pool world --expand human --neighbors 2
     """,
     "monitor": """
         monitor world --log log.csv
@@ -1382,7 +1381,6 @@ LIFE: dict[str, Case] = {
         missed out --qrels s
         reuse out --qrels s
         status out
-        pool out --expand s --neighbors 2
         pool world --depth 5 --max-pairs 30 $OWN --only --dry-run
         pool world --qrels $HUMAN --only
         judge world --model similarity --as s --quiet

@@ -11,7 +11,7 @@ import typer
 from labeler.cli.corpus import note_ingested
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import FORCE, OUT_FOLDER, FormFlags
-from labeler.cli.pool import note_pooled, note_rehearsed_pool
+from labeler.cli.pool import note_pooled
 from labeler.cli.process import run_until_stopped
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import (
@@ -22,8 +22,9 @@ from labeler.cli.reporting import (
     show_judging_plan,
     show_outcome,
 )
-from labeler.cli.screen import say
+from labeler.cli.screen import note, say
 from labeler.collection.layout import Collection
+from labeler.messages import count_of
 from labeler.options import REQUIRED, option
 from labeler.pipeline.build import Build, BuildOptions, BuildPlan, BuildResult, Rehearsal, rehearsal
 
@@ -82,7 +83,8 @@ def rehearse(steps: Rehearsal) -> BuildPlan:
     note_ingested(ingested)
     generation = run_until_stopped(steps.generate) if steps.build.writes_queries else None
     encoding, pooled = steps.encode(), steps.build.pool()
-    note_rehearsed_pool(pooled)
+    pairs = count_of(pooled.pairs, "pair", "pairs")
+    note(f"a pool of about {pairs} of {count_of(pooled.queries, 'query', 'queries')}")
     judging = run_until_stopped(steps.judge)
     return BuildPlan(len(ingested.documents), generation, pooled.pairs, judging, encoding)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import nsmallest
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 from labeler.collection.card import card_section, making, read_card, update_card
 from labeler.collection.corpus import distinct_documents, ids_among
@@ -17,7 +16,6 @@ from labeler.collection.user_files import run_name
 from labeler.data import Pair, Pooled, Run
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import read_run
-from labeler.files.boundary import count
 from labeler.messages import Progress, count_of, no_progress, no_query_in_common
 from labeler.runs.retrieve import BUILT_IN, tag_of
 from labeler.text.vectors import Encoder
@@ -139,12 +137,6 @@ def _some(ids: Iterable[str]) -> str:
     return ", ".join(nsmallest(3, ids))
 
 
-def check_depth(depth: int) -> None:
-    """`Misuse` where no document would be pooled."""
-    if count(depth) in (None, 0):
-        raise Misuse("depth counts from 1", parameter="depth")
-
-
 def several_paths(paths: Iterable[Path | str] | Path | str) -> Iterable[Path | str]:
     """The same; of a single path, that alone."""
     return [paths] if isinstance(paths, Path | str) else paths
@@ -204,16 +196,11 @@ def add_pairs(
 # A pool of a given size: each query its share, each run its turn, by rank.
 
 
-@dataclass(frozen=True, slots=True)
-class DepthReached:
+class DepthReached(NamedTuple):
     """How deep a budget went: every query whole to `least`, and none beyond `most`."""
 
     least: int
     most: int
-
-    def as_json(self) -> dict[str, int]:
-        """Both depths."""
-        return {"least": self.least, "most": self.most}
 
     def __str__(self) -> str:
         if self.least == self.most:
@@ -298,118 +285,3 @@ def _reached(lists: Mapping[str, Sequence[Pooled]], present: set[Pair]) -> Depth
     )
     missing = [p.best_rank or 0 for pairs in lists.values() for p in pairs if p.pair not in present]
     return DepthReached(min(min(missing) - 1, most) if missing else most, most)
-
-
-# What rounds of expanding a pool brought, and what is said of them.
-
-
-class RoundFound(NamedTuple):
-    """What a round of expansion brought: its pairs, those judged, and the relevant among them.
-
-    `relevant_in_pool` are those of the whole pool but for its random sample.
-    """
-
-    round: int
-    pairs: int
-    judged: int
-    relevant: int
-    relevant_in_pool: int
-
-    @property
-    def share(self) -> float:
-        """The share of all relevant documents that this round brought."""
-        return self.relevant / self.relevant_in_pool if self.relevant_in_pool else 0.0
-
-    def __str__(self) -> str:
-        documents = count_of(self.relevant, "relevant document", "relevant documents")
-        return (
-            f"round {self.round} brought {documents} in {count_of(self.pairs, 'pair', 'pairs')}, "
-            f"{self.share:.1%} of the {self.relevant_in_pool:,} there are"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Expanded:
-    """What an expansion did: `last` is what the round before it brought, None before the first.
-
-    `seeds` relevant documents have `added` pairs of neighbors, in the round `round`; where
-    `stopped`, none were looked for, as the last round brought less than the share `until`.
-    `left_out` counts the pairs that a bound on the pool left no room for.
-    """
-
-    round: int
-    seeds: int
-    added: int
-    stopped: bool
-    until: float
-    last: RoundFound | None = None
-    left_out: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts, and those of the round before."""
-        last = None if self.last is None else {**self.last._asdict(), "share": self.last.share}
-        return {
-            "round": self.round,
-            "seeds": self.seeds,
-            "added": self.added,
-            "left_out": self.left_out,
-            "stopped": self.stopped,
-            "until": self.until,
-            "last": last,
-        }
-
-    def sentences(self) -> list[str]:
-        """What the round before brought, and whether there is another."""
-        lines = [str(self.last)] if self.last else []
-        if self.stopped:
-            return [*lines, f"stopped: that is less than {self.until:.1%}; nothing was added"]
-        seeds = count_of(self.seeds, "relevant document", "relevant documents")
-        pairs = count_of(self.added, "pair", "pairs")
-        if self.left_out:
-            more = count_of(self.left_out, "pair", "pairs")
-            lines.append(f"the pool is at the size that was set for it; left out: {more}")
-        if not self.added and self.left_out:
-            return [*lines, "stopped: nothing was added; set a larger size to go on"]
-        if not self.added:
-            return [*lines, f"stopped: the pool has all neighbors of {seeds} already"]
-        return [*lines, f"round {self.round}: {pairs} added, from {seeds}; judge them, then repeat"]
-
-
-class Growth(Protocol):
-    """From which qrels a round is added, from which grade on, and with how many neighbors."""
-
-    @property
-    def qrels(self) -> str:
-        """The name of the qrels."""
-
-    @property
-    def rel(self) -> int:
-        """The lowest grade that counts as relevant."""
-
-    @property
-    def neighbors(self) -> int:
-        """How many neighbors of each relevant document join, by each retriever."""
-
-
-def continues(collection: Collection, number: int, expansion: Growth) -> bool:
-    """Whether a round was added as `expansion` would add it, so that its yield says what is left.
-
-    A round from other qrels, from a higher grade or of fewer neighbors left out neighbors that this
-    expansion looks for. A round of which nothing was kept is taken for one of these.
-    """
-    round_ = _settings_of_round(collection, number)
-    grade, neighbors = count(round_.get("rel")), count(round_.get("neighbors"))
-    same = round_.get("qrels", expansion.qrels) == expansion.qrels
-    near = neighbors is None or neighbors >= expansion.neighbors
-    return same and near and (grade is None or grade <= expansion.rel)
-
-
-def rounds_from(collection: Collection, qrels: str, last: int) -> int:
-    """How many of the first `last` rounds of a pool were added from the qrels of a name."""
-    rounds = (_settings_of_round(collection, number) for number in range(1, last + 1))
-    return sum(settings.get("qrels", qrels) == qrels for settings in rounds)
-
-
-def _settings_of_round(collection: Collection, number: int) -> dict[str, Any]:
-    rounds = card_section(card_section(read_card(collection), "pool"), "rounds")
-    return card_section(rounds, str(number))

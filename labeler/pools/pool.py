@@ -33,7 +33,6 @@ from labeler.options import COUNT, COUNT_OR_NONE, SEED, check_options, given, op
 from labeler.pools.adding import (
     Added,
     DepthReached,
-    Expanded,
     add_pairs,
     pool_runs,
     read_own_run,
@@ -42,7 +41,7 @@ from labeler.pools.adding import (
     within_budget,
 )
 from labeler.pools.import_qrels import read_own_qrels
-from labeler.report.result import as_plain
+from labeler.report.result import Result
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
 from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
 from labeler.trec.runs import ranking
@@ -82,10 +81,6 @@ class BeyondSample(NamedTuple):
     drawn: int
     of: int
 
-    def as_json(self) -> dict[str, int]:
-        """Both counts."""
-        return self._asdict()
-
 
 def sampled_beyond(
     collection: Collection,
@@ -109,7 +104,7 @@ def sampled_beyond(
     write_pool(collection.pool, merged)
     section = card_section(read_card(collection), "pool")
     sample = BeyondSample(len(drawn), total)
-    entry = {**section, "pairs": len(merged), "beyond": {**sample.as_json(), "seed": size.seed}}
+    entry = {**section, "pairs": len(merged), "beyond": {**sample._asdict(), "seed": size.seed}}
     update_card(collection, "pool", entry)
     return merged, sample
 
@@ -195,14 +190,14 @@ DEPTH = 10
 """Documents of each run and query that are pooled, unless somebody says otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class PoolResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class PoolResult(Result):
     """How many pairs the pool has and how many of them are new, and what it came from.
 
     `runs` are those of the collection; `qrels` the files whose pairs were added now. `reached` is
-    the depth that a budget came to, `sample` what was drawn beyond it, and `expansion` what
-    relevant documents led to; `dropped` counts the pairs that left the pool, as their query or
-    document is gone, and that returned; None without them.
+    the depth that a budget came to, and `beyond` what was drawn beyond it; `dropped` counts the
+    pairs that left the pool, as their query or document is gone, and that returned; None without
+    them.
     """
 
     pool: Path
@@ -212,24 +207,8 @@ class PoolResult:
     runs: tuple[str, ...]
     qrels: tuple[str, ...] = ()
     reached: DepthReached | None = None
-    sample: BeyondSample | None = None
-    expansion: Expanded | None = None
+    beyond: BeyondSample | None = None
     dropped: Dropped | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts, the file, the runs by name and the qrels."""
-        return {
-            "pool": str(self.pool),
-            "pairs": self.pairs,
-            "new": self.new,
-            "queries": self.queries,
-            "runs": list(self.runs),
-            "qrels": list(self.qrels),
-            "reached": None if self.reached is None else self.reached.as_json(),
-            "beyond": None if self.sample is None else self.sample.as_json(),
-            "expansion": None if self.expansion is None else self.expansion.as_json(),
-            "dropped": as_plain(self.dropped),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +355,7 @@ def _pool(
         pairs = len(merged)
     names = (collection.run_names(), tuple(judged))
     counts = (pairs, pairs - before, len(queries))
-    return PoolResult(collection.pool, *counts, *names, reached, sample, None, dropped)
+    return PoolResult(collection.pool, *counts, *names, reached, sample, dropped)
 
 
 def _add(

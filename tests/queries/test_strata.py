@@ -138,7 +138,7 @@ def test_what_stands_in_many_files_is_boilerplate() -> None:
         for n in range(6)
     ]
     assert set(set_aside(pages).values()) == {"boilerplate"}
-    assert set_aside(pages[:4], PassageRules(duplicate_share=0.95)) == {}
+    assert "boilerplate" not in set_aside(pages[:4]).values()
 
 
 def test_a_reason_that_is_none_is_misuse_with_those_there_are() -> None:
