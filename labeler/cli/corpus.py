@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.options import FORCE, OUT_FOLDER, Folder, FormFlags, OutputFlags, Shown
-from labeler.cli.output import show, show_records
+from labeler.cli.output import show, show_result
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, progress, say
 from labeler.collection.layout import Collection
@@ -223,17 +223,7 @@ def chunk(
     to = output.made_from(source)
     control = Control(note=note, progress=progress)
     result = compare_chunkings(source, _lengths(compare), control=control)
-    if output.format == "json":
-        show_records([result.as_json()], output.format, to)
-    else:
-        show([result.table()], output.format, to)
-    note(f"over {count_of(result.queries, 'query', 'queries')}, with 95% intervals")
-    note("right: the share of queries with a passage of their source among the first ten")
-    note("covered: how much of the source stands in the first passages, 1,000 words of them")
-    if result.of_headings:
-        note("headings stood in for queries: they stand in the titles that are searched, too")
-    else:
-        note(f"the queries were written for passages of about {result.own_words} words")
+    show_result(result, output.format, to)
 
 
 def _lengths(text: str) -> list[int]:

@@ -133,7 +133,7 @@ def command(
     Tests say which runs differ.
     """
     if fairness.is_asked:
-        fairness.show(paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
+        fairness.show(context, paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
         return
     inputs = [*paths, *filter(None, [queries])]
     to = output.made_from(*inputs)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import typer
+
 from labeler.cli.options import OutputFlags
-from labeler.cli.output import said_to, show, show_json
-from labeler.cli.reporting import show_outcome
-from labeler.cli.screen import say
+from labeler.cli.output import show_result, warn
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import collection_qrels
 from labeler.errors import Misuse, about
 from labeler.options import TOP_GRADE, option
-from labeler.pools.missed import missed
-from labeler.pools.reuse import reuse
+from labeler.pools.missed import Missed, missed
+from labeler.pools.reuse import Reusability, reuse
 
 PANEL = "What the pool leaves open"
 
@@ -47,43 +46,34 @@ class FairnessFlags:
             raise Misuse("it goes with --reuse", parameter="family")
         return self.missed or self.reuse
 
-    def show(self, folder: Path, qrels: str | None, measure: str, output: OutputFlags) -> None:
+    def show(
+        self,
+        context: typer.Context,
+        folder: Path,
+        qrels: str | None,
+        measure: str,
+        output: OutputFlags,
+    ) -> None:
         """Write what the pool of a collection leaves open."""
         with about("qrels"):
             name = collection_qrels(folder, qrels).stem
+        to = output.made_from(open_collection(folder).folder)
         if self.missed:
-            _show_missed(folder, name, self.rel, output)
+            result: Missed | Reusability = _missed(folder, name, self.rel)
         else:
-            _show_reuse(folder, name, measure, self.family, output)
+            with about("measures", "measure"):
+                result = reuse(folder, name, measure, self.family)
+        show_result(result, output.format, to)
+        warn(context, result.findings)
 
 
-def _show_missed(folder: Path, name: str, rel: int, output: OutputFlags) -> None:
+def _missed(folder: Path, name: str, rel: int) -> Missed:
     """How many relevant documents the pool missed, from the pairs sampled beyond it."""
-    to = output.made_from(open_collection(folder).folder)
     try:
-        result = missed(folder, name, rel)
+        return missed(folder, name, rel)
     except Misuse as error:
         if error.parameter != "beyond":
             raise
         where = shlex.quote(str(folder))
         steps = f"labeler pool {where} --beyond 100, then labeler judge {where}"
         raise Misuse(f"the pool has no random sample beyond it; next: {steps}") from error
-    show_outcome(result, lambda each: say(str(each)), output, to)
-
-
-def _show_reuse(
-    folder: Path, name: str, measure: str, families: Sequence[str], output: OutputFlags
-) -> None:
-    """How fair the pool is to a system that did not help to fill it."""
-    to = output.made_from(open_collection(folder).folder)
-    with about("measures", "measure"):
-        result = reuse(folder, name, measure, families)
-    if output.format == "json":
-        show_json(result.as_json(), to)
-    elif output.format == "table":
-        with said_to(to):
-            show(result.tables())
-            for line in result.sentences():
-                say(line)
-    else:
-        show(result.tables(), output.format, to)

@@ -120,7 +120,7 @@ def test_the_estimate_is_right_in_the_mean_and_its_interval_holds_the_truth() ->
             entries = [Pooled(Pair("q", str(i)), (), None, float(chances[i])) for i in drawn]
             result = estimate_missed(entries, grades)
             assert result.missed == pytest.approx(totals[-1])
-            covered += result.low <= relevant.sum() <= result.high
+            covered += result.missed_low <= relevant.sum() <= result.missed_high
     assert abs(np.mean(totals) - relevant.sum()) < 3 * np.std(totals) / 4000**0.5
     assert covered >= 285
 
@@ -208,8 +208,8 @@ def test_what_a_pool_missed_is_said_in_words_and_as_json(
     pool(many, runs=[many.parent / "mine.trec"], only=True, depth=5, size=PoolSize(beyond=30))
     judged(many, lambda entry: int((entry.best_rank or 0) % 10 < 2))
     result = missed(many, "llm")
-    assert (result.sampled, result.judged, result.relevant) == (30, 30, 3)
-    assert result.low <= result.missed <= result.high
+    assert (result.sampled, result.judged, result.relevant_in_pool) == (30, 30, 3)
+    assert result.missed_low <= result.missed <= result.missed_high
     capsys.readouterr()
     assert execute(["evaluate", str(many), "--missed"]) == 0
     words = capsys.readouterr().out
