@@ -717,7 +717,7 @@ LOOKING: dict[str, Case] = {
     "fuse": """
         fuse a.trec b.trec -o out.trec.gz --k 10 --depth 2 --tag mine
         fuse a.trec b.trec -o - --method combsum
-        fuse a.trec b.trec -o - --method combmnz --norm {zscore,borda}
+        fuse a.trec b.trec -o - --method combmnz --norm {zmuv,rank}
         fuse a.trec b.trec -o - --method wsum --weights b=0.8,a=0.2
         fuse $SYSTEMS -o out.trec --depth 10
     """,

@@ -20,12 +20,11 @@ from labeler.runs.engines.answers import SYSTEM
 from labeler.runs.engines.http_search import HttpEngine
 from labeler.runs.engines.program import ProgramEngine
 from labeler.runs.retrieve_run import (
-    FieldEngine,
+    BuiltIn,
     RetrieveOptions,
     RetrieveResult,
-    field_run,
-    plan_field_run,
-    query_encoder,
+    built_in_run,
+    plan_built_in,
     retrieve_run,
 )
 
@@ -42,19 +41,13 @@ def command(
     engine: str = option(
         "", "In place of a system of yours: bm25 or dense.", metavar="NAME", panel=SYSTEM
     ),
-    fields: str = option(
-        "title,text",
-        "What --engine indexes of documents, as title,text.",
-        metavar="FIELDS",
-        panel=SYSTEM,
-    ),
     encoding: Annotated[Encoding, Shown(["encoder"])],
     dry_run: bool = option(False, DRY_RUN),
     output: OutputFlags,
 ) -> None:
     """Ask your own search system for every query, and keep its run.
 
-    With --engine and --fields, a built-in engine over some fields of the documents instead.
+    With --engine, a built-in engine ranks the documents instead.
     """
     to = output.made_from(open_collection(folder).folder)
     options = replace(options, force=output.force)
@@ -62,19 +55,15 @@ def command(
         if server.url_template or program.command:
             problem = "two systems are described; leave this out, or --url-template, --command"
             raise Misuse(problem, parameter="engine")
-        names = tuple(filter(None, map(str.strip, fields.split(","))))
-        built_in = FieldEngine(engine, names, encoding)
+        built_in = BuiltIn(engine, encoding)
         if dry_run:
-            show_encoding_plan(plan_field_run(folder, built_in), output, to)
+            show_encoding_plan(plan_built_in(folder, built_in), output, to)
             return
-        result = field_run(folder, built_in, name, options, control_of())
+        result = built_in_run(folder, built_in, name, options, control_of())
     else:
         if dry_run:
             raise Misuse("only what a built-in engine would take can be told", parameter="dry_run")
-        theirs = _described(server, program)
-        if theirs.needs_vector:
-            theirs = replace(theirs, encoder=query_encoder(folder, encoding, control_of()))
-        result = retrieve_run(folder, theirs, name, options, control_of())
+        result = retrieve_run(folder, _described(server, program), name, options, control_of())
     show_outcome(result, lambda done: _show(done, folder), output, to)
     if result.failures:
         raise Incomplete(_failed(result))

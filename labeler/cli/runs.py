@@ -10,12 +10,10 @@ import typer
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, OutputFlags
-from labeler.cli.process import run_until_stopped
-from labeler.cli.progress import control_of
+from labeler.cli.progress import control_of, watched
 from labeler.cli.reporting import show_calls, show_outcome
 from labeler.cli.screen import caution, note, say
 from labeler.collection.layout import open_collection
-from labeler.errors import Misuse
 from labeler.messages import cost_of, count_of
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.settings import Limits
@@ -163,36 +161,28 @@ def rerank(
     flags: ShownFlags,
     output: OutputFlags,
 ) -> None:
-    """Put a run's first documents in the order of an LLM or a cross-encoder.
+    """Put a run's first documents in the order of an LLM.
 
-    An LLM sees a window of them at a time. What was answered or scored is kept: run again, only
-    the rest is asked for.
+    It sees a window of them at a time. What was answered is kept: run again, only the rest is
+    asked for.
     """
     collection = open_collection(folder)
-    to, control = output.made_from(collection.folder), control_of(flags)
-    if options.cross_encoder and (who.model or who.assessor or who.base_url or flags.dry_run):
-        problem = "a cross-encoder asks nobody; it goes with no model, address or dry run"
-        raise Misuse(problem, parameter="cross_encoder")
+    to = output.made_from(collection.folder)
     how = who.asking(options, force=output.force)
     if flags.dry_run:
-        plan = run_until_stopped(
-            lambda stop: aplan_rerank(collection, run, how, control.with_stop(stop))
-        )
+        plan = watched(flags, lambda watch: aplan_rerank(collection, run, how, watch))
         show_outcome(plan, show_calls, output, to)
         return
-    result = run_until_stopped(
-        lambda stop: arerank(collection, run, name, how, control.with_stop(stop))
-    )
+    result = watched(flags, lambda watch: arerank(collection, run, name, how, watch))
     show_outcome(result, _show, output, to)
 
 
 def _show(result: RerankResult) -> None:
     say(f"{result.documents:,} documents of {result.queries:,} queries")
     if result.windows:
-        spent = result.spent
-        costs = spent.dollars(is_priced=result.is_priced)
         say(f"windows ordered: {result.windows - result.untouched:,} of {result.windows:,}")
-        say(f"cost of this run: {cost_of(*costs)}; calls: {spent.calls:,}")
+        cost = cost_of(result.cost, result.cost_at_most)
+        say(f"cost of this run: {cost}; calls: {result.spent.calls:,}")
     if result.untouched:
         note(f"{result.untouched:,} windows kept their order: no reply was an order of them")
     note(f"wrote {result.run}")
@@ -200,7 +190,7 @@ def _show(result: RerankResult) -> None:
 
 SCORES = "Fusing by score"
 Method = Literal["rrf", "combsum", "combmnz", "wsum"]
-Norm = Literal["min-max", "max", "sum", "zscore", "zmuv", "rank", "borda", "none"]
+Norm = Literal["min-max", "max", "sum", "zmuv", "rank", "none"]
 
 
 def fuse(
@@ -221,7 +211,7 @@ def fuse(
     k: float = option(60, "RRF's constant.", SIZE),
     norm: Norm = option(
         "min-max",
-        "How scores are scaled before they are added; zscore and zmuv are the same.",
+        "How scores are scaled before they are added.",
         panel=SCORES,
     ),
     weights: str = option(

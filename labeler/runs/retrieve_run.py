@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from labeler.collection.card import check_made, making, update_card_entry
 from labeler.collection.corpus import CorpusTexts, distinct_documents
@@ -15,14 +12,14 @@ from labeler.collection.layout import STEPS, Collection, check_name, open_collec
 from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries
 from labeler.collection.search import searched_corpus
-from labeler.data import Document, Query, Run
+from labeler.data import Query, Run
 from labeler.entry_points import fill
 from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
-from labeler.messages import count_of
 from labeler.models.control import Control, run_to_end
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.encoding import EncodingPlan
 from labeler.options import COUNT, check_options, option
+from labeler.report.result import Result
 from labeler.runs.asking import (
     AnswerKeeping,
     Asked,
@@ -33,13 +30,14 @@ from labeler.runs.asking import (
     opened_journal,
 )
 from labeler.runs.engines.answers import ANSWER, Hit
-from labeler.runs.engines.templates import QueryEncoder
 from labeler.runs.matching import OWN_ID, DocumentIds, Ranked, notes_on, run_of
 from labeler.runs.retrieve import BUILT_IN, ENGINES, Engine, engines_with, tag_of
-from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
+from labeler.text.vectors import DENSE_EXTRA, Encoder
 from labeler.trec.write import write_run
 
 SECTION = "retrieve"
+BY_RANK, THEIRS = "1 / rank", "the system's"
+"""Whose a run's scores are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +63,8 @@ class RetrieveOptions:
             raise Misuse("a tag holds no white space", parameter="tag")
 
 
-@dataclass(frozen=True, slots=True)
-class RetrieveResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class RetrieveResult(Result):
     """What a retrieval gave: the run's file, and how each query fared.
 
     `remembered` answers were kept from a run of the command that did not end; `failures` say why a
@@ -83,21 +81,6 @@ class RetrieveResult:
     unknown: int
     repeated: int
     scores: str
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts, the run's file, the queries without documents and those that failed."""
-        return {
-            "run": str(self.run),
-            "queries": self.queries,
-            "answered": self.answered,
-            "remembered": self.remembered,
-            "documents": self.documents,
-            "empty": list(self.empty),
-            "failures": self.failures,
-            "unknown": self.unknown,
-            "repeated": self.repeated,
-            "scores": self.scores,
-        }
 
 
 def retrieve_run(
@@ -152,7 +135,7 @@ def retrieve_run(
         failures=asked.failures,
         unknown=ranked.unknown,
         repeated=ranked.repeated,
-        scores="1 / rank" if ranked.by_rank else "the system's",
+        scores=BY_RANK if ranked.by_rank else THEIRS,
     )
 
 
@@ -214,26 +197,19 @@ def _write(
             "empty": ranked.empty,
             "failed": sorted(asked.failures),
             "unknown": ranked.unknown,
-            "scores": "1 / rank" if ranked.by_rank else "the system's",
+            "scores": BY_RANK if ranked.by_rank else THEIRS,
         }
         update_card_entry(collection, SECTION, name, entry)
 
 
-# A built-in engine over some fields of the documents, as a run of its own name.
-
-FIELDS = ("title", "text")
+# A built-in engine, as a run of its own name.
 
 
 @dataclass(frozen=True, slots=True)
-class FieldEngine:
-    """One of the built-in engines, and the fields of documents that it indexes, in order.
-
-    A field is `title`, `text` or one of the metadata, as `metadata.author`. `encoding` says which
-    encoder `dense` has.
-    """
+class BuiltIn:
+    """One of the built-in engines; `encoding` says which encoder `dense` has."""
 
     engine: str = "bm25"
-    fields: tuple[str, ...] = FIELDS
     encoding: Encoding = field(default_factory=Encoding)
 
     def __post_init__(self) -> None:
@@ -242,157 +218,62 @@ class FieldEngine:
         if self.engine not in ENGINES:
             names = ", ".join(ENGINES)
             raise Misuse(f"no engine {self.engine!r}; there are: {names}", parameter="engine")
-        for name in self.fields:
-            if name not in FIELDS and not name.startswith("metadata."):
-                problem = f"no field {name!r}; there are: title, text, metadata.NAME"
-                raise Misuse(problem, parameter="fields")
-        if not self.fields:
-            raise Misuse("expected fields, as title,text", parameter="fields")
         self.encoding.options.check()
         if self.encoding.options.encoder and self.engine != "dense":
             raise Misuse(f"the engine {self.engine!r} has no encoder", parameter="encoder")
 
-    @property
-    def has_own_encoder(self) -> bool:
-        """Whether documents are encoded by another encoder than the embedded one."""
-        return self.engine == "dense" and not self.encoding.options.is_embedded
+    def ready(self, collection: Collection, control: Control) -> Encoder | None:
+        """Another encoder than the embedded one, with all vectors; None without one."""
+        if self.engine == "dense" and not self.encoding.options.is_embedded:
+            return self.encoding.ready(collection.vectors, _texts(collection), control)
+        if not ENGINES[self.engine].is_available():
+            raise Misconfigured(DENSE_EXTRA)
+        return None
 
-    def tag(self, encoder: Encoder | None = None) -> str:
-        """The engine with its version or its encoder, and the fields."""
-        return f"{tag_of(self.engine, encoder)}-{'+'.join(self.fields)}"
 
-
-def field_run(
+def built_in_run(
     collection: Collection | Path | str,
-    engine: FieldEngine,
+    built_in: BuiltIn,
     name: str,
     options: RetrieveOptions | None = None,
     control: Control | None = None,
 ) -> RetrieveResult:
-    """Rank a collection's documents by some of their fields, and write `runs/NAME.trec`.
+    """Rank a collection's documents by a built-in engine, and write `runs/NAME.trec`.
 
-    Two runs of one engine over other fields, judged together, say what a field brings; two dense
-    runs, each with another encoder, say what an encoder does. Raises `Misuse`
-    where no document has any of the fields.
+    Two dense runs, each with another encoder, judged together, say what an encoder does.
     """
     opened, how, watch = open_collection(collection), options or RetrieveOptions(), control
     watch = watch or Control()
     check_run_name(name)
-    if not (engine.has_own_encoder or ENGINES[engine.engine].is_available()):
-        raise Misconfigured(DENSE_EXTRA)
     queries = list(read_queries(opened.queries).values())
-    without = _count_without(opened, engine.fields)
-    if without:
-        watch.note(f"{count_of(without, 'document has', 'documents have')} nothing in these fields")
-    encoder = None
-    if engine.has_own_encoder:  # before the lock is taken: a server is asked
-        encoder = engine.encoding.ready(opened.vectors, _texts(opened, engine, queries), watch)
+    encoder = built_in.ready(opened, watch)  # before the lock is taken: a server is asked
+    path, tag = opened.run(name), how.tag or tag_of(built_in.engine, encoder)
     with locked(opened, watch.note):
-        run = _ranked(opened, (engine, encoder), queries, (how, watch))
-        _write_fields(opened, name, (engine, encoder), run, how)
+        with watch.progress("reading the corpus") as advance:
+            searched = searched_corpus(opened, advance)
+        search = engines_with(encoder)[built_in.engine].search
+        ranked = search(searched, queries, how.depth, watch.progress)
+        run = {query_id: scores for query_id, scores in ranked.items() if scores}
+        if not run:
+            problem = f"finds no document for any of {len(queries):,} queries"
+            raise BadInput(f"{built_in.engine} {problem}")
+        with making(opened, [path], force=how.force):
+            write_run(path, run, tag)
+        entry = {"engine": built_in.engine, "tag": tag, "depth": how.depth}
+        with_encoder = {"encoder": encoder.id} if encoder else {}
+        update_card_entry(opened, SECTION, name, entry | with_encoder)
     empty = tuple(query.id for query in queries if query.id not in run)
     counts = (len(queries), len(queries), 0, sum(map(len, run.values())))
-    return RetrieveResult(opened.run(name), *counts, empty, {}, 0, 0, "the system's")
+    return RetrieveResult(path, *counts, empty, {}, 0, 0, THEIRS)
 
 
-def plan_field_run(collection: Collection | Path | str, engine: FieldEngine) -> EncodingPlan | None:
+def plan_built_in(collection: Collection | Path | str, built_in: BuiltIn) -> EncodingPlan | None:
     """What a server would be asked for the run; None where none is."""
     opened = open_collection(collection)
-    queries = list(read_queries(opened.queries).values())
-    return engine.encoding.plan(opened.vectors, _texts(opened, engine, queries))
+    return built_in.encoding.plan(opened.vectors, _texts(opened))
 
 
-def _texts(collection: Collection, engine: FieldEngine, queries: Sequence[Query]) -> EncoderTexts:
+def _texts(collection: Collection) -> EncoderTexts:
     """What is searched, and what for."""
-    texts = CorpusTexts(collection.corpus, lambda d: reduced(d, engine.fields).text)
-    return EncoderTexts(texts, [query.text for query in queries])
-
-
-def _ranked(
-    collection: Collection,
-    made_by: tuple[FieldEngine, Encoder | None],
-    queries: Sequence[Query],
-    how: tuple[RetrieveOptions, Control],
-) -> Run:
-    """The run, without the queries that find nothing."""
-    (engine, encoder), (options, watch) = made_by, how
-    with watch.progress("reading the corpus") as advance:
-        shaped = partial(reduced, fields=engine.fields)
-        searched = searched_corpus(collection, advance, shaped, shape_of(engine.fields))
-    search = engines_with(encoder)[engine.engine].search
-    ranked = search(searched, queries, options.depth, watch.progress)
-    run = {query_id: scores for query_id, scores in ranked.items() if scores}
-    if not run:
-        raise BadInput(f"{engine.engine} finds no document for any of {len(queries):,} queries")
-    return run
-
-
-def shape_of(fields: Sequence[str]) -> str:
-    """A name for these fields of documents, under which an index of them is kept."""
-    return json.dumps(list(fields))
-
-
-def _count_without(collection: Collection, fields: Sequence[str]) -> int:
-    """How many documents have nothing in these fields; `Misuse` where all of them do."""
-    count = without = 0
-    for document in distinct_documents(collection.corpus):
-        count += 1
-        without += not any(_values(document, fields))
-    if without == count:
-        raise Misuse(f"no document has anything in {', '.join(fields)}", parameter="fields")
-    return without
-
-
-def reduced(document: Document, fields: Sequence[str]) -> Document:
-    """A document with the values of some fields for its text, a line each, and no title."""
-    return replace(document, title="", text="\n".join(filter(None, _values(document, fields))))
-
-
-def _values(document: Document, fields: Sequence[str]) -> list[str]:
-    values = {"title": document.title, "text": document.text}
-    return [
-        values[name]
-        if name in values
-        else str(document.metadata.get(name.removeprefix("metadata.")) or "")
-        for name in fields
-    ]
-
-
-def _write_fields(
-    collection: Collection,
-    name: str,
-    made_by: tuple[FieldEngine, Encoder | None],
-    run: Run,
-    options: RetrieveOptions,
-) -> None:
-    engine, encoder = made_by
-    tag = options.tag or engine.tag(encoder)
-    with making(collection, [collection.run(name)], force=options.force):
-        write_run(collection.run(name), run, tag)
-    entry: dict[str, Any] = {"engine": engine.engine, "fields": [*engine.fields], "tag": tag}
-    if encoder:
-        entry["encoder"] = encoder.id
-    update_card_entry(collection, SECTION, name, {**entry, "depth": options.depth})
-
-
-def query_encoder(
-    collection: Collection | Path | str, encoding: Encoding, control: Control | None = None
-) -> QueryEncoder | None:
-    """What gives a query's vector; None where the encoder is the embedded one, and is not there.
-
-    A server is asked for the vectors of all queries of the collection before it is used.
-    """
-    opened = open_collection(collection)
-    encoding.options.check()
-    texts: list[str] = []
-    if not encoding.options.is_embedded:
-        texts = [query.text for query in read_queries(opened.queries).values()]
-    elif not can_encode():
-        return None
-    encoder = encoding.ready(opened.vectors, EncoderTexts(queries=texts), control)
-
-    def encode(text: str) -> Sequence[float]:
-        vector: list[float] = encoder.queries([text])[0].tolist()
-        return vector
-
-    return QueryEncoder(encoder.query_identity, encode, encoder.id)
+    queries = [query.text for query in read_queries(collection.queries).values()]
+    return EncoderTexts(CorpusTexts(collection.corpus), queries)

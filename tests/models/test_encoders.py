@@ -359,21 +359,8 @@ def test_a_run_of_an_encoder_stands_beside_those_of_others(tmp_path: Path) -> No
         calls = len(server.calls)
         assert execute(["runs", "mmr", run, str(collection.folder), "-o", str(out), *where]) == 0
         assert len(server.calls) == calls
-    assert " fake-title+text\n" in collection.run("other").read_text()
+    assert " fake\n" in collection.run("other").read_text()
     assert read_run(out).keys() == {"q1", "q2"}
-
-
-def test_a_server_that_wants_vectors_gets_those_of_the_encoder(tmp_path: Path) -> None:
-    collection = small_collection(tmp_path / "coll")
-    points = [{"score": 0.5, "payload": {"id": "cats"}}]
-    with FakeServer() as server:
-        server.answer = lambda _call: Answer({"result": {"points": points}})
-        url = server.base_url.removesuffix("/v1") + "/collections/docs/points/query"
-        words = ["retrieve", str(collection.folder), "--as", "qdrant", "--preset", "qdrant"]
-        where = ["--set", "encoder.name=fake", "--set", f"encoder.server={server.base_url}"]
-        assert execute([*words, "--url-template", url, *where]) == 0
-        sent = [call.body["query"] for call in server.calls if "query" in call.body]
-    assert [len(vector) for vector in sent] == [8, 8]
 
 
 def test_documents_that_change_while_they_are_encoded_are_a_clear_error(tmp_path: Path) -> None:

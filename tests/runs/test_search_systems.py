@@ -16,7 +16,6 @@ from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, Provid
 from labeler.runs.asking import HOPELESS, AskingLimits, journal_path, read_journal
 from labeler.runs.engines.http_search import PRESETS, HttpEngine
 from labeler.runs.engines.program import ProgramEngine
-from labeler.runs.engines.templates import QueryEncoder
 from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
 from labeler.testing import FakeServer, small_collection
 from labeler.testing.fake_server import Answer, Call
@@ -33,10 +32,6 @@ def collection(tmp_path: Path) -> Collection:
 
 def address(server: FakeServer, rest: str = "/search?q={query}&size={depth}") -> str:
     return server.base_url.removesuffix("/v1") + rest
-
-
-def two_numbers(text: str) -> list[float]:
-    return [0.5, float(len(text))]
 
 
 def hits(*ids: str) -> Answer:
@@ -80,16 +75,6 @@ RECORDED: dict[str, dict[str, Any]] = {
             ],
         }
     },
-    "qdrant": {
-        "result": {
-            "points": [
-                {"id": 1, "version": 0, "score": 1.5, "payload": {"id": "fish"}},
-                {"id": 2, "version": 0, "score": 0.25, "payload": {"id": "cats"}},
-            ]
-        },
-        "status": "ok",
-        "time": 0.001,
-    },
 }
 RECORDED["elasticsearch"] = RECORDED["opensearch"]
 
@@ -99,15 +84,14 @@ def test_a_server_of_a_known_kind_needs_its_address_alone(
     preset: str, collection: Collection
 ) -> None:
     with FakeServer(lambda _call: Answer(RECORDED[preset])) as server:
-        engine = HttpEngine(address(server, "/x"), preset, encoder=QueryEncoder("two", two_numbers))
+        engine = HttpEngine(address(server, "/x"), preset)
         result = retrieve_run(collection, engine, "live", ONCE)
         calls = server.calls
     assert read_run(result.run)["q1"] == {"fish": 1.5, "cats": 0.25}
     assert result.scores == "the system's"
     sent = calls[0].path + json.dumps(calls[0].body)
     assert "100" in sent
-    asked = two_numbers("where do cats sleep") if preset == "qdrant" else "where do cats sleep"
-    assert str(asked) in unquote(sent)
+    assert "where do cats sleep" in unquote(sent)
 
 
 BROKEN = {
@@ -242,8 +226,7 @@ def test_a_row_that_a_kill_cut_off_is_asked_for_again(collection: Collection) ->
         ({"url_template": "http://me:secret@h/{query}"}, Misuse, "a user or a password"),
         ({"url_template": "http://h/x"}, Misuse, "the query has no place"),
         ({"url_template": "http://h/x", "body": "{"}, Misuse, "not JSON"),
-        ({"url_template": "http://h/x", "preset": "qdrant"}, Misuse, "no encoder"),
-        ({"preset": "nope"}, Misuse, "there are: elasticsearch, opensearch, qdrant"),
+        ({"preset": "nope"}, Misuse, "there are: elasticsearch, opensearch, solr"),
         ({"headers": ("Authorization: secret",)}, Misuse, "Authorization=VARIABLE"),
         ({"headers": ("Authorization=secret",)}, Misconfigured, "the variable's name"),
     ],

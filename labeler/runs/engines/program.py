@@ -13,7 +13,7 @@ import tempfile
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -33,11 +33,8 @@ from labeler.runs.engines.answers import (
 )
 from labeler.runs.engines.templates import (
     Filling,
-    QueryEncoder,
-    check_encoder,
     filled,
-    has_place,
-    vector_of,
+    has_query,
 )
 
 _CHUNK = 1 << 16
@@ -47,7 +44,7 @@ _LAST_WORDS = 120
 
 @dataclass(frozen=True, slots=True)
 class ProgramEngine:
-    """A command line with `{query}`, `{depth}` and `{vector}`, which no shell reads.
+    """A command line with `{query}` and `{depth}`, which no shell reads.
 
     `pass_env` names variables of the environment that it is given beside the usual ones, as one
     with a key.
@@ -65,12 +62,6 @@ class ProgramEngine:
     pass_env: tuple[str, ...] = option(
         (), "A variable that the program may see.", metavar="VAR", panel=SYSTEM, rare=True
     )
-    encoder: QueryEncoder | None = field(default=None, compare=False)
-
-    @property
-    def needs_vector(self) -> bool:
-        """Whether an argument holds the query's vector."""
-        return has_place(self.command, "vector")
 
     @property
     def words(self) -> list[str]:
@@ -94,10 +85,9 @@ class ProgramEngine:
         from labeler.models.local.child import find_program
 
         program, *arguments = self.words
-        if not any(has_place(w, name) for w in arguments for name in ("query", "vector")):
+        if not any(map(has_query, arguments)):
             problem = "the query has no place; write {query} as an argument"
             raise Misuse(f"{problem}, as python search.py {{query}}", parameter="command")
-        check_encoder(self.encoder, needed=self.needs_vector)
         find_program(program)
 
     def tag(self) -> str:
@@ -110,8 +100,7 @@ class ProgramEngine:
 
     def identity(self) -> str:
         """A hash of all that an answer depends on but the query, the depth and the program."""
-        encoder = [self.encoder.id] if self.needs_vector and self.encoder else []
-        text = json.dumps([self.command, str(self.paths), *self.pass_env, *encoder])
+        text = json.dumps([self.command, str(self.paths), *self.pass_env])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @asynccontextmanager
@@ -128,8 +117,7 @@ class ProgramEngine:
         async def search(query: str, depth: int) -> list[Hit]:
             if "\0" in query:
                 raise CallFailed(f"{where}: a query with a NUL byte can be no argument")
-            vector = vector_of(query, self.encoder, needed=self.needs_vector)
-            filling = Filling(query, depth, vector)
+            filling = Filling(query, depth)
             command = [path, *(filled(word, filling) for word in arguments)]
             runs = _Running(command, environment, seconds, where)
             try:
