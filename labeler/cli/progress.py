@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from labeler.cli.process import Result, run_until_stopped
-from labeler.cli.screen import LINE_SECONDS, Advance, duration, note, progress
+from labeler.cli.screen import LINE_SECONDS, Advance, duration, note, progress, rewrite
 from labeler.data import Failure
 from labeler.errors import Misuse
 from labeler.messages import Progress, cost_of, count_of, dollars
-from labeler.report.neutral import flat
 
 if TYPE_CHECKING:
     from labeler.cli.model_options import ShownFlags
@@ -25,23 +24,23 @@ if TYPE_CHECKING:
     from labeler.models.policies.budget import Budget, Spending
     from labeler.models.policies.rate import RateLimiter
 
-ProgressForm = Literal["panel", "json", "quiet"]
+ProgressForm = Literal["lines", "json", "quiet"]
 
 
 def how_shown(quiet: bool, as_json: bool) -> ProgressForm:
     """The form of progress that `--quiet` and `--json-progress` choose."""
     if quiet and as_json:
         raise Misuse("--quiet and --json-progress exclude each other")
-    return "quiet" if quiet else "json" if as_json else "panel"
+    return "quiet" if quiet else "json" if as_json else "lines"
 
 
 def control_of(flags: ShownFlags | None = None) -> Control:
     """How the command line watches the library's work."""
     from labeler.models.control import Control
 
-    how = how_shown(flags.quiet, flags.json_progress) if flags else "panel"
+    how = how_shown(flags.quiet, flags.json_progress) if flags else "lines"
     steps: dict[ProgressForm, Progress] = {
-        "panel": progress,
+        "lines": progress,
         "json": _json_steps,
         "quiet": _no_steps,
     }
@@ -81,7 +80,7 @@ def _watched(run: Underway, how: ProgressForm) -> AbstractContextManager[OnJudge
     return shown(counts, how)
 
 
-PANEL_SECONDS = 0.25
+SECONDS_ON_SCREEN = 0.5
 
 
 @dataclass(slots=True)
@@ -164,29 +163,6 @@ class RunProgress:
         ]
         return list(filter(None, parts))
 
-    def rows(self) -> list[tuple[str, str]]:
-        """The figures with their names, for the panel."""
-        f = self.figures()
-        share = f["done"] / f["total"] if f["total"] else 1.0
-        left = f", {_duration(f['seconds_left'])} left" if f["seconds_left"] else ""
-        rows = [
-            (
-                "pairs",
-                f"{f['done']:,} of {f['total']:,} ({share:.0%}), {f['per_second']:,.1f}/s{left}",
-            ),
-            ("from the store", f"{f['remembered'] - f['shared']:,}"),
-        ]
-        if f["shared"]:
-            rows.append(("shared with an equal pair or another process", f"{f['shared']:,}"))
-        if self.asks:
-            rows += [
-                ("calls", f"{f['calls']:,}, using {_tokens(f)}"),
-                ("cost", _cost(f).removeprefix("cost ")),
-                ("at once", f"{f['under_way']} of {f['at_once']}: {f['limited_by']}"),
-            ]
-        counts = [f"{count:,} {status}" for status, count in f["failures"].items()]
-        return [*rows, ("no grade", "\n".join(counts) or "0")]
-
     def line(self, *, ended: bool = False) -> str:
         """The figures as one line."""
         return " · ".join(self.parts(ended=ended))
@@ -212,27 +188,24 @@ def shown(
 ) -> Iterator[Callable[[Judged], None]]:
     """Show the counts as long as the block runs; yields what is called with every pair.
 
-    Outside of a terminal, a line every so many seconds, also while nothing is done, and one in the
-    end, however it ends; as JSON also one at the beginning.
+    On a terminal a line is written over; elsewhere there is one every so many seconds, also while
+    nothing is done. One stays in the end, however it ends; as JSON also one at the beginning.
     """
     if how == "quiet":
         yield counts.count
         return
-    if how == "panel" and sys.stderr.isatty():
-        try:
-            with _live(counts):
-                yield counts.count
-        except BaseException:
-            note(f"judging: {counts.line(ended=True)}")
-            raise
-        return
+    is_live = how == "lines" and sys.stderr.isatty()
 
     def show(*, ended: bool = False) -> None:
-        as_json = how == "json"
-        note(json.dumps(counts.figures()) if as_json else f"judging: {counts.line(ended=ended)}")
+        if how == "json":
+            note(json.dumps(counts.figures()))
+        elif is_live and not ended:
+            rewrite(f"judging: {counts.line()}")
+        else:
+            note(f"judging: {counts.line(ended=ended)}")
 
     def keep_showing() -> None:
-        while not over.wait(every):
+        while not over.wait(SECONDS_ON_SCREEN if is_live else every):
             show()
 
     over = threading.Event()
@@ -245,24 +218,6 @@ def shown(
     finally:
         over.set()
         showing.join()
+        if is_live:
+            rewrite("")
         show(ended=True)
-
-
-@contextmanager
-def _live(counts: RunProgress) -> Iterator[None]:
-    from rich.console import Console
-    from rich.live import Live
-    from rich.panel import Panel
-    from rich.table import Table
-    from rich.text import Text
-
-    def panel() -> Panel:
-        table = Table.grid(padding=(0, 2))
-        for name, value in counts.rows():
-            table.add_row(Text(flat(name)), Text(flat(value)))
-        return Panel(table, title="judging", expand=False)
-
-    console = Console(stderr=True, markup=False, highlight=False)
-    every = 1 / PANEL_SECONDS
-    with Live(get_renderable=panel, console=console, refresh_per_second=every, transient=True):
-        yield
