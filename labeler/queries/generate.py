@@ -26,17 +26,15 @@ from labeler.prompt import find_prompt
 from labeler.queries.asking import Asking
 from labeler.queries.filter import FilterRules
 from labeler.queries.keep import generated_before, keep_generated, real_queries
-from labeler.queries.kinds import KINDS, UNANSWERABLE, turns
+from labeler.queries.kinds import KINDS, turns
 from labeler.queries.passages import Coverage, PassageChoice, choose_passages, considered
 from labeler.queries.set_aside import PassageRules
 from labeler.queries.write import (
-    CHECKED,
     closeness,
     generate_queries,
     is_no_query,
     most_passages,
     topic_request,
-    verdict_request,
 )
 from labeler.queries.writer import (
     CorpusSearch,
@@ -62,9 +60,9 @@ class GenerateResult(WithCost, Result):
     `stopped` says why no more passages were asked about, where the corpus has some: too many gave
     no query. `spent` is what this took. `set_aside` counts the passages that nobody asks about, by
     reason; `coverage` says how much of the corpus gave the queries. `kinds` counts the generated
-    queries by kind, of which the unanswerable stand in a file of their own, `given_up` those kinds
-    that passage after passage gave none of. `without_topic` counts the queries written now for
-    which the model gave no topic, `not_found` those whose source no retriever finds.
+    queries by kind, `given_up` those kinds that passage after passage gave none of. `without_topic`
+    counts the queries written now for which the model gave no topic, `not_found` those whose source
+    no retriever finds.
     """
 
     queries: Path
@@ -126,8 +124,6 @@ class GenerationPlan:
 
 # What writing queries would ask, before anything is asked.
 
-_RETRIEVERS = 2
-
 
 def planned(
     documents: Sequence[Document], writer: Writer, total: int, session: Session
@@ -164,18 +160,14 @@ def _possible(documents: Sequence[Document], writer: Writer, missing: int) -> It
 
 
 def _unanswered(turn: PassageTurn, writer: Writer) -> list[Request]:
-    """The requests of a turn to which the store has no reply that would do, and its checks."""
+    """The requests of a turn to which the store has no reply that would do."""
     requests = generation_requests(turn.document, writer, turn.kind)
     replies = writer.model.recall(requests)
-    new = [
+    return [
         request
         for request, reply in zip(requests, replies, strict=True)
         if reply is None or (writer.retry_failed and is_no_query(reply))
     ]
-    if new and writer.answered and turn.kind == UNANSWERABLE:
-        request = verdict_request(writer.answered, _stand_in(turn, writer), turn.document)
-        new += [request] * (CHECKED * _RETRIEVERS)
-    return new
 
 
 def _topics(likely: Sequence[PassageTurn], writer: Writer) -> list[Request]:
@@ -183,12 +175,10 @@ def _topics(likely: Sequence[PassageTurn], writer: Writer) -> list[Request]:
     prompt = writer.topic
     if prompt is None:
         return []
-    return [topic_request(prompt, _stand_in(turn, writer), turn.document) for turn in likely]
-
-
-def _stand_in(turn: PassageTurn, writer: Writer) -> str:
-    """Words in the place of a query that nobody has written yet, as many as it may have."""
-    return " ".join(turn.document.text.split()[: writer.max_words(turn.kind)])
+    words = [turn.document.text.split()[: writer.max_words(turn.kind)] for turn in likely]
+    return [
+        topic_request(prompt, " ".join(w), t.document) for w, t in zip(words, likely, strict=True)
+    ]
 
 
 def _size(request: Request) -> int:
@@ -382,7 +372,7 @@ async def _prepared(
     shares = {} if own else options.asking.shares(style)
     documents = CorpusDocuments(collection.corpus)
     search = CorpusSearch.of(collection, control.progress)
-    if any(KINDS[kind].passages > 1 or kind == UNANSWERABLE for kind in shares):
+    if any(KINDS[kind].passages > 1 for kind in shares):
         search.prepare()
     selection = await select_model("generate", session_options, control)
     samples = options.samples or (EMBEDDED_SAMPLES if selection.is_embedded else 1)
@@ -396,7 +386,6 @@ async def _prepared(
             search=search,
             rules=options.filters,
             topic=find_prompt("topic", "topic") if options.asking.topics else None,
-            answered=find_prompt("answered", "check") if UNANSWERABLE in shares else None,
             real=(*style.like, *real_queries(collection)),
         )
         among = considered(documents, options.seed)

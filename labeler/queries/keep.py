@@ -15,7 +15,6 @@ from labeler.collection.queries import read_queries, write_queries
 from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.files.jsonl import write_rows
-from labeler.queries.kinds import UNANSWERABLE
 from labeler.queries.passages import considered, heading_queries
 from labeler.queries.writer import Generated, Writer
 
@@ -27,7 +26,6 @@ def generated_before(collection: Collection, writer: Writer) -> list[Query]:
     in one collection. Kinds that the writer does not write may have had a prompt of their own.
     """
     generated = [q for q in _queries_in(collection.queries) if _is_generated(q)]
-    generated += _queries_in(collection.unanswerable)
     for query in generated:
         kind = str(query.metadata.get("kind") or "")
         origin = writer.origin_of(kind) if kind in writer.shares or not kind else writer.origin
@@ -59,17 +57,15 @@ def keep_generated(
 ) -> int:
     """Write the queries beside the collection's own, the rejected ones, and the card.
 
-    Unanswerable queries have a file of their own, so that no score counts them. Returns how many
-    generated queries the collection has now. Queries that are there already stay as they are:
-    judgements may depend on them. The collection must be locked.
+    Returns how many generated queries the collection has now. Queries that are there already stay
+    as they are: judgements may depend on them. The collection must be locked.
     """
     earlier = generated_before(collection, writer)
     fresh = _fresh(generated, earlier)
-    unanswerable = [q for q in fresh if q.metadata.get("kind") == UNANSWERABLE]
-    answerable = [q for q in fresh if q.metadata.get("kind") != UNANSWERABLE]
-    _add(collection.queries, answerable, "q")
-    if unanswerable:
-        _add(collection.unanswerable, unanswerable, "u")
+    old = _queries_in(collection.queries)
+    taken = {query.id for query in old}
+    free = (name for n in count(1) if (name := f"q{n}") not in taken)
+    write_queries(collection.queries, [*old, *(replace(query, id=next(free)) for query in fresh)])
     if fresh or generated.rejected or not collection.rejected.exists():
         with making(collection, [collection.rejected], force=force):
             write_rows(collection.rejected, map(asdict, generated.rejected))
@@ -83,14 +79,6 @@ def keep_generated(
     if fresh:
         update_card(collection, "generate", entry)
     return len(earlier) + len(fresh)
-
-
-def _add(path: Path, fresh: Sequence[Query], letter: str) -> None:
-    """Write queries behind those of a file, under numbers that are free."""
-    old = _queries_in(path)
-    taken = {query.id for query in old}
-    free = (name for n in count(1) if (name := f"{letter}{n}") not in taken)
-    write_queries(path, [*old, *(replace(query, id=next(free)) for query in fresh)])
 
 
 def _fresh(generated: Generated, earlier: Sequence[Query]) -> list[Query]:
@@ -107,8 +95,7 @@ def _fresh(generated: Generated, earlier: Sequence[Query]) -> list[Query]:
 
 def _passage(query: Query) -> str:
     """The id of the passage that a query was first written about."""
-    source = query.metadata.get("source") or query.metadata.get("about") or [{"doc_id": ""}]
-    return str(source[0]["doc_id"])
+    return str((query.metadata.get("source") or [{"doc_id": ""}])[0]["doc_id"])
 
 
 def write_heading_queries(collection: Collection, count: int, seed: int) -> None:

@@ -20,7 +20,6 @@ from labeler.model import Reply, Request
 from labeler.models.server.answers import parsed
 from labeler.prompt import Prompt
 from labeler.queries.filter import like_an_earlier
-from labeler.queries.kinds import UNANSWERABLE
 from labeler.queries.writer import (
     BEATEN,
     IN_A_ROW,
@@ -88,11 +87,6 @@ def without_echoes(
     )
 
 
-# Questions about a query that a model answers with one JSON object, validated.
-
-CHECKED = 3
-"""So many first documents of each retriever are asked whether they answer an unanswerable query."""
-
 Sentences = Annotated[str, StringConstraints(strip_whitespace=True, min_length=10, max_length=1200)]
 
 
@@ -105,12 +99,6 @@ class Topic(BaseModel):
     narrative: Sentences
 
 
-class _Verdict(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
-
-    yes: bool
-
-
 _TEXT = {"type": "string"}
 _TOPIC_SCHEMA = {
     "type": "object",
@@ -118,18 +106,10 @@ _TOPIC_SCHEMA = {
     "required": ["description", "narrative"],
     "additionalProperties": False,
 }
-_VERDICT_SCHEMA = {
-    "type": "object",
-    "properties": {"yes": {"type": "boolean"}},
-    "required": ["yes"],
-    "additionalProperties": False,
-}
 
 
-def request_about(
-    prompt: Prompt, query: str, document: Document, schema: dict[str, Any]
-) -> Request:
-    """The request that asks a prompt about a query and a document."""
+def topic_request(prompt: Prompt, query: str, document: Document) -> Request:
+    """The request for the topic of a query that was written about a document."""
     title, text = document.title, shown(document)
     passage = f"{title}\n{text}" if title else text
     values = {"query": query, "title": title, "text": text, "passage": passage}
@@ -137,17 +117,7 @@ def request_about(
     parameters: dict[str, Any] = {"temperature": front.temperature, "max_tokens": front.max_tokens}
     if front.stop:
         parameters["stop"] = list(front.stop)
-    return Request(prompt.render(values), {**parameters, "seed": 0}, schema)
-
-
-def topic_request(prompt: Prompt, query: str, document: Document) -> Request:
-    """The request for the topic of a query that was written about a document."""
-    return request_about(prompt, query, document, _TOPIC_SCHEMA)
-
-
-def verdict_request(prompt: Prompt, query: str, document: Document) -> Request:
-    """The request for a yes or a no: does the document answer the query?"""
-    return request_about(prompt, query, document, _VERDICT_SCHEMA)
+    return Request(prompt.render(values), {**parameters, "seed": 0}, _TOPIC_SCHEMA)
 
 
 async def topic_of(writer: Writer, query: str, document: Document) -> Topic | None:
@@ -155,8 +125,11 @@ async def topic_of(writer: Writer, query: str, document: Document) -> Topic | No
     prompt = writer.topic
     if prompt is None:
         return None
-    reply = await _reply(writer, topic_request(prompt, query, document))
-    topic = parsed(reply, Topic) if reply else None
+    try:
+        reply = await writer.model.ask(topic_request(prompt, query, document))
+    except CallFailed:
+        return None
+    topic = parsed(reply, Topic)
     return topic and _own_words(topic, prompt, f"{query}\n{document.title}\n{document.text}")
 
 
@@ -165,37 +138,6 @@ def _own_words(topic: Topic, prompt: Prompt, own: str) -> Topic | None:
     echoed, replies = example_terms(prompt), example_replies(prompt)
     left = {name: without_echoes(text, echoed, own, replies) for name, text in topic}
     return Topic.model_validate(left) if all(left.values()) else None
-
-
-async def why_not_unanswerable(writer: Writer, query: str) -> str:
-    """Why a query may be answered by a document that a retriever finds for it, as the model says.
-
-    Empty where none answers it. What cannot be asked, or is answered with neither yes nor no, does
-    not pass.
-    """
-    prompt = writer.answered
-    if prompt is None or writer.search is None:
-        return "not checked: nothing to search with"
-    for document in writer.search.best(query, CHECKED):
-        verdict = await _verdict(writer, verdict_request(prompt, query, document))
-        if verdict is None:
-            return "not checked: a reply that is neither yes nor no"
-        if verdict:
-            return f"answered after all: by {document.id}"
-    return ""
-
-
-async def _verdict(writer: Writer, request: Request) -> bool | None:
-    reply = await _reply(writer, request)
-    answer = parsed(reply, _Verdict) if reply else None
-    return answer.yes if answer else None
-
-
-async def _reply(writer: Writer, request: Request) -> Reply | None:
-    try:
-        return await writer.model.ask(request)
-    except CallFailed:
-        return None
 
 
 T = TypeVar("T")
@@ -278,10 +220,7 @@ async def _ask_all(
 
     async def ask_for(turn: PassageTurn) -> Candidates:
         requests = generation_requests(turn.document, writer, turn.kind)
-        candidates = candidates_of(turn, await _all_ended(map(ask, requests)), writer)
-        async with limit:
-            await _check(candidates, writer)
-        return candidates
+        return candidates_of(turn, await _all_ended(map(ask, requests)), writer)
 
     return await _all_ended(map(ask_for, wave))
 
@@ -298,19 +237,6 @@ async def _answer(request: Request, writer: Writer) -> Reply:
 def is_no_query(reply: Reply) -> bool:
     """Whether a reply is none at all: refused, cut short or empty."""
     return bool(candidate_of(reply)[1])
-
-
-async def _check(candidates: Candidates, writer: Writer) -> None:
-    """Ask the model whether the best candidate that is to be unanswerable is; all others stay."""
-    if candidates.turn.kind != UNANSWERABLE or not candidates.fit:
-        return
-    best, *others = candidates.fit
-    problem = await why_not_unanswerable(writer, best)
-    if problem:
-        candidates.reject(best, problem)
-    for text in others:
-        candidates.reject(text, BEATEN)
-    candidates.fit = [] if problem else [best]
 
 
 async def _all_ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
@@ -394,7 +320,7 @@ def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
     metadata = {
         "origin": "generated",
         "kind": turn.kind,
-        "about" if turn.kind == UNANSWERABLE else "source": sources,
+        "source": sources,
         **{name: value for name, value in described.items() if value},
         **writer.origin_of(turn.kind),
     }

@@ -25,7 +25,7 @@ from labeler.queries.filter import (
     tidied,
     words,
 )
-from labeler.queries.kinds import KINDS, UNANSWERABLE, Mix, next_kind, not_of_its_kind, turns
+from labeler.queries.kinds import KINDS, Mix, next_kind, not_of_its_kind, turns
 from labeler.queries.style import Style
 from labeler.text.languages import code_of, language_of
 from labeler.text.vectors import can_encode, embedded_encoder
@@ -82,12 +82,6 @@ class CorpusSearch:
             return None
         return DenseIndex(self._searched, embedded_encoder(), self._progress)
 
-    def best(self, text: str, depth: int) -> list[Document]:
-        """The first documents of each retriever, each document once."""
-        query = Query("", text)
-        first = (doc_id for run in self._runs([query], depth).values() for doc_id in run[""])
-        return [self.documents[doc_id] for doc_id in dict.fromkeys(first)]
-
     def ranks(self, queries: Sequence[Query]) -> list[dict[str, int | None]]:
         """The best rank of each query's sources by retriever; None beyond `DEPTH`."""
         runs = self._runs(queries, DEPTH)
@@ -139,9 +133,8 @@ class Writer:
 
     `prompt` writes all queries where no `mix` of kinds is given, else those kinds that have none in
     `prompts`. With `retry_failed`, a remembered reply that is no query is not taken, but asked for
-    again. `search` finds second passages, and what may answer an unanswerable query. `real` are
-    queries of people's, which no generated one repeats. `topic` asks for a query's description,
-    `answered` whether a document answers it; None asks neither.
+    again. `search` finds second passages and sources. `real` are
+    queries of people's, which no generated one repeats. `topic` asks for a query's description.
     """
 
     prompt: Prompt
@@ -157,7 +150,6 @@ class Writer:
     search: CorpusSearch | None = None
     rules: FilterRules = field(default_factory=FilterRules)
     topic: Prompt | None = None
-    answered: Prompt | None = None
     real: tuple[str, ...] = ()
 
     @property
@@ -380,11 +372,10 @@ def _ranked(texts: list[str], turn: PassageTurn, writer: Writer) -> list[str]:
     passage = "\n".join(document.text for document in turn.documents)
     scores = dict(zip(texts, writer.closeness(passage, texts), strict=True))
     length = writer.style.length(turn.document, turn.kind, writer.seed)
-    is_near = turn.kind != UNANSWERABLE
 
     def order(text: str) -> tuple[int, float]:
         off = abs(len(words(text)) - length) if length else 0
-        return off, -scores[text] if is_near else 0.0
+        return off, -scores[text]
 
     return sorted(texts, key=order)
 
@@ -465,8 +456,5 @@ class Turns:
 
 def used_passages(writer: Writer) -> frozenset[str]:
     """The ids of the passages that gave the writer a query already."""
-    sources = (
-        query.metadata.get("source") or query.metadata.get("about") or [{"doc_id": ""}]
-        for query in writer.already
-    )
+    sources = (query.metadata.get("source") or [{"doc_id": ""}] for query in writer.already)
     return frozenset(str(source[0]["doc_id"]) for source in sources)
