@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from labeler.models.settings import Limits as Limits
     from labeler.monitoring.monitor import monitor as monitor
     from labeler.pipeline.build import BuildOptions as BuildOptions
-    from labeler.pipeline.build import abuild as abuild
     from labeler.pipeline.build import build as build
     from labeler.pools.expand import expand_until as expand_until
     from labeler.pools.import_qrels import import_qrels as import_qrels
@@ -92,7 +91,6 @@ _PUBLIC = {
     "ReportOptions": "collection_report.contents:ReportOptions",
     "RouteOptions": "lab.route.route:RouteOptions",
     "TuneOptions": "lab.tune.tune:TuneOptions",
-    "abuild": "pipeline.build:abuild",
     "agenerate": "queries.generate:agenerate",
     "agree": "agreement.agree:agree",
     "ajudge": "judging.judge:ajudge",

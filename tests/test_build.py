@@ -1,12 +1,12 @@
 """Documents to qrels in one go, against a real HTTP server on loopback."""
 
-import asyncio
 import json
 import re
 from pathlib import Path
 
 import pytest
 
+import labeler
 from labeler.cli import execute
 from labeler.collection.card import read_card
 from labeler.collection.corpus import read_corpus
@@ -15,7 +15,7 @@ from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries
 from labeler.files.jsonl import read_rows
 from labeler.judging.judge import JudgeOptions
-from labeler.pipeline.build import BuildOptions, abuild, aplan_build
+from labeler.pipeline.build import BuildOptions, plan_build
 from labeler.testing import Answer, FakeServer
 from labeler.testing.fake_server import Call
 from labeler.text.visible import visible
@@ -132,17 +132,15 @@ def test_a_dry_run_asks_nothing_and_writes_nothing(
     assert "topic" in shown
 
 
-def test_a_program_plans_and_builds_without_blocking_its_loop(
-    documents: Path, tmp_path: Path
-) -> None:
+def test_a_program_plans_and_builds(documents: Path, tmp_path: Path) -> None:
     out = tmp_path / "coll"
     with FakeServer(answer) as server:
         judging = JudgeOptions(model="fake", base_url=server.base_url, name="a")
         options = BuildOptions(str(documents), queries=4, depth=3, judging=judging)
-        plan = asyncio.run(aplan_build(options)).as_json()
+        plan = plan_build(options).as_json()
         assert server.calls == []
         assert not out.exists()
-        result = asyncio.run(abuild(out, options))
+        result = labeler.build(options.inputs, out, options)
     assert plan["documents"] == result.documents == 12
     assert plan["generation"]["calls"] == 4 + 4
     assert plan["judging"]["calls"] == plan["pairs"] > 0

@@ -24,9 +24,12 @@ from labeler.cli.reporting import (
 )
 from labeler.cli.screen import note, say
 from labeler.collection.layout import Collection
+from labeler.corpus.documents import Ingested
 from labeler.messages import count_of
 from labeler.options import REQUIRED, option
-from labeler.pipeline.build import Build, BuildOptions, BuildPlan, BuildResult, Rehearsal, rehearsal
+from labeler.pipeline.build import Build, BuildOptions, BuildPlan, BuildResult, plan_build, taken
+from labeler.pools.pool import PoolResult
+from labeler.queries.generate import GenerateResult
 
 
 def command(
@@ -53,40 +56,28 @@ def command(
         control_of(flags),
     )
     if flags.dry_run:
-        with rehearsal(asked, control) as steps:
-            show_outcome(rehearse(steps), _show_plan, shown)
+        plan = plan_build(asked, control, run_until_stopped, lambda step: _tell(step, asked, True))
+        show_outcome(plan, _show_plan, shown)
         return
-    built = build(Build(Collection(out), asked, control))
+    steps = Build(Collection(out), asked, control)
+    built = taken(steps, run_until_stopped, lambda step: _tell(step, asked))
     show_outcome(built, _show, shown)
     check_complete(built.judging)
     if built.generated:
         built.generated.check()
 
 
-def build(steps: Build) -> BuildResult:
-    """Take the four steps, and say after each what it gave."""
-    ingested = steps.ingest()
-    note_ingested(ingested)
-    generated = run_until_stopped(steps.generate) if steps.writes_queries else None
-    if generated:
-        note_generated(generated, steps.options.queries)
-    run_until_stopped(steps.encode)
-    pooled = steps.pool()
-    note_pooled(pooled)
-    judged = run_until_stopped(steps.judge)
-    return BuildResult(steps.collection, len(ingested.documents), generated, pooled, judged)
-
-
-def rehearse(steps: Rehearsal) -> BuildPlan:
-    """What the steps would ask."""
-    ingested = steps.build.ingest()
-    note_ingested(ingested)
-    generation = run_until_stopped(steps.generate) if steps.build.writes_queries else None
-    encoding, pooled = steps.encode(), steps.build.pool()
-    pairs = count_of(pooled.pairs, "pair", "pairs")
-    note(f"a pool of about {pairs} of {count_of(pooled.queries, 'query', 'queries')}")
-    judging = run_until_stopped(steps.judge)
-    return BuildPlan(len(ingested.documents), generation, pooled.pairs, judging, encoding)
+def _tell(step: object, asked: BuildOptions, is_rehearsal: bool = False) -> None:
+    """Say what a step gave."""
+    if isinstance(step, Ingested):
+        note_ingested(step)
+    elif isinstance(step, GenerateResult):
+        note_generated(step, asked.queries)
+    elif isinstance(step, PoolResult) and is_rehearsal:
+        pairs = count_of(step.pairs, "pair", "pairs")
+        note(f"a pool of about {pairs} of {count_of(step.queries, 'query', 'queries')}")
+    elif isinstance(step, PoolResult):
+        note_pooled(step)
 
 
 def _show(built: BuildResult) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
@@ -40,9 +39,9 @@ class RoundFlags:
     def check(self, options: PoolOptions, expansion: Expansion, who: ModelFlags) -> None:
         """`Misuse` where rounds are described and not asked for, or other pairs are asked for."""
         if self.expand:
-            others = (options.runs, options.qrels, options.only, options.depth)
+            others = (options.runs, options.only, options.depth)
             if any(others) or options.size.beyond or options.size.max_pairs:
-                problem = "it goes on from the pool as it is; pool runs, qrels and samples before"
+                problem = "it goes on from the pool as it is; pool runs and samples before"
                 raise Misuse(problem, parameter="expand")
             return
         usual = Expansion()
@@ -68,8 +67,7 @@ def command(
     They are added to pool.jsonl. With --expand a model judges the pool, and round after round what
     is like its relevant documents, until a round brings too few.
     """
-    files = [path for path in map(Path, options.qrels) if path.exists()]  # others are its own
-    to = output.made_from(open_collection(folder).folder, *options.runs, *files)
+    to = output.made_from(open_collection(folder).folder, *options.runs)
     growth.check(options, expansion, who)
     if growth.expand:
         judging = JudgeOptions(growth.prompt, name=growth.expand, limits=options.encoding.limits)
@@ -104,8 +102,7 @@ def _show(result: PoolResult) -> None:
         note(f"the pool reaches {result.reached}")
     if result.beyond:
         note(f"{result.beyond.drawn:,} of {result.beyond.of:,} pairs beyond it drawn at random")
-    judged = f"; qrels: {', '.join(result.qrels)}" if result.qrels else ""
-    say(f"pool: {result.pool}; runs: {', '.join(result.runs) or 'none'}{judged}")
+    say(f"pool: {result.pool}; runs: {', '.join(result.runs) or 'none'}")
 
 
 def note_pooled(result: PoolResult) -> None:

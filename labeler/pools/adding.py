@@ -137,11 +137,6 @@ def _some(ids: Iterable[str]) -> str:
     return ", ".join(nsmallest(3, ids))
 
 
-def several_paths(paths: Iterable[Path | str] | Path | str) -> Iterable[Path | str]:
-    """The same; of a single path, that alone."""
-    return [paths] if isinstance(paths, Path | str) else paths
-
-
 def pool_runs(runs: Mapping[str, Run], depth: int) -> list[Pooled]:
     """The first `depth` documents of each query in each run, with the runs and the best rank."""
     ranks: dict[Pair, dict[str, int]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,6 @@ from labeler.collection.corpus import CorpusTexts
 from labeler.collection.dropped import Dropped, drop_absent
 from labeler.collection.layout import STEPS, Collection, open_collection
 from labeler.collection.lock import locked
-from labeler.collection.people import OwnQrels, own_qrels, pool_judged
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import check_exists
@@ -36,11 +35,9 @@ from labeler.pools.adding import (
     add_pairs,
     pool_runs,
     read_own_run,
-    several_paths,
     standing_runs,
     within_budget,
 )
-from labeler.pools.import_qrels import read_own_qrels
 from labeler.report.result import Result
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
 from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
@@ -194,10 +191,9 @@ DEPTH = 10
 class PoolResult(Result):
     """How many pairs the pool has and how many of them are new, and what it came from.
 
-    `runs` are those of the collection; `qrels` the files whose pairs were added now. `reached` is
-    the depth that a budget came to, and `beyond` what was drawn beyond it; `dropped` counts the
-    pairs that left the pool, as their query or document is gone, and that returned; None without
-    them.
+    `runs` are those of the collection. `reached` is the depth that a budget came to, and `beyond`
+    what was drawn beyond it; `dropped` counts the pairs that left the pool, as their query or
+    document is gone, and that returned; None without them.
     """
 
     pool: Path
@@ -205,7 +201,6 @@ class PoolResult(Result):
     new: int
     queries: int
     runs: tuple[str, ...]
-    qrels: tuple[str, ...] = ()
     reached: DepthReached | None = None
     beyond: BeyondSample | None = None
     dropped: Dropped | None = None
@@ -213,15 +208,13 @@ class PoolResult(Result):
 
 @dataclass(frozen=True, slots=True)
 class PoolOptions:
-    """What to pool: what is retrieved, and runs and qrels of one's own, or these alone.
+    """What to pool: what is retrieved, and runs of one's own, or these alone.
 
-    `runs` are files of runs of your own; `qrels` are files of people's judgements, or names of the
-    collection's own, whose pairs are added whatever finds them. With `only`, nothing else is
-    pooled. The first `depth` documents of each query in each run (10) are added. With `size`, the
-    pool is brought to a number of pairs, or a random sample of what lies beyond it is added.
-    `encoding` names another encoder than the embedded one, as a server's, whose vectors the
-    collection keeps. With `force` alone a run of yours is replaced that stands where one is
-    written.
+    `runs` are files of runs of your own; with `only`, nothing else is pooled. The first `depth`
+    documents of each query in each run (10) are added. With `size`, the pool is brought to a number
+    of pairs, or a random sample of what lies beyond it is added. `encoding` names another encoder
+    than the embedded one, as a server's, whose vectors the collection keeps. With `force` alone a
+    run of yours is replaced that stands where one is written.
     """
 
     depth: int | None = option(
@@ -239,10 +232,7 @@ class PoolOptions:
         metavar="RUN",
         flags="--run",
     )
-    qrels: tuple[str, ...] = option(
-        (), "Judgements of people, whose pairs to pool too; may be repeated.", metavar="FILE"
-    )
-    only: bool = option(False, "Retrieve nothing: pool the runs and qrels that are named, alone.")
+    only: bool = option(False, "Retrieve nothing: pool the runs that are named, alone.")
     force: bool = False
     size: PoolSize = field(default_factory=PoolSize)
     encoding: Encoding = field(default_factory=Encoding)
@@ -276,31 +266,33 @@ def pool(
     """
     options = given(PoolOptions, options, settings)
     opened, control = open_collection(collection), control or Control()
-    own = run_paths([Path(path) for path in several_paths(options.runs)])
-    judged = [_qrels_path(opened, path) for path in several_paths(options.qrels)]
-    if options.only and not (own or judged):
-        raise Misuse("there is nothing else to pool: neither runs nor qrels", parameter="only")
+    own = run_paths([Path(path) for path in _several(options.runs)])
+    if options.only and not own:
+        raise Misuse("there is nothing else to pool: no runs are named", parameter="only")
     with rereadable():
-        for path in own + judged:  # before the lock is taken: a pipe may end at any time
+        for path in own:  # before the lock is taken: a pipe may end at any time
             with file_problems(path):
                 file_of(path)
-        for path in own:
             hold_run(path)
-        sources = _Sources(own, judged, options.force)
+        sources = _Sources(own, options.force)
         if not options.only:  # nothing is asked while the lock is held
             sources = sources._replace(encoder=_encoder(opened, options.encoding, control))
         with locked(opened, control.note):
             return _pool(opened, options, sources, control)
 
 
+def _several(paths: Iterable[Path | str] | Path | str) -> Iterable[Path | str]:
+    """The same; of a single path, that alone."""
+    return [paths] if isinstance(paths, Path | str) else paths
+
+
 class _Sources(NamedTuple):
-    """What is pooled: files of runs and of qrels, and an encoder.
+    """What is pooled: files of runs, and an encoder.
 
     With `force`, runs that stand there are replaced, whoever wrote them.
     """
 
     runs: list[Path]
-    qrels: list[Path]
     force: bool
     encoder: Encoder | None = None
 
@@ -325,12 +317,6 @@ def _encoder(collection: Collection, encoding: Encoding, control: Control) -> En
     return None
 
 
-def _qrels_path(collection: Collection, qrels: Path | str) -> Path:
-    """A file of qrels, or the collection's own of that name."""
-    is_own = str(qrels) in collection.qrels_names() and not Path(qrels).exists()
-    return collection.qrels(str(qrels)) if is_own else Path(qrels)
-
-
 def _pool(
     collection: Collection, options: PoolOptions, sources: _Sources, control: Control
 ) -> PoolResult:
@@ -340,22 +326,18 @@ def _pool(
         raise BadInput(f"{collection.queries}: no queries; next: {how}")
     depth, dropped = options.most, drop_absent(collection, control.note)
     runs = {run_name(p): read_own_run(p, collection, depth, control.note) for p in sources.runs}
-    judged = {str(path): _own_qrels(collection, path, control) for path in sources.qrels}
     if not options.only:
         standing = standing_runs(collection, depth, control.note, besides=runs)
         runs = {**_retrieved(collection, queries, sources, control), **standing, **runs}
     before = len(read_pool(collection.pool)) if collection.pool.exists() else 0
     pairs, reached, sample = before, None, None
-    if judged:
-        by_name = {Path(path).name: own for path, own in judged.items()}
-        pairs, _ = pool_judged(collection, by_name, control.note)
     if runs:
         merged, reached = _add(collection, runs, options, sources.encoder, control.progress)
         merged, sample = sampled_beyond(collection, merged, runs, options.size, control.note)
         pairs = len(merged)
-    names = (collection.run_names(), tuple(judged))
     counts = (pairs, pairs - before, len(queries))
-    return PoolResult(collection.pool, *counts, *names, reached, sample, dropped)
+    names = collection.run_names()
+    return PoolResult(collection.pool, *counts, names, reached, sample, dropped)
 
 
 def _add(
@@ -373,14 +355,6 @@ def _add(
     pairs, reached = within_budget(runs, options.most, old, options.size.max_pairs)
     added = Added(pairs, reached.most, encoder, progress)
     return add_pairs(collection, runs, added, force=options.force)[0], reached
-
-
-def _own_qrels(collection: Collection, path: Path, control: Control) -> OwnQrels:
-    """People's judgements in a file, of pairs that the collection has."""
-    own = own_qrels(collection, read_own_qrels(path, control.note, collection), path)
-    for line in own.warnings(path):
-        control.note(line)
-    return own
 
 
 def _retrieved(

@@ -44,7 +44,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "corpus ingest": ["docs -o new"],
     "generate": ["coll --model similarity", "coll --model similarity --dry-run"],
     "build": ["docs -o new --model similarity --queries-file queries.txt"],
-    "pool": ["coll", "coll --run a.trec", "coll --qrels human.qrels"],
+    "pool": ["coll", "coll --run a.trec"],
     "judge": [
         "coll --model similarity --as second",
     ],

@@ -81,7 +81,7 @@ CASES = {
         "retrieve coll --as new --command 'grep -m1 -he {query} -e q1 a.trec' -o OUT", ()
     ),
     "runs rerank": Case("runs rerank coll bm25 --as new --model local --dry-run -o OUT", ()),
-    "pool": Case("pool coll --qrels a.qrels --only -o OUT", ("a.qrels",)),
+    "pool": Case("pool coll --run a.trec --only -o OUT", ("a.trec",)),
     "evaluate missed": Case("evaluate sampled --missed --qrels human -o OUT", ()),
     "evaluate reuse": Case("evaluate coll --reuse --qrels human -o OUT", ()),
     "report": Case("report coll -o OUT", ()),
