@@ -325,21 +325,3 @@ def test_a_build_takes_another_encoder_for_its_queries_and_its_pool(
 def texts_in(call: Call) -> list[str]:
     texts: list[str] = call.body.get("input", []) if call.path.endswith("embeddings") else []
     return texts
-
-
-def test_another_encoder_spreads_the_passages_by_its_own_subjects(
-    documents: Path, tmp_path: Path
-) -> None:
-    out = str(tmp_path / "coll")
-    assert execute(["corpus", "ingest", str(documents), "-o", out]) == 0
-    with FakeServer(answer) as server:
-        asked = ["--model", "fake", "--base-url", server.base_url, "--queries", "2"]
-        limits = ["--max-calls", "1"]
-        assert (
-            execute(
-                ["generate", out, *asked, *ENCODER, f"encoder.server={server.base_url}", *limits]
-            )
-            == 4
-        )
-        kinds = [call.path.rpartition("/")[2] for call in server.calls]
-    assert kinds.count("embeddings") == 1
