@@ -78,9 +78,8 @@ def _described(server: HttpEngine, program: ProgramEngine) -> HttpEngine | Progr
 
 
 def _show(result: RetrieveResult, folder: Path) -> None:
-    remembered = f", {result.remembered:,} of them kept from before" if result.remembered else ""
     queries = count_of(result.queries, "query", "queries")
-    say(f"{result.answered:,} of {queries} answered{remembered}")
+    say(f"{result.answered:,} of {queries} answered")
     say(f"{count_of(result.documents, 'document', 'documents')}; scores: {result.scores}")
     for query_id, problem in list(result.failures.items())[:_NAMED]:
         caution(f"query {query_id} has no answer: {problem}")
@@ -92,4 +91,4 @@ def _failed(result: RetrieveResult) -> str:
     more = ", …" if len(names) > _NAMED else ""
     which = ", ".join(names[:_NAMED]) + more
     queries = count_of(result.queries, "query", "queries")
-    return f"no answer to {len(names):,} of {queries}: {which}; to go on, run it again"
+    return f"no answer to {len(names):,} of {queries}: {which}; run it again to ask for all"

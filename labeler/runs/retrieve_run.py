@@ -21,13 +21,11 @@ from labeler.models.encoding import EncodingPlan
 from labeler.options import COUNT, check_options, option
 from labeler.report.result import Result
 from labeler.runs.asking import (
-    AnswerKeeping,
     Asked,
     AskingLimits,
     SearchEngine,
+    Watch,
     ask_all,
-    journal_path,
-    opened_journal,
 )
 from labeler.runs.engines.answers import ANSWER, Hit
 from labeler.runs.matching import OWN_ID, DocumentIds, Ranked, notes_on, run_of
@@ -67,14 +65,13 @@ class RetrieveOptions:
 class RetrieveResult(Result):
     """What a retrieval gave: the run's file, and how each query fared.
 
-    `remembered` answers were kept from a run of the command that did not end; `failures` say why a
-    query has no answer, and `empty` are those that were answered with no document.
+    `failures` say why a query has no answer, and `empty` are those that were answered with no
+    document.
     """
 
     run: Path
     queries: int
     answered: int
-    remembered: int
     documents: int
     empty: tuple[str, ...]
     failures: dict[str, str]
@@ -92,9 +89,8 @@ def retrieve_run(
 ) -> RetrieveResult:
     """Ask a search system for every query of a collection, and write its run as `runs/NAME.trec`.
 
-    What was answered is kept at once: the same call goes on after a kill, and asks again for
-    queries that failed. Those are counted and named, and the run lacks them. Raises `BadInput`
-    where the system returns a document that the corpus lacks, or finds nothing for any query.
+    Queries that failed are counted and named, and the run lacks them. Raises `BadInput` where the
+    system returns a document that the corpus lacks, or finds nothing for any query.
 
     >>> import json, shlex, sys
     >>> from labeler.runs.engines.program import ProgramEngine
@@ -116,20 +112,17 @@ def retrieve_run(
     ids = DocumentIds.of(distinct_documents(opened.corpus), how.match_id)
     if not how.force:
         check_made(opened, [opened.run(name)])
-    asked = _asked(opened, engine, queries, name, (how, watch, ids))
+    asked = _asked(engine, queries, how, ids, watch)
     ranked = run_of(asked.answers, ids, drop_unknown=how.drop_unknown)
     if not any(ranked.run.values()):
         raise _nothing(engine, asked)
     for line in notes_on(ranked):
         watch.note(line)
     _write(opened, name, engine, (ranked, asked, how), watch.note)
-    if not asked.failures:
-        journal_path(opened, name).unlink(missing_ok=True)
     return RetrieveResult(
         run=opened.run(name),
         queries=len(queries),
         answered=len(asked.answers),
-        remembered=asked.remembered,
         documents=sum(map(len, ranked.run.values())),
         empty=tuple(ranked.empty),
         failures=asked.failures,
@@ -157,23 +150,21 @@ def check_run_name(name: str) -> None:
 
 
 def _asked(
-    collection: Collection,
     engine: SearchEngine,
     queries: dict[str, Query],
-    name: str,
-    how: tuple[RetrieveOptions, Control, DocumentIds],
+    options: RetrieveOptions,
+    ids: DocumentIds,
+    control: Control,
 ) -> Asked:
     """The answers, the first one's ids looked up as soon as it has come."""
-    options, control, ids = how
     texts = {query.id: query.text for query in queries.values()}
 
     def check(query_id: str, hits: Sequence[Hit]) -> None:
         run_of({query_id: hits}, ids, drop_unknown=options.drop_unknown)
 
-    with opened_journal(collection, name) as journal, control.progress("retrieving") as advance:
-        keeping = AnswerKeeping(journal, advance, check)
-        asking = options.asking
-        return run_to_end(lambda _stop: ask_all(engine, texts, options.depth, asking, keeping))
+    with control.progress("retrieving") as advance:
+        watch, limits = Watch(advance, check), options.asking
+        return run_to_end(lambda _stop: ask_all(engine, texts, options.depth, limits, watch))
 
 
 def _write(
@@ -263,7 +254,7 @@ def built_in_run(
         with_encoder = {"encoder": encoder.id} if encoder else {}
         update_card_entry(opened, SECTION, name, entry | with_encoder)
     empty = tuple(query.id for query in queries if query.id not in run)
-    counts = (len(queries), len(queries), 0, sum(map(len, run.values())))
+    counts = (len(queries), len(queries), sum(map(len, run.values())))
     return RetrieveResult(path, *counts, empty, {}, 0, 0, THEIRS)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -206,11 +205,6 @@ class HttpEngine:
         from labeler.wire.addresses import masked
 
         return masked(self.url_template)
-
-    def identity(self) -> str:
-        """A hash of all that an answer depends on but the query and the depth."""
-        parts = [self.address, self.content, self.preset, [*self.headers], str(self.paths)]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
     @asynccontextmanager
     async def open(self, seconds: float) -> AsyncIterator[Search]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import math
 import os
 import shlex
@@ -97,11 +95,6 @@ class ProgramEngine:
     def shown(self) -> str:
         """The program's name."""
         return Path(self.words[0]).name
-
-    def identity(self) -> str:
-        """A hash of all that an answer depends on but the query, the depth and the program."""
-        text = json.dumps([self.command, str(self.paths), *self.pass_env])
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @asynccontextmanager
     async def open(self, seconds: float) -> AsyncIterator[Search]:
