@@ -12,7 +12,6 @@ import typer
 from labeler.cli.model_options import ModelFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import said_to, show, show_json, show_records
-from labeler.cli.output import show as show_tables
 from labeler.cli.reporting import show_failures, suspicious_pairs
 from labeler.cli.screen import how_long, note, progress, say
 from labeler.cli.settings import project_path
@@ -24,15 +23,12 @@ from labeler.options import COUNT, option
 from labeler.report.neutral import flat, one_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from labeler.collection.layout import Collection
     from labeler.collection.validate import Validation
     from labeler.judging.explain import AttemptHistory, Explanation
     from labeler.judging.status import SetStatus
-    from labeler.models.check import TrialCall
+    from labeler.models.check import CostEstimate, TrialCall
     from labeler.models.choose import Choice
-    from labeler.models.policies.learn import Abilities
     from labeler.store.base import Record
 
 
@@ -287,10 +283,11 @@ def validate(
     result = validate(folder, control=Control(note=note, progress=progress))
     if output.format == "json":
         show_json(result.as_json(), to)
-    elif output.format == "table" and to is None:
-        _show(result)
+    elif output.format == "table":
+        with said_to(to):
+            _show(result)
     else:
-        show_tables([result.table()], output.format, to)
+        show([result.table()], output.format, to)
     if not result.is_valid(strict=strict):
         raise BadInput(f"{folder}: {_counts(result)}")
 
@@ -323,94 +320,69 @@ def doctor(
     """Say which model would judge, try one call, estimate the cost."""
     import asyncio
 
-    from labeler.models.check import has_key, try_call
+    from labeler.models.check import estimate, has_key, try_call
     from labeler.models.choose import choose
 
     to, settings = output.made_from(), project_path()
-    asked, prices = who.asked(), limits.prices
-    if output.format == "table":
-        with said_to(to):
-            say(f"OPENAI_API_KEY   {'set' if has_key() else 'not set'}")
-            say(f"settings         {settings or 'no labeler.toml here'}")
-            choice = asyncio.run(choose("judge", asked, who.base_url))
-            say(f"model            {choice}")
-            call = asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note))
-            _show_call(call)
-            _show_estimate(choice, pairs, prices)
-            _show_time(call, pairs)
+    choice = asyncio.run(choose("judge", who.asked(), who.base_url))
+    call = asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note))
+    taken = estimate(choice, pairs, limits.prices)
+    if output.format != "table":
+        whole = {"has_key": has_key(), "settings": str(settings) if settings else None}
+        show_records([whole | _record_of(choice, call, taken)], output.format, to)
         return
-    choice = asyncio.run(choose("judge", asked, who.base_url))
-    record = {
-        "has_key": has_key(),
-        "settings": str(settings) if settings else None,
-        **_record_of(
-            choice,
-            asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note)),
-            pairs,
-            prices,
-        ),
+    lines = {
+        "OPENAI_API_KEY": "set" if has_key() else "not set",
+        "settings": str(settings or "no labeler.toml here"),
+        "model": str(choice),
+        **_in_words(choice, call, taken),
     }
-    show_records([record], output.format, to)
+    with said_to(to):
+        for name, what in lines.items():
+            say(f"{name:17}{what}")
 
 
-def _record_of(
-    choice: Choice, call: TrialCall | None, pairs: int, prices: Path | None
-) -> dict[str, Any]:
+def _record_of(choice: Choice, call: TrialCall | None, taken: CostEstimate) -> dict[str, Any]:
     """The model, the call for trial and the estimate, for programs."""
-    from dataclasses import asdict
-
-    from labeler.models.check import estimate, time_of
+    from labeler.models.check import time_of
+    from labeler.report.result import as_plain
     from labeler.wire.addresses import identity
 
-    taken = estimate(choice, pairs, prices)
     return {
         "model": choice.name,
         "address": identity(choice.base_url) if choice.base_url else None,
         "why": choice.why,
         "call_seconds": call.seconds if call else None,
-        "accepts": asdict(call.abilities) if call else None,
-        "pairs": pairs,
+        "accepts": as_plain(call.abilities) if call else None,
+        "pairs": taken.pairs,
         "tokens_in": taken.tokens_in,
         "tokens_out": taken.tokens_out,
         "cost": taken.cost,
-        "seconds": time_of(call, pairs).seconds if call else None,
+        "seconds": time_of(call, taken.pairs).seconds if call else None,
     }
 
 
-def _show_call(call: TrialCall | None) -> None:
-    if call is None:
-        say("test call        none: this assessor asks no server")
-        return
-    say(f"test call        works ({call.seconds:.1f} s)")
-    say(f"it accepts       {_accepts(call.abilities)}")
-
-
-def _accepts(abilities: Abilities) -> str:
-    flags = ("temperature", "stop", "logprobs")
-    parameters = [name for name in flags if name not in abilities.refused]
-    thinks = ["reasons before it answers"] if abilities.thoughts else []
-    return ", ".join([f"replies as {abilities.shape}", abilities.limit, *parameters, *thinks])
-
-
-def _show_estimate(choice: Choice, pairs: int, prices: Path | None) -> None:
-    from labeler.models.check import estimate
-    from labeler.models.prices import example_of
-
-    taken = estimate(choice, pairs, prices)
-    if taken.price:
-        cost = f"about {dollars(taken.cost)}, {taken.price.basis}"
-    else:
-        cost = "unknown: its price is not listed; --prices FILE can give it"
-    say(f"{pairs:,} pairs".ljust(17) + f"{cost} (about {taken.tokens_in:,} tokens in)")
-    if not taken.price:
-        say(f"such a FILE      {example_of(choice.base_url, choice.name)}")
-
-
-def _show_time(call: TrialCall | None, pairs: int) -> None:
-    """Say how long so many calls like the one for trial take, where nothing limits them."""
+def _in_words(choice: Choice, call: TrialCall | None, taken: CostEstimate) -> dict[str, str]:
+    """What the call for trial showed, and what so many calls like it take."""
     from labeler.models.check import time_of
     from labeler.models.choose import SERVER_CONCURRENCY
+    from labeler.models.prices import example_of
 
+    lines = {"test call": "none: this assessor asks no server"}
     if call is not None:
-        about = f"about {how_long(time_of(call, pairs).seconds)}"
-        say(f"that takes       {about} with {SERVER_CONCURRENCY} calls at once as long as this one")
+        able = call.abilities
+        parameters = [n for n in ("temperature", "stop", "logprobs") if n not in able.refused]
+        thinks = ["reasons before it answers"] if able.thoughts else []
+        accepted = [f"replies as {able.shape}", able.limit, *parameters, *thinks]
+        lines = {"test call": f"works ({call.seconds:.1f} s)", "it accepts": ", ".join(accepted)}
+    cost = "unknown: its price is not listed; --prices FILE can give it"
+    if taken.price:
+        cost = f"about {dollars(taken.cost)}, {taken.price.basis}"
+    lines[f"{taken.pairs:,} pairs"] = f"{cost} (about {taken.tokens_in:,} tokens in)"
+    if not taken.price:
+        lines["such a FILE"] = example_of(choice.base_url, choice.name)
+    if call is not None:
+        seconds = how_long(time_of(call, taken.pairs).seconds)
+        at_once = f"{SERVER_CONCURRENCY} calls at once as long as this one"
+        lines["that takes"] = f"about {seconds} with {at_once}"
+    return lines

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
+from labeler.collection.corpus import distinct_documents
 from labeler.data import Document, Run
 from labeler.errors import BadInput, Misuse
-from labeler.files.row_index import RowIndex
 from labeler.messages import SHOWN, count_of, guess
 from labeler.runs.engines.answers import Hit
 
@@ -21,50 +22,41 @@ _FIRST = 1000
 
 @dataclass(frozen=True, slots=True)
 class DocumentIds:
-    """Which document is meant by each id of a system.
+    """Which document of a corpus is meant by each id that a system returned.
 
-    `ambiguous` are ids that several documents have; `name` is the field that holds them. Where a
-    system has the documents' `own` ids, only hashes of these are held. `first` are examples.
+    `ambiguous` are ids that several documents have; `name` is the field that holds them. `first`
+    are examples.
     """
 
     name: str
-    by_id: Mapping[str, str] = field(default_factory=dict)
-    ambiguous: frozenset[str] = frozenset()
-    own: RowIndex | None = None
-    first: tuple[str, ...] = ()
+    by_id: Mapping[str, str]
+    ambiguous: frozenset[str]
+    first: tuple[str, ...]
 
     @classmethod
-    def of(cls, documents: Iterable[Document], match_id: str = OWN_ID) -> DocumentIds:
-        """The ids in a field: `_id`, `title`, or one of `metadata`; `Misuse` where none has it."""
-        if match_id == OWN_ID:
-            return cls._of_own(document.id for document in documents)
+    def of(
+        cls, documents: Iterable[Document], asked: Container[str], name: str = OWN_ID
+    ) -> DocumentIds:
+        """The documents with the ids asked for in a field: `_id`, `title`, or one of `metadata`.
+
+        `Misuse` where no document has the field.
+        """
         by_id: dict[str, str] = {}
-        ambiguous, fields = set(), set[str]()
+        ambiguous, fields, first = set[str](), set[str](), list[str]()
         for document in documents:
-            value = _field(document, match_id)
-            if value is not None and by_id.setdefault(value, document.id) != document.id:
-                ambiguous.add(value)
             fields.update(document.metadata)
-        if not by_id:
-            names = sorted(fields)
-            hint = f"metadata has {', '.join(names[:8])}" if names else "documents have no metadata"
-            raise Misuse(f"no document has the field {match_id!r}; {hint}", parameter="match_id")
-        return cls(match_id, by_id, frozenset(ambiguous), first=(*islice(by_id, _FIRST),))
-
-    @classmethod
-    def _of_own(cls, ids: Iterable[str]) -> DocumentIds:
-        rows, first = RowIndex(), list[str]()
-        for doc_id in ids:
-            rows.add(doc_id)
+            value = _field(document, name)
+            if value is None:
+                continue
             if len(first) < _FIRST:
-                first.append(doc_id)
-        return cls(OWN_ID, own=rows, first=tuple(first))
-
-    def document(self, system_id: str) -> str | None:
-        """The document that a system's id means; None where there is none."""
-        if self.own is not None:
-            return system_id if system_id in self.own else None
-        return self.by_id.get(system_id)
+                first.append(value)
+            if value in asked and by_id.setdefault(value, document.id) != document.id:
+                ambiguous.add(value)
+        if not first:
+            listed = ", ".join(sorted(fields)[:8])
+            hint = f"metadata has {listed}" if fields else "documents have no metadata"
+            raise Misuse(f"no document has the field {name!r}; {hint}", parameter="match_id")
+        return cls(name, by_id, frozenset(ambiguous), tuple(first))
 
     def unknown(self, query_id: str, doc_id: str) -> BadInput:
         """The error of an id that no document has."""
@@ -78,19 +70,13 @@ class DocumentIds:
         )
 
 
-def id_in(document: Document, match_id: str) -> str | None:
-    """What a system calls a document, by the field that holds its ids; None where it has none."""
-    return document.id if match_id == OWN_ID else _field(document, match_id)
-
-
 def _field(document: Document, name: str) -> str | None:
-    value: Any = document.title if name == "title" else document.metadata.get(_bare(name))
+    if name == OWN_ID:
+        return document.id
+    bare = name.removeprefix("metadata.")
+    value: Any = document.title if name == "title" else document.metadata.get(bare)
     is_id = isinstance(value, str | int) and not isinstance(value, bool) and value != ""
     return str(value) if is_id else None
-
-
-def _bare(name: str) -> str:
-    return name.removeprefix("metadata.")
 
 
 @dataclass(slots=True)
@@ -109,15 +95,20 @@ class Ranked:
 
 
 def run_of(
-    answers: Mapping[str, Sequence[Hit]], ids: DocumentIds, *, drop_unknown: bool = False
+    answers: Mapping[str, Sequence[Hit]],
+    corpus: Path,
+    match_id: str = OWN_ID,
+    *,
+    drop_unknown: bool = False,
 ) -> Ranked:
     """The answers as a run in which every document ranks as the system ranked it.
 
     TREC's tools rank by score, and documents with equal scores by id. So where any query's scores
     are missing, tie or rise, all scores of the run are 1 over the rank.
     """
-    ranked = Ranked()
-    hits_by_query = {}
+    asked = {hit.id for hits in answers.values() for hit in hits}
+    ids = DocumentIds.of(distinct_documents(corpus), asked, match_id)
+    ranked, hits_by_query = Ranked(), {}
     for query_id, hits in answers.items():
         hits_by_query[query_id] = list(_in_corpus(query_id, hits, ids, ranked, drop_unknown))
         if not hits_by_query[query_id]:
@@ -136,7 +127,7 @@ def _in_corpus(
 ) -> Iterator[Hit]:
     taken = set()
     for hit in hits:
-        doc_id = ids.document(hit.id)
+        doc_id = ids.by_id.get(hit.id)
         if hit.id in ids.ambiguous:
             problem = f"several documents have the {ids.name} {hit.id!r:.80}"
             raise BadInput(

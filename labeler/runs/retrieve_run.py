@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from labeler.collection.card import check_made, making, update_card_entry
-from labeler.collection.corpus import CorpusTexts, distinct_documents
+from labeler.collection.corpus import CorpusTexts
 from labeler.collection.layout import STEPS, Collection, check_name, open_collection
 from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries
@@ -28,7 +29,7 @@ from labeler.runs.asking import (
     ask_all,
 )
 from labeler.runs.engines.answers import ANSWER, Hit
-from labeler.runs.matching import OWN_ID, DocumentIds, Ranked, notes_on, run_of
+from labeler.runs.matching import OWN_ID, Ranked, notes_on, run_of
 from labeler.runs.retrieve import BUILT_IN, ENGINES, Engine, engines_with, tag_of
 from labeler.text.vectors import DENSE_EXTRA, Encoder
 from labeler.trec.write import write_run
@@ -109,11 +110,13 @@ def retrieve_run(
     if not queries:
         step = STEPS["queries.jsonl"].format(opened.folder)
         raise BadInput(f"{opened.queries}: no queries; next: {step}")
-    ids = DocumentIds.of(distinct_documents(opened.corpus), how.match_id)
     if not how.force:
         check_made(opened, [opened.run(name)])
-    asked = _asked(engine, queries, how, ids, watch)
-    ranked = run_of(asked.answers, ids, drop_unknown=how.drop_unknown)
+    matched = partial(
+        run_of, corpus=opened.corpus, match_id=how.match_id, drop_unknown=how.drop_unknown
+    )
+    asked = _asked(engine, queries, how, matched, watch)
+    ranked = matched(asked.answers)
     if not any(ranked.run.values()):
         raise _nothing(engine, asked)
     for line in notes_on(ranked):
@@ -153,14 +156,14 @@ def _asked(
     engine: SearchEngine,
     queries: dict[str, Query],
     options: RetrieveOptions,
-    ids: DocumentIds,
+    matched: Callable[[Mapping[str, Sequence[Hit]]], Ranked],
     control: Control,
 ) -> Asked:
     """The answers, the first one's ids looked up as soon as it has come."""
     texts = {query.id: query.text for query in queries.values()}
 
     def check(query_id: str, hits: Sequence[Hit]) -> None:
-        run_of({query_id: hits}, ids, drop_unknown=options.drop_unknown)
+        matched({query_id: hits})
 
     with control.progress("retrieving") as advance:
         watch, limits = Watch(advance, check), options.asking
