@@ -99,7 +99,7 @@ def _show_rounds(grown: ExpandedJudging) -> None:
 def _show(result: PoolResult) -> None:
     note_pooled(result)
     if result.reached:
-        note(f"the pool reaches {result.reached}")
+        note(f"the pool reaches depth {result.reached} for every query")
     if result.beyond:
         note(f"{result.beyond.drawn:,} of {result.beyond.of:,} pairs beyond it drawn at random")
     say(f"pool: {result.pool}; runs: {', '.join(result.runs) or 'none'}")

@@ -31,12 +31,11 @@ from labeler.models.encoding import EncodingPlan
 from labeler.options import COUNT, COUNT_OR_NONE, SEED, check_options, given, option
 from labeler.pools.adding import (
     Added,
-    DepthReached,
     add_pairs,
+    depth_within,
     pool_runs,
     read_own_run,
     standing_runs,
-    within_budget,
 )
 from labeler.report.result import Result
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
@@ -63,7 +62,7 @@ class PoolSize:
     """
 
     max_pairs: int = option(
-        0, "Pool by rank up to so many pairs in all; 0 is any number.", COUNT_OR_NONE
+        0, "Pool as deep as so many pairs in all allow; 0 is any number.", COUNT_OR_NONE
     )
     beyond: int = option(0, "Draw so many pairs at random from beyond the pool.", COUNT_OR_NONE)
     seed: int = option(0, "Which pairs are drawn.", SEED)
@@ -201,7 +200,7 @@ class PoolResult(Result):
     new: int
     queries: int
     runs: tuple[str, ...]
-    reached: DepthReached | None = None
+    reached: int | None = None
     beyond: BeyondSample | None = None
     dropped: Dropped | None = None
 
@@ -346,15 +345,19 @@ def _add(
     options: PoolOptions,
     encoder: Encoder | None,
     progress: Progress,
-) -> tuple[list[Pooled], DepthReached | None]:
+) -> tuple[list[Pooled], int | None]:
     """The pool with the runs' pairs, and how deep a budget let them go."""
     if not options.size.max_pairs:
         added = Added(pool_runs(runs, options.most), options.most, encoder, progress)
         return add_pairs(collection, runs, added, force=options.force)[0], None
-    old = [e.pair for e in read_pool(collection.pool)] if collection.pool.exists() else []
-    pairs, reached = within_budget(runs, options.most, old, options.size.max_pairs)
-    added = Added(pairs, reached.most, encoder, progress)
-    return add_pairs(collection, runs, added, force=options.force)[0], reached
+    old = {e.pair for e in read_pool(collection.pool)} if collection.pool.exists() else set[Pair]()
+    room = max(0, options.size.max_pairs - len(old))
+    depth = depth_within(runs, options.most, old, room)
+    if not depth:
+        problem = "too few for the first document of each run and query"
+        raise Misuse(problem, parameter="max_pairs")
+    added = Added(pool_runs(runs, depth), depth, encoder, progress)
+    return add_pairs(collection, runs, added, force=options.force)[0], depth
 
 
 def _retrieved(

@@ -190,8 +190,8 @@ def _scores(qrels: Qrels, run: Run, measure: str) -> Floats:
 
 
 def _shift_of(run: str, before: Floats, between: Floats, now: Floats) -> RunShift:
-    steps = map(_mean, (between - before, now - between))
-    return RunShift(run, float(before.mean()), *steps, float(now.mean()))
+    labels, retrieval = _mean(between - before), _mean(now - between)
+    return RunShift(run, float(before.mean()), labels, retrieval, float(now.mean()))
 
 
 def _mean(values: Floats) -> Interval:
