@@ -112,8 +112,6 @@ def note_generated(result: GenerateResult, queries: int) -> None:
     if result.set_aside:
         aside = ", ".join(f"{count:,} {reason}" for reason, count in result.set_aside.items())
         note(f"passages set aside: {aside}; labeler queries passages lists them")
-    if result.coverage and result.coverage.all_files > 1:
-        note(str(result.coverage))
     if result.spent.calls:
         cost = cost_of(result.cost, result.cost_at_most)
         note(f"cost of writing: {cost}; calls: {result.spent.calls:,}")

@@ -19,7 +19,6 @@ from labeler.exchange.runs import read_run
 from labeler.messages import Progress, count_of, no_progress, no_query_in_common
 from labeler.runs.retrieve import BUILT_IN, tag_of
 from labeler.text.vectors import Encoder
-from labeler.trec.rows import RUN_COLUMNS, rows
 from labeler.trec.runs import ranking
 from labeler.trec.write import write_run
 
@@ -121,16 +120,8 @@ def _check_documents(path: Path, run: Run, depth: int, corpus: Path) -> None:
     if not unknown:
         return
     some = _some(document.id for document in distinct_documents(corpus))
-    for number, columns in rows(path, RUN_COLUMNS):
-        query_id, doc_id = columns[0].decode(), columns[2].decode()
-        if doc_id in unknown and query_id in run:
-            verb = "is" if len(unknown) == 1 else "are"
-            raise BadInput.at(
-                path,
-                number,
-                f"the document {doc_id!r} is not in {corpus}, whose ids are as {some};"
-                f" {len(unknown):,} of the {len(pooled):,} documents to pool {verb} missing",
-            )
+    lacks = f"{len(unknown):,} of the {len(pooled):,} documents to pool are not in {corpus}"
+    raise BadInput(f"{path}: {lacks}, as {min(unknown)!r}; ids there are as {some}")
 
 
 def _some(ids: Iterable[str]) -> str:

@@ -27,7 +27,7 @@ from labeler.queries.asking import Asking
 from labeler.queries.filter import FilterRules
 from labeler.queries.keep import generated_before, keep_generated, real_queries
 from labeler.queries.kinds import KINDS, turns
-from labeler.queries.passages import Coverage, PassageChoice, choose_passages, considered
+from labeler.queries.passages import PassageChoice, choose_passages, considered
 from labeler.queries.set_aside import PassageRules
 from labeler.queries.write import (
     closeness,
@@ -59,10 +59,9 @@ class GenerateResult(WithCost, Result):
     `missing` the queries that there are too few. `has_failed` is true where replies failed.
     `stopped` says why no more passages were asked about, where the corpus has some: too many gave
     no query. `spent` is what this took. `set_aside` counts the passages that nobody asks about, by
-    reason; `coverage` says how much of the corpus gave the queries. `kinds` counts the generated
-    queries by kind, `given_up` those kinds that passage after passage gave none of. `without_topic`
-    counts the queries written now for which the model gave no topic, `not_found` those whose source
-    no retriever finds.
+    reason. `kinds` counts the generated queries by kind, `given_up` those kinds that passage after
+    passage gave none of. `without_topic` counts the queries written now for which the model gave no
+    topic, `not_found` those whose source no retriever finds.
     """
 
     queries: Path
@@ -76,7 +75,6 @@ class GenerateResult(WithCost, Result):
     has_failed: bool = False
     stopped: str = ""
     set_aside: Mapping[str, int] = field(default_factory=dict)
-    coverage: Coverage | None = None
     kinds: Mapping[str, int] = field(default_factory=dict)
     given_up: Mapping[str, int] = field(default_factory=dict)
     without_topic: int = 0
@@ -320,7 +318,6 @@ async def agenerate(
         bool(generated.failures),
         generated.stopped,
         choice.reasons,
-        choice.coverage(all_of_them),
         _by_kind(all_of_them),
         generated.given_up,
         generated.without_topic,

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import Collection, open_collection
 from labeler.data import Document, Query
-from labeler.messages import count_of
 from labeler.queries.filter import words
 from labeler.queries.set_aside import PassageRules, file_of, set_aside
 from labeler.report.result import Result
@@ -74,51 +73,11 @@ class PassageChoice:
 
     passages: list[Document]
     set_aside: Mapping[str, str] = field(default_factory=dict)
-    files: int = 0
-    folders: int = 0
 
     @property
     def reasons(self) -> dict[str, int]:
         """How many passages are set aside, by reason, the most frequent first."""
         return dict(Counter(self.set_aside.values()).most_common())
-
-    def coverage(self, queries: Iterable[Query]) -> Coverage:
-        """How much of the corpus gave a query."""
-        ids = {s["doc_id"] for query in queries for s in query.metadata.get("source", ())}
-        sources = [document for document in self.passages if document.id in ids]
-        return Coverage(
-            len({*map(file_of, sources)}),
-            len({*map(file_of, self.passages)}),
-            self.files,
-            len({*map(folder_of, sources)}),
-            self.folders,
-            max(Counter(map(file_of, sources)).values(), default=0),
-            len(sources),
-        )
-
-
-class Coverage(NamedTuple):
-    """How much of a corpus gave queries.
-
-    `files` gave one, of `usable_files` with a passage that may be asked about, of `all_files`.
-    `most_of_a_file` of the `passages` with a query stand in one file.
-    """
-
-    files: int
-    usable_files: int
-    all_files: int
-    folders: int
-    all_folders: int
-    most_of_a_file: int
-    passages: int
-
-    def __str__(self) -> str:
-        unusable = self.all_files - self.usable_files
-        beside = f" ({unusable:,} more have no passage to ask about)" if unusable else ""
-        files = f"{self.files:,} of {count_of(self.usable_files, 'file', 'files')}{beside}"
-        folders = f"{self.folders:,} of {count_of(self.all_folders, 'folder', 'folders')}"
-        most = f"at most {self.most_of_a_file:,} of a file"
-        return f"queries come from {files} in {folders}; {most}"
 
 
 def choose_passages(
@@ -144,9 +103,7 @@ def choose_passages(
         ordered = [*_balanced(first, lambda d: (of[d.id], _length(d))), *rest]
     else:
         ordered = _balanced(ordered, _length)
-    every_file = {file_of(document) for document in documents}
-    folders = {folder_of(document) for document in documents}
-    return PassageChoice(ordered, why, len(every_file), len(folders))
+    return PassageChoice(ordered, why)
 
 
 def folder_of(document: Document) -> str:
