@@ -12,7 +12,7 @@ import pytest
 from made import fill_sheet
 
 from labeler.cli import COMMANDS, execute
-from labeler.cli.parser import parser_of
+from labeler.cli.options import parser_of
 from labeler.judging.judge import judge
 from labeler.testing import fake_model, small_collection
 

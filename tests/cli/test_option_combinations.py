@@ -13,7 +13,7 @@ import pytest
 from made import judged_partitions
 
 from labeler.cli import COMMANDS, execute
-from labeler.cli.parser import parser_of
+from labeler.cli.options import parser_of
 from labeler.cli.table import named_by
 from labeler.judging.judge import judge
 from labeler.testing import fake_model, small_collection

@@ -13,7 +13,7 @@ import pytest
 from made import fill_sheet, judged_partitions
 
 from labeler.cli import COMMANDS, execute
-from labeler.cli.parser import parser_of
+from labeler.cli.options import parser_of
 from labeler.collection.annotations import JournalRow, journal_path
 from labeler.collection.layout import Collection
 from labeler.corpus.ingest import ingest
