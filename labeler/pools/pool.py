@@ -40,7 +40,6 @@ from labeler.pools.adding import (
 from labeler.report.result import Result
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
 from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
-from labeler.trec.runs import ranking
 
 # A random sample of what the runs found beyond a pool, with the probability of each pair.
 #
@@ -52,6 +51,8 @@ from labeler.trec.runs import ranking
 # probability is exact, and the sample has the size that was asked for.
 
 _ROUNDING = 1e-9
+_WHOLE = 10**9
+"""A depth beyond that of any run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,21 +136,13 @@ def beyond(
 
 def _left_out(runs: Mapping[str, Run], pooled: Container[Pair]) -> dict[str, list[Pooled]]:
     """The pairs of each query that runs hold and the pool does not, with their best ranks."""
-    ranks: dict[str, dict[str, dict[str, int]]] = {}
-    for name, run in runs.items():
-        for query_id, scores in run.items():
-            documents = ranks.setdefault(query_id, {})
-            for rank, doc_id in enumerate(ranking(scores), start=1):
-                if Pair(query_id, doc_id) not in pooled:
-                    documents.setdefault(doc_id, {})[name] = rank
-    return {
-        query_id: [
-            Pooled(Pair(query_id, doc_id), tuple(by_run), min(by_run.values()))
-            for doc_id, by_run in sorted(documents.items())
-        ]
-        for query_id, documents in ranks.items()
-        if documents
-    }
+    left_out: dict[str, list[Pooled]] = {}
+    for entry in pool_runs(runs, _WHOLE):
+        of_query = left_out.setdefault(entry.pair.query_id, [])
+        if entry.pair not in pooled:
+            of_query.append(entry)
+    by_id = {q: sorted(pairs, key=lambda e: e.pair.doc_id) for q, pairs in left_out.items()}
+    return {query_id: pairs for query_id, pairs in by_id.items() if pairs}
 
 
 def equal_shares(sizes: Sequence[int], count: int) -> list[float]:
