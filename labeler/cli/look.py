@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -325,21 +325,25 @@ def doctor(
 
     to, settings = output.made_from(), project_path()
     choice = asyncio.run(choose("judge", who.asked(), who.base_url))
-    call = asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note))
     taken = estimate(choice, pairs, limits.prices)
+
+    def tried() -> TrialCall | None:
+        return asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note))
+
     if output.format != "table":
         whole = {"has_key": has_key(), "settings": str(settings) if settings else None}
-        show_records([whole | _record_of(choice, call, taken)], output.format, to)
+        show_records([whole | _record_of(choice, tried(), taken)], output.format, to)
         return
-    lines = {
-        "OPENAI_API_KEY": "set" if has_key() else "not set",
-        "settings": str(settings or "no labeler.toml here"),
-        "model": str(choice),
-        **_in_words(choice, call, taken),
-    }
+    key = "set" if has_key() else "not set"
+    file = str(settings or "no labeler.toml here")
     with said_to(to):
-        for name, what in lines.items():
-            say(f"{name:17}{what}")
+        _say_each({"OPENAI_API_KEY": key, "settings": file, "model": str(choice)})
+        _say_each(_in_words(choice, tried(), taken))
+
+
+def _say_each(lines: Mapping[str, str]) -> None:
+    for name, what in lines.items():
+        say(f"{name:17}{what}")
 
 
 def _record_of(choice: Choice, call: TrialCall | None, taken: CostEstimate) -> dict[str, Any]:
