@@ -73,8 +73,8 @@ def _show(collection: Collection, result: Ingested) -> None:
 
 def read_from(result: Ingested) -> str:
     """How many documents from how many files."""
-    documents = count_of(len(result.documents), "document", "documents")
-    return f"{documents} from {count_of(result.files, 'file', 'files')}"
+    documents = count_of(len(result.documents), "document")
+    return f"{documents} from {count_of(result.files, 'file')}"
 
 
 def note_ingested(result: Ingested) -> None:
@@ -93,7 +93,7 @@ def note_left_out(result: Ingested) -> None:
         twice = ("passage that stands elsewhere too is", "passages that stand elsewhere too are")
         note(f"{count_of(result.duplicates, *twice)} kept once")
     if result.removed:
-        removed = count_of(result.removed, "document", "documents")
+        removed = count_of(result.removed, "document")
         note(f"no longer there: {removed} of the earlier corpus.jsonl")
 
 
@@ -104,13 +104,13 @@ def _note_unread(result: Ingested) -> None:
     if len(result.unread) > SHOWN:
         note(f"… and {len(result.unread) - SHOWN} more, listed in card.json")
     if result.unread:
-        files = count_of(len(result.unread) + result.files, "file", "files")
+        files = count_of(len(result.unread) + result.files, "file")
         note(f"{len(result.unread):,} of {files} not read")
     if result.too_large:
-        files = count_of(result.too_large, "file", "files")
+        files = count_of(result.too_large, "file")
         note(f"{files} too large; --max-file-size says how large one may be")
     for problem, count in result.missing_extras.items():
-        note(f"{count_of(count, 'file', 'files')} not read: {problem}")
+        note(f"{count_of(count, 'file')} not read: {problem}")
 
 
 def _note_not_looked_at(result: Ingested) -> None:
@@ -120,12 +120,12 @@ def _note_not_looked_at(result: Ingested) -> None:
         files = count_of(result.left_out.total(), "file or folder", "files and folders")
         note(f"{files} left out: {reasons}")
     if result.links_out:
-        links = count_of(len(result.links_out), "link", "links")
+        links = count_of(len(result.links_out), "link")
         shown = ", ".join(result.links_out[:SHOWN]) + (" …" if result.links_out[SHOWN:] else "")
         note(f"{links} out of the folder not followed (--follow-links reads them): {shown}")
     if result.other_kinds:
         kinds = ", ".join(f"{kind} {n}" for kind, n in result.other_kinds.most_common())
-        files = count_of(result.other_kinds.total(), "file", "files")
+        files = count_of(result.other_kinds.total(), "file")
         note(f"{files} of other kinds passed over: {kinds}")
 
 
@@ -163,13 +163,13 @@ def _say_update(result: UpdateResult, folder: Path) -> None:
     carryover = result.carryover
     show([carryover.table()])
     say("")
-    pairs = count_of(carryover.pool, "pair", "pairs")
+    pairs = count_of(carryover.pool, "pair")
     say(f"the pool has {pairs}, {carryover.unjudged:,} of them without a grade")
     if carryover.stale:
         grades = count_of(carryover.stale, "grade is", "grades are")
         note(f"{grades} not carried over: what the assessor was shown has changed, be it the title")
     if carryover.lower_bounds:
-        grades = count_of(carryover.lower_bounds, "grade", "grades")
+        grades = count_of(carryover.lower_bounds, "grade")
         note(f"{grades} of merged passages may be higher: a part of the passage was never judged")
     if carryover.unchecked:
         queries = count_of(carryover.unchecked, "unanswerable query", "unanswerable queries")

@@ -84,7 +84,7 @@ def _show_checks(judged: SetStatus) -> None:
     if judged.of_part:
         say(judged.of_part)
     if judged.controls:
-        controls = count_of(len(judged.controls), "control", "controls")
+        controls = count_of(len(judged.controls), "control")
         say(f"{judged.tally.name}: {controls}, the last: {one_line(judged.controls[-1], 100)}")
     if judged.cached_tokens:
         tokens = f"{judged.cached_tokens:,} of its requests' tokens"
@@ -295,15 +295,15 @@ def validate(
 def _show(result: Validation) -> None:
     for problem in result.problems:
         say(f"{problem.level}: {flat(str(problem))}")
-    documents = count_of(result.checked["documents"], "document", "documents")
+    documents = count_of(result.checked["documents"], "document")
     queries = count_of(result.checked["queries"], "query", "queries")
     if result.is_valid():
         say(f"{documents}, {queries}: {_counts(result)}")
 
 
 def _counts(result: Validation) -> str:
-    errors = count_of(result.errors, "error", "errors")
-    return f"{errors}, {count_of(result.warnings, 'warning', 'warnings')}"
+    errors = count_of(result.errors, "error")
+    return f"{errors}, {count_of(result.warnings, 'warning')}"
 
 
 LONGEST_TRIAL = 60.0

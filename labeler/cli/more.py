@@ -68,12 +68,12 @@ def take_qrels(
     meaning = {"grade_map": grade_map, "scale": scale}
     imported = import_qrels(qrels, folder, name=name, warn=caution, force=output.force, **meaning)
     show_outcome(imported, _show, output, to)
-    note(f"the pool has {count_of(imported.pool, 'pair', 'pairs')}, {imported.new:,} of them new")
+    note(f"the pool has {count_of(imported.pool, 'pair')}, {imported.new:,} of them new")
     note(f"next: labeler judge {folder} --as llm, then labeler agree {folder} {name} llm")
 
 
 def _show(imported: ImportedQrels) -> None:
-    pairs = count_of(imported.pairs, "judged pair", "judged pairs")
+    pairs = count_of(imported.pairs, "judged pair")
     queries = count_of(imported.queries, "query", "queries")
     say(f"{imported.qrels}: {pairs} of {queries}")
 
@@ -104,9 +104,9 @@ def _show_write_export(exported: Exported) -> None:
 
     for path in exported.files:
         say(str(path))
-    pairs = count_of(exported.pairs, "pair", "pairs")
+    pairs = count_of(exported.pairs, "pair")
     queries = count_of(exported.queries, "query", "queries")
-    documents = count_of(exported.documents, "document", "documents")
+    documents = count_of(exported.documents, "document")
     note(f"{exported.qrels}: {pairs}; {queries}, {documents}")
     note(f"to read it: {exported.reader}")
 
@@ -197,9 +197,9 @@ def _fetch(name: str, out: Path | None, force: bool) -> None:
         pairs = ("pair with two grades upstream is", "pairs with two grades upstream are")
         note(f"{count_of(len(judged.conflicts), *pairs)} in no human.qrels")
     queries = count_of(len(judged.queries), "query", "queries")
-    say(f"{out}: {queries}, {count_of(len(judged.documents), 'document', 'documents')}")
+    say(f"{out}: {queries}, {count_of(len(judged.documents), 'document')}")
     for stem, qrels in judged.qrels.items():
-        pairs_of = count_of(sum(map(len, qrels.values())), "judged pair", "judged pairs")
+        pairs_of = count_of(sum(map(len, qrels.values())), "judged pair")
         say(f"{collection.qrels(stem)}: {pairs_of}")
 
 
@@ -228,8 +228,8 @@ def _fetch_dataset(name: str, out: Path | None, force: bool) -> None:
         pairs = ("pair with two grades upstream is", "pairs with two grades upstream are")
         note(f"{count_of(len(fetched.conflicts), *pairs)} in no human.qrels")
     queries = count_of(fetched.queries, "query", "queries")
-    say(f"{out}: {queries}, {count_of(fetched.documents, 'document', 'documents')}")
-    pairs_of = count_of(sum(map(len, fetched.qrels.values())), "judged pair", "judged pairs")
+    say(f"{out}: {queries}, {count_of(fetched.documents, 'document')}")
+    pairs_of = count_of(sum(map(len, fetched.qrels.values())), "judged pair")
     say(f"{collection.qrels('human')}: {pairs_of}" if fetched.qrels else "no qrels")
 
 

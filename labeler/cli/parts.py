@@ -50,8 +50,8 @@ def make(
     if output.format != "table":
         show_records([made], output.format, to)
     else:
-        pairs = count_of(job.pairs, "pair", "pairs")
-        say(f"{job.name}: {pairs} in {count_of(len(job.partitions), 'partition', 'partitions')}")
+        pairs = count_of(job.pairs, "pair")
+        say(f"{job.name}: {pairs} in {count_of(len(job.partitions), 'partition')}")
     note(f"next: labeler parts work {parts}, then labeler parts collect {folder} {parts}")
 
 

@@ -121,7 +121,7 @@ def _show(result: PoolResult) -> None:
 
 def note_pooled(result: PoolResult) -> None:
     """Say how many pairs the pool has, and how many of them are new."""
-    pairs = count_of(result.pairs, "pair", "pairs")
+    pairs = count_of(result.pairs, "pair")
     queries = count_of(result.queries, "query", "queries")
     note(f"pooled {pairs} of {queries}, {result.new:,} of them new")
 
@@ -178,7 +178,7 @@ def _described(server: HttpEngine, program: ProgramEngine) -> HttpEngine | Progr
 def _show_retrieved(result: RetrieveResult, folder: Path) -> None:
     queries = count_of(result.queries, "query", "queries")
     say(f"{result.answered:,} of {queries} answered")
-    say(f"{count_of(result.documents, 'document', 'documents')}; scores: {result.scores}")
+    say(f"{count_of(result.documents, 'document')}; scores: {result.scores}")
     for query_id, problem in list(result.failures.items())[:_NAMED]:
         caution(f"query {query_id} has no answer: {problem}")
     note(f"wrote {result.run}; to pool it: labeler pool {folder} --run {result.run}")

@@ -155,7 +155,7 @@ class RunProgress:
             f"{f['shared']:,} shared" if f["shared"] else "",
             f"{f['per_second']:,.1f}/s",
             f"{_duration(f['seconds_left'])} left" if f["seconds_left"] and not ended else "",
-            count_of(f["calls"], "call", "calls") if f["calls"] and self.asks else "",
+            count_of(f["calls"], "call") if f["calls"] and self.asks else "",
             _tokens(f) if f["tokens_at_most"] else "",
             _cost(f, projected=not ended) if f["calls"] else "",
             f"no grade: {failed}" if failed else "",

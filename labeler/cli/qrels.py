@@ -31,7 +31,7 @@ QUERIES_OF_TEXTS = Option("A collection or file of queries: whose ids stand for 
 def _wrote(output: Path, lines: int) -> None:
     from labeler.messages import count_of
 
-    note(f"wrote {output}: {count_of(lines, 'pair', 'pairs')}")
+    note(f"wrote {output}: {count_of(lines, 'pair')}")
 
 
 def stats(paths: Files, *, output: OutputFlags) -> None:
@@ -73,7 +73,7 @@ def validate(
 def _sound(counts: Mapping[str, Any]) -> str:
     from labeler.messages import count_of
 
-    pairs = count_of(counts["pairs"], "pair", "pairs")
+    pairs = count_of(counts["pairs"], "pair")
     queries = count_of(counts["queries"], "query", "queries")
     return f"{counts['qrels']}: sound: {pairs} of {queries}"
 
@@ -122,8 +122,8 @@ def merge(
     if merged.conflicts > LISTED:
         more = f"{merged.conflicts - LISTED:,} more conflicts"
         note(f"and {more}; --conflicts FILE lists all" if conflicts is None else f"and {more}")
-    pairs = count_of(merged.pairs, "pair", "pairs")
-    note(f"wrote {output}: {pairs}, {count_of(merged.conflicts, 'conflict', 'conflicts')}")
+    pairs = count_of(merged.pairs, "pair")
+    note(f"wrote {output}: {pairs}, {count_of(merged.conflicts, 'conflict')}")
     if merged.sources is not None:
         note(f"wrote {merged.sources}: where each line came from")
 

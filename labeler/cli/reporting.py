@@ -106,7 +106,7 @@ def show_encoding_plan(
 def note_generated(result: GenerateResult, queries: int) -> None:
     """Say how many queries were written, and whether the corpus had passages enough."""
     written = count_of(result.written, "query", "queries")
-    dropped = count_of(result.rejected, "candidate", "candidates")
+    dropped = count_of(result.rejected, "candidate")
     note(f"wrote {written}, dropped {dropped}; {result.total:,} in all")
     _note_kinds(result)
     if result.set_aside:
@@ -147,7 +147,7 @@ def show_judging(result: JudgeResult) -> None:
     if left:
         say(f"{left:,} not asked yet")
     if tally.by_passages:
-        pairs = count_of(tally.by_passages, "pair", "pairs")
+        pairs = count_of(tally.by_passages, "pair")
         from labeler.judging.attempts import HELP
 
         problem = f"{pairs} judged by passages, as documents are too long for the server"
@@ -158,7 +158,7 @@ def show_judging(result: JudgeResult) -> None:
     if result.cached_tokens:
         say(f"tokens of this run's requests from the server's cache: {result.cached_tokens:,}")
     if spent.unknown:
-        calls = count_of(spent.unknown, "call", "calls")
+        calls = count_of(spent.unknown, "call")
         most = f"at most {spent.unknown_tokens:,}"
         note(f"for {calls} the server did not say how many tokens they took: {most}")
     if len(tally.models) > 1:
@@ -171,7 +171,7 @@ def show_judging(result: JudgeResult) -> None:
 
 def suspicious_pairs(tally: Tally) -> str:
     """How many pairs a person should look at, since their documents may address the assessor."""
-    pairs = count_of(tally.suspicious, "pair", "pairs")
+    pairs = count_of(tally.suspicious, "pair")
     names = ", ".join(f"{name} {number:,}" for name, number in tally.suspicions.most_common())
     first = "; ".join(f"{one_line(q, 60)} {one_line(d, 60)}" for q, d in tally.suspicious_pairs)
     more = "" if tally.suspicious == len(tally.suspicious_pairs) else ", …"

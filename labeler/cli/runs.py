@@ -71,14 +71,14 @@ def validate(
 
 def _sound(counts: Mapping[str, Any]) -> str:
     queries = count_of(counts["queries"], "query", "queries")
-    documents = count_of(counts["documents"], "document", "documents")
+    documents = count_of(counts["documents"], "document")
     return f"{counts['run']}: sound: {queries}, {documents}"
 
 
 def _warned(counts: dict[str, Any]) -> dict[str, Any]:
     """The counts of a run, after a warning of ties and of ranks that contradict the scores."""
     if ties := counts["tied_pairs"]:
-        caution(f"{counts['run']}: {count_of(ties, 'tied pair', 'tied pairs')} of documents")
+        caution(f"{counts['run']}: {count_of(ties, 'tied pair')} of documents")
     if wrong := counts["contradicting_ranks"]:
         ranks = count_of(wrong, "rank contradicts its score", "ranks contradict their scores")
         caution(f"{counts['run']}: {ranks}; trec_eval goes by the scores")
@@ -146,7 +146,7 @@ def _rewrite(path: Path, output: Path, force: bool, change: Change) -> None:
     from labeler.runs.rewrite import rewrite_run
 
     lines = rewrite_run(path, Output(output, force), change)
-    note(f"wrote {output}: {count_of(lines, 'line', 'lines')}")
+    note(f"wrote {output}: {count_of(lines, 'line')}")
 
 
 def rerank(
@@ -229,7 +229,7 @@ def fuse(
     runs = run_paths(runs)
     fusion = Fusion(method, k, norm, weights_of(weights, runs), depth)
     queries, lines = fuse_files(runs, Output(output, force), fusion, tag, caution)
-    shown = f"{count_of(queries, 'query', 'queries')}, {count_of(lines, 'line', 'lines')}"
+    shown = f"{count_of(queries, 'query', 'queries')}, {count_of(lines, 'line')}"
     note(f"wrote {output}: {shown} from {len(runs)} runs by {method}")
 
 

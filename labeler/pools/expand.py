@@ -102,9 +102,9 @@ class RoundFound:
         return self.relevant / self.relevant_in_pool if self.relevant_in_pool else 0.0
 
     def __str__(self) -> str:
-        documents = count_of(self.relevant, "relevant document", "relevant documents")
+        documents = count_of(self.relevant, "relevant document")
         return (
-            f"round {self.round} brought {documents} in {count_of(self.pairs, 'pair', 'pairs')}, "
+            f"round {self.round} brought {documents} in {count_of(self.pairs, 'pair')}, "
             f"{self.share:.1%} of the {self.relevant_in_pool:,} there are"
         )
 
@@ -125,9 +125,9 @@ class ExpandedJudging(Result):
     def sentences(self) -> list[str]:
         """What each round brought, what all did together, and why they ended."""
         pairs, relevant = sum(r.pairs for r in self.rounds), sum(r.relevant for r in self.rounds)
-        brought = f"{count_of(relevant, 'relevant document', 'relevant documents')}"
-        rounds = count_of(len(self.rounds), "round", "rounds")
-        whole = f"{rounds} brought {brought} in {count_of(pairs, 'pair', 'pairs')}; {self.ended}"
+        brought = f"{count_of(relevant, 'relevant document')}"
+        rounds = count_of(len(self.rounds), "round")
+        whole = f"{rounds} brought {brought} in {count_of(pairs, 'pair')}; {self.ended}"
         return [*map(str, self.rounds), whole]
 
     def tables(self) -> list[Table]:
@@ -209,7 +209,7 @@ def _ended(judged: JudgeResult, growth: _Growth) -> str:
     if not last.round:
         return ""
     if last.judged < ENOUGH_JUDGED * last.pairs:
-        of = f"{last.judged:,} of the {count_of(last.pairs, 'pair', 'pairs')}"
+        of = f"{last.judged:,} of the {count_of(last.pairs, 'pair')}"
         return f"stopped, as only {of} of round {last.round} have a grade"
     return _ended_by_yield(last, growth)
 
@@ -221,7 +221,7 @@ def _ended_by_yield(last: RoundFound, growth: _Growth) -> str:
         return f"stopped, as round {last.round} brought {share}"
     if sum(map(growth.is_own, range(1, last.round + 1))) < how.max_rounds:
         return ""
-    rounds = count_of(how.max_rounds, "round", "rounds")
+    rounds = count_of(how.max_rounds, "round")
     return f"stopped after round {last.round}, as at most {rounds} may be"
 
 
@@ -276,10 +276,8 @@ class _Growth:
             rounds = {**card_section(section, "rounds"), str(number): entry}
             update_card(collection, "pool", {**section, "pairs": len(merged), "rounds": rounds})
         if new:
-            documents = count_of(len(seeds), "relevant document", "relevant documents")
-            control.note(
-                f"round {number}: {count_of(new, 'pair', 'pairs')} added, from {documents}"
-            )
+            documents = count_of(len(seeds), "relevant document")
+            control.note(f"round {number}: {count_of(new, 'pair')} added, from {documents}")
         return new
 
     def _seeds(self) -> list[Pair]:

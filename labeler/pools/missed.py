@@ -67,7 +67,7 @@ class Missed(Result):
     @property
     def sentences(self) -> list[str]:
         """The estimate in words."""
-        drawn = count_of(self.judged, "pair", "pairs")
+        drawn = count_of(self.judged, "pair")
         hits = f"{self.relevant_in_sample:,} of {drawn} sampled beyond the pool are relevant"
         missed = interval_text(Interval(self.missed, self.missed_low, self.missed_high), ",.1f")
         ends = (self.share_in_pool, self.share_in_pool_low, self.share_in_pool_high)

@@ -137,14 +137,14 @@ class Traffic(Result):
         """What was drawn from which stratum, and what was left out, in lines for people."""
         lines = [
             f"{s.name}: {s.drawn:,} of {count_of(s.queries, 'query', 'queries')},"
-            f" typed {count_of(s.searches, 'time', 'times')}"
+            f" typed {count_of(s.searches, 'time')}"
             for s in self.strata
         ]
         if self.by_session:
             lines.append("a query counts once in each session")
         if self.dropped:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.items())
-            typed = count_of(self.searches_dropped, "time", "times")
+            typed = count_of(self.searches_dropped, "time")
             lines.append(f"left out: {reasons}; typed {typed}")
         return lines
 

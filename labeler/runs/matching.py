@@ -161,6 +161,6 @@ def notes_on(ranked: Ranked) -> Iterator[str]:
         count = count_of(ranked.unknown, "hit was", "hits were")
         yield f"{count} left out, being of documents that the corpus lacks"
     if ranked.repeated:
-        yield f"{count_of(ranked.repeated, 'hit', 'hits')} repeated a document, counted once"
+        yield f"{count_of(ranked.repeated, 'hit')} repeated a document, counted once"
     if ranked.by_rank and any(ranked.run.values()):
         yield "scores are 1 over the rank: the system's own are missing, tie or do not fall"
