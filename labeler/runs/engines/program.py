@@ -8,8 +8,7 @@ import os
 import shlex
 import subprocess
 import tempfile
-import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,71 +111,44 @@ class ProgramEngine:
                 raise CallFailed(f"{where}: a query with a NUL byte can be no argument")
             filling = Filling(query, depth)
             command = [path, *(filled(word, filling) for word in arguments)]
-            runs = _Running(command, environment, seconds, where)
-            try:
-                output = await asyncio.to_thread(runs.output)
-            except asyncio.CancelledError:
-                runs.end()
-                raise
+            output = await _printed(command, environment, seconds, where)
             return hits_printed(output, self.paths, where)[:depth]
 
         yield search
 
 
-class _Running:
-    """One run of a command, with a bound on its time and on what it prints."""
+async def _printed(
+    command: Sequence[str], environment: Mapping[str, str], seconds: float, where: str
+) -> bytes:
+    """What a command prints; `CallFailed` where it fails, `NoAnswer` where it takes too long."""
+    from labeler.models.local.child import end_program, start_program
 
-    def __init__(
-        self, command: Sequence[str], environment: dict[str, str], seconds: float, where: str
-    ) -> None:
-        self._command, self._environment = command, environment
-        self._seconds, self._where = seconds, where
-        self._child: subprocess.Popen[bytes] | None = None
-        self._is_late = threading.Event()
+    with tempfile.TemporaryFile(prefix="labeler-") as errors:
+        try:
+            child = start_program(command, environment, errors)
+        except OSError as error:
+            raise CallFailed(f"{where}: {error.strerror or error}") from error
+        try:
+            reading = asyncio.to_thread(_bounded, child, where)
+            output, code = await asyncio.wait_for(reading, seconds)
+        except TimeoutError:
+            raise NoAnswer(f"{where}: no answer in {seconds:g} seconds") from None
+        finally:
+            end_program(child)
+        if code:
+            raise CallFailed(f"{where}: exit code {code}{_last_line(errors)}")
+        return output
 
-    def output(self) -> bytes:
-        """What it prints; `CallFailed` where it fails, `NoAnswer` where it takes too long."""
-        from labeler.models.local.child import end_program, start_program
 
-        with tempfile.TemporaryFile(prefix="labeler-") as errors:
-            try:
-                child = start_program(self._command, self._environment, errors)
-            except OSError as error:
-                raise CallFailed(f"{self._where}: {error.strerror or error}") from error
-            self._child = child
-            timer = threading.Timer(self._seconds, self._end_late, [child])
-            timer.start()
-            try:
-                output = self._bounded(child.stdout)
-                code = child.wait()
-            finally:
-                timer.cancel()
-                end_program(child)
-            if self._is_late.is_set():
-                raise NoAnswer(f"{self._where}: no answer in {self._seconds:g} seconds")
-            if code:
-                raise CallFailed(f"{self._where}: exit code {code}{_last_line(errors)}")
-            return output
-
-    def end(self) -> None:
-        """End it, from another thread."""
-        if self._child is not None:
-            self._end_late(self._child)
-
-    def _end_late(self, child: subprocess.Popen[bytes]) -> None:
-        self._is_late.set()
-        from labeler.models.local.child import kill_program
-
-        kill_program(child)
-
-    def _bounded(self, pipe: IO[bytes] | None) -> bytes:
-        parts, size = [], 0
-        while pipe and (part := pipe.read1(_CHUNK)):  # type: ignore[attr-defined]  # it is buffered
-            size += len(part)
-            if size > LARGEST_OUTPUT:
-                raise CallFailed(f"{self._where}: more than {LARGEST_OUTPUT:,} bytes of output")
-            parts.append(part)
-        return b"".join(parts)
+def _bounded(child: subprocess.Popen[bytes], where: str) -> tuple[bytes, int]:
+    """What a child prints, and its exit code."""
+    parts, size, pipe = [], 0, child.stdout
+    while pipe and (part := pipe.read1(_CHUNK)):  # type: ignore[attr-defined]  # it is buffered
+        size += len(part)
+        if size > LARGEST_OUTPUT:
+            raise CallFailed(f"{where}: more than {LARGEST_OUTPUT:,} bytes of output")
+        parts.append(part)
+    return b"".join(parts), child.wait()
 
 
 def _last_line(errors: IO[bytes]) -> str:
