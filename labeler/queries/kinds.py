@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from types import MappingProxyType
 
 from labeler.errors import Misuse
@@ -111,11 +110,6 @@ def turns(mix: Mix, counts: Mapping[str, int] | None = None) -> Iterator[str]:
         kind = next_kind(mix, given)
         given[kind] += 1
         yield kind
-
-
-def dealt(mix: Mix, count: int) -> list[str]:
-    """The first `count` turns."""
-    return list(islice(turns(mix), count))
 
 
 _COMPARES = re.compile(r"\b(?:vs\.?|versus|differences? between|compared?|better than)\b", re.I)

@@ -1,4 +1,4 @@
-"""How generated queries differ from real ones, in figures and in words: for `generate --like`."""
+"""How generated queries differ from real ones, in figures and in words."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class AskingLimits:
         check_options(self)
 
 
-class Watch(NamedTuple):
+class Observers(NamedTuple):
     """Who hears of how many answers there are, and what looks at the first one."""
 
     advance: Advance = lambda _done, _total: None
@@ -82,7 +82,7 @@ async def ask_all(
     texts: Mapping[str, str],
     depth: int,
     asking: AskingLimits,
-    watch: Watch,
+    watch: Observers,
 ) -> Asked:
     """Ask the system for every query.
 
@@ -122,7 +122,7 @@ class _Work:
     search: Search
     depth: int
     total: int
-    watch: Watch
+    watch: Observers
     asked: Asked
     in_a_row: int = 0
 

@@ -24,8 +24,8 @@ from labeler.report.result import Result
 from labeler.runs.asking import (
     Asked,
     AskingLimits,
+    Observers,
     SearchEngine,
-    Watch,
     ask_all,
 )
 from labeler.runs.engines.answers import ANSWER, Hit
@@ -166,7 +166,7 @@ def _asked(
         matched({query_id: hits})
 
     with control.progress("retrieving") as advance:
-        watch, limits = Watch(advance, check), options.asking
+        watch, limits = Observers(advance, check), options.asking
         return run_to_end(lambda _stop: ask_all(engine, texts, options.depth, limits, watch))
 
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -24,11 +25,11 @@ from labeler.queries.generate import generate
 from labeler.queries.kinds import (
     DEFAULT_MIX,
     KINDS,
-    dealt,
     kind_of,
     mix_of,
     not_of_its_kind,
     parse_mix,
+    turns,
 )
 from labeler.queries.style import Style, read_personas
 from labeler.queries.write import (
@@ -91,7 +92,7 @@ def test_every_kind_has_a_shipped_prompt_of_its_own_words() -> None:
 
 def test_every_beginning_of_the_turns_has_the_shares() -> None:
     for count in (20, 40, 100):
-        counts = Counter(dealt(DEFAULT_MIX, count))
+        counts = Counter(islice(turns(DEFAULT_MIX), count))
         for kind, share in DEFAULT_MIX.items():
             assert abs(counts[kind] - share * count) <= 1
 
