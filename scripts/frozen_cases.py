@@ -1382,6 +1382,7 @@ LIFE: dict[str, Case] = {
         reuse out --qrels s
         status out
         pool world --depth 5 --max-pairs 30 $OWN --only --dry-run
+        pool world --depth 3
         judge world --model similarity --as s --quiet
         reuse world --qrels human
         reuse world --qrels llm -m AP --family bm25,other

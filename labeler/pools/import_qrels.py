@@ -1,4 +1,4 @@
-"""`import-qrels`: people's judgements become qrels of a collection, and their pairs its pool."""
+"""`import`: people's judgements become qrels of a collection, and their pairs its pool."""
 
 from __future__ import annotations
 

@@ -144,5 +144,5 @@ def test_judging_without_a_pool_says_in_one_line_what_makes_it(
     for more in ([], ["--dry-run"]):
         assert execute(["judge", folder, "--model", "similarity", *more]) == 74
         *_, line = capsys.readouterr().err.splitlines()
-        how = f"labeler pool {folder} (or import-qrels, to judge the pairs that people judged)"
+        how = f"labeler pool {folder} (or labeler import, to judge the pairs that people judged)"
         assert line == f"labeler: {folder}/pool.jsonl: no such file; next: {how}"
