@@ -15,12 +15,12 @@ from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, FormFlags, OutputFlags
 from labeler.cli.output import draw, said_to, show, show_json, warn
-from labeler.cli.progress import watched
 from labeler.cli.reporting import (
     check_complete,
     show_judging,
     show_judging_plan,
     show_outcome,
+    watched,
 )
 from labeler.cli.scoring import PLOT
 from labeler.cli.screen import note, result_width, say
