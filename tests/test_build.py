@@ -205,7 +205,7 @@ def test_a_users_run_joins_the_pool(documents: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("q1 Q0 nowhere 1 1.0 t", "mine.run:1: the document 'nowhere' is not in"),
+        ("q1 Q0 nowhere 1 1.0 t", "mine.run: the document 'nowhere' is not in"),
         ("zz Q0 d 1 1.0 t", "share no query"),
         ("q1 Q0 d 1 1.0", "expected 6 columns"),
     ],

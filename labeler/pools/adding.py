@@ -120,8 +120,9 @@ def _check_documents(path: Path, run: Run, depth: int, corpus: Path) -> None:
     if not unknown:
         return
     some = _some(document.id for document in distinct_documents(corpus))
-    lacks = f"{len(unknown):,} of the {len(pooled):,} documents to pool are not in {corpus}"
-    raise BadInput(f"{path}: {lacks}, as {min(unknown)!r}; ids there are as {some}")
+    problem = f"the document {min(unknown)!r} is not in {corpus}, whose ids are as {some}"
+    missing = f"{len(unknown):,} of the {len(pooled):,} documents to pool are missing"
+    raise BadInput(f"{path}: {problem}; {missing}")
 
 
 def _some(ids: Iterable[str]) -> str:
