@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -11,7 +12,9 @@ from typing import Any, NamedTuple, Protocol
 from labeler.errors import BadInput, CallFailed, LabelerError, ProviderError, Retryable
 from labeler.messages import Advance
 from labeler.options import AT_ONCE, COUNT, SECONDS_OF_A_CALL, check_options, option
-from labeler.runs.engines.answers import Hit, Search, Sleep, retrying
+from labeler.runs.engines.answers import Hit, Search
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
 
 HOPELESS = 10
 """So many queries failing in a row end the work: the system is down, not slow."""
@@ -67,12 +70,17 @@ class Asked:
     failures: dict[str, str] = field(default_factory=dict)
 
 
-def retried_search(search: Search, tries: int, sleep: Sleep = asyncio.sleep) -> Search:
+def retried_search(search: Search, tries: int) -> Search:
     """Ask again what failed in a way that may pass, later each time."""
-    policy = retrying(tries, sleep)
 
     async def ask(query: str, depth: int) -> list[Hit]:
-        return await policy.copy()(search, query, depth)
+        for number in range(1, tries):
+            try:
+                return await search(query, depth)
+            except Retryable as error:
+                pause = random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**number))
+                await asyncio.sleep(pause + min(error.wait or 0.0, _LONGEST_WAIT))
+        return await search(query, depth)
 
     return ask
 
