@@ -18,20 +18,18 @@ from labeler.runs.engines.answers import (
     HITS,
     LARGEST_OUTPUT,
     SYSTEM,
+    Filling,
     Hit,
     HitPaths,
     Search,
-    hits_in,
-    parsed,
-    value_at,
-)
-from labeler.runs.engines.templates import (
-    Filling,
     check_url,
     filled_json,
     filled_url,
     has_query,
+    hits_in,
+    parsed,
     read_body,
+    value_at,
 )
 
 # What is known of search servers: how they are asked, and where their answers hold what.

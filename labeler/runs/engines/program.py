@@ -22,16 +22,14 @@ from labeler.runs.engines.answers import (
     HITS,
     LARGEST_OUTPUT,
     SYSTEM,
+    Filling,
     Hit,
     HitPaths,
     Search,
-    hits_in,
-    parsed,
-)
-from labeler.runs.engines.templates import (
-    Filling,
     filled,
     has_query,
+    hits_in,
+    parsed,
 )
 
 _CHUNK = 1 << 16
