@@ -23,7 +23,6 @@ from labeler.models.encoding import EncodingPlan
 from labeler.models.policies.call import StopSignal
 from labeler.options import COUNT, SEED, check_options, given, option
 from labeler.pools.pool import PoolResult, plan_pool, pool, texts_to_encode
-from labeler.queries.asking import Asking
 from labeler.queries.filter import FilterRules
 from labeler.queries.generate import (
     GenerateOptions,
@@ -34,6 +33,7 @@ from labeler.queries.generate import (
 )
 from labeler.queries.keep import write_heading_queries
 from labeler.queries.set_aside import PassageRules
+from labeler.queries.style import Asking
 from labeler.report.result import Result
 from labeler.runs.retrieve import BUILT_IN
 

@@ -23,12 +23,12 @@ from labeler.models.session import Session, SessionOptions, open_session, select
 from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits
 from labeler.options import CANDIDATES, COUNT, SEED, check_options, given, option
 from labeler.prompt import find_prompt
-from labeler.queries.asking import Asking
 from labeler.queries.filter import FilterRules
 from labeler.queries.keep import generated_before, keep_generated, real_queries
 from labeler.queries.kinds import KINDS, turns
 from labeler.queries.passages import PassageChoice, choose_passages, considered
 from labeler.queries.set_aside import PassageRules
+from labeler.queries.style import Asking
 from labeler.queries.write import (
     closeness,
     generate_queries,
