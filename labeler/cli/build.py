@@ -237,7 +237,7 @@ def can_ask_llm() -> bool:
 
 def make_queries(steps: Build, has_llm: bool) -> None:
     """Let the embedded LLM write queries; headings take their place where there is none."""
-    from labeler.queries.keep import write_heading_queries
+    from labeler.queries.generate import write_heading_queries
 
     if has_llm:
         note_generated(run_until_stopped(steps.generate), steps.options.queries)

@@ -30,8 +30,8 @@ from labeler.queries.generate import (
     GenerationPlan,
     agenerate,
     aplan_generation,
+    write_heading_queries,
 )
-from labeler.queries.keep import write_heading_queries
 from labeler.queries.set_aside import PassageRules
 from labeler.queries.style import Asking
 from labeler.report.result import Result
