@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.collection.card import keep_standing
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import read_pool
 from labeler.collection.whose import drawn_by_chance, routed_pairs
 from labeler.data import Pooled, Qrels
 from labeler.errors import Misuse
 from labeler.messages import count_of
-from labeler.report.finding import Finding
 from labeler.report.result import Result, figure_names
 from labeler.report.table import Column, Interval, Table, interval_text, shown
 from labeler.stats.student import LEVEL, chi_square_quantile
@@ -87,8 +85,7 @@ def missed(collection: Collection | Path | str, qrels: str, rel: int = 1) -> Mis
 
     The estimate is Horvitz and Thompson's: each relevant document of the sample stands for one over
     the probability with which it was drawn. It is of these queries, and of what their runs found:
-    of documents that no run found it says nothing. `status` and `evaluate` show it again
-    while pool, runs and qrels stay as they are.
+    of documents that no run found it says nothing.
 
     >>> from labeler.judging.judge import judge
     >>> from labeler.pools.pool import PoolSize
@@ -108,9 +105,7 @@ def missed(collection: Collection | Path | str, qrels: str, rel: int = 1) -> Mis
     if not any(entry.inclusion is not None for entry in pool):
         problem = "the pool has no random sample beyond it; pool with one, and judge it"
         raise Misuse(problem, parameter="beyond")
-    result = estimate_missed(pool, grades, rel)
-    keep_standing(opened, "missed", qrels, [Finding(result.sentences[0], level="note")])
-    return result
+    return estimate_missed(pool, grades, rel)
 
 
 def estimate_missed(pool: Sequence[Pooled], grades: Qrels, rel: int = 1) -> Missed:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from labeler.collection.card import card_section, keep_standing, read_card
+from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import read_pool
 from labeler.collection.user_files import collection_runs, runs_by_name
@@ -103,8 +103,7 @@ def reuse(
 
     A family is a text of names with commas between them, as `dense,hybrid`: runs that would not
     have been there without one another. The pairs that none of the others has within the pool's
-    depth lose their grades. After Zobel (SIGIR 1998). `status` and `evaluate` show the findings
-    again, as long as the pool, the runs and the qrels stay as they are.
+    depth lose their grades. After Zobel (SIGIR 1998).
 
     >>> from labeler.judging.judge import judge
     >>> from labeler.pools.pool import pool
@@ -138,10 +137,7 @@ def reuse(
             ranks = (_rank(full, name), _rank(scores, name))
             shares = (judged, judged_left_out)
             rows.append(RunLeftOut(name, *counts, score, left_out, *ranks, *shares))
-    result = Reusability(str(parsed), tuple(sorted(rows, key=lambda row: (row.rank, row.run))))
-    notes = [Finding(text, level="note") for text in result.sentences]
-    keep_standing(opened, "reuse", qrels, [*notes, *result.findings])
-    return result
+    return Reusability(str(parsed), tuple(sorted(rows, key=lambda row: (row.rank, row.run))))
 
 
 def _families(runs: Mapping[str, Run], families: Iterable[str]) -> list[tuple[str, ...]]:
