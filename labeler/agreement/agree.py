@@ -14,10 +14,8 @@ from labeler.agreement.align import (
     Rules,
     grades_of_human,
     parse_maps,
-    rules_between,
     rules_for,
     scale_of,
-    scale_of_grades,
     share_a_pair,
 )
 from labeler.agreement.baseline import (
@@ -72,23 +70,10 @@ from labeler.trec.memory import Source as QrelsSource
 if TYPE_CHECKING:
     from labeler.evaluation.boards.board import Leaderboard
 
-# How the grades of one assessor's comparison are read, counted or not.
 
-
-def rules_of(
-    sources: Sources, source: AssessorSource, maps: Mapping[str, Mapping[int, int]], rest: Rules
-) -> Rules:
-    """`rest` with the maps of both sides, each for the side that it covers."""
-    tally = source.judged.tally
-    if tally is None:
-        return rules_for(sources.human, source.judged.labels, maps, rest)
-    return rules_between(tally.grades, tally.labels, maps, rest)
-
-
-def scale_between(sources: Sources, source: AssessorSource, rules: Rules) -> tuple[int, ...]:
-    """The scale of the comparison, before any cut."""
-    tally = source.judged.tally
-    return scale_of(sources.human, rules) if tally is None else scale_of_grades(tally.grades, rules)
+def rules_of(sources: Sources, source: AssessorSource, options: AgreeOptions) -> Rules:
+    """How this assessor's grades are read, with the maps of both sides."""
+    return rules_for(sources.human, source.judged.labels, options.maps, options.rules)
 
 
 # The reports of assessors with the baseline beside each.
@@ -301,23 +286,21 @@ def _beside_everybody(
 def _meet(sources: Sources, source: AssessorSource) -> bool:
     """Whether the assessor has a label or a failure of any pair with a human grade."""
     human = sources.human
-    if source.judged.tally is not None:
-        return source.judged.tally.meets or source.judged.tally.has_failures
     failed = any(q in human and d in human[q] for q, d in source.judged.failures)
     return failed or share_a_pair(human, source.judged.labels)
 
 
 def _check_gates(sources: Sources, source: AssessorSource, options: AgreeOptions) -> None:
     """`Misuse` of a gate that this scale does not have."""
-    rules = rules_of(sources, source, options.maps, options.rules)
-    scale = (0, 1) if rules.cut is not None else scale_between(sources, source, rules)
+    rules = rules_of(sources, source, options)
+    scale = (0, 1) if rules.cut is not None else scale_of(sources.human, rules)
     with about("require"):
         for name in options.gated:
             find_statistic(name, scale)
 
 
 def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> AssessorReport:
-    rules = rules_of(sources, source, options.maps, options.rules)
+    rules = rules_of(sources, source, options)
     judged = replace(source.judged, name=source.name, human=whom(sources.human_name))
     weights = _weights(sources, options)
     agreement = agreement_of(sources.human, judged, rules, options.statistics, weights)

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
-from math import ceil, floor
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from labeler.agreement.statistics.registry import GradedPairs
-from labeler.agreement.tally import NO_LABEL, GradeTally, Label, Labels, narrow, tally_of
 from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.options import GRADE, option
-from labeler.report.finding import Finding, Setting
 from labeler.trec.labels import number
 
 PEOPLE = "people"
@@ -27,20 +23,104 @@ MOST_GRADES = 50
 USUAL = (0, 1, 2, 3)
 """The scale where nobody names one and human grades lie within it: TREC's, and our prompts'."""
 
+Label = int | str
+Labels = Mapping[str, Mapping[str, Label]]
+"""Query id to document id to a label as its file has it: `2`, `"2"`, `"2.5"`, `"ERROR"`."""
+
 
 @dataclass(frozen=True)
 class AssessorLabels:
     """An assessor's labels, a status for each pair on which it has none, and what to call it.
 
-    `human` is what those are called whose grades stand beside. Where labels and human grades were
-    counted together already, `tally` has the counts, and `labels` no more than ids for messages.
+    `human` is what those are called whose grades stand beside.
     """
 
     labels: Labels
     failures: Mapping[Pair, str] = field(default_factory=dict)
     name: str = "the other"
     human: str = PEOPLE
-    tally: GradeTally | None = None
+
+
+# The labels beside each human grade, in columns.
+
+NO_LABEL = -1
+_FIRST_STATUS = -2
+
+
+@dataclass(frozen=True, eq=False)
+class LabelColumns:
+    """What an assessor says of each pair with a human grade, in parallel columns.
+
+    `query`, `grade` and `label` are places in `queries`, `grades` and `labels`. A label of -1 is
+    none, and -2, -3, ... are the `statuses` of pairs that failed. `only_assessor` counts the pairs
+    without a human grade, whose labels stand in `labels` too; `weight` is one over each pair's
+    inclusion probability, if it was drawn.
+    """
+
+    queries: tuple[str, ...]
+    grades: tuple[int, ...]
+    labels: tuple[Label, ...]
+    statuses: tuple[str, ...]
+    query: Integers
+    grade: Integers
+    label: Integers
+    only_assessor: int = 0
+    weight: Floats | None = None
+
+    @property
+    def meets(self) -> bool:
+        """Whether any pair has both a human grade and a label."""
+        return bool((self.label >= 0).any())
+
+    def label_counts(self, of: Flags | None = None) -> Counter[Label]:
+        """How many pairs have each label, by first appearance; `of` those rows alone."""
+        rows = self.label >= 0 if of is None else of & (self.label >= 0)
+        counts = Counter(self.label[rows].tolist())
+        return Counter({self.labels[code]: count for code, count in counts.items()})
+
+    def status_counts(self, of: Flags) -> Counter[str]:
+        """How many pairs of those rows failed with each status, by first appearance."""
+        codes = Counter(self.label[of & (self.label <= _FIRST_STATUS)].tolist())
+        return Counter({self.statuses[_FIRST_STATUS - code]: n for code, n in codes.items()})
+
+
+def label_columns(
+    human: Qrels, assessor: AssessorLabels, weights: Mapping[Pair, float] | None = None
+) -> LabelColumns:
+    """The assessor's labels beside the human grades, which are in the order of `human`."""
+    lookups = ((row, assessor.labels.get(query_id, {})) for query_id, row in human.items())
+    found = [label for row, own in lookups for label in map(own.get, row)]
+    grades = [grade for row in human.values() for grade in row.values()]
+    used = dict.fromkeys(label for label in found if label is not None)
+    for given in assessor.labels.values():
+        used.update(dict.fromkeys(given.values()))
+    label = _codes([*used, None], found)
+    label[label == len(used)] = NO_LABEL
+    only_assessor = sum(map(len, assessor.labels.values())) - int((label >= 0).sum())
+    is_per_pair = bool(assessor.failures) or weights is not None
+    pairs = [Pair(q, d) for q, row in human.items() for d in row] if is_per_pair else []
+    statuses: dict[str, int] = {}
+    for at in np.flatnonzero(label == NO_LABEL).tolist() if assessor.failures else ():
+        if (status := assessor.failures.get(pairs[at])) is not None:
+            label[at] = _FIRST_STATUS - statuses.setdefault(status, len(statuses))
+    of_grades = dict.fromkeys(grades)
+    return LabelColumns(
+        tuple(human),
+        tuple(map(int, of_grades)),
+        tuple(used),
+        tuple(map(str, statuses)),
+        np.repeat(np.arange(len(human)), [len(row) for row in human.values()]),
+        _codes(of_grades, grades),
+        label,
+        only_assessor,
+        None if weights is None else np.array([weights.get(pair, 0.0) for pair in pairs]),
+    )
+
+
+def _codes(values: Iterable[object], of: Sequence[object]) -> Integers:
+    """The place among distinct values of each of many."""
+    numbers = {value: number for number, value in enumerate(values)}
+    return np.fromiter(map(numbers.__getitem__, of), dtype=np.int64, count=len(of))
 
 
 GRADES = "Reading grades"
@@ -104,10 +184,11 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Aligned:
-    """The pairs that both sides graded, and what was left out."""
+    """The pairs that both sides graded, what was left out, and the labels as they were given."""
 
     pairs: GradedPairs
     left_out: LeftOut
+    columns: LabelColumns
 
 
 def scale_of(human: Qrels, rules: Rules) -> tuple[int, ...]:
@@ -149,42 +230,44 @@ def align(
     weights: Mapping[Pair, float] | None = None,
 ) -> Aligned:
     """Pair the grades up; `weights` are one over the inclusion probabilities of sampled pairs."""
-    return align_tally(tally_of(human, assessor, weights), rules)
-
-
-def align_tally(tally: GradeTally, rules: Rules) -> Aligned:
-    """The pairs of a tally that both sides graded, as the rules read them, and what is left out."""
-    scale = scale_of_grades(tally.grades, rules)
-    grades = _indices_of_grades(tally.grades, scale, rules)
-    positions = [_position(label, scale, rules) for label in tally.labels]
+    columns = label_columns(human, assessor, weights)
+    scale = scale_of_grades(columns.grades, rules)
+    grades = _indices_of_grades(columns.grades, scale, rules)
+    positions = [_position(label, scale, rules) for label in columns.labels]
     # of each row: the grades' places in the scale, -1 where there is none
-    human = _places([grades[grade] for grade in tally.grades])[tally.grade]
-    label = np.maximum(tally.label, NO_LABEL)
-    assessor = _places([position.at for position in positions])[label]
+    human_at = _places([grades[grade] for grade in columns.grades])[columns.grade]
+    label = np.maximum(columns.label, NO_LABEL)
+    assessor_at = _places([position.at for position in positions])[label]
     clipped = np.array([position.clipped for position in positions] + [False])[label]
-    judged, has_grade = human >= 0, assessor >= 0
+    judged, has_grade = human_at >= 0, assessor_at >= 0
     graded, ungraded = judged & has_grade, judged & ~has_grade
-    mass = tally.count if tally.weight is None else tally.weight
+    mass = None if columns.weight is None else columns.weight[ungraded]
     left_out = LeftOut(
-        _sum(tally.count, ungraded & (tally.label == NO_LABEL)),
-        tally.only_assessor,
-        _sum(tally.count, ~judged),
-        _by_text(tally.label_counts(ungraded)),
-        dict(tally.status_counts(ungraded).most_common()),
-        _sum(tally.count, graded & clipped),
-        np.bincount(human[ungraded], mass[ungraded], len(scale)).astype(np.float64),
+        int((ungraded & (columns.label == NO_LABEL)).sum()),
+        columns.only_assessor,
+        int((~judged).sum()),
+        _by_text(columns.label_counts(ungraded)),
+        dict(columns.status_counts(ungraded).most_common()),
+        int((graded & clipped).sum()),
+        np.bincount(human_at[ungraded], mass, len(scale)).astype(np.float64),
     )
-    pairs = _graded_pairs(tally, scale, graded, (human[graded], assessor[graded]))
-    return _cut(Aligned(pairs, left_out), rules.cut)
+    # the queries that have any row that both graded, in their order
+    used, query = np.unique(columns.query[graded], return_inverse=True)
+    pairs = GradedPairs(
+        tuple(columns.queries[at] for at in used.tolist()),
+        scale,
+        query.astype(np.int64),
+        human_at[graded],
+        assessor_at[graded],
+        np.flatnonzero(graded),
+        None if columns.weight is None else columns.weight[graded],
+    )
+    return _cut(Aligned(pairs, left_out, columns), rules.cut)
 
 
 def _places(places: Sequence[int | None]) -> Integers:
     """Places in the scale, -1 for none, and one more -1 for what has no value at all."""
-    return narrow(np.array([-1 if at is None else at for at in places] + [-1]))
-
-
-def _sum(counts: Integers, rows: Flags) -> int:
-    return int(counts[rows].sum())
+    return np.array([-1 if at is None else at for at in places] + [-1], dtype=np.int64)
 
 
 def _by_text(counts: Mapping[Label, int]) -> dict[str, int]:
@@ -193,26 +276,6 @@ def _by_text(counts: Mapping[Label, int]) -> dict[str, int]:
     for label, count in counts.items():
         texts[str(label)] += count
     return dict(texts.most_common())
-
-
-def _graded_pairs(
-    tally: GradeTally, scale: tuple[int, ...], graded: Flags, grades: tuple[Integers, Integers]
-) -> GradedPairs:
-    """The rows that both graded, and the queries that have any, in their order."""
-    rows = tally.query[graded]
-    has_pairs = np.bincount(rows, minlength=len(tally.queries)) > 0
-    is_single = tally.row is not None
-    number = np.cumsum(has_pairs) - 1
-    number = number if is_single else narrow(number)
-    return GradedPairs(
-        tuple(compress(tally.queries, has_pairs.tolist())),
-        scale,
-        number[rows],
-        *grades,
-        narrow(np.flatnonzero(graded)) if tally.row is None else tally.row[graded],
-        None if tally.weight is None else tally.weight[graded],
-        None if is_single else tally.count[graded],
-    )
 
 
 def grades_of_human(human: Qrels, scale: tuple[int, ...], rules: Rules) -> Qrels:
@@ -292,170 +355,12 @@ def _cut(aligned: Aligned, grade: int | None) -> Aligned:
         assessor=(pairs.assessor >= at).astype(np.int64),
     )
     missing = np.array([left_out.missing[:at].sum(), left_out.missing[at:].sum()])
-    return Aligned(binary, replace(left_out, missing=missing))
-
-
-# Signs that two sets of labels do not mean the same by their grades, or not the same pairs.
-
-SHARE_OUTSIDE = 0.05
-"""From this share of labels outside the scale on, the scale is suspicious."""
-RARE = 0.005
-"""Grades of a smaller share say nothing about a scale: a stray 10 is a slip."""
-
-
-def suspicions(
-    tally: GradeTally, people: str, rules: Rules, scale: tuple[int, ...], order: float | None
-) -> list[Finding]:
-    """What looks wrong, each with the setting that would mend it; nothing is mended here.
-
-    `order` is the rank correlation of the labels, where that is low enough to mean something.
-    Nothing is said where no pair has both.
-    """
-    if not tally.meets:
-        return []
-    grades = tally.grade_counts()
-    ours = {rules.map_human.get(grade, grade) for grade in grades if grade >= 0}
-    numbers = _numbers_on_shared_pairs(tally, rules)
-    findings = [*_astray(grades, rules, people), *_of_constant_grades(ours, numbers, people)]
-    if numbers and rules.cut is None:
-        findings += [] if rules.clip else _another_scale(ours, numbers, scale, rules, people)
-        if not any(finding.settings for finding in findings):
-            findings += _binary_human(ours, _usual(numbers), people)
-    if order is not None and numbers:
-        findings.append(_reversed(order, _turned(ours, numbers, scale, rules)))
-    return findings
+    return replace(aligned, pairs=binary, left_out=replace(left_out, missing=missing))
 
 
 def share_a_pair(human: Qrels, labels: Labels) -> bool:
     """Whether any pair stands on both sides, whatever its labels."""
     return any(row.keys() & human.get(q, {}).keys() for q, row in labels.items())
-
-
-def _numbers_on_shared_pairs(tally: GradeTally, rules: Rules) -> Counter[float]:
-    """The other's numbers on people's pairs, mapped, with how often each stands there."""
-    numbers: Counter[float] = Counter()
-    for label, count in tally.label_counts().items():
-        value = number(label)
-        if value is not None:
-            numbers[rules.map_assessor.get(int(value), value) if value % 1 == 0 else value] += count
-    return numbers
-
-
-def _of_constant_grades(ours: set[int], numbers: Counter[float], people: str) -> Iterator[Finding]:
-    """A finding for each side that gives every pair the same grade."""
-    for side, grades in ((people, ours), ("the other", set(numbers))):
-        if len(grades) == 1 and (len(ours) > 1 or len(numbers) > 1):
-            verb = _give(side)
-            only = f"{next(iter(grades)):g}"
-            every = f"{side} {verb} the grade {only} to every pair"
-            yield Finding(f"{every}: kappa is then 0 or undefined")
-
-
-def _give(side: str) -> str:
-    return "give" if side == PEOPLE else "gives"
-
-
-def _ranges(ours: set[int], usual: set[float], people: str) -> str:
-    """From where to where the grades of both sides go, in words."""
-    theirs = f"the other's {min(usual):g} to {max(usual):g}"
-    return f"{people}'s grades are {min(ours)} to {max(ours)}, {theirs}"
-
-
-def _usual(numbers: Counter[float]) -> set[float]:
-    """The numbers that are no mere slips."""
-    return {value for value, n in numbers.items() if n >= RARE * numbers.total()} or set(numbers)
-
-
-def _used(ours: set[int], numbers: Counter[float], scale: tuple[int, ...]) -> tuple[int, ...]:
-    """The grades of the scale from the lowest to the highest that either side uses."""
-    both = ours | {int(value) for value in _usual(numbers) if value in scale}
-    return tuple(range(min(both), max(both) + 1))
-
-
-def _another_scale(
-    ours: set[int], numbers: Counter[float], scale: tuple[int, ...], rules: Rules, people: str
-) -> Iterator[Finding]:
-    total = numbers.total()
-    outside = sum(n for value, n in numbers.items() if value not in scale)
-    usual = _usual(numbers)
-    low, high, used = min(usual), max(usual), _ranges(ours, usual, people)
-    shift = min(ours) - low
-    whole = all(value % 1 == 0 for value in usual)
-    if whole and shift and high + shift == max(ours) and (outside or rules.scale is None):
-        mend = Setting("map_assessor", {int(value): int(value + shift) for value in sorted(usual)})
-        text = f"{used}: the same scale moved by {shift:+g}? {mend} would mend that"
-        yield Finding(text, settings=(mend,))
-    elif not whole and outside > total / 2:
-        fractions = f"{used}, mostly fractions: scores, it seems"
-        yield Finding(f"{fractions}, which have to be cut into grades first")
-    elif outside >= SHARE_OUTSIDE * total:
-        wider = range(floor(min(low, scale[0])), ceil(max(high, scale[-1])) + 1)
-        widen, clip = Setting("scale", wider), Setting("clip", True)
-        would = f"{widen} would take them in, {clip} would clip them into {scale[0]}:{scale[-1]}"
-        text = f"{used}: {outside} of {total} labels lie outside the scale; {would}"
-        yield Finding(text, settings=(widen, clip))
-    elif usual == {0.0, 1.0} and max(ours) > 1:
-        graded = rules.scale or range(min(ours), max(ours) + 1)
-        upper = {grade: int(2 * grade > graded[0] + graded[-1]) for grade in graded}
-        cut, halves = Setting("cut", 1), Setting("map_human", upper)
-        middle = 1 + (graded[0] + graded[-1]) // 2
-        would = f"{cut} would make {people}'s binary from 1 on, {halves} from {middle} on"
-        yield Finding(f"{used}: binary against graded? {would}", settings=(cut, halves))
-
-
-def _binary_human(ours: set[int], usual: set[float], people: str) -> Iterator[Finding]:
-    if max(ours) == 1 and max(usual) > 1 and all(value % 1 == 0 for value in usual):
-        upper = {int(value): int(value > 1) for value in sorted(usual)}
-        cut, halves = Setting("cut", 1), Setting("map_assessor", upper)
-        would = f"{cut} would make the other's binary from 1 on, {halves} from 2 on"
-        used = _ranges(ours, usual, people)
-        yield Finding(f"{used}: graded against binary? {would}", settings=(cut, halves))
-
-
-def _reversed(order: float, turned: Mapping[int, int]) -> Finding:
-    turn = Setting("map_assessor", turned)
-    against = f"the grades run against each other (Spearman {order:.2f})"
-    return Finding(f"{against}: is one scale reversed? {turn} would turn it", settings=(turn,))
-
-
-def _turned(
-    ours: set[int], numbers: Counter[float], scale: tuple[int, ...], rules: Rules
-) -> dict[int, int]:
-    """The other's grades as they stand in its file, each to people's from the other end.
-
-    A scale that is moved too is moved with it.
-    """
-    usual = _usual(numbers)
-    low, high = int(min(usual)), int(max(usual))
-    theirs: Sequence[int] = range(low, high + 1)
-    moved = not usual <= set(scale) and high - low == max(ours) - min(ours)
-    if not moved:
-        theirs = rules.scale or _used(ours, numbers, scale)
-    top = max(ours) + low if moved else theirs[0] + theirs[-1]
-    return {g: top - rules.map_assessor.get(g, g) for g in sorted({*theirs, *rules.map_assessor})}
-
-
-def _astray(grades_given: Mapping[int, int], rules: Rules, people: str) -> Iterator[Finding]:
-    """A human grade that hardly any pair has, far from all others, and widens the scale."""
-    if rules.scale is not None:
-        return
-    mapped: Counter[int] = Counter()
-    for grade, count in ((g, n) for g, n in grades_given.items() if g >= 0):
-        mapped[rules.map_human.get(grade, grade)] += count
-    grades = sorted(mapped)
-    if len(grades) < 3 or grades[-1] <= USUAL[-1]:
-        return
-    last, before, count = grades[-1], grades[-2], mapped[grades[-1]]
-    rare = count <= max(3, RARE * mapped.total()) and 10 * count <= mapped.total()
-    if rare and last - before > 1:
-        mend = Setting("map_human", {last: before})
-        keep = Setting("scale", range(grades[0], last + 1))
-        yield Finding(
-            f"{people} {_give(people)} the grade {last} to {count} of {mapped.total():,} pairs, the"
-            f" others at most {before}: a slip? {mend} would mend that, {keep} would say that it is"
-            " none",
-            settings=(mend, keep),
-        )
 
 
 # What a user writes of scales and maps, as data.
@@ -486,23 +391,12 @@ def rules_for(
     That is people's where it names every grade of theirs and not every whole number of the
     other's; otherwise the other's.
     """
-    used = (grade for row in human.values() for grade in row.values())
-    given = (label for row in labels.values() for label in row.values())
-    return rules_between(used, given, maps, rest)
-
-
-def rules_between(
-    grades: Iterable[int],
-    labels: Iterable[Label],
-    maps: Mapping[str, Mapping[int, int]],
-    rest: Rules,
-) -> Rules:
-    """The same from the human grades and the labels that are used."""
-    ours = {grade for grade in set(grades) if grade >= 0}
-    numbers = {number(label) for label in set(labels)}
-    theirs = {int(value) for value in numbers if value is not None and value % 1 == 0}
-    keys = set(maps[""])
-    side = HUMAN if keys and ours <= keys and not theirs <= keys else ASSESSOR
+    keys, side = set(maps[""]), ASSESSOR
+    if keys:
+        ours = {grade for row in human.values() for grade in row.values() if grade >= 0}
+        numbers = {number(label) for label in {x for row in labels.values() for x in row.values()}}
+        theirs = {int(value) for value in numbers if value is not None and value % 1 == 0}
+        side = HUMAN if ours <= keys and not theirs <= keys else ASSESSOR
     of_human, of_assessor = ({**maps[name], **(maps[""] if name == side else {})} for name in SIDES)
     return replace(
         rest,

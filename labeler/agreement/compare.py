@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from labeler.agreement.align import AssessorLabels, LeftOut, Rules, align_tally, suspicions
+from labeler.agreement.align import AssessorLabels, Labels, LeftOut, Rules, align
 from labeler.agreement.statistics import STATISTICS, find_statistic
 from labeler.agreement.statistics.registry import (
     NO_PAIRS,
@@ -18,7 +18,7 @@ from labeler.agreement.statistics.registry import (
     default_names,
     query_tables,
 )
-from labeler.agreement.tally import GradeTally, Labels, tally_of
+from labeler.agreement.suspicions import suspicions
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse, about
@@ -375,8 +375,7 @@ def agreement_of(
     weights: Mapping[Pair, float] | None = None,
 ) -> Agreement:
     """Every statistic that the options name, with what was left out and what looks wrong."""
-    tally = assessor.tally or tally_of(human, assessor, weights)
-    both = align_tally(tally, rules)
+    both = align(human, assessor, rules, weights)
     paired, left_out = both.pairs, both.left_out
     scale, pairs = paired.grades, len(paired)
     grades = np.array(scale, dtype=np.float64)
@@ -388,8 +387,8 @@ def agreement_of(
     against = _reversed_correlation(also["spearman"], pairs)
     warnings = [
         *_of_sample(sample.total, pairs, assessor.human, is_weighted=weights is not None),
-        *_mismatch(human, assessor, tally),
-        *suspicions(tally, assessor.human, rules, scale, against),
+        *_mismatch(human, assessor, is_met=both.columns.meets),
+        *suspicions(both.columns, assessor.human, rules, scale, against),
         *cautions(statistics, sample, scale, estimates, options.method),
     ]
     missing = left_out.missing
@@ -408,9 +407,9 @@ def agreement_of(
     )
 
 
-def _mismatch(human: Qrels, assessor: AssessorLabels, tally: GradeTally) -> list[Finding]:
+def _mismatch(human: Qrels, assessor: AssessorLabels, *, is_met: bool) -> list[Finding]:
     """A finding that no pair has both a human grade and a label."""
-    if tally.meets:
+    if is_met:
         return []
     return [Finding(no_pair_in_common(assessor.human, human, assessor.name, assessor.labels))]
 

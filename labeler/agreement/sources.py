@@ -8,10 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from labeler.agreement.align import AssessorLabels
+from labeler.agreement.align import AssessorLabels, Labels
 from labeler.agreement.calibration import Distributions
-from labeler.agreement.tally import Labels
-from labeler.agreement.tally_files import tally_files, tell_what_is_held
 from labeler.collection.card import card_section, read_card
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, open_collection
@@ -34,7 +32,7 @@ from labeler.evaluation.origin import caveats, mixed_findings, part_findings
 from labeler.exchange.qrels import hold_labels, read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
-from labeler.messages import Advance, Progress, no_progress
+from labeler.messages import count_of
 from labeler.trec.labels import read_labels
 from labeler.trec.memory import Source, as_qrels, as_run
 from labeler.trec.runs import read_run, read_tag
@@ -96,14 +94,11 @@ def open_sources(
     more_humans: Sequence[str] = (),
     runs: Sequence[Path] = (),
     *,
-    tallied: Progress | None = None,
     stale: str = "drop",
 ) -> Sources:
     """Files `HUMAN OTHER...`, or a collection's directory and names in it.
 
-    With `tallied`, two files of labels without runs are counted, whatever their size, and their
-    pairs are not held; it is told how many queries are. `stale` grades, of texts that have changed
-    since, are left out (`drop`) or counted (`keep`).
+    `stale` grades, of texts that have changed since, are left out (`drop`) or counted (`keep`).
     """
     first, *rest = arguments
     notes: list[str] = []
@@ -115,9 +110,6 @@ def open_sources(
         opened = _of_collection(open_collection(Path(first)), rest, more_humans, notes.append)
     elif not rest:
         raise Misuse("expected human qrels and at least one other file, or a collection")
-    elif tallied is not None and len(rest) == 1 and not (more_humans or runs or changed):
-        with rereadable(), tallied("queries counted") as advance:
-            opened = _of_two_files((first, rest[0]), notes.append, advance)
     else:
         assessors = tuple(source_of_file(Path(name), name) for name in rest)
         more = {name: people_of_file(Path(name), notes.append) for name in more_humans}
@@ -137,23 +129,6 @@ def _without_stale(opened: Sources, changed: set[Pair], stale: str) -> Sources:
         for each in opened.assessors
     )
     return replace(opened, human=without(opened.human, changed), assessors=tuple(assessors))
-
-
-def _of_two_files(names: tuple[str, str], warn: Warn, advance: Advance) -> Sources:
-    """Two files, counted where they are plain labels, else read whole."""
-    human, other = names
-    paths = Path(human), Path(other)
-    is_plain = not other.endswith(JUDGEMENTS) and not routed_of_file(paths[0])
-    both = tally_files(*paths, advance, warn) if is_plain else None
-    if both is None:
-        for path in paths:
-            tell_what_is_held(path)
-        people = people_of_file(paths[0], warn)
-        return Sources(human, people, (source_of_file(paths[1], other),))
-    for finding in mixed_findings(paths[0]):
-        warn(str(finding))
-    labels = _of_labels(paths[1], other, both.judged, both.repeated)
-    return Sources(human, both.human, (labels,))
 
 
 def refuse_same_names(sources: Sources) -> None:
@@ -190,23 +165,15 @@ def source_of_file(path: Path, name: str) -> AssessorSource:
     with rereadable():
         hold_labels(path)
         read = read_labels(path)
-    judged = AssessorLabels(read.labels, read.failures)
-    return _of_labels(path, name, judged, read.repeated)
-
-
-def _of_labels(path: Path, name: str, judged: AssessorLabels, repeated: int) -> AssessorSource:
-    """The labels of a file with what its collection's card says of them, and repeated lines."""
     where = collection_of_qrels(path)
     models = made_by(*where).models if where else ()
-    parts = map(str, part_findings(*where)) if where else ()
-    parts = (*parts, *map(str, mixed_findings(path)))
-    again = f"{path}: {repeated} {_lines(repeated)} of a pair a second time"
-    notes = (*([again] if repeated else []), *map(str, caveats(models)), *parts)
-    return AssessorSource(name, judged, ", ".join(models) or path.stem, notes=notes)
-
-
-def _lines(count: int) -> str:
-    return "line says the same" if count == 1 else "lines say the same"
+    findings = [*caveats(models), *(part_findings(*where) if where else ()), *mixed_findings(path)]
+    notes = list(map(str, findings))
+    if read.repeated:
+        lines = count_of(read.repeated, "line says the same", "lines say the same")
+        notes.insert(0, f"{path}: {lines} of a pair a second time")
+    judged = AssessorLabels(read.labels, read.failures)
+    return AssessorSource(name, judged, ", ".join(models) or path.stem, notes=tuple(notes))
 
 
 def _of_collection(
@@ -347,8 +314,7 @@ def sources_of(
     files = [] if isinstance(runs, Mapping) else paths_of(runs)
     if _all_paths(everybody) and not isinstance(more_humans, Mapping):
         names = [os.fspath(path) for path in everybody[: 1 + len(assessors)]]
-        counted = None if runs else no_progress
-        sources = open_sources(names, more_humans, files, tallied=counted, stale=stale)
+        sources = open_sources(names, more_humans, files, stale=stale)
     else:
         sources = _of_memory(human, assessors, more_humans)
         runs_of_files = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +19,7 @@ from labeler.agreement.sources import Sources, open_sources
 from labeler.cli.options import OutputFlags
 from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
 from labeler.cli.scoring import GATES, PLOT
-from labeler.cli.screen import note, progress, say
+from labeler.cli.screen import note, say
 from labeler.options import OUTPUT, option
 from labeler.report.finding import Finding
 from labeler.report.table import FormName
@@ -72,8 +71,7 @@ def command(
     gates = [*agreement_gates(require), *agreement_gates(require_low, low_end=True)]
     statistics = options.statistics.names
     options = replace(options, gated=tuple(gate.name for gate in gates))
-    tallied = partial(progress, stays=False)
-    opened = open_sources(sources, more_humans, runs, tallied=tallied, stale=options.stale)
+    opened = open_sources(sources, more_humans, runs, stale=options.stale)
     name_unread_runs(sources[0], *runs)
     inputs = (*map(Path, (*sources, *more_humans)), *runs)
     to = output.written_to(output.output, *inputs) if output.output else None

@@ -287,19 +287,6 @@ def test_a_remedy_is_a_setting_of_the_library() -> None:
     assert not [warning for warning in mended.warnings if "moved" in warning]
 
 
-def test_a_stray_grade_of_people_that_widens_the_scale_is_named() -> None:
-    people, other = many(0), many(0)
-    people["q0"]["d0"] = 10
-    found = compare_qrels(people, other, None, StatisticOptions(("agreement",), draws=100))
-    assert found.scale == tuple(range(11))
-    (slip,) = (one for one in found.warnings if "slip" in one)
-    assert "the grade 10 to 1 of 600 pairs, the others at most 3" in slip
-    assert "--map human:10=3 would mend that, --scale 0:10 would" in in_options(slip)
-    for meant in (Rules(scale=tuple(range(11))), Rules(map_human={10: 3})):
-        again = compare_qrels(people, other, meant, StatisticOptions(("agreement",), draws=100))
-        assert not [one for one in again.warnings if "slip" in one]
-
-
 def test_a_scale_that_is_moved_and_reversed_is_mended_by_one_map() -> None:
     people, other = many(0), many(1, turn=True)
     found = compare_qrels(people, other, None, StatisticOptions(("agreement",), draws=100))

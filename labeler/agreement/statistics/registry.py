@@ -24,7 +24,7 @@ class GradedPairs:
     `query`, `human` and `assessor` hold positions in `queries` and in `grades` (the scale,
     ascending); `row` is the pair's place among the human pairs, so that several assessors' rows can
     be matched; `weight` is one over the pair's inclusion probability, `None` where every pair of
-    the pool was graded. Where pairs that are alike are one row, `count` is how many it stands for.
+    the pool was graded.
     """
 
     queries: tuple[str, ...]
@@ -34,10 +34,9 @@ class GradedPairs:
     assessor: Integers
     row: Integers
     weight: Floats | None = None
-    count: Integers | None = None
 
     def __len__(self) -> int:
-        return len(self.query) if self.count is None else int(self.count.sum())
+        return len(self.query)
 
 
 def restricted(pairs: GradedPairs, rows: Integers) -> GradedPairs:
@@ -52,17 +51,15 @@ def restricted(pairs: GradedPairs, rows: Integers) -> GradedPairs:
         assessor=pairs.assessor[keep],
         row=pairs.row[keep],
         weight=None if pairs.weight is None else pairs.weight[keep],
-        count=None if pairs.count is None else pairs.count[keep],
     )
 
 
 def query_tables(pairs: GradedPairs) -> Floats:
     """One `(k, k)` table of counts (or of weights) a query, human grades in rows."""
     k = len(pairs.grades)
-    cell = (pairs.query.astype(np.int64) * k + pairs.human) * k + pairs.assessor
+    cell = (pairs.query * k + pairs.human) * k + pairs.assessor
     size = len(pairs.queries) * k * k
-    weights = pairs.count if pairs.weight is None else pairs.weight
-    counts = np.bincount(cell, weights=weights, minlength=size)
+    counts = np.bincount(cell, weights=pairs.weight, minlength=size)
     return counts.astype(np.float64).reshape(len(pairs.queries), k, k)
 
 
