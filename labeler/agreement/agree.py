@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -18,14 +18,6 @@ from labeler.agreement.align import (
     scale_of,
     share_a_pair,
 )
-from labeler.agreement.baseline import (
-    Baseline,
-    FittedBaseline,
-    beside,
-    fitted_baseline,
-    similarity_scores,
-    why_no_baseline,
-)
 from labeler.agreement.calibration import Calibration, calibration, renamed
 from labeler.agreement.compare import (
     INTERVALS_OF,
@@ -35,7 +27,7 @@ from labeler.agreement.compare import (
     selected_statistics,
 )
 from labeler.agreement.differences import differences
-from labeler.agreement.overview import shown_statistics, whom
+from labeler.agreement.overview import whom
 from labeler.agreement.plan import SampleSizePlan, plan
 from labeler.agreement.report import (
     AgreementResult,
@@ -47,8 +39,6 @@ from labeler.agreement.report import (
 )
 from labeler.agreement.several.alternative import EPSILON
 from labeler.agreement.several.everybody import (
-    Maps,
-    Weights,
     alternative,
     ceilings,
     everybody,
@@ -76,71 +66,6 @@ def rules_of(sources: Sources, source: AssessorSource, options: AgreeOptions) ->
     return rules_for(sources.human, source.judged.labels, options.maps, options.rules)
 
 
-# The reports of assessors with the baseline beside each.
-
-
-def beside_baseline(
-    sources: Sources,
-    reports: Sequence[AssessorReport],
-    readings: tuple[Maps, Rules, Weights],
-    options: StatisticOptions,
-    *,
-    asked: bool | None = None,
-) -> list[AssessorReport]:
-    """The reports with the baseline, or with a note of why there is none.
-
-    `asked` is true where the baseline is wanted however long it takes, false where it is not, and
-    `None` where it is if it takes no long. `readings` say how grades are read, and their weights.
-    """
-    if asked is False or not any(report.agreement.pairs for report in reports):
-        return list(reports)
-    why = why_no_baseline(sources.collection, sources.human, asked=bool(asked))
-    if why and asked:
-        raise Misuse(f"no baseline can be given: {why}", parameter="baseline")
-    if why:
-        note = () if sources.collection is None else (_missing(why),)
-        return [replace(report, notes=(*report.notes, *note)) for report in reports]
-    assert sources.collection is not None
-    pairs = [Pair(q, d) for q, row in sources.human.items() for d, g in row.items() if g >= 0]
-    scores = similarity_scores(sources.collection, pairs)
-    named = replace(options, names=tuple(shown_statistics(reports, options.names)))
-    fit = _Fitting(sources, scores, readings, named)
-    return [
-        replace(report, baseline=fit.beside(source, len(reports)))
-        for report, source in zip(reports, sources.assessors, strict=True)
-    ]
-
-
-def _missing(why: str) -> Finding:
-    setting = Setting("baseline")
-    advice = f"; {setting} asks for it" if why.startswith("it would") else ""
-    text = f"no baseline of similar words stands beside it: {why}{advice}"
-    return Finding(text, settings=(setting,) if advice else (), level="note", advice=advice)
-
-
-@dataclass(eq=False)
-class _Fitting:
-    """The baseline for each way in which grades are read: assessors may have maps of their own."""
-
-    sources: Sources
-    scores: Mapping[Pair, float]
-    readings: tuple[Maps, Rules, Weights]
-    options: StatisticOptions
-    fitted: dict[object, FittedBaseline | None] = field(default_factory=dict)
-
-    def beside(self, source: AssessorSource, others: int) -> Baseline | None:
-        """The baseline beside an assessor; `None` where no pair has texts."""
-        maps, rest, weights = self.readings
-        rules = rules_for(self.sources.human, source.judged.labels, maps, rest)
-        scale = scale_of(self.sources.human, rules) if rules.cut is None else (0, 1)
-        human, assessor = mapped(self.sources, source, rules)
-        key = scale, tuple(sorted(rules.map_human.items()))
-        if key not in self.fitted:
-            self.fitted[key] = fitted_baseline(self.scores, human, scale, self.options, weights)
-        baseline = self.fitted[key]
-        return None if baseline is None else beside(baseline, assessor, self.options, others)
-
-
 SYSTEMS = "Systems"
 PLANNED = ("kappa", "kappa-quadratic")
 
@@ -153,8 +78,7 @@ class AgreeOptions:
     statistics that will have to keep a gate. With `own_pools` systems are scored by each side's own
     pairs, also where the two did not judge the same. An assessor worse than a colleague by less
     than `margin` counts as as good as one. `epsilon` is that of `alternative_test`.
-    `baseline` says whether the one of similar words stands beside each assessor; None means where
-    it takes no long. `stale` says whether grades of texts that have changed since are left out
+    `stale` says whether grades of texts that have changed since are left out
     (`drop`) or counted (`keep`).
     """
 
@@ -196,12 +120,6 @@ class AgreeOptions:
         EPSILON,
         "Of three people or more: how much less often than a person may it be as close?",
         SHARE,
-        rare=True,
-    )
-    baseline: bool | None = option(
-        None,
-        "Set similar words with fitted cut points beside each; else if it is quick.",
-        flags="--with-baseline/--no-baseline",
         rare=True,
     )
     stale: Stale = option("drop", STALE_GRADES)
@@ -251,10 +169,6 @@ def agree_all(sources: Sources, options: AgreeOptions) -> list[AssessorReport]:
     for source in sources.assessors:
         _check_gates(sources, source, options)
     reports = [_report(sources, source, options) for source in sources.assessors]
-    readings = options.maps, options.rules, _weights(sources, options)
-    reports = beside_baseline(
-        sources, reports, readings, options.statistics, asked=options.baseline
-    )
     if len(reports) > 1 or sources.more_humans:
         reports = _beside_everybody(sources, reports, options)
     first = next((report for report in reports if report.agreement.pairs), reports[0])

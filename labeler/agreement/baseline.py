@@ -1,31 +1,27 @@
-"""An assessor beside the baseline: does an LLM tell more than similar words do?
+"""A baseline for assessors: does an LLM tell more than similar words do?
 
-The baseline is the `similarity` score with cut points fitted on the same human grades. Each pair is
+It is the `similarity` score with cut points fitted on the same human grades. Each pair is
 graded by cut points of other queries, so that no grade is fitted on itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from labeler.agreement.align import AssessorLabels, Rules, align
-from labeler.agreement.compare import Estimate, StatisticOptions, estimate
-from labeler.agreement.differences import Difference, differences
 from labeler.agreement.statistics import find_statistic
-from labeler.agreement.statistics.registry import GradedPairs, query_tables
 from labeler.arrays import Floats, Integers
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.queries import read_queries
 from labeler.data import Pair, Qrels
 from labeler.models.similarity import cosine_of, similarity_score
-from labeler.stats.resampling import Sample
 from labeler.text.terms import TermStatistics, matched_share, terms, text_to_search
 from labeler.text.vectors import DENSE_EXTRA, can_encode, encode
+
+BASELINE = "similarity, fitted"
 
 # How alike the query and the document of each pair are, by the score of `similarity`.
 
@@ -76,12 +72,11 @@ ROUNDS = 50
 
 
 class GradedScores(NamedTuple):
-    """Scores of pairs, the place of people's grade of each in the scale, its query and weight."""
+    """Scores of pairs, the place of people's grade of each in the scale, and its query."""
 
     scores: Floats
     grades: Integers
     query: Integers
-    weights: Floats
 
     def of(self, rows: Floats) -> GradedScores:
         """Some of the pairs."""
@@ -95,10 +90,10 @@ def fitted_cuts(graded: GradedScores, scale: Sequence[int]) -> Floats:
     One cut is moved at a time, until none can be moved to more; from two starts.
     """
     edges = _edges(graded.scores)
-    # (edges, grades): the weight of people's grades below each edge
+    # (edges, grades): how many of people's grades lie below each edge
     bins = np.searchsorted(edges, graded.scores, side="right")
     counts = np.zeros((len(edges) + 1, len(scale)))
-    np.add.at(counts, (bins, graded.grades), graded.weights)
+    np.add.at(counts, (bins, graded.grades), 1.0)
     below = np.concatenate([np.zeros((1, len(scale))), counts.cumsum(axis=0)])
     best = max((_climbed(start, below, scale) for start in _starts(below)), key=lambda end: end[0])
     return np.asarray(edges[best[1] - 1], dtype=np.float64)
@@ -177,64 +172,18 @@ def cross_validated(graded: GradedScores, scale: Sequence[int], seed: int = 0) -
     return grades
 
 
-# What the baseline says of an assessor.
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """The baseline's agreement with people, and an assessor's less it, on common pairs.
-
-    `statistics` are of all pairs with a human grade and texts; `cuts` are those of all queries.
-    """
-
-    pairs: int
-    cuts: tuple[float, ...]
-    statistics: Mapping[str, Estimate]
-    differences: tuple[Difference, ...]
-
-    @property
-    def verdict(self) -> str:
-        """Whether the assessor beats the baseline by kappa."""
-        texts = {"first is closer": "beats it", "second is closer": "is beaten by it"}
-        return texts.get(self.differences[0].verdict, "does not beat it by more than chance")
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name."""
-        return {
-            "pairs": self.pairs,
-            "cuts": list(self.cuts),
-            "statistics": {
-                name: {"value": e.value, "low": e.low, "high": e.high}
-                for name, e in self.statistics.items()
-            },
-            "differences": {
-                d.statistic.name: {"value": d.value, "low": d.low, "high": d.high}
-                for d in self.differences
-            },
-            "verdict": self.verdict,
-        }
-
-
-STATISTICS = ("kappa", "kappa-quadratic")
-Weights = Mapping[Pair, float] | None
-
-
 def fitted_similarity(
     collection: Collection, human: Qrels, scale: tuple[int, ...], seed: int = 0
 ) -> Qrels:
     """Grades of the pairs that people graded, by cut points fitted on other queries' pairs."""
     pairs = [Pair(q, d) for q, row in human.items() for d, g in row.items() if g in scale]
-    return fitted_grades(similarity_scores(collection, pairs), human, scale, seed=seed)[0]
+    return fitted_grades(similarity_scores(collection, pairs), human, scale, seed)
 
 
 def fitted_grades(
-    scores: Mapping[Pair, float],
-    human: Qrels,
-    scale: tuple[int, ...],
-    weights: Weights = None,
-    seed: int = 0,
-) -> tuple[Qrels, Floats]:
-    """The same of pairs' scores, whatever they are; and the cut points of all queries."""
+    scores: Mapping[Pair, float], human: Qrels, scale: tuple[int, ...], seed: int = 0
+) -> Qrels:
+    """The same of pairs' scores, whatever they are."""
     pairs = [
         pair for pair in scores if human.get(pair.query_id, {}).get(pair.doc_id, None) in scale
     ]
@@ -243,54 +192,8 @@ def fitted_grades(
         np.array([scores[pair] for pair in pairs], dtype=np.float64),
         np.array([scale.index(human[p.query_id][p.doc_id]) for p in pairs], dtype=np.int64),
         np.array([number_of[pair.query_id] for pair in pairs], dtype=np.int64),
-        np.array([1.0 if weights is None else weights.get(pair, 0.0) for pair in pairs]),
     )
     qrels: Qrels = {}
     for pair, index in zip(pairs, cross_validated(graded, scale, seed).tolist(), strict=True):
         qrels.setdefault(pair.query_id, {})[pair.doc_id] = scale[index]
-    return qrels, fitted_cuts(graded, scale)
-
-
-@dataclass(frozen=True, eq=False)
-class FittedBaseline:
-    """The baseline's grades beside people's, its cut points of all queries, and its statistics."""
-
-    human: Qrels
-    weights: Weights
-    paired: GradedPairs
-    cuts: tuple[float, ...]
-    statistics: Mapping[str, Estimate]
-
-
-def fitted_baseline(
-    scores: Mapping[Pair, float],
-    human: Qrels,
-    scale: tuple[int, ...],
-    options: StatisticOptions,
-    weights: Weights = None,
-) -> FittedBaseline | None:
-    """The baseline, with the statistics that the options name; `None` where no pair has texts."""
-    if not any(pair.doc_id in human.get(pair.query_id, {}) for pair in scores):
-        return None
-    grades, cuts = fitted_grades(scores, human, scale, weights, options.seed)
-    paired = align(human, AssessorLabels(grades), Rules(scale=scale), weights).pairs
-    names = dict.fromkeys([*STATISTICS, *(options.names or ())])
-    values = {name: _estimate(paired, name, options) for name in names}
-    return FittedBaseline(human, weights, paired, tuple(cuts.tolist()), values)
-
-
-def beside(
-    baseline: FittedBaseline, assessor: Qrels, options: StatisticOptions, others: int = 1
-) -> Baseline:
-    """An assessor's grades, as compared, beside the baseline; `others` so many of them in all."""
-    scale = baseline.paired.grades
-    its = align(baseline.human, AssessorLabels(assessor), Rules(scale=scale), baseline.weights)
-    statistics = [find_statistic(name, scale) for name in STATISTICS]
-    apart = differences(its.pairs, baseline.paired, statistics, options, others)
-    return Baseline(len(baseline.paired), baseline.cuts, baseline.statistics, tuple(apart))
-
-
-def _estimate(paired: GradedPairs, name: str, options: StatisticOptions) -> Estimate:
-    sample = Sample(query_tables(paired), options.draws, options.seed)
-    grades = np.array(paired.grades, dtype=np.float64)
-    return estimate(find_statistic(name, paired.grades), sample, grades, options, len(paired))
+    return qrels

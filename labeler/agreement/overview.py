@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labeler.agreement.align import PEOPLE
-from labeler.agreement.baseline import Baseline
 from labeler.agreement.compare import Agreement, Estimate
 from labeler.agreement.report import AssessorReport
 from labeler.agreement.statistics import find_statistic
@@ -224,44 +223,10 @@ def grade_name(grade: int, names: Mapping[int, str]) -> str:
     return f"{grade} {names[grade]}" if grade in names else str(grade)
 
 
-# The baseline beside an assessor, as a sentence and as a table.
-
-BASELINE = "similarity, fitted"
-
-
-def baseline_sentence(baseline: Baseline, assessor: str, human: str) -> str:
-    """Whether the assessor beats the baseline, with both values, in words."""
-    kappa, apart = baseline.statistics["kappa"], baseline.differences[0]
-    ends = between(apart.low, apart.high)
-    return (
-        f"The baseline is how alike the words of query and document are, with cut points "
-        f"fitted on the grades of {whom(human)} for other queries; its kappa is "
-        f"{figure(kappa.value)}. {short(assessor)} {baseline.verdict} "
-        f"(difference {figure(apart.value)} {ends})."
-    )
-
-
-def baseline_table(baseline: Baseline, assessor: str) -> Table:
-    """A row for each statistic: the assessor's value, the baseline's, and their difference."""
-    columns = [
-        Column("statistic", align="left"),
-        Column("assessor", short(assessor), format=".3f", undefined="undefined"),
-        Column("baseline", BASELINE, format=".3f", undefined="undefined"),
-        Column("difference", format="+.3f", ends="+.3f"),
-    ]
-    rows: list[Row] = [
-        [d.statistic.name, d.first, d.second, Interval(d.value, d.low, d.high)]
-        for d in baseline.differences
-    ]
-    title = f"beside the baseline, {baseline.differences[0].pairs:,} pairs"
-    return Table("baseline", columns, rows, title)
-
-
 SHOWN = ("kappa", "kappa-quadratic", "agreement", "bias")
 """Of the default statistics, those of which each assessor's row has a column, in their order."""
 MOST_COLUMNS = 5
 NAMED = 3
-NOTHING = Interval(None, None, None)
 
 
 def shown_statistics(reports: Sequence[AssessorReport], asked: Sequence[str] | None) -> list[str]:
@@ -335,30 +300,8 @@ def _table(ordered: Sequence[AssessorReport], names: Sequence[str]) -> Table:
             tau_b = report.board.statistics["tau_b"] if report.board else None
             cells.append(Interval(tau_b.value, tau_b.low, tau_b.high) if tau_b else None)
         rows.append(cells)
-    rows += _baseline_row(ordered, names, columns)
     over = f", {count_of(pairs.pop(), 'pair', 'pairs')}" if alike else ""
     return Table("assessors", columns, rows, f"each beside {short(ordered[0].human)}{over}")
-
-
-def _baseline_row(
-    ordered: Sequence[AssessorReport], names: Sequence[str], columns: Sequence[Column]
-) -> list[Row]:
-    """The row of the baseline, with the statistics that it has; none where there is no baseline."""
-    baseline = next((report.baseline for report in ordered if report.baseline), None)
-    if baseline is None:
-        return []
-    estimates = [baseline.statistics.get(name) for name in names]
-    cells: list[Cell] = [BASELINE]
-    cells += [Interval(e.value, e.low, e.high) if e else NOTHING for e in estimates]
-    cells.append(baseline.pairs)
-    of_others: list[Cell] = [NOTHING if c.ends else None for c in columns[len(cells) :]]
-    return [[*cells, *of_others]]
-
-
-def baseline_sentences(reports: Sequence[AssessorReport]) -> list[str]:
-    """A sentence for each assessor that does not beat the baseline by more than chance."""
-    rest = [r for r in reports if r.baseline is not None and r.baseline.verdict != "beats it"]
-    return [baseline_sentence(r.baseline, r.assessor, r.human) for r in rest if r.baseline]
 
 
 def findings_of_all(reports: Sequence[AssessorReport]) -> Iterator[Finding]:

@@ -26,7 +26,6 @@ from labeler.stats.resampling import AT_ONCE
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from labeler.agreement.baseline import Baseline
     from labeler.agreement.statistics.registry import Statistic
     from labeler.evaluation.boards.board import Leaderboard
     from labeler.evaluation.boards.two_sided import System
@@ -182,7 +181,6 @@ class AssessorReport:
     differences: tuple[Difference, ...] = ()
     ceilings: tuple[Ceiling, ...] = ()
     alternative: AlternativeTest | None = None
-    baseline: Baseline | None = None
     joint: JointAgreement | None = None
     plans: tuple[SampleSizePlan, ...] = ()
     notes: tuple[Finding, ...] = ()
@@ -220,8 +218,6 @@ def _report(report: AssessorReport, *, details: bool) -> Json:
         "leaderboard": _leaderboard(report.board, report) if report.board else None,
         "warnings": [str(warning) for warning in report.warnings],
     }
-    if report.baseline is not None:
-        row["baseline"] = report.baseline.as_json()
     if report.against is not None:
         row["against"] = report.against
         row["differences"] = {d.statistic.name: _difference(d) for d in report.differences}

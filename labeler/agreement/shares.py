@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.agreement.align import RARE
 from labeler.agreement.calibration import Distributions
 from labeler.agreement.sources import (
     AssessorSource,
@@ -20,6 +19,7 @@ from labeler.agreement.sources import (
     source_of_file,
     weights_of_people,
 )
+from labeler.agreement.suspicions import RARE
 from labeler.arrays import Floats, Integers
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import people_path

@@ -10,9 +10,6 @@ from labeler.agreement.align import PEOPLE
 from labeler.agreement.calibration import Calibration
 from labeler.agreement.compare import Agreement, Estimate
 from labeler.agreement.overview import (
-    baseline_sentence,
-    baseline_sentences,
-    baseline_table,
     between,
     figure,
     grade_name,
@@ -363,9 +360,6 @@ def report_parts(
         yield statistics_table(agreement)
         names = short(report.human), short(report.assessor)
         yield confusion_table(agreement, *names, scale_names)
-        if report.baseline is not None:
-            yield baseline_sentence(report.baseline, report.assessor, report.human)
-            yield baseline_table(report.baseline, report.assessor)
         yield from _worst_queries(report, texts)
     if details:
         yield from detail_tables(report.details, texts, whom(report.human))
@@ -401,8 +395,6 @@ def overview_parts(
     `statistics` are those that were asked for.
     """
     yield from overview(reports, statistics)
-    if sentences := baseline_sentences(reports):
-        yield "\n".join(sentences)
     for report in reports:
         yield from map(ceiling_table, report.ceilings)
         if report.alternative is not None:

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from labeler.agreement.align import Rules, scale_of
-from labeler.agreement.baseline import fitted_similarity, why_no_baseline
+from labeler.agreement.baseline import BASELINE, fitted_similarity, why_no_baseline
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.overview import BASELINE
 from labeler.agreement.shown import closer
 from labeler.agreement.sources import human_grades
 from labeler.agreement.statistics.registry import Statistic
