@@ -16,9 +16,14 @@ from sklearn.metrics import cohen_kappa_score
 from labeler.agreement.statistics import find_statistic
 from labeler.agreement.statistics.registry import GradedPairs, query_tables
 from labeler.arrays import Floats
-from labeler.stats.intervals import METHODS, Replicates
+from labeler.stats.intervals import Replicates, cluster_bootstrap, jackknife, percentile
 from labeler.stats.resampling import Sample
 
+METHODS = {
+    "cluster-bootstrap": cluster_bootstrap,
+    "percentile": percentile,
+    "jackknife": jackknife,
+}
 PAIRS, QUERIES, DRAWS = 1_000_000, 5_000, 1_000
 LOOPED = 5
 STATISTICS = ("kappa", "kappa-quadratic", "alpha-ordinal")

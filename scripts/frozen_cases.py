@@ -837,10 +837,9 @@ MEASURING: dict[str, Case] = {
 
 COMPARING: dict[str, Case] = {
     "agree": """
-        agree $HUMAN $LLM --details --show-naive --seed 4 --draws 200
+        agree $HUMAN $LLM --details --seed 4 --draws 200
         agree $HUMAN $LLM -s all --json --details --draws 200
         agree $HUMAN $LLM -s kappa --how-many {0.1,0.5}
-        agree $HUMAN $LLM -s kappa --method {percentile,jackknife,no}
     """,
     "agree-systems": """
         agree $HUMAN $LLM --run world/runs/bm25.trec --run world/runs/other.trec

@@ -48,7 +48,7 @@ def true_difference(spread: float) -> float:
     return float(np.mean([row.difference for row in test.rows]))
 
 
-ONCE = StatisticOptions(draws=2, method="percentile")
+ONCE = StatisticOptions(draws=2)
 
 
 def measured(queries: int, spread: float, worlds: int, epsilon: float) -> None:

@@ -227,7 +227,7 @@ def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> 
         agreement,
         Details(
             by_class(agreement.confusion, agreement.scale),
-            bias_by_grade(agreement, options.statistics),
+            bias_by_grade(agreement),
             by_query(agreement),
             _calibration(sources, source, rules, options),
         ),
@@ -315,7 +315,7 @@ def _plans(agreement: Agreement, options: AgreeOptions) -> tuple[SampleSizePlan,
         return ()
     names = options.statistics.names or PLANNED
     statistics = selected_statistics(replace(options.statistics, names=names), agreement.scale)
-    plans = (plan(agreement, s, options.width, options.statistics) for s in statistics)
+    plans = (plan(agreement, s, options.width, options.statistics.seed) for s in statistics)
     return tuple(sample_size for sample_size in plans if sample_size is not None)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from labeler.agreement.compare import StatisticOptions, defined
 from labeler.agreement.statistics.registry import GradedPairs, Statistic, query_tables, restricted
 from labeler.arrays import Floats
-from labeler.stats.intervals import METHODS, Compute, Replicates, degrees
+from labeler.stats.intervals import Compute, Replicates, cluster_bootstrap, degrees
 from labeler.stats.resampling import Sample
 from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_quantile
 
@@ -30,7 +30,6 @@ class Difference:
     value: float | None
     low: float | None
     high: float | None
-    method: str
     told_apart: bool = False
 
     @property
@@ -69,7 +68,7 @@ def differences(
     # the pairs that people and both assessors graded
     common = np.intersect1d(first.row, second.row)
     if not len(common):
-        return [Difference(s, 0, None, None, None, None, None, options.method) for s in statistics]
+        return [Difference(s, 0, None, None, None, None, None) for s in statistics]
     sides = [query_tables(restricted(pairs, common)) for pairs in (first, second)]
     # (queries, 2, k, k), so that the same draws serve both
     sample = Sample(np.stack(sides, axis=1), options.draws, options.seed)
@@ -77,7 +76,7 @@ def differences(
     of = [Replicates(sample, _less(statistic, grades)) for statistic in statistics]
     values = [statistic.compute(sample.total, grades) for statistic in statistics]
     rows = [
-        _difference(statistic, both, replicates, (len(common), options.method))
+        _difference(statistic, both, replicates, len(common))
         for statistic, both, replicates in zip(statistics, values, of, strict=True)
     ]
     wider = _wider(rows, of, others)
@@ -92,16 +91,13 @@ def _less(statistic: Statistic, grades: Floats) -> Compute:
     return compute
 
 
-def _difference(
-    statistic: Statistic, values: Floats, of: Replicates, how: tuple[int, str]
-) -> Difference:
-    pairs, method = how
+def _difference(statistic: Statistic, values: Floats, of: Replicates, pairs: int) -> Difference:
     first, second = map(defined, values)
     value = None if first is None or second is None else first - second
     has_interval = value is not None and statistic.sampled and of.sample.queries > 1
-    ends = METHODS[method](of) if has_interval else None
+    ends = cluster_bootstrap(of) if has_interval else None
     low, high = _within(statistic, ends) if ends else (None, None)
-    return Difference(statistic, pairs, first, second, value, low, high, method)
+    return Difference(statistic, pairs, first, second, value, low, high)
 
 
 def _within(statistic: Statistic, ends: tuple[float, float]) -> tuple[float, float]:

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.agreement.compare import DEFAULT_METHOD, Agreement, StatisticOptions, estimated
+from labeler.agreement.compare import Agreement, estimated
 from labeler.agreement.statistics.registry import GradedPairs, Statistic
 from labeler.arrays import Floats
 from labeler.stats.intervals import (
     FEWEST_DEGREES,
     degrees_of,
-    errors_reached,
     jackknife_error,
-    naive,
 )
 from labeler.stats.power import fewest
 from labeler.stats.student import LEVEL, f_quantile, t_quantile
@@ -55,14 +53,11 @@ class _Reach:
     have as many more.
     """
 
-    method: str
     queries: int
     freedom: float
 
     def of(self, queries: int) -> float:
         """The width for a standard error of 1."""
-        if self.method != DEFAULT_METHOD:
-            return 2 * errors_reached(self.method, queries)
         return 2 * t_quantile((1 + LEVEL) / 2, self.degrees(queries))
 
     def degrees(self, queries: int) -> float:
@@ -71,36 +66,35 @@ class _Reach:
 
 
 def plan(
-    agreement: Agreement,
-    statistic: Statistic,
-    wished: float,
-    options: StatisticOptions | None = None,
+    agreement: Agreement, statistic: Statistic, wished: float, seed: int = 0
 ) -> SampleSizePlan | None:
     """The plan, `None` where the statistic has no interval now.
 
-    It starts from the interval that is printed, as wide as the options' method makes it. The
-    variance over queries has a part that more pairs a query would make smaller, which is what
-    resampling single pairs shows, and a part that they would not.
+    It starts from the interval that is printed. The variance over queries has a part that more
+    pairs a query would make smaller, which is what resampling single pairs shows, and a part that
+    they would not.
     """
-    options = options or StatisticOptions()
     grades = np.array(agreement.scale, dtype=np.float64)
     queries = len(agreement.queries)
 
     def compute(tables: Floats) -> Floats:
         return statistic.compute(tables, grades)
 
-    printed = agreement.statistics.get(statistic.name) or estimated(statistic, agreement, options)
+    printed = estimated(statistic, agreement)
     if printed.low is None or printed.high is None:
         return None
     sample = agreement.sample
-    reach = _Reach(options.method, queries, degrees_of(agreement.tables))
+    reach = _Reach(queries, degrees_of(agreement.tables))
     width, unit = printed.high - printed.low, reach.of(queries)
     variance = (width / unit) ** 2
     error = jackknife_error(sample.of_rest(compute))
-    _, within = naive(sample.total, compute, _alike(agreement.paired), DRAWS, options.seed)
+    shares, pairs = sample.total.ravel() / sample.total.sum(), _alike(agreement.paired)
+    drawn = np.random.default_rng(seed).multinomial(pairs, shares, size=DRAWS)
+    over_pairs = compute(drawn.reshape(-1, *sample.total.shape).astype(np.float64))
+    within = float(np.nanvar(over_pairs))
     share = min(within / error**2, 1.0) if error > 0 else 0.0
     within, between = share * variance, (1 - share) * variance
-    pairs = agreement.pairs / queries
+    a_query = agreement.pairs / queries
     room = (wished / unit) ** 2 - between
     return SampleSizePlan(
         statistic.name,
@@ -108,10 +102,10 @@ def plan(
         width,
         unit * math.sqrt(between),
         queries,
-        pairs,
+        a_query,
         _queries(variance * queries, wished, reach, 0.5),
         _queries(variance * queries, wished, reach, ASSURANCE),
-        math.ceil(pairs * within / room) if room > 0 else None,
+        math.ceil(a_query * within / room) if room > 0 else None,
     )
 
 

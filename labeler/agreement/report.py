@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 
 from labeler.agreement.calibration import Bin, Calibration
-from labeler.agreement.compare import Agreement, Estimate, StatisticOptions
+from labeler.agreement.compare import Agreement, Estimate
 from labeler.agreement.differences import Difference
 from labeler.agreement.plan import SampleSizePlan
 from labeler.agreement.several.alternative import AlternativeTest
@@ -80,7 +80,7 @@ def by_class(table: Floats, scale: tuple[int, ...]) -> list[ClassFigures]:
     return rows
 
 
-def bias_by_grade(agreement: Agreement, options: StatisticOptions) -> list[GradeBias]:
+def bias_by_grade(agreement: Agreement) -> list[GradeBias]:
     """The signed bias at each of people's grades, with intervals over queries."""
     grades = np.array(agreement.scale, dtype=np.float64)
     rows = []
@@ -95,7 +95,7 @@ def bias_by_grade(agreement: Agreement, options: StatisticOptions) -> list[Grade
             with np.errstate(invalid="ignore"):
                 return np.asarray(cells @ (grades - own) / cells.sum(axis=-1), dtype=np.float64)
 
-        ends = between(options.method, sample, bias)
+        ends = between(sample, bias)
         rows.append(GradeBias(grade, float(bias(sample.total)), *ends))
     return rows
 
@@ -235,11 +235,7 @@ def _report(report: AssessorReport, *, details: bool) -> Json:
 
 
 def _estimate(e: Estimate) -> Json:
-    row: Json = {"value": e.value, "low": e.low, "high": e.high, "method": e.method}
-    if e.naive is not None:
-        row |= {"naive_low": e.naive.low, "naive_high": e.naive.high}
-        row["design_effect"] = e.naive.design_effect
-    return row
+    return {"value": e.value, "low": e.low, "high": e.high}
 
 
 def _left_out(agreement: Agreement) -> Json:
@@ -318,7 +314,6 @@ def _difference(d: Difference) -> Json:
         "value": d.value,
         "low": d.low,
         "high": d.high,
-        "method": d.method,
         "verdict": d.verdict,
     }
 
@@ -328,7 +323,6 @@ def _joint(joint: JointAgreement) -> Json:
     return {
         "raters": list(joint.assessors),
         **{whose: _together(group) for whose, group in groups.items() if group is not None},
-        "pairwise": dict(joint.pairwise),
     }
 
 
@@ -455,9 +449,7 @@ def agreement_gates(texts: Sequence[str], *, low_end: bool = False) -> list[Agre
     return [AgreementGate(limit.name, limit.number, low_end) for limit in limits]
 
 
-def check_agreement(
-    reports: Sequence[AssessorReport], gates: Sequence[AgreementGate], options: StatisticOptions
-) -> None:
+def check_agreement(reports: Sequence[AssessorReport], gates: Sequence[AgreementGate]) -> None:
     """`GateFailed` names every assessor that does not keep a gate."""
     from labeler.agreement.compare import estimated
     from labeler.agreement.statistics import find_statistic
@@ -467,10 +459,7 @@ def check_agreement(
         agreement = report.agreement
         for gate in gates:
             statistic = find_statistic(gate.name, agreement.scale)
-            estimate = agreement.statistics.get(statistic.name) or estimated(
-                statistic, agreement, options
-            )
-            short = shortfall(gate, statistic, estimate)
+            short = shortfall(gate, statistic, estimated(statistic, agreement))
             failed += [f"{report.assessor}: {short}"] if short else []
     raise_failed(failed)
 

@@ -116,7 +116,7 @@ def kappa_of(tables: Floats, scale: tuple[int, ...], options: StatisticOptions) 
     value = float(kappa.compute(sample.total, grades))
     if not np.isfinite(value):
         return UNDEFINED
-    low, high = between(options.method, sample, lambda t: kappa.compute(t, grades), bounded=True)
+    low, high = between(sample, lambda t: kappa.compute(t, grades), bounded=True)
     if low is None or high is None:
         return Interval(value, None, None)
     return Interval(value, max(low, -1.0), min(high, 1.0))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from labeler.agreement.align import PEOPLE
 from labeler.agreement.calibration import Calibration
-from labeler.agreement.compare import Agreement, Estimate
+from labeler.agreement.compare import Agreement
 from labeler.agreement.overview import (
     between,
     figure,
@@ -50,32 +50,21 @@ ENDS = Column("", "95 % interval", format="", ends=".3f")
 def statistics_table(agreement: Agreement) -> Table:
     """Each statistic with its interval; those at cuts that no pair lies beyond are left out.
 
-    Where they were asked for or are needed: the interval over single pairs, and what the value
-    would be if the assessor had graded what it did not, all as people did or all differently.
+    Where pairs are missing, also what the value would be if the assessor had graded them, all as
+    people did or all differently.
     """
-    naive = any(e.naive for e in agreement.statistics.values())
     missing = agreement.left_out.missing.sum() > 0
     columns = [Column("statistic", align="left"), VALUE, ENDS]
-    if naive:
-        columns.append(Column("naive", "over pairs (naive)", format="", ends=".3f"))
-        columns.append(Column("design effect", format=".1f"))
     if missing:
         columns += [_value("if missing agree"), _value("if they differ")]
     rows: list[Row] = []
     for name, e in agreement.statistics.items():
         if name not in agreement.unused:
             row: list[Cell] = [name, e.value, Ends(e.low, e.high)]
-            row += _naive(e) if naive else []
             filled = agreement.scenarios[name]
             row += [filled.all_agree, filled.all_differ] if missing else []
             rows.append(row)
     return Table("statistics", columns, rows)
-
-
-def _naive(e: Estimate) -> list[Cell]:
-    if e.naive is None:
-        return [Ends(None, None), None]
-    return [Ends(e.naive.low, e.naive.high), e.naive.design_effect or None]
 
 
 def confusion_table(
@@ -271,8 +260,8 @@ def closer(verdict: str, names: tuple[str, str]) -> str:
     return f"{names[which == 'second']}{space}{rest}" if space else verdict
 
 
-def joint_tables(joint: JointAgreement, *, pairwise: bool = True) -> Iterator[Table]:
-    """What people have among themselves, what the others have, and matrices of every two of all."""
+def joint_tables(joint: JointAgreement) -> Iterator[Table]:
+    """What people have among themselves, and what the others have."""
     named = (("people", "people", joint.people), ("others", "assessors", joint.others))
     groups = [(key, noun, group) for key, noun, group in named if group is not None]
     if groups:
@@ -288,25 +277,11 @@ def joint_tables(joint: JointAgreement, *, pairwise: bool = True) -> Iterator[Ta
         ]
         whose = " and ".join(f"the {len(g.assessors)} {noun}" for _, noun, g in groups)
         yield Table("joint", columns, rows, f"{whose} among themselves")
-    for name, matrix in joint.pairwise.items() if pairwise else ():
-        yield _pairwise(name, joint.assessors, matrix)
 
 
 def _of_group(group: Together, statistic: str) -> Interval:
     e = group.statistics[statistic]
     return Interval(e.value, e.low, e.high)
-
-
-def _pairwise(
-    statistic: str, assessors: Sequence[str], matrix: Sequence[Sequence[float | None]]
-) -> Table:
-    numbers = [str(number) for number in range(1, len(assessors) + 1)]
-    columns = [Column("assessor", statistic, align="left"), *map(_value, numbers)]
-    rows: list[Row] = [
-        [f"{number} {short(assessor)}", *row]
-        for number, assessor, row in zip(numbers, assessors, matrix, strict=True)
-    ]
-    return Table("pairwise", columns, rows)
 
 
 # Assessors beside several people, as tables.
@@ -404,7 +379,7 @@ def overview_parts(
     if len(reports) == 2:
         yield from (differences_table(r) for r in reports if r.against is not None)
     if reports[0].joint is not None:
-        yield from joint_tables(reports[0].joint, pairwise=False)
+        yield from joint_tables(reports[0].joint)
 
 
 def statistics_of_all(

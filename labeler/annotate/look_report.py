@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.several.joint import grade_matrix, joint_agreement
+from labeler.agreement.several.joint import grade_matrix, together
 from labeler.annotate.journal import answers_in, read_journals
 from labeler.annotate.look import DEPTH, ResultPages, result_pages
 from labeler.arrays import Floats
@@ -490,7 +490,7 @@ def _alpha(looked: Looked, sample: str, seed: int) -> Association | None:
     }
     answers = {int(value) for each in looked.answers.values() for value in each.values()}
     matrix = grade_matrix(graded, tuple(sorted(answers | {0, 1})))
-    people = joint_agreement(matrix, looked.raters, (), StatisticOptions(seed=seed)).people
+    people = together(matrix, looked.raters, StatisticOptions(seed=seed))
     if people is None:
         return None
     of = people.statistics[AGREEMENT]

@@ -90,7 +90,7 @@ def command(
                 _show(context, reports, opened, options, output.format, details=details)
     if drawing is not None:
         draw(drawing, agreement_drawings(reports, details=details, statistics=statistics))
-    check_agreement(reports, gates, options.statistics)
+    check_agreement(reports, gates)
 
 
 def _show(

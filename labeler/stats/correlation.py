@@ -338,7 +338,7 @@ def _with_interval(tau: Compute, apart: int, queries: int, seed: int) -> Associa
         return Association(value, None, None)
     # what is added up over queries is how often each is drawn
     sample = Sample(np.eye(queries), seed=seed)
-    low, high = between("cluster-bootstrap", sample, tau, bounded=True)
+    low, high = between(sample, tau, bounded=True)
     if low is None or high is None:
         return Association(value, None, None)
     return Association(value, max(low, -1.0), min(high, 1.0))

@@ -1,7 +1,7 @@
 """Intervals of 95 % over queries, of whatever is a function of sums over queries.
 
 There is one method, `cluster_bootstrap`, for means, for statistics of agreement and for
-correlations of leaderboards. Percentiles alone and the jackknife alone are there to compare with.
+correlations of leaderboards.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from labeler.arrays import Floats, Integers
-from labeler.stats.resampling import AT_ONCE, DRAWS, Sample
+from labeler.stats.resampling import AT_ONCE, Sample
 from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_quantile
 
 Compute = Callable[[Floats], Floats]
@@ -107,29 +107,11 @@ def cluster_bootstrap(of: Replicates) -> Interval:
     return min(drawn[0], left[0]), max(drawn[1], left[1])
 
 
-METHODS: dict[str, Callable[[Replicates], Interval]] = {
-    "cluster-bootstrap": cluster_bootstrap,
-    "percentile": percentile,
-    "jackknife": jackknife,
-}
-"""What resamples queries, by name; the first is the default."""
-
-
-def between(method: str, sample: Sample, compute: Compute, *, bounded: bool = False) -> Ends:
-    """The ends of a method's interval of 95 %, `None` where there is none."""
+def between(sample: Sample, compute: Compute, *, bounded: bool = False) -> Ends:
+    """The ends of the interval of 95 % of a function of sums, `None` where there is none."""
     if sample.queries < 2:
         return None, None
-    return METHODS[method](Replicates(sample, compute, bounded)) or (None, None)
-
-
-def naive(
-    table: Floats, compute: Compute, pairs: int, draws: int | None, seed: int
-) -> tuple[Interval, float]:
-    """The interval that resamples single pairs as if they were independent, and its variance."""
-    shares = table.ravel() / table.sum()
-    drawn = np.random.default_rng(seed).multinomial(pairs, shares, size=draws or DRAWS)
-    values = compute(drawn.reshape(-1, *table.shape).astype(np.float64))
-    return quantiles(values, (1 - LEVEL) / 2, (1 + LEVEL) / 2), float(np.nanvar(values))
+    return cluster_bootstrap(Replicates(sample, compute, bounded)) or (None, None)
 
 
 def reach(queries: int, freedom: float) -> float:
@@ -145,13 +127,6 @@ def degrees(queries: int) -> float:
     queries that would overshoot, as percentiles are coarse there: scripts/simulate_coverage.py.
     """
     return max(min(queries - 1.0, 6.0), (queries - 1) / 2.75)
-
-
-def errors_reached(method: str, queries: int) -> float:
-    """How many standard errors of so many queries a method's interval reaches, as a rule."""
-    if method == "cluster-bootstrap":
-        return reach(queries, degrees(queries))
-    return t_quantile((1 + LEVEL) / 2, queries - 1)
 
 
 def jackknife_error(without_one: Floats) -> float:

@@ -138,8 +138,8 @@ def alternative_test(
     by_query = np.stack([_by_query(of, len(matrix.queries))[:, [0, 2]] for of in sums], axis=1)
     sample = Sample(by_query, options.draws, options.seed)
     value = defined(_mean_share(sample.total))
-    ends = between(options.method, sample, _mean_share) if value is not None else (None, None)
-    advantage = Estimate(value, *ends, options.method)
+    ends = between(sample, _mean_share) if value is not None else (None, None)
+    advantage = Estimate(value, *ends)
     return AlternativeTest(epsilon, tuple(_with_wins(rows)), advantage)
 
 
@@ -189,7 +189,7 @@ def _tested(
         return BesideLeftOut(person, 0, 0, None, None, None, None, None, None)
     sums = _by_query(replace(of, query=query.astype(np.float64)), queries)
     sample = Sample(sums, options.draws, options.seed)
-    low, high = between(options.method, sample, _difference)
+    low, high = between(sample, _difference)
     assessors, persons, weight = sample.total.tolist()
     p = None
     if queries > 1:

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from labeler.agreement.compare import Estimate, StatisticOptions, defined
-from labeler.agreement.statistics import alphas, find_statistic
+from labeler.agreement.statistics import alphas
 from labeler.agreement.statistics.registry import Statistic
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
@@ -128,7 +128,6 @@ JOINT = {
     "fleiss": alphas.fleiss,
 }
 """Statistics of any number of assessors, from coincidences and grades."""
-PAIRWISE = ("kappa", "kappa-quadratic")
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ class Together:
 
 @dataclass(frozen=True)
 class JointAgreement:
-    """People among themselves, the other assessors among themselves, and every two of them all.
+    """People among themselves, and the other assessors among themselves.
 
     The two are never pooled: assessors that agree with each other, as copies of one do, would lift
     a figure that is read as agreement with people. `None` stands for fewer than two.
@@ -150,19 +149,17 @@ class JointAgreement:
     assessors: tuple[str, ...]
     people: Together | None
     others: Together | None
-    pairwise: Mapping[str, list[list[float | None]]]
 
 
 def joint_agreement(
     matrix: GradeMatrix, people: Sequence[str], others: Sequence[str], options: StatisticOptions
 ) -> JointAgreement:
-    """The statistics of people and of the other assessors, and the matrices of every two."""
-    groups = [_together(matrix, names, options) for names in (people, others)]
-    pairwise = {name: _by_two(matrix, find_statistic(name, matrix.grades)) for name in PAIRWISE}
-    return JointAgreement(matrix.assessors, groups[0], groups[1], pairwise)
+    """The statistics of people and of the other assessors."""
+    groups = [together(matrix, names, options) for names in (people, others)]
+    return JointAgreement(matrix.assessors, groups[0], groups[1])
 
 
-def _together(
+def together(
     matrix: GradeMatrix, names: Sequence[str], options: StatisticOptions
 ) -> Together | None:
     """Statistics of any number of assessors with intervals, and ICC; `None` of fewer than two."""
@@ -172,30 +169,18 @@ def _together(
     sample = Sample(query_coincidences(part), options.draws, options.seed)
     grades = np.array(part.grades, dtype=np.float64)
     statistics = {
-        name: _estimate(sample, partial(compute, grades=grades), options.method)
-        for name, compute in JOINT.items()
+        name: _estimate(sample, partial(compute, grades=grades)) for name, compute in JOINT.items()
     }
-    statistics["icc"] = Estimate(defined(icc_of_many(part)), None, None, options.method)
+    statistics["icc"] = Estimate(defined(icc_of_many(part)), None, None)
     return Together(tuple(names), statistics)
 
 
-def _estimate(sample: Sample, compute: Callable[[Floats], Floats], method: str) -> Estimate:
+def _estimate(sample: Sample, compute: Callable[[Floats], Floats]) -> Estimate:
     value = float(compute(sample.total))
     if not np.isfinite(value):
-        return Estimate(None, None, None, method)
-    low, high = between(method, sample, compute, bounded=True)
-    return Estimate(value, low, high, method)
-
-
-def _by_two(matrix: GradeMatrix, statistic: Statistic) -> list[list[float | None]]:
-    """The statistic of every two assessors, each on the pairs that both graded."""
-    grades = np.array(matrix.grades, dtype=np.float64)
-    columns = range(len(matrix.assessors))
-    rows = []
-    for first in columns:
-        tables = [tables_of_two(matrix, first, second).sum(axis=0) for second in columns]
-        rows.append([defined(statistic.compute(table, grades)) for table in tables])
-    return rows
+        return Estimate(None, None, None)
+    low, high = between(sample, compute, bounded=True)
+    return Estimate(value, low, high)
 
 
 def icc_of_many(matrix: GradeMatrix) -> float:
@@ -298,7 +283,7 @@ def ceiling(
             return _mean(statistic.compute(at, grades), its - mine)
 
         values = statistic.compute(sample.total, grades)
-        ends = between(options.method, sample, compute)
+        ends = between(sample, compute)
         of = [defined(_mean(values, shares)) for shares in (mine, its, its - mine)]
         return BesideHuman(name, of[0], of[1], of[2], *ends)
 

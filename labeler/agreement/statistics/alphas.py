@@ -93,9 +93,3 @@ def alpha_ordinal(tables: Floats, grades: Floats) -> Floats:
 def alpha_interval(tables: Floats, grades: Floats) -> Floats:
     """Krippendorff's alpha of two assessors, interval."""
     return interval(both_ways(tables), grades)
-
-
-@statistic("fleiss", "Fleiss' kappa; of two assessors it is Scott's pi", SINGLE_GRADE)
-def fleiss_of_two(tables: Floats, grades: Floats) -> Floats:
-    """Fleiss' kappa of two assessors."""
-    return fleiss(both_ways(tables), grades)

@@ -76,46 +76,20 @@ def scott_pi(tables: Floats, grades: Floats) -> Floats:
     return 1.0 - ratio(inner(p, apart), _expected(pooled, apart, pooled))
 
 
-def gwet(tables: Floats, grades: Floats, exponent: int) -> Floats:
-    """Gwet's AC with disagreements by their distance to an `exponent`; AC1 where it is 0.
-
-    AC depends on how many categories there are: here those from the lowest to the highest grade
-    in use, for two assessors of 0 and 1 have but two, however long the scale. Gwet (2008), British
-    Journal of Mathematical and Statistical Psychology 61(1).
-    """
-    # (..., k, k): the cells of grades in use, and how alike each two of these are, 0 to 1
-    p, inside = shares(tables), within_use(tables)
-    both = inside[..., :, None] & inside[..., None, :]
-    apart = distances(grades.tolist(), exponent) * both
-    widest = apart.max(axis=(-2, -1), keepdims=True)
-    alike = (1.0 - apart / np.where(widest > 0, widest, 1.0)) * both
-    # chance: sum of the weights / (k (k - 1)) * sum of pi (1 - pi), pi the pooled shares
-    k = inside.sum(axis=-1)
-    pooled = (row_totals(p) + column_totals(p)) / 2
-    agreed = inner(p, alike)
-    spread = (pooled * (1.0 - pooled)).sum(axis=-1)
-    chance = ratio(totals(alike), k * np.maximum(k - 1.0, 1.0)) * spread
-    return ratio(agreed - chance, 1.0 - chance)
-
-
 @statistic("ac1", "Gwet's AC1: chance as if assessors guess at hard pairs only", NO_PAIRS)
-def ac1(tables: Floats, grades: Floats) -> Floats:
-    """Gwet's AC1."""
-    return gwet(tables, grades, 0)
+def ac1(tables: Floats, _grades: Floats) -> Floats:
+    """Gwet's AC1, which depends on how many categories there are.
 
-
-@statistic("ac2-linear", "Gwet's AC2, disagreements by their distance", NO_PAIRS, (None, 1.0))
-def ac2_linear(tables: Floats, grades: Floats) -> Floats:
-    """Gwet's AC2 with linear weights."""
-    return gwet(tables, grades, 1)
-
-
-@statistic(
-    "ac2-quadratic", "Gwet's AC2, disagreements by their squared distance", NO_PAIRS, (None, 1.0)
-)
-def ac2_quadratic(tables: Floats, grades: Floats) -> Floats:
-    """Gwet's AC2 with quadratic weights."""
-    return gwet(tables, grades, 2)
+    Here those are the grades from the lowest to the highest in use, for two assessors of 0 and 1
+    have but two, however long the scale. Gwet (2008), British Journal of Mathematical and
+    Statistical Psychology 61(1).
+    """
+    p, k = shares(tables), within_use(tables).sum(axis=-1)
+    agreed = inner(p, np.eye(p.shape[-1]))
+    # chance: sum of pi (1 - pi) / (k - 1), pi the pooled shares
+    pooled = (row_totals(p) + column_totals(p)) / 2
+    chance = 1.0 / np.maximum(k - 1.0, 1.0) * (pooled * (1.0 - pooled)).sum(axis=-1)
+    return ratio(agreed - chance, 1.0 - chance)
 
 
 @statistic(
@@ -147,20 +121,6 @@ def prevalence_index(tables: Floats, _grades: Floats) -> Floats:
     return np.asarray(agreed.max(axis=-1) - rarest, dtype=np.float64)
 
 
-@statistic(
-    "bias-index",
-    "bias index: how differently the assessors use the grades",
-    NO_PAIRS,
-    (0.0, 1.0),
-    -1,
-)
-def bias_index(tables: Floats, _grades: Floats) -> Floats:
-    """Half the sum of the marginals' differences; of two grades, Byrt, Bishop and Carlin's."""
-    p = shares(tables)
-    apart = np.abs(row_totals(p) - column_totals(p))
-    return np.asarray(apart.sum(axis=-1) / 2, dtype=np.float64)
-
-
 NO_VARIANCE = "both assessors used one grade throughout, so there is no variance to attribute"
 
 
@@ -182,25 +142,6 @@ def _strictly_after(p: Floats) -> Floats:
     after = np.zeros_like(p)
     after[..., :-1, :-1] = tail[..., 1:, 1:]
     return after
-
-
-@statistic("tau-ap", "AP correlation: as tau, with the highest grades counting most", CONSTANT)
-def tau_ap(tables: Floats, _grades: Floats) -> Floats:
-    """Urbano and Marrero (ICTIR 2017), tau_AP,b: both sides tie pairs, and neither is the truth.
-
-    For a pair below the top grade, the share of the pairs above it by the one that are above it by
-    the other too; meant both ways. It is `metrics.correlation.tau_ap_b` of all pairs as one list.
-    """
-    p = shares(tables)
-    return (_concordance_above(p) + _concordance_above(np.swapaxes(p, -1, -2))) / 2
-
-
-def _concordance_above(p: Floats) -> Floats:
-    columns = column_totals(p)
-    above = np.cumsum(columns[..., ::-1], axis=-1)[..., ::-1] - columns
-    lower = above > 1e-12
-    concordant = (p * _strictly_after(p)).sum(axis=-2) / np.where(lower, above, 1.0)
-    return 2 * ratio((concordant * lower).sum(axis=-1), (columns * lower).sum(axis=-1)) - 1
 
 
 def correlation(p: Floats, rows: Floats, columns: Floats) -> Floats:

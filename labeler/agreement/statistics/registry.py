@@ -126,17 +126,18 @@ Compute = Callable[[Floats, Floats], Floats]
 """`(..., k, k)` tables and the `k` grades to `(...)` values, `nan` where undefined."""
 
 _CUT = re.compile(r"(?P<name>.+)>=(?P<grade>-?\d+)")
-ON_AN_EDGE = ("kappa-max", "bias-index")
-"""Where both assessors use the grades alike, these are 1 and 0, and no draw of queries shows that.
+ON_AN_EDGE = "kappa-max"
+"""Where both assessors use the grades alike, it is 1, and no draw of queries shows that.
 
-Their intervals covered .06 to .09 and .79 to .85 in the world of scripts/simulate_coverage.py.
+Its intervals covered .06 to .09 in the world of scripts/simulate_coverage.py.
 """
 ALIASES = {
     "accuracy": "agreement",
     "alpha": "alpha-ordinal",
     "cohen": "kappa",
     "cohen-kappa": "kappa",
-    "fleiss-kappa": "fleiss",
+    "fleiss": "pi",
+    "fleiss-kappa": "pi",
     "gwet": "ac1",
     "gwet-ac1": "ac1",
     "icc(2,1)": "icc",
@@ -167,11 +168,7 @@ _POSSESSIVE = re.compile(
     r"['’]s?(?=-)|(?<=cohen)s(?=-)|(?<=scott)s(?=-)|(?<=krippendorff)s(?=-)|(?<=gwet)s(?=-)"
 )
 """What is left out of Cohen's kappa and cohens_kappa."""
-_REFUSED = {
-    "weighted-kappa": "its weights are kappa-linear or kappa-quadratic",
-    "ac2": "its weights are ac2-linear or ac2-quadratic",
-    "gwet-ac2": "its weights are ac2-linear or ac2-quadratic",
-}
+_REFUSED = {"weighted-kappa": "its weights are kappa-linear or kappa-quadratic"}
 
 
 @dataclass(frozen=True)
@@ -200,7 +197,7 @@ class Statistic:
     @property
     def sampled(self) -> bool:
         """Whether an interval over queries can be had of it."""
-        return self.name.partition(">=")[0] not in ON_AN_EDGE
+        return self.name.partition(">=")[0] != ON_AN_EDGE
 
 
 STATISTICS: dict[str, Statistic] = {}
@@ -301,8 +298,6 @@ DEFAULT_BEFORE_CUTS = (
     "kappa-quadratic",
     "pi",
     "ac1",
-    "ac2-linear",
-    "ac2-quadratic",
     "alpha-nominal",
     "alpha-ordinal",
     "alpha-interval",

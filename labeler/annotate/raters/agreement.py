@@ -134,7 +134,7 @@ def overlap_of(matrix: GradeMatrix, rater: str, options: StatisticOptions) -> Ov
     grades = np.array(matrix.grades, dtype=np.float64)
     figures = {}
     for name in STATISTICS:
-        of = estimate(find_statistic(name, matrix.grades), sample, grades, options, both)
+        of = estimate(find_statistic(name, matrix.grades), sample, grades)
         figures[name] = Interval(of.value, of.low, of.high)
     return Overlap(both, int(inside.sum()), tuple(others), figures)
 

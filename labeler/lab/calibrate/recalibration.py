@@ -223,7 +223,7 @@ def mean_by_query(pairs: CalibrationSet, values: Floats) -> Mean:
     def compute(totals: Floats) -> Floats:
         return np.asarray(totals[..., 0] / totals[..., 1], dtype=np.float64)
 
-    ends = between("cluster-bootstrap", Sample(sums), compute)
+    ends = between(Sample(sums), compute)
     return Mean(float(compute(sums.sum(axis=0))), *ends)
 
 

@@ -386,7 +386,7 @@ def check(
 
 def _over_queries(sums: Floats, compute: Callable[[Floats], Floats]) -> Mean:
     value = float(compute(sums.sum(axis=0)))
-    return Mean(value, *between("cluster-bootstrap", Sample(sums), compute))
+    return Mean(value, *between(Sample(sums), compute))
 
 
 # How unsure the cheap assessor is of each pair, and the pairs on which a threshold is chosen.

@@ -142,7 +142,7 @@ def _paired(human: Qrels, grades: Qrels, scale: tuple[int, ...]) -> GradedPairs:
 def _estimate(paired: GradedPairs, statistic: Statistic, options: StatisticOptions) -> Estimate:
     sample = Sample(query_tables(paired), options.draws, options.seed)
     grades = np.array(paired.grades, dtype=np.float64)
-    return estimate(statistic, sample, grades, options, len(paired))
+    return estimate(statistic, sample, grades)
 
 
 # How many independent assessors a panel is worth, by how its members' errors go together.
@@ -179,7 +179,7 @@ class Independence:
         r, n = self.correlation, len(self.members)
         ends = [None if end is None else effective_number(n, end) for end in (r.high, r.low)]
         value = None if r.value is None else effective_number(n, r.value)
-        return Estimate(value, ends[0], ends[1], r.method)
+        return Estimate(value, ends[0], ends[1])
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name; the matrix with its members."""
@@ -228,15 +228,13 @@ def independence(
     sums = _moments(votes, query, group, len(queries))
     sample = Sample(sums, _draws(options.draws, sums), options.seed)
     value = defined(_mean_correlation(sample.total)) if queries else None
-    ends = (None, None) if value is None else _interval(options.method, sample)
+    ends = (None, None)
+    if value is not None:
+        ends = between(sample, _mean_correlation, bounded=True)
     matrix = _matrix(_correlations(sample.total), len(votes.members))
-    estimate = Estimate(value, *ends, options.method)
+    estimate = Estimate(value, *ends)
     members, by_people = votes.members, human is not None
     return Independence(members, by_people, len(query), len(queries), estimate, matrix)
-
-
-def _interval(method: str, sample: Sample) -> tuple[float | None, float | None]:
-    return between(method, sample, _mean_correlation, bounded=True)
 
 
 def _groups(votes: Votes, human: Mapping[Pair, int] | None) -> Integers:

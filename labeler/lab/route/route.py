@@ -125,7 +125,7 @@ def forecast(
 
     def agreement(corrected: Floats) -> Estimate:
         sample = Sample(sampled.tables(corrected), options.draws, options.seed)
-        return estimate(statistic, sample, grades, options, len(sampled.human))
+        return estimate(statistic, sample, grades)
 
     points = []
     for pairs in budgets:
@@ -145,7 +145,7 @@ def _gain(tables: Floats, compute: Callable[[Floats], Floats], options: Statisti
         return compute(both[..., 0, :, :]) - compute(both[..., 1, :, :])
 
     sample = Sample(tables, options.draws, options.seed)
-    return Mean(float(difference(sample.total)), *between("cluster-bootstrap", sample, difference))
+    return Mean(float(difference(sample.total)), *between(sample, difference))
 
 
 def budgets_of(pool: int, budget: int) -> list[int]:
