@@ -18,7 +18,7 @@ from labeler.arrays import Floats
 from labeler.errors import about
 from labeler.evaluation.gates import parse_limits, raise_failed
 from labeler.report.finding import Finding
-from labeler.report.result import as_plain, notebook_html
+from labeler.report.result import notebook_html
 from labeler.report.table import Column, Interval, Row, Table
 from labeler.stats.intervals import between
 from labeler.stats.resampling import AT_ONCE
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from labeler.agreement.statistics.registry import Statistic
     from labeler.evaluation.boards.board import Leaderboard
-    from labeler.evaluation.boards.two_sided import System
 
 # Where two assessors disagree: by class, by people's grade, by query.
 
@@ -215,7 +214,7 @@ def _report(report: AssessorReport, *, details: bool) -> Json:
         "statistics": {name: _estimate(e) for name, e in agreement.statistics.items()},
         "confusion": numbers(agreement.confusion),
         "scale": list(agreement.scale),
-        "leaderboard": _leaderboard(report.board, report) if report.board else None,
+        "leaderboard": report.board.as_json() if report.board else None,
         "warnings": [str(warning) for warning in report.warnings],
     }
     if report.against is not None:
@@ -257,53 +256,6 @@ def numbers(table: Floats) -> list[list[float]]:
     """Counts as integers, weighted counts as they are."""
     whole = bool(np.all(table == np.round(table)))
     return [[int(cell) if whole else float(cell) for cell in row] for row in table]
-
-
-def _leaderboard(board: Leaderboard, report: AssessorReport) -> Json:
-    from labeler.evaluation.boards.board import (
-        correlation_as_json,  # needs numpy's tables of metrics
-    )
-
-    swaps = sorted(board.swaps, key=lambda swap: swap.p_first)
-    return {
-        "measure": board.measure,
-        "queries": len(board.queries),
-        "pairs": board.pairs_as_json(),
-        "systems": [_system(system) for system in board.ranked],
-        "tau-b": correlation_as_json(board.statistics["tau_b"]),
-        "noise_ceiling": board.ceiling,
-        "tau-ap": board.statistics["tau_ap"].value,
-        "max_drop": int(board.statistics["max_drop"].value or 0),
-        "bias": board.difference,
-        "significance": board.decisions_as_json(),
-        "judge_bias": as_plain(board.bias),
-        "swapped": [
-            {
-                "better": swap.better,
-                "worse": swap.worse,
-                "p": swap.p_first,
-                "p_other": swap.p_second,
-                "significant": swap.significant,
-            }
-            for swap in swaps
-        ],
-        "circular": [favour.as_json() for favour in board.bias.favors],
-    }
-
-
-def _system(system: System) -> Json:
-    return {
-        "run": system.run,
-        "people": system.first,
-        "other": system.second,
-        "people_rank": system.first_rank,
-        "other_rank": system.second_rank,
-        "bias": system.difference,
-        "bias_low": system.low,
-        "bias_high": system.high,
-        "judged_people": system.judged[0],
-        "judged_other": system.judged[1],
-    }
 
 
 def _difference(d: Difference) -> Json:

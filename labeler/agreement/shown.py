@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from labeler.agreement.align import PEOPLE
 from labeler.agreement.calibration import Calibration
 from labeler.agreement.compare import Agreement
 from labeler.agreement.overview import (
     between,
-    figure,
     grade_name,
     heading,
     left_out_lines,
     overview,
     short,
-    signed,
     summary,
     whom,
 )
@@ -25,12 +22,7 @@ from labeler.agreement.plan import in_words
 from labeler.agreement.report import AssessorReport, Details, QueryFigures
 from labeler.agreement.several.alternative import AlternativeTest
 from labeler.agreement.several.joint import JOINT, BesideHuman, Ceiling, JointAgreement, Together
-from labeler.messages import count_of
 from labeler.report.table import Cell, Column, Ends, Interval, Row, Table
-
-if TYPE_CHECKING:
-    from labeler.evaluation.boards.board import Leaderboard
-    from labeler.evaluation.boards.two_sided import Swap
 
 # What is known of assessors beside human grades, as tables.
 
@@ -156,63 +148,6 @@ def _ends_of(calibration: Calibration) -> str:
     return "" if calibration.low is None else f" {between(calibration.low, calibration.high)}"
 
 
-def leaderboard_table(board: Leaderboard, names: tuple[str, str] = (PEOPLE, "assessor")) -> Table:
-    """The systems by human grades and by the assessor's, and which of them change places.
-
-    `names` are what people see these two called.
-    """
-    columns = [
-        Column("run", board.measure, align="left"),
-        Column("human", names[0]),
-        Column("human rank", "rank"),
-        Column("assessor", names[1]),
-        Column("assessor rank", "rank"),
-        Column("bias", format="+.4f", ends=".3f"),
-    ]
-    judged = () if board.pairs.same else names
-    columns += [Column(f"{board.judged_name} by {name}", format=".2f") for name in judged]
-    rows: list[Row] = [
-        [
-            s.run,
-            s.first,
-            s.first_rank,
-            s.second,
-            s.second_rank,
-            Interval(s.difference, s.low, s.high),
-            *(s.judged if judged else ()),
-        ]
-        for s in board.ranked
-    ]
-    swaps = sorted(board.swaps, key=lambda swap: swap.p_first)
-    lines = [_swap(swap, names) for swap in swaps[:SHOWN_SWAPS]]
-    more = len(swaps) - len(lines)
-    lines += [f"and {more:,} more pairs that swap"] if more else []
-    return Table("leaderboard", columns, rows, note="\n".join([_in_sum(board), *lines]))
-
-
-SHOWN_SWAPS = 10
-
-
-def _in_sum(board: Leaderboard) -> str:
-    tau, low, high, is_open = board.statistics["tau_b"]
-    ends = "[nearly anything]" if is_open else between(low, high)
-    queries = count_of(len(board.queries), "query", "queries")
-    return (
-        f"tau-b {figure(tau)} {ends}, "
-        f"tau-ap {figure(board.statistics['tau_ap'].value)}, "
-        f"largest drop {figure(board.statistics['max_drop'].value, 0)}, "
-        f"mean bias {signed(board.difference, 4)}, over {queries}"
-    )
-
-
-def _swap(swap: Swap, names: tuple[str, str]) -> str:
-    can = "tell" if swap.significant else "do not tell"
-    return (
-        f"swapped: {swap.better} above {swap.worse} by {names[0]}'s grades, "
-        f"which {can} them apart (p {swap.p_first:.3f} alone)"
-    )
-
-
 def ceiling_table(ceiling: Ceiling) -> Table:
     """Each person beside the assessor, against the same other people."""
     columns = [
@@ -315,6 +250,7 @@ def alternative_table(test: AlternativeTest) -> Table:
     return Table("alternative", columns, rows, title, note=note)
 
 
+SHOWN_SWAPS = 10
 WORST = 5
 """So many of the queries with the most disagreement are shown."""
 
@@ -339,7 +275,7 @@ def report_parts(
     if details:
         yield from detail_tables(report.details, texts, whom(report.human))
     if report.board is not None:
-        yield leaderboard_table(report.board, (short(report.human), short(report.assessor)))
+        yield from report.board.tables(SHOWN_SWAPS)
     yield from map(ceiling_table, report.ceilings)
     if report.alternative is not None:
         yield alternative_table(report.alternative)

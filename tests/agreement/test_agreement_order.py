@@ -512,8 +512,8 @@ def test_the_command_shows_order_beside_labels(
     assert "orders 11 systems" in said
     assert execute(["agree", *files, "--run", str(folder / "runs"), "-s", "kappa", "--json"]) == 0
     board = json.loads(capsys.readouterr().out)["leaderboard"]
-    assert len(board["systems"]) == 11
-    assert board["tau-b"]["value"] == pytest.approx(0.854545, abs=1e-6)
+    assert len(board["runs"]) == 11
+    assert board["statistics"]["tau_b"]["value"] == pytest.approx(0.854545, abs=1e-6)
 
 
 def test_the_interval_of_a_difference_leaves_no_values_that_two_could_not_have() -> None:
