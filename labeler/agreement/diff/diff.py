@@ -16,14 +16,11 @@ from labeler.agreement.diff.moves import (
     SIDES,
     Agreeing,
     Beside,
-    MovesByQuery,
+    CommonGrades,
     Noise,
     QueryMoves,
     has_common_queries,
-    moves_by_query,
     noise_of,
-    shares_moved,
-    spread_of,
 )
 from labeler.agreement.diff.sides import (
     CostChange,
@@ -48,7 +45,6 @@ from labeler.options import option
 from labeler.report.finding import Finding
 from labeler.report.result import notebook_html
 from labeler.report.table import Column, Interval, Row, Table
-from labeler.stats.student import SIGNIFICANT
 from labeler.trec.memory import Source
 
 if TYPE_CHECKING:
@@ -67,20 +63,20 @@ MOST_SWAPS = 10
 class Diff:
     """Two sets of grades of the same pairs: what moved, what it brought, and what it cost.
 
-    `spread` are the moves of each query, those first in which most moved beyond chance; `up` and
-    `down` the shares of the pairs that both grade. `board` is None where fewer than two runs are,
-    or a part of the pairs was judged; `noise` where neither set was asked twice.
+    `by_query` are the moves of each query, those first in which most moved; `up` and `down` the
+    shares of the pairs that both grade. `board` is None where fewer than two runs are, or a part of
+    the pairs was judged; `noise` where neither set was asked twice.
     """
 
     sides: Sides
     transitions: Transitions
-    spread: MovesByQuery
+    by_query: list[QueryMoves]
     up: Interval
     down: Interval
     beside: Beside
     board: Leaderboard | None = None
     noise: Noise | None = None
-    more: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     @property
     def names(self) -> tuple[str, str]:
@@ -91,11 +87,6 @@ class Diff:
     def agreeing(self) -> Agreeing | None:
         """How far both agree with people; None where nobody's human qrels are known."""
         return self.beside.agreeing
-
-    @property
-    def by_query(self) -> tuple[QueryMoves, ...]:
-        """The moves of each query, those first in which most moved beyond chance."""
-        return self.spread.queries
 
     @property
     def moved(self) -> tuple[Move, ...]:
@@ -134,23 +125,6 @@ class Diff:
             moves.order(self.board, self.sides),
         ]
 
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What a reader should know of the figures, and where moves concentrate."""
-        concentrated = [Finding(line, level="note") for line in self._concentrated()]
-        return (*self.more, *concentrated)
-
-    def _concentrated(self) -> list[str]:
-        """In which queries more moved than moves dealt out at random would put into any."""
-        out = [query for query in self.by_query if query.stands_out]
-        if not out:
-            return []
-        queries = count_of(len(out), "query", "queries")
-        moved, pairs = sum(q.moved for q in out), sum(q.pairs for q in out)
-        chance = sum(q.by_chance or 0.0 for q in out)
-        text = f"moves concentrate in {queries}: {moved:,} of {pairs:,} pairs there moved"
-        return [f"{text}; spread at random over all pairs, about {chance:,.0f} would have"]
-
     def tables(self) -> list[Table]:
         """The tables `transitions`, `retest`, `queries`, `agreement`, those of systems, and `cost`.
 
@@ -173,27 +147,13 @@ class Diff:
         return self.transitions.moved_table(*self.names)
 
     def query_table(self) -> Table:
-        """The queries in which most pairs moved beyond what chance would put there."""
+        """The queries in which most pairs moved."""
         columns = [
             Column("query", align="left"),
             *map(Column, ("pairs", "up", "down", "moved")),
-            Column("by chance", format=",.0f"),
-            Column("p", format=".2g"),
         ]
-        rows: list[Row] = [
-            [q.query_id, q.pairs, q.up, q.down, q.moved, q.by_chance, q.p]
-            for q in self.by_query[:MOST_QUERIES]
-            if q.moved
-        ]
-        return Table("queries", columns, rows, self._spread_title())
-
-    def _spread_title(self) -> str:
-        title = "where most pairs moved"
-        if self.spread.p is None:
-            return title
-        if self.spread.p < SIGNIFICANT:
-            return f"{title} beyond chance (uneven over queries: p {self.spread.p:.2g})"
-        return f"{title} (not shown to be uneven over queries: p {self.spread.p:.2g})"
+        rows: list[Row] = [[*q, q.moved] for q in self.by_query[:MOST_QUERIES] if q.moved]
+        return Table("queries", columns, rows, "where most pairs moved")
 
     def frame(self) -> DataFrame:
         """The pairs that moved as a pandas DataFrame."""
@@ -221,7 +181,6 @@ class Diff:
             "leaderboard": None if self.board is None else self._board_as_json(self.board),
             "cost": self.spending.cost_as_json(),
             "failures": self.spending.failures_as_json(),
-            "uneven_p": self.spread.p,
             "queries": [query._asdict() for query in self.by_query if query.moved],
             "moves": whole["moved"],
             "warnings": [finding.text for finding in self.findings if finding.level == "warning"],
@@ -309,17 +268,17 @@ def _diff(sides: Sides, people: Source | None, runs: RunSources, options: DiffOp
     beside = _beside_people(sides, people, runs, options)
     board = _board(sides, _runs(sides, runs) if not beside.runs else beside.runs, options)
     findings = [*_findings(sides), *beside.findings, *([] if board is None else board.findings)]
-    states = sides.before.states, sides.after.states
-    up, down = shares_moved(*states, options.statistics, sides.weights)
+    common = CommonGrades.of(sides)
+    up, down = common.shares_moved(options.statistics)
     return Diff(
         sides,
         changes,
-        spread_of(moves_by_query(*states), options.statistics.seed),
+        common.by_query(),
         up,
         down,
         beside,
         board,
-        noise_of(sides, options.statistics),
+        noise_of(sides, common, options.statistics),
         tuple(dict.fromkeys(findings)),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -214,14 +214,21 @@ def _named(source: Any, name: str) -> tuple[str, JudgedSet]:
 
 
 def _judged_set(source: AssessorSource) -> JudgedSet:
+    """The states of a source's labels: those that are no whole number are outside the scale."""
     states = {pair: State(None, status) for pair, status in source.judged.failures.items()}
+    state_of: dict[Any, State] = {}
     for query_id, row in source.judged.labels.items():
         for doc_id, label in row.items():
-            value = number(label)
-            whole = value is not None and value % 1 == 0
-            state = judged(int(value or 0)) if whole else State(None, "out_of_scale")
+            if (state := state_of.get(label)) is None:
+                state = state_of[label] = _state(label)
             states[Pair(query_id, doc_id)] = state
     return JudgedSet(states)
+
+
+def _state(label: int | str) -> State:
+    value = number(label)
+    is_whole = value is not None and value % 1 == 0
+    return judged(int(value or 0)) if is_whole else State(None, "out_of_scale")
 
 
 def grades_in(side: JudgedSet) -> Qrels:
@@ -294,12 +301,13 @@ class CostChange:
 
 def spending_of(sides: Sides) -> CostChange:
     """What both sets took of the pairs that both hold."""
-    common = sides.before.states.keys() & sides.after.states.keys()
-    both = [side.restricted(common) for side in (sides.before, sides.after)]
-    before, after = both
-    spent = before.spent(), after.spent()
-    return CostChange(sides.names, len(common), spent, (_failures(before), _failures(after)))
+    both = sides.before, sides.after
+    common = both[0].states.keys() & both[1].states.keys()
+    spent = tuple(side.costs and side.restricted(common).spent() for side in both)
+    failures = (Counter(_failures(side, common)) for side in both)
+    return CostChange(sides.names, len(common), (spent[0], spent[1]), (*failures,))
 
 
-def _failures(side: JudgedSet) -> Counter[str]:
-    return Counter(state.status for state in side.states.values() if state.grade is None)
+def _failures(side: JudgedSet, pairs: Iterable[Pair]) -> Iterator[str]:
+    states = map(side.states.__getitem__, pairs)
+    return (state.status for state in states if state.grade is None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -43,13 +43,17 @@ class GradeMatrix:
 
     def complete(self) -> GradeMatrix:
         """The pairs that every assessor graded, and their queries."""
-        return self._keep((self.values != UNGRADED).all(axis=1))
+        return self.graded_by(len(self.assessors))
 
     def of(self, *names: str) -> GradeMatrix:
         """The columns of some assessors, on the pairs that at least two of them graded."""
         columns = [self.assessors.index(name) for name in names]
         part = replace(self, assessors=tuple(names), values=self.values[:, columns])
-        return part._keep((part.values != UNGRADED).sum(axis=1) >= min(2, len(columns)))
+        return part.graded_by(min(2, len(columns)))
+
+    def graded_by(self, assessors: int) -> GradeMatrix:
+        """The pairs that so many assessors graded at least, and their queries."""
+        return self._keep((self.values != UNGRADED).sum(axis=1) >= assessors)
 
     def _keep(self, rows: Floats) -> GradeMatrix:
         used, query = np.unique(self.query[rows], return_inverse=True)
@@ -72,24 +76,27 @@ def grade_matrix(
 
     With `weights` of a sample, the pairs of the sample alone, which stand for the pool.
     """
-    grade_index = {grade: index for index, grade in enumerate(grades)}
-    rows: dict[tuple[str, str], list[int]] = {}
-    for column, qrels in enumerate(assessors.values()):
-        for query_id, graded in qrels.items():
-            for doc_id, grade in graded.items():
-                if grade in grade_index and (weights is None or (query_id, doc_id) in weights):
-                    row = rows.setdefault((query_id, doc_id), [UNGRADED] * len(assessors))
-                    row[column] = grade_index[grade]
-    queries = {query_id: None for query_id, _ in rows}
-    index = {query_id: number for number, query_id in enumerate(queries)}
-    return GradeMatrix(
+    place = {grade: index for index, grade in enumerate(grades)}
+    queries = dict.fromkeys(query_id for qrels in assessors.values() for query_id in qrels)
+    pairs: list[Pair] = []
+    columns: list[list[int]] = [[] for _ in assessors]
+    for query_id in queries:
+        rows = [qrels.get(query_id, {}) for qrels in assessors.values()]
+        every = [Pair(query_id, doc_id) for doc_id in dict.fromkeys(chain.from_iterable(rows))]
+        own = [pair for pair in every if weights is None or pair in weights]
+        pairs += own
+        for column, row in zip(columns, rows, strict=True):
+            column += [place.get(row.get(pair.doc_id, UNGRADED), UNGRADED) for pair in own]
+    number_of = {query_id: number for number, query_id in enumerate(queries)}
+    whole = GradeMatrix(
         tuple(assessors),
         tuple(queries),
         tuple(grades),
-        np.array([index[query_id] for query_id, _ in rows], dtype=np.int64),
-        np.array(list(rows.values()), dtype=np.int64).reshape(-1, len(assessors)),
-        None if weights is None else np.array([weights[Pair(*pair)] for pair in rows]),
+        np.array([number_of[pair.query_id] for pair in pairs], dtype=np.int64),
+        np.array(columns, dtype=np.int64).T,
+        None if weights is None else np.array([weights[pair] for pair in pairs]),
     )
+    return whole.graded_by(1)
 
 
 def query_coincidences(matrix: GradeMatrix) -> Floats:
