@@ -151,8 +151,12 @@ def agree(
     return AgreementResult(tuple(agree_all(sources, options)), names)
 
 
-def agree_all(sources: Sources, options: AgreeOptions) -> list[AssessorReport]:
+def agree_all(
+    sources: Sources, options: AgreeOptions, *, jointly: bool = True
+) -> list[AssessorReport]:
     """How far each of the assessors agrees with the human grades, alone and beside the others.
+
+    Only `jointly` is it said what all of them have among themselves.
 
     What cannot be answered is refused before anything is computed. One of several assessors that
     has no pair in common with the human grades is named among the warnings.
@@ -169,7 +173,7 @@ def agree_all(sources: Sources, options: AgreeOptions) -> list[AssessorReport]:
     for source in sources.assessors:
         _check_gates(sources, source, options)
     reports = [_report(sources, source, options) for source in sources.assessors]
-    if len(reports) > 1 or sources.more_humans:
+    if jointly and (len(reports) > 1 or sources.more_humans):
         reports = _beside_everybody(sources, reports, options)
     first = next((report for report in reports if report.agreement.pairs), reports[0])
     others = len(reports) - 1

@@ -66,7 +66,7 @@ def differences(
     verdicts allow for the number of statistics, and of `others` that stand beside the second.
     """
     # the pairs that people and both assessors graded
-    common = np.intersect1d(first.row, second.row)
+    common = np.intersect1d(first.row, second.row, assume_unique=True)
     if not len(common):
         return [Difference(s, 0, None, None, None, None, None) for s in statistics]
     sides = [query_tables(restricted(pairs, common)) for pairs in (first, second)]

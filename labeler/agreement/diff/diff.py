@@ -370,7 +370,7 @@ def _asked(options: DiffOptions) -> AgreeOptions:
 
 def _agreeing(sources: Sources, options: DiffOptions) -> Agreeing:
     """How far both agree with people."""
-    before, after = agree_all(sources, _asked(options))
+    before, after = agree_all(sources, _asked(options), jointly=False)
     findings = dict.fromkeys([*before.warnings, *after.warnings])
     return Agreeing(sources.human_name, before, after, tuple(findings))
 

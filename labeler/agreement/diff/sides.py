@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -303,11 +303,11 @@ def spending_of(sides: Sides) -> CostChange:
     """What both sets took of the pairs that both hold."""
     both = sides.before, sides.after
     common = both[0].states.keys() & both[1].states.keys()
-    spent = tuple(side.costs and side.restricted(common).spent() for side in both)
-    failures = (Counter(_failures(side, common)) for side in both)
-    return CostChange(sides.names, len(common), (spent[0], spent[1]), (*failures,))
+    first, second = (side.costs and side.restricted(common).spent() for side in both)
+    failures = _failures(both[0], common), _failures(both[1], common)
+    return CostChange(sides.names, len(common), (first or None, second or None), failures)
 
 
-def _failures(side: JudgedSet, pairs: Iterable[Pair]) -> Iterator[str]:
-    states = map(side.states.__getitem__, pairs)
-    return (state.status for state in states if state.grade is None)
+def _failures(side: JudgedSet, pairs: Container[Pair]) -> Counter[str]:
+    failed = (pair for pair, state in side.states.items() if state.grade is None)
+    return Counter(side.states[pair].status for pair in failed if pair in pairs)
