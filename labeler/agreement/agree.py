@@ -33,7 +33,6 @@ from labeler.agreement.report import (
     AgreementResult,
     AssessorReport,
     Details,
-    bias_by_grade,
     by_class,
     by_query,
 )
@@ -231,7 +230,6 @@ def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> 
         agreement,
         Details(
             by_class(agreement.confusion, agreement.scale),
-            bias_by_grade(agreement),
             by_query(agreement),
             _calibration(sources, source, rules, options),
         ),
@@ -278,8 +276,8 @@ def _of_sample(out: LeftOut, sources: Sources, source: AssessorSource) -> LeftOu
     alone = {Pair(q, d) for q, row in labels.items() for d in row if d not in human.get(q, {})}
     return replace(
         out,
-        only_assessor=0,
-        skipped_by_human=len(skipped),
+        only_other=0,
+        skipped_by_people=len(skipped),
         not_drawn=len(alone - drawn),
     )
 

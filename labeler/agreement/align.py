@@ -15,6 +15,7 @@ from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.options import GRADE, option
+from labeler.report.result import Hidden
 from labeler.trec.labels import number
 
 PEOPLE = "people"
@@ -166,19 +167,19 @@ class Rules:
 class LeftOut:
     """The pairs that no statistic counts, by the reason.
 
-    `outside` counts labels that are no grade of the scale as they stand in the file; `missing`
-    counts, by human grade, the pairs that people graded and the assessor did not. Where people
-    graded a sample, they skipped some pairs, and others were `not_drawn`; none is `only_assessor`.
+    `outside_scale` counts labels that are no grade of the scale, as they stand in the file;
+    `missing` counts, by human grade, the pairs that people graded and the assessor did not. Where
+    people graded a sample, they skipped some, and others were `not_drawn`; none is `only_other`.
     """
 
-    only_human: int
-    only_assessor: int
-    unjudged_by_human: int
-    outside: Mapping[str, int]
+    only_people: int
+    only_other: int
+    unjudged_by_people: int
+    outside_scale: Mapping[str, int]
     failures: Mapping[str, int]
     clipped: int
-    missing: Floats
-    skipped_by_human: int = 0
+    missing: Hidden[Floats]
+    skipped_by_people: int = 0
     not_drawn: int = 0
 
 

@@ -11,6 +11,8 @@ import numpy as np
 from labeler.agreement.compare import StatisticOptions, defined
 from labeler.agreement.statistics.registry import GradedPairs, Statistic, query_tables, restricted
 from labeler.arrays import Floats
+from labeler.report.result import Hidden
+from labeler.report.table import shown
 from labeler.stats.intervals import Compute, Replicates, cluster_bootstrap, degrees
 from labeler.stats.resampling import Sample
 from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_quantile
@@ -23,21 +25,21 @@ class Difference:
     The interval is of this difference alone; `told_apart` allows for all that are looked at.
     """
 
-    statistic: Statistic
+    statistic: Hidden[Statistic]
     pairs: int
     first: float | None
     second: float | None
     value: float | None
     low: float | None
     high: float | None
-    told_apart: bool = False
+    told_apart: Hidden[bool] = False
 
     @property
     def leaves_0_out(self) -> bool:
         """Whether the interval of this difference, looked at alone, does not reach 0."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
-    @property
+    @shown
     def verdict(self) -> str:
         """Which of `first` and `second` is closer to people, or that it cannot be told."""
         if self.low is None or self.high is None:

@@ -15,7 +15,7 @@ from labeler.agreement.report import AssessorReport
 from labeler.agreement.statistics import find_statistic
 from labeler.messages import count_of
 from labeler.report.finding import Finding
-from labeler.report.table import Cell, Column, Interval, Row, Table, number_text
+from labeler.report.table import Column, Row, Table, interval_text, number_text
 
 if TYPE_CHECKING:
     from labeler.evaluation.boards.board import Leaderboard
@@ -192,13 +192,13 @@ def _order(board: Leaderboard | None, human: str, assessor: str, *, sampled: boo
 def left_out_lines(report: AssessorReport) -> list[str]:
     """What no figure saw, one line a reason; empty where nothing was left out."""
     agreement, human = report.agreement, whom(report.human)
-    out, outside = agreement.left_out, list(agreement.left_out.outside.items())
+    out, outside = agreement.left_out, list(agreement.left_out.outside_scale.items())
     counts = {
-        f"pair* that only {human} graded": out.only_human,
-        f"pair* that only {short(report.assessor)} graded": out.only_assessor,
-        "pair* drawn for people and skipped by them": out.skipped_by_human,
+        f"pair* that only {human} graded": out.only_people,
+        f"pair* that only {short(report.assessor)} graded": out.only_other,
+        "pair* drawn for people and skipped by them": out.skipped_by_people,
         "pair* that the other graded, not drawn for people": out.not_drawn,
-        f"pair* that {human} left unjudged (a grade below 0)": out.unjudged_by_human,
+        f"pair* that {human} left unjudged (a grade below 0)": out.unjudged_by_people,
         **{f"pair* that failed: {status}": n for status, n in out.failures.items()},
         **{f"label* outside the scale's grades: {_cut(x)!r}": n for x, n in outside[:MOST]},
         "other label* outside the scale's grades": sum(n for _, n in outside[MOST:]),
@@ -263,44 +263,38 @@ def _estimate_of(report: AssessorReport, statistic: str) -> Estimate | None:
 def _sentence(ordered: Sequence[AssessorReport], statistic: str) -> str:
     best, last = ordered[0], ordered[-1]
     human = short(best.human)
-    values = [_estimate_of(report, statistic) for report in (best, last)]
-    if values[0] is None or values[0].value is None:
+    highest, lowest = (_estimate_of(report, statistic) for report in (best, last))
+    if highest is None or highest.value is None:
         return f"None of the {len(ordered)} assessors has a {statistic} with {human}."
-    high, low = map(_with_ends, values)
     sentence = f"Of {len(ordered)} assessors {short(best.assessor)} is closest to {human}"
+    high, low = interval_text(highest), interval_text(lowest)
     return f"{sentence}: {statistic} {high}. Farthest is {short(last.assessor)}: {low}."
 
 
-def _with_ends(e: Estimate | None) -> str:
-    if e is None or e.value is None:
-        return "undefined"
-    ends = "" if e.low is None else f" [{figure(e.low)}, {figure(e.high)}]"
-    return f"{figure(e.value)}{ends}"
-
-
 def _table(ordered: Sequence[AssessorReport], names: Sequence[str]) -> Table:
-    board = next((report.board for report in ordered if report.board), None)
     missing = any(report.agreement.left_out.missing.sum() for report in ordered)
-    columns = [Column("assessor", align="left")]
-    columns += [Column(n, format=".3f", ends=".3f", undefined="undefined") for n in names]
+    has_board = any(report.board for report in ordered)
     pairs = {report.agreement.pairs for report in ordered}
-    alike = len(pairs) == 1
-    columns += [Column("pairs", format=",", only="programs" if alike else "")]
-    columns += [Column("without a grade", format=",.0f")] if missing else []
-    tau = Column("tau-b", "tau-b of systems", format=".3f", ends=".3f", undefined="undefined")
-    columns += [tau] if board else []
-    rows: list[Row] = []
-    for report in ordered:
-        estimates = [_estimate_of(report, name) for name in names]
-        cells: list[Cell] = [short(report.assessor)]
-        cells += [Interval(e.value, e.low, e.high) if e else None for e in estimates]
-        cells.append(report.agreement.pairs)
-        cells += [float(report.agreement.left_out.missing.sum())] if missing else []
-        if board:
-            tau_b = report.board.statistics["tau_b"] if report.board else None
-            cells.append(Interval(tau_b.value, tau_b.low, tau_b.high) if tau_b else None)
-        rows.append(cells)
-    over = f", {count_of(pairs.pop(), 'pair', 'pairs')}" if alike else ""
+    columns = [
+        Column("assessor", align="left"),
+        *(Column(n, format=".3f", ends=".3f", undefined="undefined") for n in names),
+        Column("pairs", only="programs" if len(pairs) == 1 else ""),
+        *([Column("without a grade", format=",.0f")] if missing else []),
+    ]
+    if has_board:
+        title = "tau-b of systems"
+        columns.append(Column("tau-b", title, format=".3f", ends=".3f", undefined="undefined"))
+    rows: list[Row] = [
+        [
+            short(report.assessor),
+            *(_estimate_of(report, name) for name in names),
+            report.agreement.pairs,
+            *([float(report.agreement.left_out.missing.sum())] if missing else []),
+            *([report.board and report.board.statistics["tau_b"]] if has_board else []),
+        ]
+        for report in ordered
+    ]
+    over = f", {count_of(pairs.pop(), 'pair')}" if len(pairs) == 1 else ""
     return Table("assessors", columns, rows, f"each beside {short(ordered[0].human)}{over}")
 
 
@@ -308,7 +302,7 @@ def findings_of_all(reports: Sequence[AssessorReport]) -> Iterator[Finding]:
     """Every warning once; those of some assessors alone name them."""
     names_by_finding: dict[Finding, list[str]] = {}
     for report in reports:
-        for finding in dict.fromkeys(report.warnings):
+        for finding in dict.fromkeys(report.findings):
             names_by_finding.setdefault(finding, []).append(short(report.assessor))
     for finding, names in names_by_finding.items():
         if len(names) == len(reports):

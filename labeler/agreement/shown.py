@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 
-from labeler.agreement.align import PEOPLE
 from labeler.agreement.calibration import Calibration
 from labeler.agreement.compare import Agreement
 from labeler.agreement.overview import (
-    between,
     grade_name,
     heading,
     left_out_lines,
     overview,
     short,
     summary,
-    whom,
 )
 from labeler.agreement.plan import in_words
-from labeler.agreement.report import AssessorReport, Details, QueryFigures
+from labeler.agreement.report import AssessorReport, ClassFigures, Details, QueryFigures
 from labeler.agreement.several.alternative import AlternativeTest
-from labeler.agreement.several.joint import JOINT, BesideHuman, Ceiling, JointAgreement, Together
-from labeler.report.table import Cell, Column, Ends, Interval, Row, Table
+from labeler.agreement.several.joint import JOINT, Ceiling, JointAgreement
+from labeler.report.table import Cell, Column, Ends, Interval, Row, Table, interval_text, table_of
 
 # What is known of assessors beside human grades, as tables.
 
@@ -112,15 +108,9 @@ def _id_and_text(query_id: str, texts: Mapping[str, str]) -> str:
     return " ".join([query_id, *texts.get(query_id, "").split()])
 
 
-def detail_tables(
-    details: Details, texts: Mapping[str, str], human: str = PEOPLE
-) -> Iterator[Table]:
-    """By class, by human grade, by query, and the calibration at each cut."""
-    classes = [Column("grade", align="left"), *map(_value, ("precision", "recall", "F1"))]
-    rows: list[Row] = [[c.grade, c.precision, c.recall, c.f1, c.support] for c in details.classes]
-    yield Table("classes", [*classes, Column("pairs", format=",.0f")], rows)
-    grades = [Column("grade", f"{human}'s grade", align="left"), _value("bias"), ENDS]
-    yield Table("grades", grades, [[g.grade, g.bias, Ends(g.low, g.high)] for g in details.grades])
+def detail_tables(details: Details, texts: Mapping[str, str]) -> Iterator[Table]:
+    """By class, by query, and the calibration at each cut."""
+    yield table_of("classes", ClassFigures, details.classes)
     yield queries_table(details.queries, texts)
     yield from map(calibration_table, details.calibration)
 
@@ -138,14 +128,10 @@ def calibration_table(calibration: Calibration) -> Table:
     ]
     title = (
         f"calibration of 'at least {calibration.cut}': {calibration.pairs:,} pairs, expected "
-        f"calibration error {calibration.error:.3f}{_ends_of(calibration)}, Brier score "
+        f"calibration error {interval_text(calibration.interval)}, Brier score "
         f"{calibration.brier:.3f}"
     )
     return Table("calibration", columns, rows, title)
-
-
-def _ends_of(calibration: Calibration) -> str:
-    return "" if calibration.low is None else f" {between(calibration.low, calibration.high)}"
 
 
 def ceiling_table(ceiling: Ceiling) -> Table:
@@ -156,14 +142,12 @@ def ceiling_table(ceiling: Ceiling) -> Table:
         _value("the assessor"),
         _value("difference", ends=".3f"),
     ]
+    rows: list[Row] = [
+        [row.person, row.persons, row.assessors, Interval(row.difference, row.low, row.high)]
+        for row in (*ceiling.people, ceiling.overall)
+    ]
     head = f"ceiling by {ceiling.statistic}, {ceiling.pairs:,} pairs that all graded"
-    rows = [_beside(row) for row in (*ceiling.rows, ceiling.overall)]
     return Table("ceiling", columns, rows, f"{head}: {ceiling.verdict}")
-
-
-def _beside(row: BesideHuman) -> Row:
-    difference = Interval(row.difference, row.low, row.high)
-    return [row.person, row.persons, row.assessors, difference]
 
 
 def differences_table(report: AssessorReport) -> Table:
@@ -178,10 +162,7 @@ def differences_table(report: AssessorReport) -> Table:
         Column("verdict", only="people"),
     ]
     rows: list[Row] = [
-        [
-            *(d.statistic.name, d.first, d.second, Interval(d.value, d.low, d.high)),
-            *(d.verdict, closer(d.verdict, names)),
-        ]
+        [d.statistic.name, d.first, d.second, d, d.verdict, closer(d.verdict, names)]
         for d in report.differences
     ]
     count = f"; verdicts allow for {len(rows)} statistics" if len(rows) > 1 else ""
@@ -195,40 +176,26 @@ def closer(verdict: str, names: tuple[str, str]) -> str:
     return f"{names[which == 'second']}{space}{rest}" if space else verdict
 
 
-def joint_tables(joint: JointAgreement) -> Iterator[Table]:
+def joint_table(joint: JointAgreement) -> Table:
     """What people have among themselves, and what the others have."""
     named = (("people", "people", joint.people), ("others", "assessors", joint.others))
-    groups = [(key, noun, group) for key, noun, group in named if group is not None]
-    if groups:
-        columns = [Column("statistic", align="left")]
-        columns += [
-            Column(
-                key, f"{len(g.assessors)} {noun}", format=".3f", ends=".3f", undefined="undefined"
-            )
-            for key, noun, g in groups
-        ]
-        rows: list[Row] = [
-            [name, *(_of_group(g, name) for *_, g in groups)] for name in JOINT_NAMES
-        ]
-        whose = " and ".join(f"the {len(g.assessors)} {noun}" for _, noun, g in groups)
-        yield Table("joint", columns, rows, f"{whose} among themselves")
-
-
-def _of_group(group: Together, statistic: str) -> Interval:
-    e = group.statistics[statistic]
-    return Interval(e.value, e.low, e.high)
-
-
-# Assessors beside several people, as tables.
+    groups = {key: (f"{len(of.raters)} {noun}", of.statistics) for key, noun, of in named if of}
+    columns = [_value(key, title, ends=".3f") for key, (title, _) in groups.items()]
+    rows: list[Row] = [
+        [name, *(statistics[name] for _, statistics in groups.values())] for name in JOINT_NAMES
+    ]
+    whose = " and ".join(f"the {title}" for title, _ in groups.values())
+    first = Column("statistic", align="left")
+    return Table("joint", [first, *columns], rows, f"{whose} among themselves")
 
 
 def alternative_table(test: AlternativeTest) -> Table:
     """Each person beside the assessor: who has the advantage how often, and whether it wins."""
     columns = [
         Column("left out", align="left"),
-        Column("pairs", format=","),
-        Column("this person", format=".3f", undefined="undefined"),
-        Column("the assessor", format=".3f", undefined="undefined"),
+        Column("pairs"),
+        _value("this person"),
+        _value("the assessor"),
         Column("difference", format="+.3f", ends="+.3f"),
         Column("p", format=".2g"),
         Column("p over pairs", format=".2g"),
@@ -240,14 +207,11 @@ def alternative_table(test: AlternativeTest) -> Table:
             Interval(row.difference, row.low, row.high),
             *(row.p, row.p_pairs, "yes" if row.wins else "not shown"),
         ]
-        for row in test.rows
+        for row in test.people
     ]
-    share = test.advantage
-    ends = "" if share.low is None else f" [{share.low:.3f}, {share.high:.3f}]"
-    mean = "undefined" if share.value is None else f"{share.value:.3f}{ends}"
     title = "alternative annotator test: shares of pairs in which one is as close to the others"
-    note = f"mean advantage of the assessor {mean}; {test.verdict}"
-    return Table("alternative", columns, rows, title, note=note)
+    mean = f"mean advantage of the assessor {interval_text(test.advantage)}"
+    return Table("alternative", columns, rows, title, note=f"{mean}; {test.verdict}")
 
 
 SHOWN_SWAPS = 10
@@ -271,31 +235,32 @@ def report_parts(
         yield statistics_table(agreement)
         names = short(report.human), short(report.assessor)
         yield confusion_table(agreement, *names, scale_names)
-        yield from _worst_queries(report, texts)
+        worst = [row for row in report.details.queries[:WORST] if row.mae > 0]
+        if worst and len(report.details.queries) > 1:
+            pairs = "pairs, weighted" if agreement.is_weighted else "pairs"
+            yield queries_table(worst, texts, "most disagreement", pairs)
     if details:
-        yield from detail_tables(report.details, texts, whom(report.human))
+        yield from detail_tables(report.details, texts)
     if report.board is not None:
         yield from report.board.tables(SHOWN_SWAPS)
+    yield from _beside_people(report)
+
+
+def _beside_people(report: AssessorReport, *heading: str) -> Iterator[Part]:
+    """The ceilings, the alternative annotator test, and how many more grades it would take."""
     yield from map(ceiling_table, report.ceilings)
     if report.alternative is not None:
         yield alternative_table(report.alternative)
     if report.plans:
-        yield "\n".join(map(in_words, report.plans))
-
-
-def _worst_queries(report: AssessorReport, texts: Mapping[str, str]) -> Iterator[Table]:
-    queries = report.details.queries
-    worst = list(islice((row for row in queries if row.mae > 0), WORST))
-    if worst and len(queries) > 1:
-        pairs = "pairs, weighted" if report.agreement.is_weighted else "pairs"
-        yield queries_table(worst, texts, "most disagreement", pairs)
+        yield "\n".join([*heading, *map(in_words, report.plans)])
 
 
 def joint_parts(reports: Sequence[AssessorReport]) -> Iterator[Part]:
     """The assessors beside one another: differences from the first, then all of them together."""
     yield from (differences_table(report) for report in reports if report.against is not None)
-    if reports[0].joint is not None:
-        yield from joint_tables(reports[0].joint)
+    joint = reports[0].joint
+    if joint is not None and (joint.people or joint.others):
+        yield joint_table(joint)
 
 
 def overview_parts(
@@ -307,15 +272,8 @@ def overview_parts(
     """
     yield from overview(reports, statistics)
     for report in reports:
-        yield from map(ceiling_table, report.ceilings)
-        if report.alternative is not None:
-            yield alternative_table(report.alternative)
-        if report.plans:
-            yield "\n".join([short(report.assessor), *map(in_words, report.plans)])
-    if len(reports) == 2:
-        yield from (differences_table(r) for r in reports if r.against is not None)
-    if reports[0].joint is not None:
-        yield from joint_tables(reports[0].joint)
+        yield from _beside_people(report, short(report.assessor))
+    yield from joint_parts(reports if len(reports) == 2 else reports[:1])
 
 
 def statistics_of_all(

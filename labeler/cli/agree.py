@@ -109,8 +109,8 @@ def _show(
         names = scale_names(sources, source, options)
         show(report_parts(report, names, texts, details=details), form)
         say()
-        warn(context, (w for w in report.warnings if w not in warned), MAPS)
-        warned |= set(report.warnings)
+        warn(context, (w for w in report.findings if w not in warned), MAPS)
+        warned |= set(report.findings)
     joint = list(joint_parts(reports))
     if joint:
         say()

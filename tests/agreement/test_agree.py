@@ -64,7 +64,7 @@ def test_a_label_of_a_dict_that_is_no_grade_is_left_out_and_counted() -> None:
     result = labeler.agree(HUMAN, {"q1": {"d1": 2, "d2": "ERROR", "d3": 1.0}, "q2": {"d4": 1}})
     (report,) = result.assessors
     assert report.agreement.pairs == 3
-    assert report.agreement.left_out.outside == {"ERROR": 1}
+    assert report.agreement.left_out.outside_scale == {"ERROR": 1}
     with pytest.raises(BadInput, match="human"):
         labeler.agree({"q1": {"d1": "ERROR"}}, LLM)
 

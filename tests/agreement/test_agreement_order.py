@@ -124,14 +124,14 @@ def test_the_ceiling_is_the_mean_over_everybody_left_out(shared: Path) -> None:
         assert value is not None
         return value
 
-    first = found.rows[0]
+    first = found.people[0]
     assert first.persons == pytest.approx(
         (kappa("agent_1", "agent_2") + kappa("agent_1", "agent_3")) / 2
     )
     assert first.assessors == pytest.approx(
         (kappa("agent_2", "final") + kappa("agent_3", "final")) / 2
     )
-    assert found.overall.persons == pytest.approx(np.mean([row.persons for row in found.rows]))
+    assert found.overall.persons == pytest.approx(np.mean([row.persons for row in found.people]))
 
 
 def toy(queries: int = 30, seed: int = 0) -> tuple[Qrels, Qrels, dict[str, Run]]:
@@ -470,7 +470,7 @@ def test_joint_alpha_is_of_all_pairs_that_two_graded_whoever_comes_first(
         assert execute(["agree", *given, "-s", "kappa", "--draws", "100", "--json"]) == 0
         joint = json.loads(capsys.readouterr().out)["joint"]
         assert set(joint["people"]["raters"]) == set(map(str, files))
-        assert "others" not in joint
+        assert joint["others"] is None
         values.append(joint["people"]["statistics"]["alpha-nominal"]["value"])
     alpha = float(JOINT["alpha-nominal"](expected, np.arange(4.0)))
     assert values == [pytest.approx(alpha), pytest.approx(alpha)]

@@ -38,8 +38,8 @@ def report(human: Qrels, judge: Qrels, more: dict[str, Qrels]) -> AssessorReport
 @pytest.mark.parametrize("right", [0.4, 0.6, 0.7])
 def test_one_more_person_is_no_consensus(right: float) -> None:
     found = report(rater(8, right), rater(7), MORE)
-    assert [row.person for row in found.ceilings[0].rows] == ["human", "anna", "ben", "carla"]
-    assert not [one for one in found.warnings if one.about == "human"]
+    assert [row.person for row in found.ceilings[0].people] == ["human", "anna", "ben", "carla"]
+    assert not [one for one in found.findings if one.about == "human"]
 
 
 def test_the_card_says_of_chorus_whose_grades_its_final_ones_were_made_from(
@@ -50,7 +50,7 @@ def test_the_card_says_of_chorus_whose_grades_its_final_ones_were_made_from(
     for name in ("rater1", "rater2"):
         (one,) = agree(tmp_path / "coll", "human", name, more_humans=["rater3"]).assessors
         assert one.ceilings == ()
-        texts = [finding.text for finding in one.warnings]
+        texts = [finding.text for finding in one.findings]
         assert any("human was made from the grades of rater1" in text for text in texts)
         assert any("the agreement of a part with the whole" in text for text in texts)
 

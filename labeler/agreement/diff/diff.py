@@ -314,7 +314,7 @@ def _beside_people(
     sources = sources_of(folder, [human, other], runs, stale=options.stale)
     sources = replace(sources, assessors=_restricted(sources.assessors[:1], sides))
     (report,) = agree_all(sources, _asked(options))
-    return Beside(own=report, runs=sources.runs, more=tuple(report.warnings))
+    return Beside(own=report, runs=sources.runs, more=tuple(report.findings))
 
 
 def _not_of_people(sides: Sides, people: Source) -> str:
@@ -371,7 +371,7 @@ def _asked(options: DiffOptions) -> AgreeOptions:
 def _agreeing(sources: Sources, options: DiffOptions) -> Agreeing:
     """How far both agree with people."""
     before, after = agree_all(sources, _asked(options), jointly=False)
-    findings = dict.fromkeys([*before.warnings, *after.warnings])
+    findings = dict.fromkeys([*before.findings, *after.findings])
     return Agreeing(sources.human_name, before, after, tuple(findings))
 
 

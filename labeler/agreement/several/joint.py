@@ -15,6 +15,8 @@ from labeler.agreement.statistics.registry import Statistic
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
+from labeler.report.result import Hidden
+from labeler.report.table import shown
 from labeler.stats.intervals import between
 from labeler.stats.resampling import Sample
 
@@ -141,7 +143,7 @@ JOINT = {
 class Together:
     """Several people, or several assessors, and the statistics of all of them together."""
 
-    assessors: tuple[str, ...]
+    raters: tuple[str, ...]
     statistics: Mapping[str, Estimate]
 
 
@@ -153,7 +155,7 @@ class JointAgreement:
     a figure that is read as agreement with people. `None` stands for fewer than two.
     """
 
-    assessors: tuple[str, ...]
+    raters: tuple[str, ...]
     people: Together | None
     others: Together | None
 
@@ -239,14 +241,14 @@ class BesideHuman:
 class Ceiling:
     """Each person left out in turn, then the means over all of them, as `overall`."""
 
-    statistic: str
+    statistic: Hidden[str]
     pairs: int
     queries: int
-    rows: tuple[BesideHuman, ...]
+    people: tuple[BesideHuman, ...]
     overall: BesideHuman
-    margin: float = MARGIN
+    margin: Hidden[float] = MARGIN
 
-    @property
+    @shown
     def verdict(self) -> str:
         """Whether the assessor is as good as a colleague, at 95 % and the margin."""
         low, high = self.overall.low, self.overall.high
