@@ -150,7 +150,7 @@ FEW_STATISTICS = ("agreement", "kappa", "kappa-quadratic", "alpha-ordinal", "tau
 """The statistics that are shown at once; the others open."""
 CAPTIONS = {
     "queries": "Queries with most disagreement",
-    "leaderboard": "The systems by the grades of both",
+    "runs": "The systems by the grades of both",
 }
 FAR = 20
 """So many pairs are shown on which people and the assessor differ most."""
@@ -174,18 +174,17 @@ def _agreement(report: GatheredReport, main: AssessorReport) -> Iterator[PageBlo
         yield TableBlock(table)
     texts = {query.query.id: query.query.text for query in report.queries}
     parts = [part for part in report_parts(main, names, texts) if isinstance(part, Table)]
-    tables = {table.name: table for table in parts}
     title = f"{short(main.assessor)} beside {short(main.human)}, with 95 % intervals over queries"
-    statistics = tables.pop("statistics")
+    statistics = statistics_table(main.agreement)
     few = few_statistics(statistics)
     yield TableBlock(few, title)
     if len(few.rows) < len(statistics.rows):
         yield Disclosure(f"All {len(statistics.rows)} statistics", [TableBlock(statistics, title)])
     yield Chart(matrix_drawing(main, [grade_name(g, names) for g in main.agreement.scale]))
     yield from _strip(main)
-    for name, table in tables.items():
-        if name != "confusion":
-            yield TableBlock(table, CAPTIONS.get(name, ""))
+    for table in parts:
+        if table.name not in ("confusion", "statistics"):
+            yield TableBlock(table, CAPTIONS.get(table.name, ""))
     more = [
         t
         for t in detail_tables(main.details, texts)
