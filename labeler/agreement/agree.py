@@ -14,7 +14,7 @@ from labeler.agreement.align import (
     Rules,
     grades_of_human,
     parse_maps,
-    rules_for,
+    rules_with,
     scale_of,
     share_a_pair,
 )
@@ -44,7 +44,6 @@ from labeler.agreement.several.everybody import (
     mapped,
     part_of,
 )
-from labeler.agreement.several.joint import MARGIN
 from labeler.agreement.sources import AssessorSource, MoreHumans, RunSources, Sources, sources_of
 from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair
@@ -53,16 +52,11 @@ from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
 from labeler.options import SHARE, WIDTH, option
-from labeler.report.finding import Finding, Setting, as_findings
+from labeler.report.finding import as_findings
 from labeler.trec.memory import Source as QrelsSource
 
 if TYPE_CHECKING:
     from labeler.evaluation.boards.board import Leaderboard
-
-
-def rules_of(sources: Sources, source: AssessorSource, options: AgreeOptions) -> Rules:
-    """How this assessor's grades are read, with the maps of both sides."""
-    return rules_for(sources.human, source.judged.labels, options.maps, options.rules)
 
 
 SYSTEMS = "Systems"
@@ -75,10 +69,9 @@ class AgreeOptions:
 
     `width` is that of the interval for which more human grades are planned; `gated` names the
     statistics that will have to keep a gate. With `own_pools` systems are scored by each side's own
-    pairs, also where the two did not judge the same. An assessor worse than a colleague by less
-    than `margin` counts as as good as one. `epsilon` is that of `alternative_test`.
-    `stale` says whether grades of texts that have changed since are left out
-    (`drop`) or counted (`keep`).
+    pairs, also where the two did not judge the same. `epsilon` is that of `alternative_test`.
+    `stale` says whether grades of texts that have changed since are left out (`drop`) or counted
+    (`keep`).
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -108,13 +101,6 @@ class AgreeOptions:
         panel=SYSTEMS,
         rare=True,
     )
-    margin: float = option(
-        MARGIN,
-        "How much worse than a colleague still counts as as good as one.",
-        SHARE,
-        metavar="KAPPA",
-        rare=True,
-    )
     epsilon: float = option(
         EPSILON,
         "Of three people or more: how much less often than a person may it be as close?",
@@ -122,6 +108,11 @@ class AgreeOptions:
         rare=True,
     )
     stale: Stale = option("drop", STALE_GRADES)
+
+    @property
+    def reading(self) -> Rules:
+        """How grades are read, with the maps of both sides."""
+        return rules_with(self.maps, self.rules)
 
 
 def agree(
@@ -169,8 +160,7 @@ def agree_all(
         parse(options.measure)
     if len(sources.runs) == 1:
         raise Misuse("an order takes two runs or more, and there is one", parameter="runs")
-    for source in sources.assessors:
-        _check_gates(sources, source, options)
+    _check_gates(sources, options)
     reports = [_report(sources, source, options) for source in sources.assessors]
     if jointly and (len(reports) > 1 or sources.more_humans):
         reports = _beside_everybody(sources, reports, options)
@@ -186,13 +176,13 @@ def _beside_everybody(
     sources: Sources, reports: list[AssessorReport], options: AgreeOptions
 ) -> list[AssessorReport]:
     """The reports with the ceilings, and with what people and assessors have among themselves."""
-    whole = everybody(sources, options.maps, options.rules, _weights(sources, options))
+    whole = everybody(sources, options.reading, _weights(sources, options))
     together = whole.joint(options.statistics)
     return [
         replace(
             report,
             joint=together,
-            ceilings=ceilings(whole, report.assessor, options.statistics, options.margin),
+            ceilings=ceilings(whole, report.assessor, options.statistics),
             alternative=alternative(whole, report.assessor, options.statistics, options.epsilon),
             notes=(*report.notes, *whole.findings),
         )
@@ -207,9 +197,9 @@ def _meet(sources: Sources, source: AssessorSource) -> bool:
     return failed or share_a_pair(human, source.judged.labels)
 
 
-def _check_gates(sources: Sources, source: AssessorSource, options: AgreeOptions) -> None:
+def _check_gates(sources: Sources, options: AgreeOptions) -> None:
     """`Misuse` of a gate that this scale does not have."""
-    rules = rules_of(sources, source, options)
+    rules = options.reading
     scale = (0, 1) if rules.cut is not None else scale_of(sources.human, rules)
     with about("require"):
         for name in options.gated:
@@ -217,7 +207,7 @@ def _check_gates(sources: Sources, source: AssessorSource, options: AgreeOptions
 
 
 def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> AssessorReport:
-    rules = rules_of(sources, source, options)
+    rules = options.reading
     judged = replace(source.judged, name=source.name, human=whom(sources.human_name))
     weights = _weights(sources, options)
     agreement = agreement_of(sources.human, judged, rules, options.statistics, weights)
@@ -238,7 +228,6 @@ def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> 
         plans=_plans(agreement, options),
         notes=(
             *as_findings([*sources.notes, *source.notes]),
-            *_notes(rules, options),
             *part_of(sources, source),
         ),
     )
@@ -300,24 +289,13 @@ def _calibration(
     return calibration(human, shares, cuts, _weights(sources, options))
 
 
-def _notes(rules: Rules, options: AgreeOptions) -> tuple[Finding, ...]:
-    """Findings that say to which side a map that names none was applied."""
-    if not options.maps[""]:
-        return ()
-    is_human = options.maps[""].items() <= rules.map_human.items()
-    side = "human" if is_human else "the assessor's"
-    maps = Setting("maps")
-    text = f"{maps} was taken for {side} grades; human:… or assessor:… says whose are meant"
-    return (Finding(text, settings=(maps,)),)
-
-
 def _plans(agreement: Agreement, options: AgreeOptions) -> tuple[SampleSizePlan, ...]:
     """Sample sizes for the statistics that the options name, else for the two kappas."""
     if options.width is None or not agreement.pairs:
         return ()
     names = options.statistics.names or PLANNED
     statistics = selected_statistics(replace(options.statistics, names=names), agreement.scale)
-    plans = (plan(agreement, s, options.width, options.statistics.seed) for s in statistics)
+    plans = (plan(agreement, s, options.width) for s in statistics)
     return tuple(sample_size for sample_size in plans if sample_size is not None)
 
 
@@ -344,7 +322,5 @@ def scale_names(
     cut, maps = options.rules.cut, options.maps
     if cut is not None:
         return {0: f"below {cut}", 1: f"at least {cut}"}
-    if maps[""]:
-        return {}
     human = {} if maps[HUMAN] else sources.scale_names
     return human or ({} if maps[ASSESSOR] else source.scale_names)

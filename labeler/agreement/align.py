@@ -371,8 +371,8 @@ SIDES = HUMAN, ASSESSOR = "human", "assessor"
 
 
 def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
-    """`human:1=0,2=1` and `1=0,2=1` as maps of grades by side, "" where no side is named."""
-    maps: dict[str, dict[int, int]] = {HUMAN: {}, ASSESSOR: {}, "": {}}
+    """`human:1=0,2=1` as maps of grades by side; where no side is named, the assessor's."""
+    maps: dict[str, dict[int, int]] = {HUMAN: {}, ASSESSOR: {}}
     for text in texts:
         side, colon, pairs = text.rpartition(":")
         matches = [_PAIR.fullmatch(part.strip()) for part in pairs.split(",")]
@@ -380,29 +380,17 @@ def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
             example = "human:1=0,2=1 or assessor:0=3,1=2"
             problem = f"expected a map of grades such as {example}; got {text!r:.80}"
             raise Misuse(problem, parameter="maps")
-        maps[side].update((int(pair[1]), int(pair[2])) for pair in matches if pair)
+        own = maps[side or ASSESSOR]
+        own.update((int(pair[1]), int(pair[2])) for pair in matches if pair)
     return maps
 
 
-def rules_for(
-    human: Qrels, labels: Labels, maps: Mapping[str, Mapping[int, int]], rest: Rules
-) -> Rules:
-    """`rest` with the maps of both sides; one that names no side is for the side that it covers.
-
-    That is people's where it names every grade of theirs and not every whole number of the
-    other's; otherwise the other's.
-    """
-    keys, side = set(maps[""]), ASSESSOR
-    if keys:
-        ours = {grade for row in human.values() for grade in row.values() if grade >= 0}
-        numbers = {number(label) for label in {x for row in labels.values() for x in row.values()}}
-        theirs = {int(value) for value in numbers if value is not None and value % 1 == 0}
-        side = HUMAN if ours <= keys and not theirs <= keys else ASSESSOR
-    of_human, of_assessor = ({**maps[name], **(maps[""] if name == side else {})} for name in SIDES)
+def rules_with(maps: Mapping[str, Mapping[int, int]], rest: Rules) -> Rules:
+    """`rest` with the maps of both sides."""
     return replace(
         rest,
-        map_human={**rest.map_human, **of_human},
-        map_assessor={**rest.map_assessor, **of_assessor},
+        map_human={**rest.map_human, **maps[HUMAN]},
+        map_assessor={**rest.map_assessor, **maps[ASSESSOR]},
     )
 
 

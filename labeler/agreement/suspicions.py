@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil, floor
 
 from labeler.agreement.align import PEOPLE, LabelColumns, Rules
@@ -34,7 +34,7 @@ def suspicions(
         if not any(finding.settings for finding in findings):
             findings += _binary_human(ours, _usual(numbers), people)
     if order is not None and numbers:
-        findings.append(_reversed(order, _turned(ours, numbers, scale, rules)))
+        findings.append(_reversed(order, ours, numbers, scale, rules))
     return findings
 
 
@@ -119,16 +119,10 @@ def _binary_human(ours: set[int], usual: set[float], people: str) -> Iterator[Fi
         yield Finding(f"{used}: graded against binary? {would}", settings=(cut, halves))
 
 
-def _reversed(order: float, turned: Mapping[int, int]) -> Finding:
-    turn = Setting("map_assessor", turned)
-    against = f"the grades run against each other (Spearman {order:.2f})"
-    return Finding(f"{against}: is one scale reversed? {turn} would turn it", settings=(turn,))
-
-
-def _turned(
-    ours: set[int], numbers: Counter[float], scale: tuple[int, ...], rules: Rules
-) -> dict[int, int]:
-    """The other's grades as they stand in its file, each to people's from the other end.
+def _reversed(
+    order: float, ours: set[int], numbers: Counter[float], scale: tuple[int, ...], rules: Rules
+) -> Finding:
+    """The other's grades run against people's: each would have to be counted from the other end.
 
     A scale that is moved too is moved with it.
     """
@@ -139,4 +133,7 @@ def _turned(
     if not moved:
         theirs = rules.scale or _used(ours, numbers, scale)
     top = max(ours) + low if moved else theirs[0] + theirs[-1]
-    return {g: top - rules.map_assessor.get(g, g) for g in sorted({*theirs, *rules.map_assessor})}
+    own = rules.map_assessor
+    turn = Setting("map_assessor", {g: top - own.get(g, g) for g in sorted({*theirs, *own})})
+    against = f"the grades run against each other (Spearman {order:.2f})"
+    return Finding(f"{against}: is one scale reversed? {turn} would turn it", settings=(turn,))

@@ -348,7 +348,6 @@ def test_each_remedy_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     for other, remedy in [
         (shifted, "assessor:0=1,1=2,2=3,3=4"),
         (shifted, "human:1=0,2=1,3=2,4=3"),
-        (shifted, "1=0,2=1,3=2,4=3"),
         (shifted, "0=1,1=2,2=3,3=4"),
         (turned, "assessor:1=4,2=3,3=2,4=1"),
     ]:

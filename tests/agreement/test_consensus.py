@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labeler.agreement.agree import AgreeOptions, agree
-from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.agree import agree
 from labeler.agreement.report import AssessorReport
 from labeler.cli import execute
 from labeler.data import Qrels
@@ -53,16 +52,6 @@ def test_the_card_says_of_chorus_whose_grades_its_final_ones_were_made_from(
         texts = [finding.text for finding in one.findings]
         assert any("human was made from the grades of rater1" in text for text in texts)
         assert any("the agreement of a part with the whole" in text for text in texts)
-
-
-def test_the_margin_of_a_colleague_can_be_named() -> None:
-    verdicts = []
-    for margin in (0.0, 0.5):
-        options = AgreeOptions(margin=margin, statistics=StatisticOptions(("kappa",), draws=200))
-        found = agree(RATERS[0], rater(7), more_humans={"ben": RATERS[1]}, options=options)
-        verdicts.append(found.assessors[0].ceilings[0].verdict)
-    assert "cannot be told" in verdicts[0]
-    assert verdicts[1].endswith("as good as a colleague (worse by less than 0.5)")
 
 
 def test_json_holds_people_and_others_apart() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from labeler.agreement.align import Rules, grades_of_assessor, grades_of_human, rules_for, scale_of
+from labeler.agreement.align import Rules, grades_of_assessor, grades_of_human, scale_of
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.overview import short
 from labeler.agreement.several.alternative import (
@@ -15,7 +15,6 @@ from labeler.agreement.several.alternative import (
     alternative_test,
 )
 from labeler.agreement.several.joint import (
-    MARGIN,
     Ceiling,
     GradeMatrix,
     JointAgreement,
@@ -29,7 +28,6 @@ from labeler.data import Pair, Qrels
 from labeler.report.finding import Finding
 
 CEILING_STATISTICS = ("kappa-quadratic", "kappa")
-Maps = Mapping[str, Mapping[int, int]]
 Weights = Mapping[Pair, float] | None
 
 
@@ -57,15 +55,12 @@ def mapped(sources: Sources, source: AssessorSource, rules: Rules) -> tuple[Qrel
     return human, grades_of_assessor(source.judged.labels, scale, rules)
 
 
-def everybody(sources: Sources, maps: Maps, rest: Rules, weights: Weights) -> Everybody:
+def everybody(sources: Sources, rules: Rules, weights: Weights) -> Everybody:
     """Every assessor's grades, those included of pairs that the first assessor lacks."""
-    columns: dict[str, Qrels] = {}
-    for source in sources.assessors:
-        rules = rules_for(sources.human, source.judged.labels, maps, rest)
-        human, assessor = mapped(sources, source, rules)
-        columns.setdefault(sources.human_name, human)
-        columns[source.name] = assessor
     scale = scale_of(sources.human, rules)
+    columns = {sources.human_name: grades_of_human(sources.human, scale, rules)}
+    for source in sources.assessors:
+        columns[source.name] = grades_of_assessor(source.judged.labels, scale, rules)
     for name, qrels in sources.more_humans.items():
         columns[name] = grades_of_human(qrels, scale, rules)
     matrix = grade_matrix(columns, scale if rules.cut is None else (0, 1), weights)
@@ -102,16 +97,13 @@ def part_of(sources: Sources, source: AssessorSource) -> list[Finding]:
     return []
 
 
-def ceilings(
-    whole: Everybody, assessor: str, options: StatisticOptions, margin: float = MARGIN
-) -> tuple[Ceiling, ...]:
+def ceilings(whole: Everybody, assessor: str, options: StatisticOptions) -> tuple[Ceiling, ...]:
     """The assessor beside each of the people, against the others; `()` of fewer than two people."""
     if len(whole.people) < 2:
         return ()
     matrix = whole.matrix.of(*whole.people, assessor)
     statistics = [find_statistic(name, matrix.grades) for name in CEILING_STATISTICS]
-    by_statistic = (ceiling(matrix, assessor, s, options) for s in statistics)
-    return tuple(replace(measured, margin=margin) for measured in by_statistic)
+    return tuple(ceiling(matrix, assessor, s, options) for s in statistics)
 
 
 def alternative(

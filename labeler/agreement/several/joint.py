@@ -221,8 +221,7 @@ def icc_of_many(matrix: GradeMatrix) -> float:
 # computed on the pairs that all of them graded, so that nobody had easier ones.
 
 MARGIN = 0.05
-"""An assessor that is worse than a colleague by less than this counts as as good as one, unless a
-user names another margin."""
+"""An assessor that is worse than a colleague by less than this counts as as good as one."""
 
 
 @dataclass(frozen=True)
@@ -246,18 +245,17 @@ class Ceiling:
     queries: int
     people: tuple[BesideHuman, ...]
     overall: BesideHuman
-    margin: Hidden[float] = MARGIN
 
     @shown
     def verdict(self) -> str:
-        """Whether the assessor is as good as a colleague, at 95 % and the margin."""
+        """Whether the assessor is as good as a colleague, at 95 % and `MARGIN`."""
         low, high = self.overall.low, self.overall.high
         if low is None or high is None:
             return "whether the assessor is as good as a colleague cannot be said"
         if low > 0:
             return "the assessor agrees with people more than they do among themselves"
-        if low > -self.margin:
-            return f"the assessor is as good as a colleague (worse by less than {self.margin:g})"
+        if low > -MARGIN:
+            return f"the assessor is as good as a colleague (worse by less than {MARGIN:g})"
         if high < 0:
             return "the assessor is not as good as a colleague"
         wide = f"its difference may be anything from {low:.2f} to {high:.2f}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from labeler.agreement.align import AssessorLabels, Rules, align, rules_for
+from labeler.agreement.align import AssessorLabels, Rules, align, rules_with
 from labeler.agreement.compare import Agreement, Estimate, StatisticOptions, agreement_of, value_of
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.shown import closer
@@ -221,7 +221,7 @@ class Yardstick:
 
     def _rules(self, labels: AssessorLabels) -> Rules:
         maps = {"human": {}, "assessor": {}, "": {}, **self.maps}
-        return rules_for(self.human.grades, labels.labels, maps, self.rules)
+        return rules_with(maps, self.rules)
 
     def statistic(self, scale: tuple[int, ...]) -> Statistic:
         """The statistic; `Misuse` of one that does not say who is closer to people."""
