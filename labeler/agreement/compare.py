@@ -86,9 +86,8 @@ def estimate(statistic: Statistic, sample: Sample, grades: Floats) -> Estimate:
     def compute(tables: Floats) -> Floats:
         return statistic.compute(tables, grades)
 
-    has_interval = statistic.sampled and sample.queries > 1
     of = Replicates(sample, compute, statistic.bounded)
-    ends = of_tables(of) if has_interval else None
+    ends = of_tables(of) if sample.queries > 1 else None
     return Estimate(value, *_within(ends or (None, None), _limits(statistic, grades)))
 
 
@@ -134,35 +133,36 @@ RARELY, COVERED_OF_RARE = 10, "63 to 89"
 """Below so many queries, of 100 default intervals at a cut that few queries reach."""
 COVERED_BY_MORE = "88 to 99"
 """Of 100 default intervals over 25 to 50 queries."""
-TOO_WIDE = "prevalence"
-"""Held by up to 99 of 100 intervals, on TREC DL 2019 with llama-3.1-8b's labels."""
 
 
 def cautions(
     statistics: Sequence[Statistic],
     sample: Sample,
-    scale: tuple[int, ...],
-    estimates: Mapping[str, Estimate],
-) -> Iterator[Finding]:
-    """Every warning that the values and their intervals call for, the general ones first."""
-    return map(Finding, _sentences(statistics, sample, scale, estimates))
-
-
-def _sentences(
-    statistics: Sequence[Statistic],
-    sample: Sample,
-    scale: tuple[int, ...],
+    unused: Mapping[str, str],
     estimates: Mapping[str, Estimate],
 ) -> Iterator[str]:
-    queries = len(sample.sums)
-    with_width = [s for s in statistics if _has_width(estimates[s.name])]
-    yield from _too_few(queries, with_width)
-    if any(s.name == TOO_WIDE for s in with_width):
-        yield f"{TOO_WIDE}: its interval is wide, and held the truth up to 99 times of 100"
-    unused = unused_cuts(statistics, sample.total, scale)
-    yield from _undefined(statistics, estimates, sample.total, unused)
-    yield from _without_interval(statistics, estimates, queries)
-    yield from _without_width(estimates, queries)
+    """Every warning that the values and their intervals call for, the general ones first.
+
+    `unused` says of statistics at cuts that no pair lies beyond why they say nothing.
+    """
+    queries = sample.queries
+    yield from _too_few(queries, [s for s in statistics if _has_width(estimates[s.name])])
+    reasons: dict[str, list[str]] = {}
+    for statistic in statistics:
+        if estimates[statistic.name].value is None:
+            reason = unused.get(statistic.name, statistic.undefined)
+            reasons.setdefault(reason if sample.total.sum() else NO_PAIRS, []).append(
+                statistic.name
+            )
+    for reason, undefined in reasons.items():
+        yield f"{', '.join(undefined)} undefined: {reason}"
+    if queries < 2:
+        return
+    if open_ := [n for n, e in estimates.items() if e.value is not None and e.low is None]:
+        yield f"{_names(open_)}: no interval, for without some of these queries it is undefined"
+    if exact := [n for n, e in estimates.items() if e.low is not None and not _has_width(e)]:
+        why = "no width to the interval, for every query here says the same; no certainty"
+        yield f"{_names(exact)}: {why}"
 
 
 def _has_width(e: Estimate) -> bool:
@@ -183,23 +183,6 @@ def _too_few(queries: int, with_width: Sequence[Statistic]) -> Iterator[str]:
         yield f"{queries} queries: in simulations with 25 to 50 of them {held}"
 
 
-def _undefined(
-    statistics: Sequence[Statistic],
-    estimates: Mapping[str, Estimate],
-    table: Floats,
-    unused: Mapping[str, str],
-) -> Iterator[str]:
-    """One sentence for each reason for which values are null."""
-    reasons: dict[str, list[str]] = {}
-    for statistic in statistics:
-        name = statistic.name
-        if estimates[name].value is None:
-            reason = unused.get(name, statistic.undefined) if table.sum() else NO_PAIRS
-            reasons.setdefault(reason, []).append(name)
-    for reason, names in reasons.items():
-        yield f"{', '.join(names)} undefined: {reason}"
-
-
 def unused_cuts(
     statistics: Sequence[Statistic], table: Floats, scale: tuple[int, ...]
 ) -> dict[str, str]:
@@ -214,28 +197,6 @@ def unused_cuts(
     return reasons
 
 
-def _without_interval(
-    statistics: Sequence[Statistic], estimates: Mapping[str, Estimate], queries: int
-) -> Iterator[str]:
-    """Why a value has no interval, where it is not for want of a second query."""
-    lacking = [s for s in statistics if estimates[s.name].value is not None]
-    lacking = [s for s in lacking if estimates[s.name].low is None and queries > 1]
-    edge = [s.name for s in lacking if not s.sampled]
-    if edge:
-        why = "whose true value may lie on the edge of what it can be, where none covers it"
-        yield f"{_names(edge)}: no interval is given of a statistic {why}"
-    rest = [s.name for s in lacking if s.sampled]
-    if rest:
-        yield f"{_names(rest)}: no interval, for without some of these queries it is undefined"
-
-
-def _without_width(estimates: Mapping[str, Estimate], queries: int) -> Iterator[str]:
-    exact = [n for n, e in estimates.items() if e.low is not None and not _has_width(e)]
-    if exact and queries > 1:
-        why = "no width to the interval, for every query here says the same; no certainty"
-        yield f"{_names(exact)}: {why}"
-
-
 def _names(names: Sequence[str]) -> str:
     """All of up to four names, three of more."""
     more = f" and {len(names) - 3} more" if len(names) > 4 else ""
@@ -243,7 +204,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 ALL = "all"
-HEADLINE = ("agreement", "kappa", "bias", "spearman", "prevalence", "kappa-max", "ac1")
+HEADLINE = ("agreement", "kappa", "bias", "spearman", "ac1")
 """What a summary in words needs, whatever else was asked for."""
 FAR_BELOW = -0.3
 """No assessor that reads the grades as people do comes to a rank correlation below this."""
@@ -323,11 +284,12 @@ def agreement_of(
     estimates = {s.name: estimate(s, sample, grades) for s in statistics}
     also = {s.name: estimate(s, sample, grades) for s in headline}
     against = _reversed_correlation(also["spearman"], pairs)
+    unused = unused_cuts(statistics, sample.total, scale)
     warnings = [
         *_of_sample(sample.total, pairs, assessor.human, is_weighted=weights is not None),
         *_mismatch(human, assessor, is_met=both.columns.meets),
         *suspicions(both.columns, assessor.human, rules, scale, against),
-        *cautions(statistics, sample, scale, estimates),
+        *map(Finding, cautions(statistics, sample, unused, estimates)),
     ]
     missing = left_out.missing
     return Agreement(
@@ -341,7 +303,7 @@ def agreement_of(
         also,
         {s.name: _scenario(s, sample.total, missing, grades) for s in statistics},
         tuple(warnings),
-        frozenset(unused_cuts(statistics, sample.total, scale)),
+        frozenset(unused),
     )
 
 

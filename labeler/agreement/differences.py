@@ -96,7 +96,7 @@ def _less(statistic: Statistic, grades: Floats) -> Compute:
 def _difference(statistic: Statistic, values: Floats, of: Replicates, pairs: int) -> Difference:
     first, second = map(defined, values)
     value = None if first is None or second is None else first - second
-    has_interval = value is not None and statistic.sampled and of.sample.queries > 1
+    has_interval = value is not None and of.sample.queries > 1
     ends = cluster_bootstrap(of) if has_interval else None
     low, high = _within(statistic, ends) if ends else (None, None)
     return Difference(statistic, pairs, first, second, value, low, high)

@@ -130,17 +130,16 @@ def signed(value: float, digits: int) -> str:
 
 def _why_low(agreement: Agreement) -> str:
     """What explains a low kappa beside high agreement: one grade nearly throughout."""
-    names = ("agreement", "kappa", "kappa-max", "prevalence", "ac1")
-    same, kappa, most, prevalence, ac1 = (agreement.headline[name].value for name in names)
-    if None in (same, kappa, most, prevalence, ac1):
+    same, kappa, ac1 = (agreement.headline[name].value for name in ("agreement", "kappa", "ac1"))
+    if same is None or kappa is None or ac1 is None:
         return ""
-    if not (same or 0) > 0.85 or not (prevalence or 0) > 0.7 or not (kappa or 0) < 0.6:
+    agreed = np.diag(agreement.confusion) / agreement.confusion.sum()
+    if not (same > 0.85 and agreed.max() > 0.7 and kappa < 0.6):
         return ""
-    common = agreement.scale[int(np.argmax(np.diag(agreement.confusion)))]
     return (
-        f"Kappa is low beside so much agreement because nearly all pairs are of grade {common}: "
-        "agreeing on it is what chance would do too. With these shares of grades kappa could "
-        f"reach {most:.2f}; AC1, which expects guesses at hard pairs only, is {ac1:.2f}."
+        "Kappa is low beside so much agreement because nearly all pairs are of grade "
+        f"{agreement.scale[int(agreed.argmax())]}: agreeing on it is what chance would do too. "
+        f"AC1, which expects guesses at hard pairs only, is {ac1:.2f}."
     )
 
 

@@ -12,7 +12,6 @@ from labeler.agreement.compare import (
     StatisticOptions,
     compare_qrels,
 )
-from labeler.agreement.differences import differences
 from labeler.agreement.statistics import find_statistic
 from labeler.agreement.statistics.registry import query_tables, restricted
 from labeler.arrays import Floats
@@ -102,16 +101,6 @@ def test_what_is_said_of_coverage_depends_on_the_number_of_queries_alone(shared:
 
 def test_enough_queries_are_not_warned_of() -> None:
     assert compare_qrels(*two_of(60), None, StatisticOptions(draws=100)).warnings == ()
-
-
-def test_a_statistic_on_the_edge_of_its_range_gets_no_interval_and_says_why() -> None:
-    found = compare_qrels(*two_of(60), None, StatisticOptions(("kappa-max",), draws=100))
-    assert all(e.value is not None and e.low is None for e in found.statistics.values())
-    (warning,) = found.warnings
-    assert "kappa-max: no interval" in warning
-    kinds = [find_statistic(name, range(4)) for name in ("kappa-max", "kappa")]
-    sides = differences(found.paired, found.paired, kinds, StatisticOptions(draws=100))
-    assert [one.low for one in sides] == [None, 0.0]
 
 
 def test_a_value_without_an_interval_says_why() -> None:

@@ -92,35 +92,6 @@ def ac1(tables: Floats, _grades: Floats) -> Floats:
     return ratio(agreed - chance, 1.0 - chance)
 
 
-@statistic(
-    "kappa-max",
-    "the highest kappa that these two distributions of grades allow",
-    SINGLE_GRADE,
-    better=0,
-)
-def kappa_max(tables: Floats, _grades: Floats) -> Floats:
-    """Cohen's kappa, had the assessors agreed as often as their marginals let them."""
-    p = shares(tables)
-    rows, columns = row_totals(p), column_totals(p)
-    chance = (rows * columns).sum(axis=-1)
-    return ratio(np.minimum(rows, columns).sum(axis=-1) - chance, 1.0 - chance)
-
-
-@statistic(
-    "prevalence", "prevalence index: how unevenly the grades are used", NO_PAIRS, (0.0, 1.0), 0
-)
-def prevalence_index(tables: Floats, _grades: Floats) -> Floats:
-    """The share of the commonest agreed grade minus the rarest's of those in use.
-
-    Of two grades it is the prevalence index of Byrt, Bishop and Carlin (1993), Journal of Clinical
-    Epidemiology 46(5), without its sign.
-    """
-    agreed = np.diagonal(shares(tables), axis1=-2, axis2=-1)
-    inside = within_use(tables)
-    rarest = np.where(inside, agreed, 1.0).min(axis=-1) * (inside.sum(axis=-1) > 1)
-    return np.asarray(agreed.max(axis=-1) - rarest, dtype=np.float64)
-
-
 NO_VARIANCE = "both assessors used one grade throughout, so there is no variance to attribute"
 
 

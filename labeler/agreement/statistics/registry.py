@@ -126,11 +126,6 @@ Compute = Callable[[Floats, Floats], Floats]
 """`(..., k, k)` tables and the `k` grades to `(...)` values, `nan` where undefined."""
 
 _CUT = re.compile(r"(?P<name>.+)>=(?P<grade>-?\d+)")
-ON_AN_EDGE = "kappa-max"
-"""Where both assessors use the grades alike, it is 1, and no draw of queries shows that.
-
-Its intervals covered .06 to .09 in the world of scripts/simulate_coverage.py.
-"""
 ALIASES = {
     "accuracy": "agreement",
     "alpha": "alpha-ordinal",
@@ -193,11 +188,6 @@ class Statistic:
     def bounded(self) -> bool:
         """Whether it is a share or a coefficient that cannot exceed 1."""
         return self.high == 1.0
-
-    @property
-    def sampled(self) -> bool:
-        """Whether an interval over queries can be had of it."""
-        return self.name.partition(">=")[0] != ON_AN_EDGE
 
 
 STATISTICS: dict[str, Statistic] = {}
