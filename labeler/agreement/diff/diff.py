@@ -43,8 +43,8 @@ from labeler.judging.changes import JudgedSet, Move, Transitions, changes_of, hu
 from labeler.messages import count_of
 from labeler.options import option
 from labeler.report.finding import Finding
-from labeler.report.result import notebook_html
-from labeler.report.table import Column, Interval, Row, Table
+from labeler.report.result import Result
+from labeler.report.table import Interval, Table, table_of
 from labeler.trec.memory import Source
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ MOST_SWAPS = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Diff:
+class Diff(Result):
     """Two sets of grades of the same pairs: what moved, what it brought, and what it cost.
 
     `by_query` are the moves of each query, those first in which most moved; `up` and `down` the
@@ -133,7 +133,8 @@ class Diff:
         tables = [self.transitions.matrix_table(*self.names)]
         if self.noise is not None:
             tables.append(self.noise.table())
-        tables.append(self.query_table())
+        most = [query for query in self.by_query[:MOST_QUERIES] if query.moved]
+        tables.append(table_of("queries", QueryMoves, most, title="where most pairs moved"))
         if self.agreeing is not None and self.agreeing.after.differences:
             tables.append(self.agreeing.table())
         if self.board is not None:
@@ -146,15 +147,6 @@ class Diff:
         """The pairs that moved, the farthest first."""
         return self.transitions.moved_table(*self.names)
 
-    def query_table(self) -> Table:
-        """The queries in which most pairs moved."""
-        columns = [
-            Column("query", align="left"),
-            *map(Column, ("pairs", "up", "down", "moved")),
-        ]
-        rows: list[Row] = [[*q, q.moved] for q in self.by_query[:MOST_QUERIES] if q.moved]
-        return Table("queries", columns, rows, "where most pairs moved")
-
     def frame(self) -> DataFrame:
         """The pairs that moved as a pandas DataFrame."""
         return self.moved_table().frame()
@@ -162,49 +154,35 @@ class Diff:
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `diff`; `a` is the earlier set, `b` the later one."""
         whole = self.transitions.as_json()
-        return {
-            "names": dict(zip(SIDES, self.names, strict=True)),
-            "parents": {
-                side: None if parent is None else parent.as_json()
-                for side, parent in zip(SIDES, self.sides.parents, strict=True)
-            },
-            "pairs": self.pairs,
-            "stale": self.sides.stale,
-            "grades": self.grades,
-            "transitions": [[int(count) for count in row] for row in self.grade_table],
-            "up": self.up._asdict(),
-            "down": self.down._asdict(),
-            "retest": None if self.noise is None else self.noise.as_json(),
-            "states": whole["states"],
-            "table": whole["table"],
-            "agreement": None if self.agreeing is None else self.agreeing.as_json(),
-            "leaderboard": None if self.board is None else self._board_as_json(self.board),
-            "cost": self.spending.cost_as_json(),
-            "failures": self.spending.failures_as_json(),
-            "queries": [query._asdict() for query in self.by_query if query.moved],
-            "moves": whole["moved"],
-            "warnings": [finding.text for finding in self.findings if finding.level == "warning"],
-        }
+        return self.picked(
+            *("pairs", "grades", "up", "down", "findings"),
+            names=dict(zip(SIDES, self.names, strict=True)),
+            parents=dict(zip(SIDES, self.sides.parents, strict=True)),
+            stale=self.sides.stale,
+            transitions=self.grade_table.astype(int),
+            retest=self.noise,
+            states=whole["states"],
+            table=whole["table"],
+            agreement=self.agreeing,
+            leaderboard=self.board and {**self.board.as_json(), "to_human": self._to_human()},
+            cost=self.spending.cost_as_json(),
+            failures=dict(zip(SIDES, self.spending.failures, strict=True)),
+            queries=[q._asdict() for q in self.by_query if q.moved],
+            moves=whole["moved"],
+        )
 
-    def _board_as_json(self, board: Leaderboard) -> dict[str, Any]:
-        """The systems by both sets, and how alike each order is to that by people's grades."""
-        boards = {} if self.agreeing is None else {
-            "a": self.agreeing.before.board, "b": self.agreeing.after.board
-        }  # fmt: skip
-        alike = {
-            side: {name: c._asdict() for name, c in by_human.statistics.items()}
-            for side, by_human in boards.items()
-            if by_human is not None
-        }
-        return {**board.as_json(), "to_human": alike or None}
+    def _to_human(self) -> dict[str, Any] | None:
+        """How alike the order by either set is to that by people's grades."""
+        if self.agreeing is None:
+            return None
+        reports = zip(SIDES, (self.agreeing.before, self.agreeing.after), strict=True)
+        alike = {side: report.board.statistics for side, report in reports if report.board}
+        return alike or None
 
     def __repr__(self) -> str:
         moved = sum(query.moved for query in self.by_query)
         before, after = self.names
         return f"Diff({before!r} to {after!r}: {moved:,} of {self.pairs:,} pairs moved)"
-
-    def _repr_html_(self) -> str:
-        return notebook_html(self.tables(), self.findings, self.sentences)
 
 
 STATISTICS = ("kappa", "kappa-quadratic", "alpha-ordinal", "agreement", "tau-b", "bias")

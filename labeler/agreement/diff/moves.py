@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
-from labeler.agreement.compare import UNDEFINED, Estimate, StatisticOptions, share_of
+from labeler.agreement.compare import UNDEFINED, StatisticOptions, share_of
 from labeler.agreement.diff.sides import Sides
 from labeler.agreement.differences import Difference
-from labeler.agreement.overview import hundred, plain, short, signed
+from labeler.agreement.overview import hundred, plain, short
 from labeler.agreement.report import AssessorReport
 from labeler.agreement.retest import (
     Asked,
@@ -29,12 +29,15 @@ from labeler.data import Pair
 from labeler.judging.changes import Move
 from labeler.messages import count_of
 from labeler.report.finding import Finding
-from labeler.report.table import Column, Interval, Row, Table
+from labeler.report.result import as_plain
+from labeler.report.table import Column, Interval, Row, Table, interval_text, shown
 from labeler.stats.drift import RetestP, changed
 from labeler.stats.student import SIGNIFICANT
 
 if TYPE_CHECKING:
     from labeler.evaluation.boards.board import Leaderboard
+
+SIDES = ("a", "b")
 
 # Which share of pairs moved up and down, with intervals, and in which queries moves are many.
 
@@ -42,12 +45,12 @@ if TYPE_CHECKING:
 class QueryMoves(NamedTuple):
     """How many pairs of a query both sets grade, and how many of them moved up and down."""
 
-    query_id: str
+    query_id: Annotated[str, Column("query", align="left")]
     pairs: int
     up: int
     down: int
 
-    @property
+    @shown
     def moved(self) -> int:
         """How many moved at all."""
         return self.up + self.down
@@ -165,14 +168,12 @@ class Noise:
 
     def as_json(self) -> dict[str, Any]:
         """The retests of both sets, the share that moves by chance, and the p of a change."""
-        a, b = (None if of is None else of.as_json() for of in self.retests)
         return {
-            "a": a,
-            "b": b,
+            **{side: as_plain(of) for side, of in zip(SIDES, self.retests, strict=True)},
             "pairs": self.pairs,
-            "moved": self.moved._asdict(),
-            "kappa": self.kappa._asdict(),
-            "by_chance": self.by_chance._asdict(),
+            "moved": as_plain(self.moved),
+            "kappa": as_plain(self.kappa),
+            "by_chance": as_plain(self.by_chance),
             "p": self.p.either,
             "p_shift": self.p.shift,
             "p_apart": self.p.apart,
@@ -273,8 +274,6 @@ def tables_of(pairs: list[Pair], old: list[int], new: list[int]) -> tuple[Floats
 
 # How far each of two sets of grades agrees with people, and which of them is closer.
 
-SIDES = ("a", "b")
-
 
 @dataclass(frozen=True, eq=False)
 class Beside:
@@ -340,34 +339,21 @@ class Agreeing:
         for change in self.after.differences:
             name = change.statistic.name
             sides = (report.agreement.statistics[name] for report in (self.before, self.after))
-            ends = [Interval(e.value, e.low, e.high) for e in sides]
-            difference = Interval(change.value, change.low, change.high)
-            yield [name, *ends, difference, self.verdict(change)]
+            yield [name, *sides, change, self.verdict(change)]
 
     def as_json(self) -> dict[str, Any]:
         """The statistics of both sets by name, and the second's less the first's."""
+        reports = zip(SIDES, (self.before, self.after), strict=True)
         return {
             "human": self.human,
             "pairs": self.pairs,
-            "a": _estimates(self.before.agreement.statistics),
-            "b": _estimates(self.after.agreement.statistics),
+            **{side: as_plain(report.agreement.statistics) for side, report in reports},
             "difference": {
-                change.statistic.name: {
-                    "value": change.value,
-                    "low": change.low,
-                    "high": change.high,
-                    "verdict": self.verdict(change),
-                }
+                change.statistic.name: as_plain(Interval(change.value, change.low, change.high))
+                | {"verdict": self.verdict(change)}
                 for change in self.after.differences
             },
         }
-
-
-def _estimates(statistics: Any) -> dict[str, dict[str, float | None]]:
-    def entry(e: Estimate) -> dict[str, float | None]:
-        return {"value": e.value, "low": e.low, "high": e.high}
-
-    return {name: entry(estimate) for name, estimate in statistics.items()}
 
 
 def how_much(
@@ -439,9 +425,8 @@ def _own(report: AssessorReport) -> str:
     statistic = report.agreement.statistics.get("kappa")
     if statistic is None or statistic.value is None:
         return f"{human} are people's grades; how far {assessor} agrees with them is not defined."
-    ends = _ends(Interval(statistic.value, statistic.low, statistic.high))
-    pairs = count_of(report.agreement.pairs, "pair", "pairs")
-    agrees = f"{assessor} agrees with them by a kappa of {plain(statistic.value, 2)}{ends}"
+    pairs = count_of(report.agreement.pairs, "pair")
+    agrees = f"{assessor} agrees with them by a kappa of {interval_text(statistic, '.2f')}"
     return f"{human} are people's grades: {agrees}, over {pairs}."
 
 
@@ -451,15 +436,12 @@ def _closer(agreeing: Agreeing, names: tuple[str, str]) -> str:
         return f"The two share too few pairs with {short(agreeing.human)} to be compared."
     human, name = short(agreeing.human), change.statistic.name
     if change.value is None:
-        pairs = count_of(change.pairs, "pair", "pairs")
+        pairs = count_of(change.pairs, "pair")
         undefined = f"{name} is not defined on the {pairs} that all graded"
         return f"Which of the two is closer to {human} cannot be told: {undefined}."
     values = [plain(value or 0.0, 2) for value in (change.second, change.first)]
-    ends = ""
-    if change.low is not None and change.high is not None:
-        ends = f", {signed(change.low, 2)} to {signed(change.high, 2)}"
     figures = f"{values[0]} of {names[0]}, {values[1]} of {names[1]}"
-    figures += f", a difference of {signed(change.value, 2)}{ends}"
+    figures += f", a difference of {interval_text(change, '+.2f')}"
     basis = f"by {name} over {count_of(change.pairs, 'pair', 'pairs')}"
     verdict = agreeing.verdict(change)
     if verdict.endswith("is closer"):
@@ -502,9 +484,3 @@ def _hundreds(share: Interval) -> str:
     if share.low is None or share.high is None:
         return ""
     return f" ({100 * share.low:.0f} to {100 * share.high:.0f} over queries like these)"
-
-
-def _ends(value: Interval) -> str:
-    if value.low is None or value.high is None:
-        return ""
-    return f" ({plain(value.low, 2)} to {plain(value.high, 2)})"

@@ -290,13 +290,8 @@ class CostChange:
 
     def cost_as_json(self) -> dict[str, Any]:
         """What each set took, and the change."""
-        a, b = (None if spent is None else spent._asdict() for spent in self.spent)
-        change = None if self.change is None else self.change._asdict()
-        return {"pairs": self.pairs, "a": a, "b": b, "difference": change}
-
-    def failures_as_json(self) -> dict[str, Any]:
-        """How many pairs of each set have no grade, by status."""
-        return {"a": dict(self.failures[0]), "b": dict(self.failures[1])}
+        a, b = self.spent
+        return {"pairs": self.pairs, "a": a, "b": b, "difference": self.change}
 
 
 def spending_of(sides: Sides) -> CostChange:
