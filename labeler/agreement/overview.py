@@ -289,7 +289,7 @@ def _table(ordered: Sequence[AssessorReport], names: Sequence[str]) -> Table:
             *(_estimate_of(report, name) for name in names),
             report.agreement.pairs,
             *([float(report.agreement.left_out.missing.sum())] if missing else []),
-            *([report.board and report.board.statistics["tau_b"]] if has_board else []),
+            *([report.board.statistics["tau_b"] if report.board else None] if has_board else []),
         ]
         for report in ordered
     ]

@@ -89,6 +89,13 @@ class Sources:
         return {q.id: q.text for q in read_queries(self.collection.queries).values()}
 
 
+FilePath = str | os.PathLike[str]
+RunSources = Mapping[str, Source] | FilePath | Sequence[FilePath]
+"""Runs by name; or files, or folders of files, that name them."""
+MoreHumans = Mapping[str, Source] | Sequence[str]
+"""The grades of more people by name; or files, or names in the collection."""
+
+
 def open_sources(
     arguments: Sequence[str],
     more_humans: Sequence[str] = (),
@@ -96,28 +103,61 @@ def open_sources(
     *,
     stale: str = "drop",
 ) -> Sources:
-    """Files `HUMAN OTHER...`, or a collection's directory and names in it.
+    """Files `HUMAN OTHER...`, or a collection's directory and names in it."""
+    return sources_of(arguments[0], arguments[1:], runs, more_humans, stale)
 
+
+def sources_of(
+    human: Source,
+    assessors: Sequence[Source],
+    runs: RunSources = (),
+    more_humans: MoreHumans = (),
+    stale: str = "drop",
+) -> Sources:
+    """The sources of a comparison: files, what a program holds, or a collection and names in it.
+
+    What is no file is called `human` and `assessor`; of several, `assessor 1`, `assessor 2`, ...
     `stale` grades, of texts that have changed since, are left out (`drop`) or counted (`keep`).
     """
-    first, *rest = arguments
     notes: list[str] = []
-    files = map(Collection(Path(first)).qrels, rest) if Path(first).is_dir() else arguments
-    changed = set[Pair]().union(*(stale_in(file, notes.append, stale) for file in files))
-    if Path(first).is_dir():
-        if len(rest) < 2:
-            raise Misuse(f"expected two names or more after {first}: whose labels against whose?")
-        opened = _of_collection(open_collection(Path(first)), rest, more_humans, notes.append)
-    elif not rest:
+    folder = Path(human) if _is_path(human) and Path(human).is_dir() else None
+    names = list(map(str, assessors)) if folder else []
+    files = [source for source in (human, *assessors) if _is_path(source)]
+    changed = set[Pair]().union(
+        *(
+            stale_in(file, notes.append, stale)
+            for file in (map(Collection(folder).qrels, names) if folder else files)
+        )
+    )
+    if folder is not None:
+        if len(names) < 2:
+            raise Misuse(f"expected two names or more after {human}: whose labels against whose?")
+        opened = _of_collection(open_collection(folder), names, [*more_humans], notes.append)
+    elif not assessors:
         raise Misuse("expected human qrels and at least one other file, or a collection")
     else:
-        assessors = tuple(source_of_file(Path(name), name) for name in rest)
-        more = {name: people_of_file(Path(name), notes.append) for name in more_humans}
-        opened = Sources(first, people_of_file(Path(first), notes.append), assessors, more)
+        opened = _of_sources(human, assessors, more_humans, notes)
     refuse_same_names(opened)
     if changed:
         opened = replace(_without_stale(opened, changed, stale), stale=len(changed))
-    return _with_runs(replace(opened, notes=tuple(notes)), runs)
+    opened = replace(opened, notes=tuple(notes))
+    if isinstance(runs, Mapping):
+        return replace(opened, runs={name: as_run(run, name=name) for name, run in runs.items()})
+    return _with_runs(opened, paths_of(runs))
+
+
+def _of_sources(
+    human: Source, assessors: Sequence[Source], more_humans: MoreHumans, notes: list[str]
+) -> Sources:
+    more = more_humans if isinstance(more_humans, Mapping) else {name: name for name in more_humans}
+    names = ["assessor"] if len(assessors) == 1 else []
+    names = names or [f"assessor {number}" for number in range(1, len(assessors) + 1)]
+    return Sources(
+        os.fspath(human) if _is_path(human) else "human",
+        _people(human, notes, "human"),
+        tuple(map(assessor_of, assessors, names)),
+        {name: _people(qrels, notes, name) for name, qrels in more.items()},
+    )
 
 
 def _without_stale(opened: Sources, changed: set[Pair], stale: str) -> Sources:
@@ -168,12 +208,10 @@ def source_of_file(path: Path, name: str) -> AssessorSource:
     where = collection_of_qrels(path)
     models = made_by(*where).models if where else ()
     findings = [*caveats(models), *(part_findings(*where) if where else ()), *mixed_findings(path)]
-    notes = list(map(str, findings))
-    if read.repeated:
-        lines = count_of(read.repeated, "line says the same", "lines say the same")
-        notes.insert(0, f"{path}: {lines} of a pair a second time")
-    judged = AssessorLabels(read.labels, read.failures)
-    return AssessorSource(name, judged, ", ".join(models) or path.stem, notes=tuple(notes))
+    again = count_of(read.repeated, "line says the same", "lines say the same")
+    repeated = [f"{path}: {again} of a pair a second time"] if read.repeated else []
+    judged, model = AssessorLabels(read.labels, read.failures), ", ".join(models) or path.stem
+    return AssessorSource(name, judged, model, notes=(*repeated, *map(str, findings)))
 
 
 def _of_collection(
@@ -290,63 +328,6 @@ def _read_judged(path: Path) -> _Judged:
     return judged
 
 
-# The sources of a comparison, from whatever a program holds: paths, dicts, DataFrames, rows.
-
-FilePath = str | os.PathLike[str]
-RunSources = Mapping[str, Source] | FilePath | Sequence[FilePath]
-"""Runs by name; or files, or folders of files, that name them."""
-MoreHumans = Mapping[str, Source] | Sequence[str]
-"""The grades of more people by name; or files, or names in the collection."""
-
-
-def sources_of(
-    human: Source,
-    assessors: Sequence[Source],
-    runs: RunSources = (),
-    more_humans: MoreHumans = (),
-    stale: str = "drop",
-) -> Sources:
-    """The sources of a comparison; files and names in a collection are opened as a command does.
-
-    What is no file is called `human` and `assessor`; of several, `assessor 1`, `assessor 2`, ...
-    """
-    everybody = [human, *assessors, *([] if isinstance(more_humans, Mapping) else more_humans)]
-    files = [] if isinstance(runs, Mapping) else paths_of(runs)
-    if _all_paths(everybody) and not isinstance(more_humans, Mapping):
-        names = [os.fspath(path) for path in everybody[: 1 + len(assessors)]]
-        sources = open_sources(names, more_humans, files, stale=stale)
-    else:
-        sources = _of_memory(human, assessors, more_humans)
-        runs_of_files = {
-            name: as_run(path) for name, path in runs_by_name(run_paths(files)).items()
-        }
-        sources = replace(sources, runs=runs_of_files)
-    if isinstance(runs, Mapping):
-        sources = replace(
-            sources, runs={name: as_run(run, name=name) for name, run in runs.items()}
-        )
-    return sources
-
-
-def _of_memory(human: Source, assessors: Sequence[Source], more_humans: MoreHumans) -> Sources:
-    if not assessors:
-        raise Misuse("expected human grades and at least one assessor's")
-    notes: list[str] = []
-    more = more_humans if isinstance(more_humans, Mapping) else {name: name for name in more_humans}
-    numbered = len(assessors) > 1
-    sources = Sources(
-        os.fspath(human) if _is_path(human) else "human",
-        _people(human, notes, "human"),
-        tuple(
-            assessor_of(source, f"assessor {number}" if numbered else "assessor")
-            for number, source in enumerate(assessors, start=1)
-        ),
-        {name: _people(qrels, notes, name) for name, qrels in more.items()},
-    )
-    refuse_same_names(sources)
-    return replace(sources, notes=tuple(notes))
-
-
 def assessor_of(source: Source, name: str) -> AssessorSource:
     """The labels of any source; what is no file is called `name`."""
     if _is_path(source):
@@ -389,7 +370,3 @@ def paths_of(runs: FilePath | Sequence[FilePath]) -> list[Path]:
 
 def _is_path(source: Any) -> TypeGuard[FilePath]:
     return isinstance(source, str | os.PathLike)
-
-
-def _all_paths(sources: Sequence[Any]) -> TypeGuard[Sequence[FilePath]]:
-    return all(map(_is_path, sources))

@@ -83,5 +83,5 @@ def test_more_people_add_the_ceiling_and_a_name_stands_once() -> None:
     assert [ceiling.statistic for ceiling in result.assessors[0].ceilings]
     with pytest.raises(Misuse, match="named twice"):
         labeler.agree(HUMAN, LLM, more_humans={"human": LLM})
-    with pytest.raises(Misuse, match="at least one assessor"):
+    with pytest.raises(Misuse, match="at least one other file"):
         labeler.agree(HUMAN)

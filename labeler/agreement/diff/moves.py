@@ -108,10 +108,11 @@ class CommonGrades:
         """The weighted shares of pairs that moved up, and down."""
         if not self.pairs:
             return UNDEFINED, UNDEFINED
-        whole = np.bincount(self.query, self.weight)
-        parts = (np.bincount(self.query, self.weight * mask) for mask in self._moved)
-        up, down = (share_of(part, whole, options) for part in parts)
-        return up, down
+        masks = np.ones(len(self.query), dtype=np.bool_), *self._moved
+        whole, up, down = (
+            np.bincount(self.query, self.weight * mask).astype(np.float64) for mask in masks
+        )
+        return share_of(up, whole, options), share_of(down, whole, options)
 
     @property
     def _moved(self) -> tuple[Flags, Flags]:
