@@ -240,11 +240,9 @@ def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[st
     if for_people and "equivalence" in tables:
         shown.append(tables["equivalence"])
     if report.by and for_people:
-        shown += report.group_tables(measures)
+        shown += report.group_tables()
     elif by:
         shown.append(report.group_rows(by))
     if flags.scenarios:
-        if for_people and report.difference_bounds:
-            shown.append(report.difference_bounds_table())
         shown.append(tables["scenarios"])
     return shown if for_people else shown[-1:]

@@ -53,7 +53,7 @@ class GateFlags:
         """The margins by measure; a gate has a default one, by what `-m` names or else nDCG@10."""
         if not self.no_worse_than and not self.margin:
             return {}
-        from labeler.evaluation.comparison.equivalence import margins_from
+        from labeler.evaluation.equivalence import margins_from
 
         named = () if measures == DEFAULT_MEASURES else measures
         return margins_from(self.margin, named, default=bool(self.no_worse_than))

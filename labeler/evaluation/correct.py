@@ -23,7 +23,6 @@ from labeler.collection.user_files import run_paths
 from labeler.collection.whose import drawn_by_chance, routed_of_file
 from labeler.data import Pair, Qrels, Run
 from labeler.errors import BadInput, Misuse, about
-from labeler.evaluation.comparison.paired import MEANS
 from labeler.evaluation.corrected import (
     Corrections,
     ScoredByBoth,
@@ -54,10 +53,10 @@ from labeler.evaluation.options import (
     Missing,
     Scoring,
     Target,
-    Ties,
     names_of,
 )
 from labeler.evaluation.origin import origin_findings
+from labeler.evaluation.paired import MEANS
 from labeler.evaluation.scores import common_queries_finding, counted, qrels_findings, run_findings
 from labeler.messages import count_of, no_pair_in_common
 from labeler.metrics import Measure, Rankings, parse_all, score
@@ -242,7 +241,6 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     target: Target = "like-these",
     baseline: str | None = None,
     missing: Missing = "zero",
-    ties: Ties = "trec",
     max_grade: int | None = None,
 ) -> Corrections:
     """Correct the scores that an assessor's grades give, by people's grades of some queries.
@@ -265,7 +263,7 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     >>> [round(mean.value, 3) for mean in (means.human, means.assessor, means.corrected)]
     [0.417, 0.75, 0.417]
     """
-    scoring = Scoring(missing, ties=ties, max_grade=max_grade)
+    scoring = Scoring(missing, max_grade=max_grade)
     options = CorrectionOptions(names_of(measures), scoring, baseline, target)
     return corrections_of(human, assessor, runs, options)
 
@@ -421,5 +419,5 @@ def _rank_by_both(
     run: Path | Run, pools: tuple[Pool, Pool], scoring: Scoring
 ) -> tuple[tuple[Rankings, Rankings], Facts]:
     """A run's rankings against both qrels; a query that it lacks scores 0, or is left out."""
-    (by_human, _), (by_assessor, facts) = (rank(run, pool, scoring.ties) for pool in pools)
+    (by_human, _), (by_assessor, facts) = (rank(run, pool) for pool in pools)
     return (counted(by_human, scoring), counted(by_assessor, scoring)), facts

@@ -81,7 +81,7 @@ def check_scores(
     failures = [short for run in report.runs for short in _short_scores(run, gates)]
     failures += of_groups
     if no_worse_than:
-        from labeler.evaluation.comparison.equivalence import (
+        from labeler.evaluation.equivalence import (
             check_equivalences,  # agreement needs none of it
         )
 

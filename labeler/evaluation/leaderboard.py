@@ -9,7 +9,6 @@ from labeler.data import Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.boards.board import Leaderboard, leaderboard_of
 from labeler.evaluation.boards.two_sided import OWN_POOLS, TwoQrels, score_twice, two_qrels
-from labeler.evaluation.comparison.paired import summary_interval
 from labeler.evaluation.evaluate import mean_measure
 from labeler.evaluation.inputs import (
     AnyQrels,
@@ -22,6 +21,7 @@ from labeler.evaluation.inputs import (
 )
 from labeler.evaluation.options import Scoring
 from labeler.evaluation.origin import kin_behind, origin_findings
+from labeler.evaluation.paired import summary_interval
 from labeler.evaluation.scores import (
     RunScores,
     few_queries,

@@ -42,15 +42,11 @@ def _named(run: RunScores, name: str, measure: str) -> NamedValue:
 
 def _by_group(report: Report, grouped: ByGroup) -> Drawing:
     """Each run's groups by the first measure, its lowest first, and all queries' below them."""
-    from labeler.evaluation.groups import groups_in_order
-
     measure = report.measures[0]
-    scores = {(s.run, s.group): s for s in grouped.scores if s.measure == measure}
     rows = []
     for run in report.ranked:
-        for group in groups_in_order(grouped, run.name, measure):
-            score = scores[run.name, group]
-            name = f"{group} ({score.queries})"
+        for score in grouped.of(run.name, measure):
+            name = f"{score.group} ({score.queries})"
             rows.append(NamedValue(name, score.value, score.low, score.high, run.name))
         rows.append(replace(_named(run, "all queries", measure), group=run.name))
     return intervals(f"{measure} by {grouped.by}, with 95 % intervals", rows, Axis(measure))

@@ -5,24 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from labeler.evaluation.comparison.equivalence import Equivalence, equivalence_table
-from labeler.evaluation.comparison.paired import (
+from labeler.evaluation.equivalence import Equivalence, equivalence_table
+from labeler.evaluation.groups import ByGroup, group_rows, group_table
+from labeler.evaluation.inputs import short_name
+from labeler.evaluation.paired import (
     COLORS,
     Comparison,
     Correction,
     Discrimination,
     discrimination_table,
 )
-from labeler.evaluation.groups import ByGroup, group_rows, group_tables
-from labeler.evaluation.holes.several import (
-    DifferenceBounds,
-    SeveralRuns,
-    difference_bounds_table,
-)
-from labeler.evaluation.inputs import short_name
 from labeler.evaluation.scores import (
     NAMED,
     RunScores,
@@ -89,17 +83,9 @@ class Report(Result):
     findings: tuple[Finding, ...] = ()
     discrimination: tuple[Discrimination, ...] = ()
     equivalences: tuple[Equivalence, ...] = ()
-    together: SeveralRuns | None = None
     by: tuple[ByGroup, ...] = ()
     weights: str = ""
     stale: int = 0
-
-    @cached_property
-    def difference_bounds(self) -> tuple[DifferenceBounds, ...]:
-        """What unjudged documents leave open of each run's difference from the baseline."""
-        if self.together is None or not self.comparisons:
-            return ()
-        return tuple(self.together.difference_bounds(self.comparisons[0].baseline))
 
     @property
     def ranked(self) -> list[RunScores]:
@@ -137,11 +123,10 @@ class Report(Result):
         ]
         return [table for table in tables if table.rows]
 
-    def group_tables(self, compare: Sequence[str] | None = None) -> list[Table]:
-        """For each field that groups queries, tables of scores and of differences, for people."""
-        runs, names = [run.name for run in self.ranked], compare or self._first_compared
-        each = (group_tables(grouped, runs, self.measures, names) for grouped in self.by)
-        return [table for tables in each for table in tables]
+    def group_tables(self) -> list[Table]:
+        """For each field that groups queries, a table of scores, for people."""
+        runs = [run.name for run in self.ranked]
+        return [group_table(grouped, runs, self.measures) for grouped in self.by]
 
     def group_rows(self, fields: Sequence[str] | None = None) -> Table:
         """The table `groups`, for programs: a row for each field, group, run and measure.
@@ -149,10 +134,6 @@ class Report(Result):
         `fields` are those that get rows, all by default.
         """
         return group_rows([by for by in self.by if fields is None or by.by in fields])
-
-    def difference_bounds_table(self) -> Table:
-        """The table `difference-bounds`: a row for each run and measure, against the baseline."""
-        return difference_bounds_table(self.difference_bounds)
 
     def query_table(self) -> Table:
         """The table `queries`: a row for each run and query, a column for each measure."""
@@ -183,7 +164,7 @@ class Report(Result):
         groups = {"groups": as_plain(self.by)} if self.by else {}
         weights = {"weights": self.weights} if self.weights else {}
         figures = self.picked(
-            *("qrels", "measures", "stale", "comparisons", "discrimination", "difference_bounds"),
+            *("qrels", "measures", "stale", "comparisons", "discrimination"),
             equivalence=self.equivalences,
             runs=[run.as_json(per_query=per_query) for run in self.ranked],
             warnings=self.findings,

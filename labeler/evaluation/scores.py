@@ -7,17 +7,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from labeler.arrays import Flags
 from labeler.data import Failure
 from labeler.errors import BadInput
-from labeler.evaluation.comparison.paired import summary_interval
-from labeler.evaluation.holes.bounds import scenarios
 from labeler.evaluation.options import EvaluationOptions, Scoring
-from labeler.evaluation.query_facts import Weights
+from labeler.evaluation.paired import summary_interval
 from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import Measure, Rankings, Scores, parse, score
 from labeler.metrics.registry import renamed
@@ -26,6 +24,9 @@ from labeler.report.finding import Finding, Setting
 from labeler.report.result import as_plain
 from labeler.report.table import Column, Interval, Table, interval_text
 from labeler.trec.rankings import Facts, Pool
+
+if TYPE_CHECKING:
+    from labeler.evaluation.groups import Weights
 
 
 @dataclass(frozen=True)
@@ -73,14 +74,13 @@ def run_scores(
     options: EvaluationOptions,
     weighting: Weighting | None = None,
 ) -> RunScores:
-    """One run's scores, their intervals, the shares judged, and the scenarios if asked for."""
+    """One run's scores, their intervals and the shares judged; without scenarios."""
     scores = replace(score(ranked, measures), weighting=weighting)
     cutoffs = sorted({m.cutoff for m in measures if isinstance(m.cutoff, int)}) or [10]
     shares = score(ranked, [parse(f"Judged@{cutoff}") for cutoff in cutoffs])
     shares = replace(shares, weighting=weighting)
-    unjudged = scenarios(ranked, measures) if options.scenarios else {}
     ends = intervals(scores, options)
-    return RunScores(name, scores, ends, shares.means(), unjudged, _mark(ranked), shares)
+    return RunScores(name, scores, ends, shares.means(), {}, _mark(ranked), shares)
 
 
 def _mark(ranked: Rankings) -> str:
@@ -219,7 +219,7 @@ def run_findings(name: str, pool: Pool, facts: Facts, scoring: Scoring) -> list[
     if not facts.matched:
         text = "none of its documents stands in the qrels; are their ids the same?"
         findings.append(Finding(f"{name}: {text}", name, each=text))
-    ordered = ORDERED[scoring.ties]
+    ordered = "ordered as trec_eval does"
     counts = (
         (facts.extra, ("query", "queries"), "of the run not in the qrels: ignored"),
         (facts.tied_pairs, ("pair", "pairs"), f"of documents tied in score; {ordered}"),
@@ -230,9 +230,6 @@ def run_findings(name: str, pool: Pool, facts: Facts, scoring: Scoring) -> list[
         for n, nouns, rest in counts
         if n
     ]
-
-
-ORDERED = {"trec": "ordered as trec_eval does", "file": "ordered as written"}
 
 
 def _left_out(what: str, skip: Setting, value: str, about: str = "") -> Finding:

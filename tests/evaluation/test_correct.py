@@ -249,7 +249,7 @@ def with_people(tmp_path: Path) -> list[str]:
 @pytest.mark.parametrize(
     "option",
     [
-        *(["--missing", "zero"], ["--missing", "skip"], ["--ties", "trec"]),
+        *(["--missing", "zero"], ["--missing", "skip"]),
         *(["--baseline", "x"], ["--no-worse-than", "x"], ["--require", "P@1:0.7"]),
     ],
 )

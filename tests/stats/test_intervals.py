@@ -12,7 +12,7 @@ from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
 from labeler.data import Qrels, Run
 from labeler.evaluation.boards.board import BoardOptions, leaderboard_of_dicts
-from labeler.evaluation.comparison.paired import ComparisonOptions, compare_scores, summary_interval
+from labeler.evaluation.paired import ComparisonOptions, compare_scores, summary_interval
 from labeler.metrics import evaluate, parse
 from labeler.stats.intervals import (
     Replicates,

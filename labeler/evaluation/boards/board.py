@@ -28,9 +28,9 @@ from labeler.evaluation.boards.two_sided import (
     system_table,
     two_qrels,
 )
-from labeler.evaluation.comparison.paired import difference_interval
 from labeler.evaluation.inputs import short_name
 from labeler.evaluation.origin import Kin, together
+from labeler.evaluation.paired import difference_interval
 from labeler.messages import count_of
 from labeler.metrics import Measure, parse
 from labeler.report.finding import Finding
