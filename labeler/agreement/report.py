@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from labeler.agreement.baseline import Baseline
     from labeler.agreement.statistics.registry import Statistic
-    from labeler.evaluation.boards.board import Leaderboard
-    from labeler.evaluation.boards.two_sided import System
+    from labeler.evaluation.leaderboard import Leaderboard
+    from labeler.evaluation.two_sided import System
 
 # Where two assessors disagree: by class, by people's grade, by query.
 
@@ -268,7 +268,7 @@ def numbers(table: Floats) -> list[list[float]]:
 
 
 def _leaderboard(board: Leaderboard, report: AssessorReport) -> Json:
-    from labeler.evaluation.boards.board import (
+    from labeler.evaluation.leaderboard import (
         correlation_as_json,  # needs numpy's tables of metrics
     )
 

@@ -32,8 +32,8 @@ from labeler.messages import count_of
 from labeler.report.table import Cell, Column, Ends, Interval, Row, Table
 
 if TYPE_CHECKING:
-    from labeler.evaluation.boards.board import Leaderboard
-    from labeler.evaluation.boards.two_sided import Swap
+    from labeler.evaluation.leaderboard import Leaderboard
+    from labeler.evaluation.two_sided import Swap
 
 # What is known of assessors beside human grades, as tables.
 

@@ -13,14 +13,7 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.errors import Misuse, about
 from labeler.evaluation.equivalence import Equivalence, Margin, equivalences, margins_by_measure
-from labeler.evaluation.groups import (
-    ByGroup,
-    QueryScope,
-    Weights,
-    grouped_by,
-    grouping_of,
-    scope_of,
-)
+from labeler.evaluation.groups import ByGroup, QueryScope, grouped_by, grouping_of, scope_of
 from labeler.evaluation.holes import UnjudgedOfAllRuns, scenarios
 from labeler.evaluation.inputs import (
     AnyQrels,
@@ -57,6 +50,7 @@ from labeler.evaluation.paired import (
 from labeler.evaluation.score_report import Report
 from labeler.evaluation.scores import (
     RunScores,
+    Weights,
     common_queries_finding,
     counted,
     few_queries,
@@ -158,7 +152,9 @@ def compared(
     return RunsCompared(
         tuple(compare_scores(scores, baseline, how, pairs)),
         discrimination(pairs),
-        tuple(equivalences(scores, baseline, options.margins, identical)),
+        tuple(equivalences(scores, baseline, options.margins, identical))
+        if options.margins
+        else (),
     )
 
 

@@ -11,10 +11,8 @@ from labeler.errors import GateFailed, Misuse, about
 from labeler.evaluation.options import Thin
 from labeler.metrics import Measure, parse
 from labeler.metrics.scores import whole_queries
-from labeler.stats.student import SIGNIFICANT, t_quantile
 
 if TYPE_CHECKING:
-    from labeler.evaluation.corrected import CorrectedDifference, Corrections
     from labeler.evaluation.groups import ByGroup, GroupScore
     from labeler.evaluation.score_report import Report
     from labeler.evaluation.scores import RunScores
@@ -53,14 +51,6 @@ def parse_limits(texts: Sequence[str], example: str, parameter: str = "require")
             raise Misuse(problem, parameter=parameter)
         limits.append(Limit(name, limit))
     return limits
-
-
-def score_gates(texts: Sequence[str], *, low_end: bool = False) -> list[ScoreGate]:
-    """Gates from `nDCG@10:0.45`."""
-    parameter = "require_low" if low_end else "require"
-    limits = parse_limits(texts, "nDCG@10:0.45", parameter)
-    with about(parameter):
-        return [ScoreGate(parse(limit.name), limit.number, low_end) for limit in limits]
 
 
 def check_scores(
@@ -124,52 +114,6 @@ def shortfall(gate: ScoreGate, value: float) -> str | None:
     return f"{'above' if lower else 'below'} {gate.bound:g}"
 
 
-def check_corrected(
-    corrections: Corrections,
-    gates: Sequence[ScoreGate],
-    margins: Mapping[str, float] | None = None,
-) -> None:
-    """`GateFailed` names each run whose corrected mean may lie below a gate, or lose a margin.
-
-    A gate is on the corrected mean. By each measure that has a margin it must be shown that the
-    corrected mean loses less than that against the baseline (one-sided, 5 %).
-    """
-    failures = [short for gate in gates for short in _short_corrections(corrections, gate)]
-    margins = margins or {}
-    scored = {c.measure for c in corrections.comparisons}
-    if unscored := [name for name in margins if scored and name not in scored]:
-        problem = f"{unscored[0]} is not scored, so that no margin can be held"
-        raise Misuse(problem, parameter="margin")
-    for c in corrections.comparisons:
-        margin = margins.get(c.measure)
-        if margin is not None and not least_gain(c) > -margin:
-            loss = f"{c.run}: {c.measure}, corrected, may be {-least_gain(c):.4f} worse than"
-            failures.append(f"{loss} {c.baseline}'s; a loss of {margin:g} is not excluded")
-    raise_failed(failures)
-
-
-def least_gain(difference: CorrectedDifference) -> float:
-    """The lower bound of what a run gains: its interval's worse end, drawn in to one side's 5 %."""
-    mean, freedom = difference.means.corrected, difference.means.freedom
-    end = mean.high if difference.lower_is_better else mean.low
-    if end is None:
-        return -math.inf
-    share = t_quantile(1 - SIGNIFICANT, freedom) / t_quantile(1 - SIGNIFICANT / 2, freedom)
-    least = mean.value + (end - mean.value) * share
-    return -least if difference.lower_is_better else least
-
-
-def _short_corrections(corrections: Corrections, gate: ScoreGate) -> Iterator[str]:
-    for row in corrections.scores:
-        if row.measure != str(gate.measure):
-            continue
-        mean = row.means.corrected
-        if gate.low_end:
-            yield from short_end(f"{row.run}: {gate.measure}", gate, (mean.low, mean.high))
-        elif short := shortfall(gate, mean.value):
-            yield f"{row.run}: {gate.measure}, corrected, is {mean.value:.4f}, {short}"
-
-
 def raise_failed(failures: Sequence[str]) -> None:
     """`GateFailed` with all that did not keep its gate; nothing where all did."""
     if failures:
@@ -224,30 +168,26 @@ def read_gates(require: Sequence[str] = (), require_low: Sequence[str] = ()) -> 
     groups: list[GroupGate] = []
     for texts, low_end in ((require, False), (require_low, True)):
         for text in texts:
-            limit, at, where = _parted(text)
-            (gate,) = score_gates([limit], low_end=low_end)
-            if at:
-                groups.append(GroupGate(gate, *_group_of(text, where, low_end=low_end)))
-            else:
-                overall.append(gate)
+            parameter = "require_low" if low_end else "require"
+            name, colon, rest = text.partition(":")
+            bound, at, where = rest.partition("@")
+            (limit,) = parse_limits([f"{name}{colon}{bound}"], "nDCG@10:0.45", parameter)
+            with about(parameter):
+                gate = ScoreGate(parse(limit.name), limit.number, low_end)
+                if at:
+                    groups.append(GroupGate(gate, *_group_of(text, where)))
+                else:
+                    overall.append(gate)
     return Gates(tuple(overall), tuple(groups))
 
 
-def _parted(text: str) -> tuple[str, str, str]:
-    """A gate's measure and bound, and what follows the @ behind the bound."""
-    name, colon, rest = text.partition(":")
-    bound, at, where = rest.partition("@")
-    return f"{name}{colon}{bound}", at, where
-
-
-def _group_of(text: str, where: str, *, low_end: bool) -> tuple[str, str | None]:
+def _group_of(text: str, where: str) -> tuple[str, str | None]:
     by, equals, group = where.partition("=")
     if equals and by and group:
         return by, group
     if not equals and where.startswith(WORST) and len(where) > len(WORST):
         return where.removeprefix(WORST), None
-    problem = f"cannot read the gate {text!r}; write it as {EXAMPLE}"
-    raise Misuse(problem, parameter="require_low" if low_end else "require")
+    raise Misuse(f"cannot read the gate {text!r}; write it as {EXAMPLE}")
 
 
 def group_failures(

@@ -17,14 +17,14 @@ from labeler.collection.layout import Collection
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.inputs import AnyQrels, folder_of, qrels_path
 from labeler.evaluation.options import EvaluationOptions, Facts, Grouping
-from labeler.evaluation.scores import RunScores, intervals, measure_column
+from labeler.evaluation.scores import RunScores, Weights, intervals, measure_column
 from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of, shown
 from labeler.files.boundary import finite
 from labeler.files.paths import true_path
 from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import parse
-from labeler.metrics.scores import Weighting, whole_queries
+from labeler.metrics.scores import whole_queries
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Cell, Column, Table
@@ -84,7 +84,7 @@ class QueryFields:
                 problem = f"expected a number above 0, found {shown(value)}"
                 raise BadInput(f"{self.name}: {by} of the query {query:.80}: {problem}")
             weights[query] = weight
-        return Weights(by, weights, self)
+        return Weights(by, weights, self.name)
 
     def _of(self, query: str) -> Mapping[str, Any]:
         return self.facts.get(query, {})
@@ -98,27 +98,6 @@ class QueryFields:
         listed = ", ".join(f"{name:.40}" for name in names[:12]) or "none"
         problem = f"no query of {self.name} has {by!r:.60}{hint}; fields: {listed}"
         raise Misuse(problem, parameter=parameter)
-
-
-@dataclass(frozen=True)
-class Weights:
-    """The weights of queries by a field of their metadata."""
-
-    by: str
-    weights: Mapping[str, float]
-    fields: QueryFields
-
-    def has(self, queries: Sequence[str]) -> list[bool]:
-        """Which queries have a weight; `BadInput` where none has."""
-        mask = [query in self.weights for query in queries]
-        if not any(mask):
-            problem = f"no query of {self.fields.name} that is scored has a {self.by}"
-            raise BadInput(problem, parameter="weights")
-        return mask
-
-    def of(self, queries: Sequence[str]) -> Weighting:
-        """The weights of these queries."""
-        return Weighting(np.array([self.weights[query] for query in queries], dtype=np.float64))
 
 
 @dataclass(frozen=True)

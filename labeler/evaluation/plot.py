@@ -10,11 +10,11 @@ from labeler.metrics import parse
 from labeler.report.charts import Axis, Drawing, NamedValue, Point, Series, intervals, plane
 
 if TYPE_CHECKING:
-    from labeler.evaluation.boards.board import Leaderboard
-    from labeler.evaluation.boards.two_sided import System
     from labeler.evaluation.groups import ByGroup
+    from labeler.evaluation.leaderboard import Leaderboard
     from labeler.evaluation.score_report import Report
     from labeler.evaluation.scores import RunScores
+    from labeler.evaluation.two_sided import System
 
 STEPS = 60
 """Points of a line through systems."""

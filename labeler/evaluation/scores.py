@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +25,26 @@ from labeler.report.result import as_plain
 from labeler.report.table import Column, Interval, Table, interval_text
 from labeler.trec.rankings import Facts, Pool
 
-if TYPE_CHECKING:
-    from labeler.evaluation.groups import Weights
+
+@dataclass(frozen=True)
+class Weights:
+    """The weights of queries by a field of their metadata, which `source` has."""
+
+    by: str
+    weights: Mapping[str, float]
+    source: str
+
+    def has(self, queries: Sequence[str]) -> list[bool]:
+        """Which queries have a weight; `BadInput` where none has."""
+        mask = [query in self.weights for query in queries]
+        if not any(mask):
+            problem = f"no query of {self.source} that is scored has a {self.by}"
+            raise BadInput(problem, parameter="weights")
+        return mask
+
+    def of(self, queries: Sequence[str]) -> Weighting:
+        """The weights of these queries."""
+        return Weighting(np.array([self.weights[query] for query in queries], dtype=np.float64))
 
 
 @dataclass(frozen=True)

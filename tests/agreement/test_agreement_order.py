@@ -24,8 +24,9 @@ from labeler.agreement.several.joint import (
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.data import Pair, Qrels, Run
-from labeler.evaluation.boards.board import leaderboard_of_dicts
+from labeler.evaluation.leaderboard import leaderboard_of
 from labeler.evaluation.origin import families, kin_of, kinship
+from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_run
@@ -157,7 +158,7 @@ def toy(queries: int = 30, seed: int = 0) -> tuple[Qrels, Qrels, dict[str, Run]]
 
 def test_a_leaderboard_has_the_means_that_evaluate_gives() -> None:
     people, other, runs = toy()
-    board = leaderboard_of_dicts(people, other, runs, parse("nDCG@10"))
+    board = leaderboard_of(two_qrels(people, other), runs, parse("nDCG@10"))
     assert board is not None
     for system in board.systems:
         for qrels, mean in ((people, system.first), (other, system.second)):
@@ -171,10 +172,10 @@ def test_a_leaderboard_has_the_means_that_evaluate_gives() -> None:
 
 def test_too_few_unrelated_systems_are_no_evidence_of_favour() -> None:
     people, other, runs = toy()
-    board = leaderboard_of_dicts(people, other, runs, parse("nDCG@10"))
-    assert board is not None
     kin = kin_of(list(runs), {"other": "claude-3"}, {"assessor": "gpt-4o"})
-    (found,) = board.against_kin(kin).bias.favors
+    board = leaderboard_of(two_qrels(people, other), runs, parse("nDCG@10"), kin=kin)
+    assert board is not None
+    (found,) = board.bias.favors
     assert (found.kin.run, found.kin.families) == ("gpt-ranker", ("GPT",))
     assert found.kin.ties == (("assessor", "gpt-4o"),)
     assert (found.verdict, found.residual, found.others) == ("no evidence", None, 2)

@@ -166,8 +166,14 @@ def test_the_same_rankings_are_no_worse_however_few_queries_there_are(
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--no-worse-than", "a", "--margin", "nan"], "--margin: cannot read the margin 'nan'"),
-        (["--no-worse-than", "a", "--margin", "AP:0"], "--margin: cannot read the margin 'AP:0'"),
+        (
+            ["--no-worse-than", "a", "--margin", "nan"],
+            "--margin: a margin is a number above 0, not nan",
+        ),
+        (
+            ["--no-worse-than", "a", "--margin", "AP:0"],
+            "--margin: a margin is a number above 0, not 0.0",
+        ),
         (["--no-worse-than", "a", "--margin", "AQ:1"], "--margin: no measure 'AQ'"),
         (["--margin", "AP:0.1", "-m", "P@1"], "--margin: AP is no mean over queries, or is not"),
         (["--no-worse-than", "a", "-m", "DCG@5"], "DCG@5 has no largest value"),

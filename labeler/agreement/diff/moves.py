@@ -35,7 +35,7 @@ from labeler.stats.shares import concentration
 from labeler.stats.student import SIGNIFICANT
 
 if TYPE_CHECKING:
-    from labeler.evaluation.boards.board import Leaderboard
+    from labeler.evaluation.leaderboard import Leaderboard
 
 # Which share of pairs moved up and down, with intervals, and in which queries moves are many.
 
