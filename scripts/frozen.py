@@ -95,6 +95,7 @@ RENAMED = (
     Renamed("evaluate --movers", r" --movers \S+", ""),
     Renamed("evaluate --jobs", r" --jobs \S+", ""),
     Renamed("evaluate --ties", r" --ties trec", ""),
+    Renamed("evaluate --thin", r" --thin \S+", ""),
     Renamed("correct --ties", r" --ties trec", ""),
     Renamed("correct --no-worse-than", r"(^correct .*?) --no-worse-than \S+", r"\1"),
     # batch, parts
@@ -157,7 +158,11 @@ KEYS_GONE: tuple[Key, ...] = (
     Key("(evaluate|report|correct)", "/p_(holm|hsd)$", "`p_corrected` is what the verdict goes by"),
     Key("(evaluate|report)", "/p_least$", "the verdict goes by `p_attainable`"),
     Key("correct", "/turns_at$|/human_pairs$", "what other queries could do turns no verdict"),
-    Key("(evaluate|report)", "groups/.*/(worst|differences|interactions)", "no gate goes by it"),
+    Key(
+        "(evaluate|report)",
+        "groups/.*/(worst|differences|interactions|to_answer)",
+        "no gate goes by it",
+    ),
 )
 KEYS_NEW: tuple[Key, ...] = (
     Key("(evaluate|report|correct)", "/p_corrected$", "in place of `p_holm`, `p_hsd`, `p_max_t`"),

@@ -22,7 +22,7 @@ from labeler.errors import Misuse, about
 from labeler.evaluation.equivalence import margins_by_measure, read_margins
 from labeler.evaluation.evaluate import report_of
 from labeler.evaluation.gates import Gates, check_scores, group_failures, read_gates
-from labeler.evaluation.options import GROUPS, EvaluationOptions, Thin
+from labeler.evaluation.options import GROUPS, EvaluationOptions
 from labeler.evaluation.plot import score_drawings
 from labeler.evaluation.score_report import Report
 from labeler.metrics import parse_all
@@ -56,12 +56,6 @@ class GateFlags:
     margin: tuple[str, ...] = option(
         (), "How much may be lost: 0.05 (the gate's default) or AP:0.02; repeatable.", panel=GATES
     )
-    thin: Thin = option(
-        "fail",
-        "Thin groups fail a gate on the worst group, or it skips them.",
-        panel=GROUPS,
-        rare=True,
-    )
 
     def margins(self, measures: Sequence[str]) -> dict[str, float]:
         """The margins by measure; a gate has a default one, by what `-m` names or else nDCG@10."""
@@ -76,12 +70,6 @@ class GateFlags:
             return None
         return read_gates(self.require, self.require_low)
 
-    def check_thin(self, held: Gates | None) -> None:
-        """`Misuse` where there is no gate on a group that thin groups could fail."""
-        if self.thin != "fail" and not (held and held.groups):
-            problem = "this says what gates on groups do, and there is none"
-            raise Misuse(problem, parameter="thin")
-
     def blamed_for_groups(self, by: Sequence[str]) -> AbstractContextManager[None]:
         """Let the gates be blamed for a field that no query has, where they alone named it."""
         if by or not (self.require or self.require_low):
@@ -92,7 +80,7 @@ class GateFlags:
         """`GateFailed` names all that did not keep its gate."""
         if not gates and not self.no_worse_than:
             return
-        failures = group_failures(report, gates.groups, self.thin) if gates else ()
+        failures = group_failures(report, gates.groups) if gates else ()
         held = gates.overall if gates else ()
         check_scores(report, held, no_worse_than=bool(self.no_worse_than), of_groups=failures)
 
@@ -162,7 +150,6 @@ def command(
         raise Misuse(problem, parameter="scenarios")
     tables.check_one(by, output.format)
     held = gates.read()
-    gates.check_thin(held)
     groups = tuple(dict.fromkeys([*by, *(held.fields if held else ())]))
     asked_for = replace(
         options,

@@ -109,10 +109,7 @@ class Corrections(Result):
         level = "lowest" if sign < 0 else "highest"
         leads = f"{best.run} has the {level} corrected {measure}, {value}."
         compared = [c for c in self.comparisons if c.measure == measure]
-        if not compared:
-            return [leads]
-        baseline = compared[0].baseline
-        return [leads, told_apart(compared, "it" if baseline == best.run else baseline)]
+        return [leads, *told_apart(compared, best.run)]
 
     def tables(self) -> list[Table]:
         """The tables `scores` and, of several runs, `comparisons`."""
@@ -137,13 +134,6 @@ class Corrections(Result):
         """The JSON of the command `correct`."""
         scores = [scores.as_json(per_query=per_query) for scores in self.scores]
         return self.picked("target", "comparisons", "findings", scores=scores)
-
-    def __repr__(self) -> str:
-        runs = ", ".join(dict.fromkeys(scores.run for scores in self.scores))
-        measures = ", ".join(dict.fromkeys(scores.measure for scores in self.scores))
-        means = self.scores[0].means
-        judged = f"{means.judged} of {means.queries} queries"
-        return f"Corrections(runs=[{runs}], measures=[{measures}], human={judged})"
 
 
 def _means_as_json(means: CorrectedMean) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -62,22 +61,10 @@ from labeler.evaluation.scores import (
     run_findings,
     run_scores,
     score_findings,
-    to_answer,
 )
 from labeler.metrics import Measure, parse, parse_all
 from labeler.report.finding import Finding
 from labeler.trec.rankings import Pool
-
-
-class ScoredRuns(NamedTuple):
-    """The scores of runs, and what is to be said of each.
-
-    `queries` count of a run that answers all of them.
-    """
-
-    runs: list[RunScores]
-    findings: list[Finding]
-    queries: list[str]
 
 
 def score_runs(
@@ -86,19 +73,20 @@ def score_runs(
     measures: Sequence[Measure],
     options: EvaluationOptions,
     weights: Weights | None,
-) -> ScoredRuns:
-    """Each run's scores, and what its unjudged documents leave open; not so of weighted means.
+) -> tuple[list[RunScores], list[Finding]]:
+    """Each run's scores, and what is to be said of them.
+
+    What unjudged documents leave open is not known of weighted means.
 
     What any run retrieved may be relevant, and so is a candidate of all of them.
     """
     scoring, is_open = options.scoring, options.scenarios and weights is None
-    scored, findings, queries = list[RunScores](), list[Finding](), list[str]()
+    scored, findings = list[RunScores](), list[Finding]()
     unjudged, held = UnjudgedOfAllRuns(pool.queries), []
     with options.progress("runs scored") as advance:
         for number, (name, run) in enumerate(runs.items(), start=1):
             ranked, facts = rank(run, pool, outside=is_open)
             findings += run_findings(name, pool, facts, scoring)
-            queries = queries or [*compress(ranked.queries, to_answer(ranked, scoring, weights))]
             ranked = counted(ranked, scoring, weights)
             weighting = None if weights is None else weights.of(ranked.queries)
             scored.append(run_scores(name, ranked, measures, options, weighting))
@@ -111,7 +99,7 @@ def score_runs(
             cases = scenarios(unjudged.with_others(ranked, own), measures)
             scored[number] = replace(scored[number], scenarios=cases)
             advance(number + 1, len(runs))
-    return ScoredRuns(scored, findings, queries)
+    return scored, findings
 
 
 class RunsCompared(NamedTuple):
@@ -234,19 +222,19 @@ def report_on(
     is_grouped = bool(grouping.by or grouping.weights)
     scope = scope_of(grouping, qrels, pool.queries) if is_grouped else QueryScope()
     findings += scope.findings
-    scored = score_runs(runs, pool, measures, options, scope.weights)
-    findings += scored.findings
-    between = compared(scored.runs, measures[0], options, findings)
+    scored, of_runs = score_runs(runs, pool, measures, options, scope.weights)
+    findings += of_runs
+    between = compared(scored, measures[0], options, findings)
     by: tuple[ByGroup, ...] = ()
     if grouping.by:
-        by = grouped_by(scope, scored.queries, scored.runs, options)
+        by = grouped_by(scope, scored, options)
         findings += [finding for grouped in by for finding in grouped.findings]
-    findings += [*few_queries(scored.runs), *hole_findings(scored.runs)]
+    findings += [*few_queries(scored), *hole_findings(scored)]
     findings += [*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs))]
     return Report(
         pool.name,
         tuple(map(str, measures)),
-        tuple(scored.runs),
+        tuple(scored),
         between.comparisons,
         tuple(findings),
         between.discrimination,

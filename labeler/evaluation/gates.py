@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from labeler.errors import GateFailed, Misuse, about
-from labeler.evaluation.options import Thin
 from labeler.metrics import Measure, parse
 from labeler.metrics.scores import whole_queries
 
@@ -190,69 +189,40 @@ def _group_of(text: str, where: str) -> tuple[str, str | None]:
     raise Misuse(f"cannot read the gate {text!r}; write it as {EXAMPLE}")
 
 
-def group_failures(
-    report: Report, gates: Sequence[GroupGate], thin: Thin = "fail"
-) -> Iterator[str]:
+def group_failures(report: Report, gates: Sequence[GroupGate]) -> Iterator[str]:
     """What does not keep its gate, and what cannot be held against it.
 
-    A group of few queries decides nothing: it fails its gate, whatever its score. With `thin` as
-    `skip` the gate on the worst group passes over groups of few queries to answer, and fails where
-    all are thin. A group of more, of which a run answers few, fails.
+    A group of few queries decides nothing: it fails its gate, whatever its score.
     """
     for gate in gates:
-        grouped = _grouped(report, gate)
-        of_run: dict[str, list[GroupScore]] = {}
-        for score in grouped.scores:
-            if score.measure == str(gate.gate.measure):
-                of_run.setdefault(score.run, []).append(score)
-        held = {
-            run: _held(rows, gate, None if thin == "fail" else grouped)
-            for run, rows in of_run.items()
-        }
-        yield from _undecided(held, gate, grouped)
-        for scores in held.values():
-            yield from _short(scores, gate)
+        grouped, measure = _grouped(report, gate), str(gate.gate.measure)
+        scores = [
+            s for s in grouped.scores if s.measure == measure and gate.group in (None, s.group)
+        ]
+        yield from _undecided(scores, gate, grouped)
+        for score in (s for s in scores if not s.thin):
+            whose = f"{score.run}, {gate.by} {score.group}: {measure}"
+            if gate.gate.low_end:
+                yield from short_end(whose, gate.gate, (score.low, score.high))
+            elif short := shortfall(gate.gate, score.value):
+                yield f"{whose} is {score.value:.4f}, {short}"
 
 
 def _grouped(report: Report, gate: GroupGate) -> ByGroup:
     return next(grouped for grouped in report.by if grouped.by == gate.by)
 
 
-def _held(rows: Sequence[GroupScore], gate: GroupGate, grouped: ByGroup | None) -> list[GroupScore]:
-    """The scores that a run's gate holds; thin groups are skipped where `grouped` is given."""
-    if gate.group is not None:
-        return [s for s in rows if s.group == gate.group]
-    if grouped is None:
-        return list(rows)
-    held = [s for s in rows if not s.thin or grouped.to_answer[s.group] >= grouped.fewest]
-    return held or list(rows)
-
-
-def _undecided(
-    held: Mapping[str, Sequence[GroupScore]], gate: GroupGate, grouped: ByGroup
-) -> Iterator[str]:
+def _undecided(scores: Sequence[GroupScore], gate: GroupGate, grouped: ByGroup) -> Iterator[str]:
     """Which groups are too thin, said once where that is so for all runs."""
+    thin: dict[str, list[str]] = {score.run: [] for score in scores}
+    for score in scores:
+        if score.thin:
+            thin[score.run].append(f"{score.group} ({whole_queries(score.effective)})")
     runs_by_groups: dict[str, list[str]] = {}
-    for run, scores in held.items():
-        if listed := ", ".join(_counted(s, grouped) for s in scores if s.thin):
-            runs_by_groups.setdefault(listed, []).append(run)
+    for run, groups in thin.items():
+        runs_by_groups.setdefault(", ".join(groups), []).append(run)
     for listed, runs in runs_by_groups.items():
-        whose = f"{', '.join(runs)}: " if len(runs) < len(held) else ""
+        whose = f"{', '.join(runs)}: " if len(runs) < len(thin) else ""
         few = f"fewer than {grouped.fewest} queries decide no gate"
-        yield f"{whose}{gate.gate.measure} by {gate.by}: {listed}: {few}"
-
-
-def _counted(score: GroupScore, grouped: ByGroup) -> str:
-    """A thin group and its queries, with those there are to answer where a run lacks some."""
-    answered, every = whole_queries(score.effective), whole_queries(grouped.to_answer[score.group])
-    of = f" of {every}" if every > answered else ""
-    return f"{score.group} ({answered}{of})"
-
-
-def _short(scores: Sequence[GroupScore], gate: GroupGate) -> Iterator[str]:
-    for score in (s for s in scores if not s.thin):
-        whose = f"{score.run}, {gate.by} {score.group}: {gate.gate.measure}"
-        if gate.gate.low_end:
-            yield from short_end(whose, gate.gate, (score.low, score.high))
-        elif short := shortfall(gate.gate, score.value):
-            yield f"{whose} is {score.value:.4f}, {short}"
+        if listed:
+            yield f"{whose}{gate.gate.measure} by {gate.by}: {listed}: {few}"

@@ -203,18 +203,13 @@ class GroupScore:
 
 @dataclass(frozen=True, repr=False)
 class ByGroup(Result):
-    """The scores of runs by the groups of one field; `judged` names the shares judged.
-
-    `to_answer` is how many queries of each group count, whether or not a run answers them, or how
-    many of equal weight are as precise.
-    """
+    """The scores of runs by the groups of one field; `judged` names the shares judged."""
 
     by: str
     fewest: int
     sizes: Mapping[str, int]
     scores: tuple[GroupScore, ...]
     judged: str
-    to_answer: Mapping[str, float]
 
     @cached_property
     def thin(self) -> dict[str, int]:
@@ -238,7 +233,7 @@ class ByGroup(Result):
     def as_json(self) -> dict[str, Any]:
         """All that is known by one field."""
         return self.picked(
-            *("by", "fewest", "sizes", "to_answer", "thin", "scores"),
+            *("by", "fewest", "sizes", "thin", "scores"),
             without_field=self.sizes.get(NO_GROUP, 0),
         )
 
@@ -250,15 +245,9 @@ class ByGroup(Result):
 
 
 def grouped_by(
-    scope: QueryScope,
-    queries: Sequence[str],
-    runs: Sequence[RunScores],
-    options: EvaluationOptions,
+    scope: QueryScope, runs: Sequence[RunScores], options: EvaluationOptions
 ) -> tuple[ByGroup, ...]:
-    """The scores by group of each field that was asked for.
-
-    `queries` count of a run that answers all of them.
-    """
+    """The scores by group of each field that was asked for."""
     share, fewest = next(iter(runs[0].judged), "judged"), options.grouping.min_queries
     grouped = []
     for by, groups in scope.groups.items():
@@ -267,21 +256,8 @@ def grouped_by(
             for number, run in enumerate(runs, start=1):
                 scores += _scores(run, sorted(sizes), groups, options)
                 advance(number, len(runs))
-        to_answer = _to_answer(groups, queries, scope.weights)
-        grouped.append(ByGroup(by, fewest, dict(sizes), tuple(scores), share, to_answer))
+        grouped.append(ByGroup(by, fewest, dict(sizes), tuple(scores), share))
     return tuple(grouped)
-
-
-def _to_answer(
-    groups: Mapping[str, str], queries: Sequence[str], weights: Weights | None
-) -> dict[str, float]:
-    """How many queries of each group a run is to answer, or as many of equal weight."""
-    of_group: dict[str, list[str]] = {group: [] for group in groups.values()}
-    for query in queries:
-        of_group[groups[query]].append(query)
-    if weights is None:
-        return {group: float(len(held)) for group, held in of_group.items()}
-    return {group: weights.of(held).effective if held else 0.0 for group, held in of_group.items()}
 
 
 def _scores(

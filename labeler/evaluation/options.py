@@ -20,7 +20,6 @@ Missing = Literal["zero", "skip"]
 Unanswerable = Literal["count", "skip"]
 Stale = Literal["drop", "keep"]
 IntervalKind = Literal["bootstrap", "t"]
-Thin = Literal["fail", "skip"]
 Target = Literal["these", "like-these"]
 
 

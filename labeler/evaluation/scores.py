@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from labeler.arrays import Flags
 from labeler.data import Failure
 from labeler.errors import BadInput
 from labeler.evaluation.options import EvaluationOptions, Scoring
@@ -122,7 +121,11 @@ def counted(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) 
 
     With weights those count that have one.
     """
-    counts = to_answer(ranked, scoring, weights)
+    counts = np.ones(ranked.n, dtype=np.bool_)
+    if weights is not None:
+        counts &= np.array(weights.has(ranked.queries), dtype=np.bool_)
+    if scoring.unanswerable == "skip":
+        counts &= ranked.in_pool(1) > 0
     if scoring.missing == "skip":
         counts &= ranked.retrieved > 0
     if not counts.any():
@@ -130,16 +133,6 @@ def counted(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) 
     if not counts.all():
         ranked = ranked.choose(counts)
     return ranked if scoring.max_grade is None else replace(ranked, max_grade=scoring.max_grade)
-
-
-def to_answer(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) -> Flags:
-    """Which queries count of a run that answers all of them."""
-    counts = np.ones(ranked.n, dtype=np.bool_)
-    if weights is not None:
-        counts &= np.array(weights.has(ranked.queries), dtype=np.bool_)
-    if scoring.unanswerable == "skip":
-        counts &= ranked.in_pool(1) > 0
-    return counts
 
 
 def over_common_queries(scores: Mapping[str, Scores]) -> dict[str, Scores]:

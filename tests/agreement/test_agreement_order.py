@@ -25,7 +25,7 @@ from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.data import Pair, Qrels, Run
 from labeler.evaluation.leaderboard import leaderboard_of
-from labeler.evaluation.origin import families, kin_of, kinship
+from labeler.evaluation.origin import families, kin_of
 from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
 from labeler.trec.qrels import read_qrels
@@ -234,29 +234,6 @@ def test_families_are_read_from_names(name: str, family: set[str]) -> None:
     assert families(name) == family
 
 
-@every_row(
-    ("called", "model", "kin"),
-    [
-        (["a", "my-judge-7b"], "my-judge-7b", ["my-judge-7b"]),
-        (["acme/My-Judge-7B"], "my-judge-7b", ["my-judge-7b"]),
-        (["solar-reranker"], "upstage/solar-pro", ["solar"]),
-        (["glm-4-reranker"], "glm-4-plus", ["GLM"]),
-        (["rerank-gpt-4.1"], "gpt-4o, gpt-4o-2024-08-06", ["GPT"]),
-        (["other", "run1"], "other", []),
-        (["solarium"], "solar-pro", []),
-        (["test-7"], "test-judge", []),
-        (["my-ranker"], "my-judge", []),
-        (["team1-a"], "team1-b", []),
-        (["team-a"], "team-b", []),
-        (["part5-bm25"], "flan-t5-xl", []),
-        (["RankZephyr"], "mistral-large", ["Mistral"]),
-        (["bm25-then-haiku"], "anthropic/claude-sonnet-4", ["Claude"]),
-    ],
-)
-def test_kin_is_known_by_family_or_by_name(called: list[str], model: str, kin: list[str]) -> None:
-    assert kinship(called, model) == kin
-
-
 def with_card(folder: Path, card: dict[str, object]) -> Path:
     """The toy world as a collection without judgements, and its card."""
     people, other, runs = toy()
@@ -283,13 +260,6 @@ def with_card(folder: Path, card: dict[str, object]) -> Path:
         (
             {"judge": {"judge1": {"model": f"gguf {'4f' * 32} llama 9", "served": ["gpt-2"]}}},
             "circular: r0 and the assessor gguf 4f4f4f4f, gpt-2 are both",
-        ),
-        (
-            {
-                "judge": {"judge1": {"model": "http://127.0.0.1:8000/v1 orion-large"}},
-                "pool": {"runs": {"r1": "orion-small"}},
-            },
-            "circular: r1 and the assessor orion-large are both orion",
         ),
         (
             {

@@ -70,12 +70,12 @@ def test_a_groups_score_is_that_of_its_queries_alone() -> None:
     assert [s.queries for s in of_group] == [20, 20]
 
 
-def failures(require: str, thin: Any = "fail", fewest: int = 10, **given: Any) -> list[str]:
+def failures(require: str, fewest: int = 10, **given: Any) -> list[str]:
     gates = read_gates([require])
     runs = given.pop("runs", GOOD_AT_KEYWORDS)
     options = {"by": KINDS, "min_queries": fewest} | given
     report = evaluate(given.pop("qrels", QRELS), runs, "RR", **options)
-    return list(group_failures(report, gates.groups, thin))
+    return list(group_failures(report, gates.groups))
 
 
 @pytest.mark.parametrize(
@@ -100,19 +100,8 @@ def test_a_thin_group_fails_a_gate_however_high_it_scores() -> None:
     qrels = {q: QRELS[q] for q in thin}
     report = evaluate(qrels, GOOD_AT_KEYWORDS, "RR", by=thin)
     assert any("to decide a gate: group=keyword (2)" in str(f) for f in report.findings)
-    for gate, thin_groups, expected in (
-        ("RR:0.1@worst-group", "fail", few),
-        ("RR:0.1@worst-group", "skip", []),
-        ("RR:0.1@group=keyword", "skip", few),
-    ):
-        held = read_gates([gate]).groups
-        assert list(group_failures(report, held, thin_groups)) == expected  # type: ignore[arg-type]
-
-
-def test_a_gate_that_would_skip_every_group_fails() -> None:
-    assert failures("RR:0.1@worst-group", "skip", 30) == [
-        "RR by group: how-to (20), keyword (20): fewer than 30 queries decide no gate"
-    ]
+    for gate in ("RR:0.1@worst-group", "RR:0.1@group=keyword"):
+        assert list(group_failures(report, read_gates([gate]).groups)) == few
 
 
 def test_a_group_without_a_judged_query_fails_the_gate_on_the_worst() -> None:
@@ -194,8 +183,6 @@ def test_plain_files_are_grouped_by_a_table(
         ("--queries kinds.csv", "--queries: these queries are read for groups or weights"),
         ("--min-queries 5", "--min-queries: this is how many queries a group needs, and no"),
         ("--min-queries 5 --require RR:0.4", "--min-queries: this is how many queries a group"),
-        ("--thin skip", "--thin: this says what gates on groups do, and there is none"),
-        ("--thin skip --by kind", "--thin: this says what gates on groups do, and there is none"),
         ("--weights weight --scenarios", "--scenarios: of weighted means it is not known"),
         ("--weights weight --margin 0.05", "--margin: a margin is held by queries that count"),
     ],
@@ -311,8 +298,8 @@ def test_queries_just_short_of_a_bound_are_never_rounded_up_to_it() -> None:
 @pytest.mark.parametrize("gate", ["RR:0.1@worst-group", "RR:0.1@group=keyword"])
 def test_a_judged_group_that_a_run_does_not_answer_is_never_passed_over(gate: str) -> None:
     how_to = {q: docs for q, docs in BETTER_AT_BOTH.items() if KINDS[q] == "how-to"}
-    (found,) = failures(gate, "skip", runs=how_to, missing="skip")
-    assert found == "RR by group: keyword (0 of 20): fewer than 10 queries decide no gate"
+    (found,) = failures(gate, runs=how_to, missing="skip")
+    assert found == "RR by group: keyword (0): fewer than 10 queries decide no gate"
 
 
 def test_a_sum_is_not_said_to_be_by_weight() -> None:
