@@ -12,11 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Floats, Integers
+from labeler.arrays import Integers
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, rankings, top_grade
@@ -63,8 +63,6 @@ class Pool:
     """The words of each document's id, as `Keys` has them."""
     name: str
     """What messages call them."""
-    has_collisions: bool = False
-    """Two pairs share a hash, so that runs must be read the slow way."""
     stale: int = 0
     """How many grades of their file are of texts that have changed since."""
 
@@ -124,12 +122,7 @@ def pool_of(qrels: Qrels, name: str = "the qrels") -> Pool:
     stretches = Stretches([query_id.encode() for query_id in qrels], edges)
     grades = np.array([grade for grades in qrels.values() for grade in grades.values()])
     ids = [doc_id.encode() for grades in qrels.values() for doc_id in grades]
-    pool = _pool(qrels, name, [(stretches, grades, keys_of(ids).words)])
-    try:
-        refuse_collisions(hashed(pool.documents) + mixed(pool.query))
-    except Irregular:
-        return replace(pool, has_collisions=True)
-    return pool
+    return _pool(qrels, name, [(stretches, grades, keys_of(ids).words)])
 
 
 def refuse_collisions(marks: Words) -> None:
@@ -170,13 +163,12 @@ def read_rankings(
 
     With `outside` the facts have the documents outside the qrels.
     """
-    if not pool.has_collisions:
-        with suppress(Irregular, BadInput):
-            try:
-                return _ranked(streamed(path, RUN, block), pool, outside=outside)
-            except Scattered:
-                with indexed(path, RUN, block) as index:
-                    return _ranked(batches([index], size=block), pool, outside=outside)
+    with suppress(Irregular, BadInput):
+        try:
+            return _ranked(streamed(path, RUN, block), pool, outside=outside)
+        except Scattered:
+            with indexed(path, RUN, block) as index:
+                return _ranked(batches([index], size=block), pool, outside=outside)
     # the reader by line names the first that is wrong, and tells pairs of one hash apart
     return rankings_of(read_run_by_line(path), pool, outside=outside)
 
@@ -205,18 +197,6 @@ def _tied(scores: Sequence[float]) -> int:
     return sum(count * (count - 1) // 2 for count in Counter(scores).values())
 
 
-@dataclass(frozen=True)
-class _Placed:
-    """The documents of the pool in some lines of a run, by query and rank."""
-
-    queries: Integers
-    retrieved: Integers
-    query: Integers
-    rank: Integers
-    grade: Integers
-    score: Floats
-
-
 def _ranked(parts: Iterator[Batch], pool: Pool, *, outside: bool) -> tuple[Rankings, Facts]:
     facts = Facts()
     n = len(pool.queries)
@@ -226,17 +206,13 @@ def _ranked(parts: Iterator[Batch], pool: Pool, *, outside: bool) -> tuple[Ranki
         facts.outside = Outside(*map(np.concatenate, zip(*gathered, strict=True)))
     retrieved = np.zeros(n, dtype=np.int64)
     for part in placed:
-        retrieved[part.queries] = part.retrieved
-    query = np.concatenate([part.query for part in placed])
-    order = np.argsort(query, kind="stable")
-    columns = {
-        name: np.concatenate([getattr(part, name) for part in placed])[order]
-        for name in ("query", "rank", "grade", "score")
-    }
+        retrieved[part.pop("queries")] = part.pop("retrieved")
+    columns = {name: np.concatenate([part[name] for part in placed]) for name in placed[0]}
+    order = np.argsort(columns["query"], kind="stable")
     ranked = Rankings(
         pool.queries,
         retrieved,
-        **columns,
+        **{name: column[order] for name, column in columns.items()},
         pool_query=pool.query,
         pool_grade=pool.grade,
         max_grade=pool.max_grade,
@@ -244,7 +220,13 @@ def _ranked(parts: Iterator[Batch], pool: Pool, *, outside: bool) -> tuple[Ranki
     return ranked, facts
 
 
-def _placed(lines: Batch, pool: Pool, facts: Facts, gathered: list[Outside] | None) -> _Placed:
+def _placed(
+    lines: Batch, pool: Pool, facts: Facts, gathered: list[Outside] | None
+) -> dict[str, Any]:
+    """The documents of the pool in some lines of a run, as columns by query and rank.
+
+    Beside them the pool's `queries` in these lines, and how many documents each `retrieved`.
+    """
     numbers = [pool.number.get(name, -1) for name in lines.names]  # -1: not in the pool
     pool_query = np.array(numbers)
     _note(facts, lines, pool_query)
@@ -270,14 +252,14 @@ def _placed(lines: Batch, pool: Pool, facts: Facts, gathered: list[Outside] | No
         is_outside[hits] = False
         of = pool_query[lines.query[is_outside]].astype(np.int32)
         gathered.append(Outside(of, lines.documents.hashes[is_outside] + mixed(of)))
-    return _Placed(
-        pool_query[in_pool],
-        sizes[in_pool],
-        query[sort],
-        rank[sort],
-        pool.grade[pairs][sort],
-        lines.score[hits][sort],
-    )
+    return {
+        "queries": pool_query[in_pool],
+        "retrieved": sizes[in_pool],
+        "query": query[sort],
+        "rank": rank[sort],
+        "grade": pool.grade[pairs][sort],
+        "score": lines.score[hits][sort],
+    }
 
 
 def _note(facts: Facts, lines: Batch, pool_query: Integers) -> None:
