@@ -93,6 +93,11 @@ RENAMED = (
     Renamed("judge --repeat", r"^judge (.*?)--repeat (\S+)", r"lab repeat \1--times \2"),
     # evaluation: what is left of a line is compared
     Renamed("evaluate --movers", r" --movers \S+", ""),
+    Renamed("evaluate --jobs", r" --jobs \S+", ""),
+    Renamed("evaluate --ties", r" --ties trec", ""),
+    Renamed("evaluate --thin", r" --thin \S+", ""),
+    Renamed("correct --ties", r" --ties trec", ""),
+    Renamed("correct --no-worse-than", r"(^correct .*?) --no-worse-than \S+", r"\1"),
     # batch, parts
     Renamed(
         "judge --batch", r"^judge (.*?)--batch (\S+)(?: --batch-file (\S+))?", r"batch \2 \1\3"
@@ -119,6 +124,8 @@ GONE = {
     "judge --expand": "`pool --expand NAME --model MODEL` judges what each round adds",
     "queries from-log --click-run": "clicks are read by `monitor`",
     "queries from-log --attention": "clicks are read by `monitor`",
+    "correct --require": "gates on scores are of `evaluate`",
+    "evaluate --ties": "documents of one score stand in trec_eval's order",
     "evaluate --lgtm": "people's answers of LGTM are given on the page, and no file says them",
 }
 """Commands and options that went, and what stands in their place."""
@@ -146,8 +153,20 @@ KEYS_GONE: tuple[Key, ...] = (
     Key("monitor", "watches/density", "`queries` and `log` are watches of their own"),
     Key("monitor", "weekly", "weeks are not joined over runs"),
     Key("power", "/assurance$", "a plan takes the deviation as it was measured"),
+    Key(".*", "difference_bounds", "no verdict goes by what unjudged documents leave open of two"),
+    Key(".*", "/p_max_t$", "no verdict goes by it"),
+    Key("(evaluate|report|correct)", "/p_(holm|hsd)$", "`p_corrected` is what the verdict goes by"),
+    Key("(evaluate|report)", "/p_least$", "the verdict goes by `p_attainable`"),
+    Key("correct", "/turns_at$|/human_pairs$", "what other queries could do turns no verdict"),
+    Key(
+        "(evaluate|report)",
+        "groups/.*/(worst|differences|interactions|to_answer)",
+        "no gate goes by it",
+    ),
 )
-KEYS_NEW: tuple[Key, ...] = ()
+KEYS_NEW: tuple[Key, ...] = (
+    Key("(evaluate|report|correct)", "/p_corrected$", "in place of `p_holm`, `p_hsd`, `p_max_t`"),
+)
 """Values that only one of the two has, each with the reason."""
 
 LONGEST_SECONDS = 300.0

@@ -26,7 +26,7 @@ import itertools
 import numpy as np
 from harness import DL19, parser, scores_of, shown
 
-from labeler.evaluation.comparison.equivalence import most_lost
+from labeler.evaluation.equivalence import most_lost
 from labeler.stats.means import paired_interval
 from labeler.stats.power import (
     PlannedTest,

@@ -56,7 +56,7 @@ from labeler.report.finding import as_findings
 from labeler.trec.memory import Source as QrelsSource
 
 if TYPE_CHECKING:
-    from labeler.evaluation.boards.board import Leaderboard
+    from labeler.evaluation.leaderboard import Leaderboard
 
 
 SYSTEMS = "Systems"
@@ -240,19 +240,17 @@ def _leaderboard(
     if sources.weights is not None or not sources.runs:
         return None
 
-    from labeler.evaluation.boards.board import BoardOptions, leaderboard_of_dicts
+    from labeler.evaluation.leaderboard import leaderboard_of
     from labeler.evaluation.origin import kin_of
+    from labeler.evaluation.two_sided import two_qrels
 
-    human, assessor = mapped(sources, source, rules)
-    how = BoardOptions(options.own_pools, seed=options.statistics.seed)
-    measure = parse(options.measure)
-    board = leaderboard_of_dicts(human, assessor, sources.runs, measure, how)
-    if board is None:
-        return None
     models = {"assessor": source.model, "query writer": sources.writer}
     named = {role: model for role, model in models.items() if model}
     kin = kin_of(list(sources.runs), sources.tags, named)
-    return replace(board.against_kin(kin), qrels=(sources.human_name, source.name))
+    two = two_qrels(*mapped(sources, source, rules), own_pools=options.own_pools)
+    measure, seed = parse(options.measure), options.statistics.seed
+    board = leaderboard_of(two, sources.runs, measure, seed, kin)
+    return board and replace(board, qrels=(sources.human_name, source.name))
 
 
 def _of_sample(out: LeftOut, sources: Sources, source: AssessorSource) -> LeftOut:

@@ -18,7 +18,7 @@ from labeler.report.finding import Finding
 from labeler.report.table import Column, Row, Table, interval_text, number_text
 
 if TYPE_CHECKING:
-    from labeler.evaluation.boards.board import Leaderboard
+    from labeler.evaluation.leaderboard import Leaderboard
 
 # What an agreement says, in sentences that need no statistics to be understood.
 
@@ -182,7 +182,7 @@ def _order(board: Leaderboard | None, human: str, assessor: str, *, sampled: boo
         )
     if board is None:
         return f"{whether} is not known: no runs were given."
-    from labeler.evaluation.boards.board import board_sentences
+    from labeler.evaluation.leaderboard import board_sentences
 
     of_order = board_sentences(board, human, assessor)
     return "\n".join([*of_order, *board.bias.sentences(human, assessor)])

@@ -25,7 +25,7 @@ from labeler.report.table import Column, Row, Table, interval_text
 
 if TYPE_CHECKING:
     from labeler.agreement.statistics.registry import Statistic
-    from labeler.evaluation.boards.board import Leaderboard
+    from labeler.evaluation.leaderboard import Leaderboard
 
 # Where two assessors disagree: by class and by query.
 

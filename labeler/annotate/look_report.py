@@ -20,7 +20,7 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.errors import BadInput
 from labeler.evaluation.evaluate import scores_of
-from labeler.evaluation.query_facts import QueryFields
+from labeler.evaluation.groups import QueryFields
 from labeler.messages import count_of
 from labeler.metrics.scores import Weighting
 from labeler.options import option

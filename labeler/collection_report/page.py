@@ -98,7 +98,7 @@ def systems_section(report: GatheredReport, scores: Report) -> PageSection:
             shown = f"the first {len(ranked)} systems"
         title = f"{measure} of every query, {shown}"
         blocks.append(Chart(strip(title, rows, Axis(measure, ".2f"))))
-    blocks += [TableBlock(t) for t in scores.group_tables() if t.name.startswith("by-")]
+    blocks += map(TableBlock, scores.group_tables())
     return PageSection("Systems", blocks)
 
 
@@ -117,10 +117,8 @@ def differences_section(scores: Report) -> PageSection | None:
         TableBlock(tables["comparisons"]),
     ]
     more = [tables[name] for name in ("discrimination", "equivalence") if name in tables]
-    by_group = [t for t in scores.group_tables() if not t.name.startswith("by-")]
-    others = [t for t in more if t.rows] + by_group
-    if others:
-        blocks.append(Disclosure("More on differences", [TableBlock(table) for table in others]))
+    if more:
+        blocks.append(Disclosure("More on differences", [TableBlock(table) for table in more]))
     return PageSection("Differences between systems", blocks)
 
 
@@ -140,9 +138,6 @@ def holes_section(scores: Report) -> PageSection:
     tables = {table.name: table for table in scores.tables()}
     if "scenarios" in tables:
         blocks.append(TableBlock(tables["scenarios"], "What unjudged documents leave open"))
-    if scores.difference_bounds:
-        bounds = TableBlock(scores.difference_bounds_table())
-        blocks.append(Disclosure("What they leave open of differences", [bounds]))
     return PageSection("Unjudged documents", blocks)
 
 

@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from itertools import compress
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.data import Run
 from labeler.errors import Misuse, about
-from labeler.evaluation.comparison.equivalence import (
-    Equivalence,
-    Margin,
-    equivalences,
-    margins_by_measure,
-)
-from labeler.evaluation.comparison.paired import (
-    MEANS,
-    Comparison,
-    ComparisonOptions,
-    Correction,
-    Discrimination,
-    best,
-    compare_all_pairs,
-    compare_scores,
-    discrimination,
-)
-from labeler.evaluation.groups import ByGroup, grouped_by, uncompared
-from labeler.evaluation.holes.several import SeveralRuns
+from labeler.evaluation.equivalence import Equivalence, Margin, equivalences, margins_by_measure
+from labeler.evaluation.groups import ByGroup, QueryScope, grouped_by, grouping_of, scope_of
+from labeler.evaluation.holes import UnjudgedOfAllRuns, scenarios
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
@@ -52,15 +32,24 @@ from labeler.evaluation.options import (
     Missing,
     Scoring,
     Stale,
-    Ties,
     Unanswerable,
     names_of,
 )
 from labeler.evaluation.origin import kin_behind, kin_finding, origin_findings
-from labeler.evaluation.query_facts import QueryScope, Weights, grouping_of, scope_of
+from labeler.evaluation.paired import (
+    MEANS,
+    Comparison,
+    ComparisonOptions,
+    Discrimination,
+    best,
+    compare_all_pairs,
+    compare_scores,
+    discrimination,
+)
 from labeler.evaluation.score_report import Report
 from labeler.evaluation.scores import (
     RunScores,
+    Weights,
     common_queries_finding,
     counted,
     few_queries,
@@ -72,59 +61,10 @@ from labeler.evaluation.scores import (
     run_findings,
     run_scores,
     score_findings,
-    to_answer,
 )
-from labeler.files.read import copies_of, reading_copies, rereadable
-from labeler.messages import Progress, no_progress
-from labeler.metrics import Measure, Rankings, parse, parse_all
+from labeler.metrics import Measure, parse, parse_all
 from labeler.report.finding import Finding
-from labeler.trec.rankings import Holes, Pool
-
-# The runs of an evaluation scored, by one process or several, with what is to be said of each.
-
-Item = TypeVar("Item")
-
-
-class ScoredRuns(NamedTuple):
-    """The scores of runs, what several leave open together, and what is to be said of each.
-
-    `queries` count of a run that answers all of them.
-    """
-
-    runs: list[RunScores]
-    together: SeveralRuns | None
-    findings: list[Finding]
-    queries: list[str]
-
-
-@dataclass(frozen=True)
-class _Against:
-    """What all runs are scored against, and how; `shares_holes` where several runs' are weighed."""
-
-    pool: Pool
-    measures: Sequence[Measure]
-    options: EvaluationOptions
-    weights: Weights | None
-    shares_holes: bool
-
-
-@dataclass(frozen=True)
-class _Scorable:
-    """A run to score; `copies` hold what can be read only once."""
-
-    name: str
-    run: Path | Run
-    copies: Mapping[Path, Path] = field(default_factory=dict)
-
-
-class _Scored(NamedTuple):
-    """One run's scores and findings; its rankings and holes where several runs' are weighed."""
-
-    scores: RunScores
-    findings: list[Finding]
-    queries: list[str]
-    ranked: Rankings | None
-    holes: Holes | None
+from labeler.trec.rankings import Pool
 
 
 def score_runs(
@@ -133,86 +73,33 @@ def score_runs(
     measures: Sequence[Measure],
     options: EvaluationOptions,
     weights: Weights | None,
-) -> ScoredRuns:
-    """Each run's scores, and of several runs what their unjudged documents leave open together.
+) -> tuple[list[RunScores], list[Finding]]:
+    """Each run's scores, and what is to be said of them.
 
-    Of weighted means nothing is said of unjudged documents. With several `options.jobs` each run is
-    scored by one process, and the qrels' arrays are mapped by all.
+    What unjudged documents leave open is not known of weighted means.
+
+    What any run retrieved may be relevant, and so is a candidate of all of them.
     """
-    shares_holes = options.scenarios and weights is None and len(runs) > 1
-    alone = options.scenarios and weights is None and not shares_holes
-    how = replace(options, scenarios=alone, progress=no_progress)
-    against = _Against(pool, measures, how, weights, shares_holes)
-    together = SeveralRuns(pool.queries, measures)
-    scored: list[RunScores] = []
-    findings: list[Finding] = []
-    queries: list[str] = []
-    with _workers(options.jobs) as shared_map:
-        items = _scorable(runs, copied=options.jobs > 1)
-        each = shared_map(_score, against, items)
-        for run in _counted_by(options.progress, "runs scored", each, len(items)):
-            scored.append(run.scores)
-            findings += run.findings
-            queries = queries or run.queries
-            if run.ranked is not None and run.holes is not None:
-                together.add(run.scores.name, run.ranked, run.holes)
-        if not shares_holes:
-            return ScoredRuns(scored, None, findings, queries)
-        names = [run.name for run in scored]
-        opened = shared_map(SeveralRuns.left_open, together, names)
-        step = "unjudged documents of runs"
-        for number, left in enumerate(_counted_by(options.progress, step, opened, len(names))):
-            together.hold(names[number], left)
-            scored[number] = replace(scored[number], scenarios=left.scenarios)
-    return ScoredRuns(scored, together, findings, queries)
-
-
-@contextmanager
-def _workers(jobs: int) -> Iterator[Callable[[Any, Any, Sequence[Any]], Iterator[Any]]]:
-    """A function, what is common and items to the answers, by so many processes or by this one."""
-    if jobs == 1:
-        yield lambda function, common, items: (function(common, item) for item in items)
-        return
-    from labeler.evaluation.workers import Workers  # one process needs none of it
-
-    with Workers(jobs) as workers, rereadable():
-        yield workers.map
-
-
-def _scorable(runs: RunsByName, *, copied: bool) -> list[_Scorable]:
-    """The runs; what can be read only once is copied first where other processes read it."""
-    return [
-        _Scorable(name, run, copies_of([run]) if copied and isinstance(run, Path) else {})
-        for name, run in runs.items()
-    ]
-
-
-def _counted_by(progress: Progress, step: str, items: Iterable[Item], total: int) -> Iterator[Item]:
-    """The items, of which `progress` is told how many are done."""
-    with progress(step) as advance:
-        for number, item in enumerate(items, start=1):
-            yield item
-            advance(number, total)
-
-
-def _score(against: _Against, item: _Scorable) -> _Scored:
-    """One run's scores, in whichever process."""
-    pool, scoring, weights = against.pool, against.options.scoring, against.weights
-    with reading_copies(item.copies):
-        ranked, facts = rank(item.run, pool, scoring.ties, holes=against.shares_holes)
-    findings = run_findings(item.name, pool, facts, scoring)
-    queries = list(compress(ranked.queries, to_answer(ranked, scoring, weights)))
-    ranked = counted(ranked, scoring, weights)
-    weighting = None if weights is None else weights.of(ranked.queries)
-    scores = run_scores(item.name, ranked, against.measures, against.options, weighting)
-    findings += score_findings(item.name, scores.scores)
-    if facts.holes is None:
-        return _Scored(scores, findings, queries, None, None)
-    plain = replace(ranked)  # without what was derived from it for measures
-    return _Scored(scores, findings, queries, plain, facts.holes)
-
-
-# The runs of an evaluation against each other, over the queries that all of them have.
+    scoring, is_open = options.scoring, options.scenarios and weights is None
+    scored, findings = list[RunScores](), list[Finding]()
+    unjudged, held = UnjudgedOfAllRuns(pool.queries), []
+    with options.progress("runs scored") as advance:
+        for number, (name, run) in enumerate(runs.items(), start=1):
+            ranked, facts = rank(run, pool, outside=is_open)
+            findings += run_findings(name, pool, facts, scoring)
+            ranked = counted(ranked, scoring, weights)
+            weighting = None if weights is None else weights.of(ranked.queries)
+            scored.append(run_scores(name, ranked, measures, options, weighting))
+            findings += score_findings(name, scored[-1].scores)
+            if facts.outside is not None:  # `replace`: without what was derived for measures
+                held.append((replace(ranked), unjudged.add(facts.outside)))
+            advance(number, len(runs))
+    with options.progress("unjudged documents of runs") as advance:
+        for number, (ranked, own) in enumerate(held):
+            cases = scenarios(unjudged.with_others(ranked, own), measures)
+            scored[number] = replace(scored[number], scenarios=cases)
+            advance(number + 1, len(runs))
+    return scored, findings
 
 
 class RunsCompared(NamedTuple):
@@ -245,8 +132,9 @@ def compared(
     findings += identical_findings(runs)
     pairs = compare_all_pairs(scores, options.seed)
     baseline = options.baseline or best(scores, first)
-    correction: Correction = "hsd" if options.baseline is None else "holm"
-    how = ComparisonOptions(options.interval, options.seed, correction)
+    how = ComparisonOptions(
+        options.interval, options.seed, "hsd" if options.baseline is None else "holm"
+    )
     mark = next(run.mark for run in runs if run.name == baseline)
     identical = [run.name for run in runs if run.mark == mark]
     return RunsCompared(
@@ -266,7 +154,6 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     baseline: str | None = None,
     missing: Missing = "zero",
     unanswerable: Unanswerable = "count",
-    ties: Ties = "trec",
     max_grade: int | None = None,
     interval: IntervalKind = "bootstrap",
     scenarios: bool = True,
@@ -277,7 +164,6 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     weights: str | Mapping[str, float] = "",
     queries: str | os.PathLike[str] | Facts | None = None,
     min_queries: int = FEWEST,
-    jobs: int = 1,
 ) -> Report:
     """Score runs against qrels, with intervals, tests and the share that is judged.
 
@@ -287,8 +173,8 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     in the measures' units or one for each measure, it is said whether runs are shown to differ by
     less from the baseline. With `by`, a field of the queries' metadata or a dict of queries to
     groups, `report.by` has the scores of each group; `weights` are what queries count. Both are
-    looked up in the collection, or in `queries`. With `jobs` so many processes score the runs; the
-    report is the same. `Scoring`, `EvaluationOptions` and `Grouping` explain the other parameters.
+    looked up in the collection, or in `queries`. `Scoring`, `EvaluationOptions` and `Grouping`
+    explain the other parameters.
 
     >>> import labeler
     >>> qrels = {"q1": {"d1": 3, "d2": 0}, "q2": {"d5": 2, "d6": 0}}
@@ -303,12 +189,12 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     >>> [(score.group, score.value) for score in report.by[0].scores]
     [('keyword', 0.0), ('question', 1.0)]
     """
-    scoring = Scoring(missing, unanswerable, ties, max_grade, stale)
+    scoring = Scoring(missing, unanswerable, max_grade, stale)
     names = names_of(measures)
     margins = margins_by_measure(margin, names)
     grouping = grouping_of(by, weights, queries, min_queries)
     options = EvaluationOptions(
-        names, scoring, baseline, interval, scenarios, seed, margins, grouping, jobs=jobs
+        names, scoring, baseline, interval, scenarios, seed, margins, grouping
     )
     return report_of(qrels, runs, options)
 
@@ -336,26 +222,26 @@ def report_on(
     is_grouped = bool(grouping.by or grouping.weights)
     scope = scope_of(grouping, qrels, pool.queries) if is_grouped else QueryScope()
     findings += scope.findings
-    scored, together, of_runs, queries = score_runs(runs, pool, measures, options, scope.weights)
+    scored, of_runs = score_runs(runs, pool, measures, options, scope.weights)
     findings += of_runs
     between = compared(scored, measures[0], options, findings)
-    grouped: tuple[ByGroup, ...] = ()
+    by: tuple[ByGroup, ...] = ()
     if grouping.by:
-        grouped = grouped_by(scope, queries, scored, between.comparisons, options)
-        findings += [finding for by in grouped for finding in by.findings]
-        findings += uncompared(grouped, between.comparisons, options)
+        by = grouped_by(scope, scored, options)
+        findings += [finding for grouped in by for finding in grouped.findings]
     findings += [*few_queries(scored), *hole_findings(scored)]
     findings += [*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs))]
-    parts = (between.comparisons, tuple(findings), between.discrimination, between.equivalences)
-    of_groups = (grouped, options.grouping.weights)
     return Report(
         pool.name,
         tuple(map(str, measures)),
         tuple(scored),
-        *parts,
-        together,
-        *of_groups,
-        stale=pool.stale,
+        between.comparisons,
+        tuple(findings),
+        between.discrimination,
+        between.equivalences,
+        by,
+        grouping.weights,
+        pool.stale,
     )
 
 

@@ -198,16 +198,16 @@ def _run(run: Source, name: str) -> Path | Run:
     return as_run(run, name=f"the run {name}")
 
 
-def rank(run: Path | Run, pool: Pool, ties: str, *, holes: bool = False) -> tuple[Rankings, Facts]:
+def rank(run: Path | Run, pool: Pool, *, outside: bool = False) -> tuple[Rankings, Facts]:
     """A run's rankings of the queries of the qrels, and facts to warn of.
 
-    With `holes` the facts have the documents without a grade.
+    With `outside` the facts have the documents outside the qrels.
     """
     if isinstance(run, Path):
         with rereadable():
             hold_run(run)
-            return read_rankings(run, pool, ties, holes=holes)
-    return rankings_of(run, pool, ties, holes=holes)
+            return read_rankings(run, pool, outside=outside)
+    return rankings_of(run, pool, outside=outside)
 
 
 def qrels_and_runs(words: Sequence[str], qrels: int) -> tuple[list[Path], list[Path]]:

@@ -120,7 +120,7 @@ def kin_finding(kin: Sequence[Kin]) -> list[Finding]:
     return [Finding(f"circular: {together(kin)}; whether that favors them, {shows}")] if kin else []
 
 
-# Families of models, what their members are called, and which systems are kin to a model.
+# Families of models, what their members are called, and which systems are of a model's family.
 
 FAMILIES: Mapping[str, str] = {
     "GPT": "gpt davinci openai text-embedding-3 text-embedding-ada ada-002 o1 o3 o4",
@@ -175,18 +175,6 @@ BEFORE = (
 
 _SIZES = "xs|s|m|l|xl|xxl|tiny|mini|small|base|large|huge|turbo|instruct"
 
-COMMON = frozenset(
-    {
-        *("assessor", "human", "judge", "judges", "label", "labels", "other", "people", "qrels"),
-        *("baseline", "dense", "hybrid", "rerank", "reranker", "retriever", "run", "sparse"),
-        *("gold", "llm", "model", "new", "old", "rater", "system", "test", "the", "trec"),
-        *("team", "group", "task", "track", "submission", "sub", "part", "set", "fold", "split"),
-        *("exp", "experiment", "version", "variant", "config", "final", "best", "main", "official"),
-        *("first", "second", "base", "small", "large", "input", "passage", "document", "doc"),
-    }
-)
-"""Words that two names may share without being kin."""
-
 
 def families(text: str) -> set[str]:
     """The families that a model's name or a run's tag names.
@@ -221,33 +209,6 @@ def _pattern(family: str) -> re.Pattern[str]:
         else:
             members.append(f"{before}{words}{after}")
     return re.compile(rf"(?<!\S)(?:{'|'.join(members)})(?!\S)")
-
-
-def kinship(called: Sequence[str], model: str) -> list[str]:
-    """What a system of these names and a model, or several parted by commas, have in common.
-
-    These are families of `FAMILIES`; else a name that is the same, or begins with the same word.
-    """
-    shared_families = families(" ".join(called)) & families(model)
-    if shared_families:
-        return sorted(shared_families)
-    own = {word for name in called for word in _speaking(name)}
-    names = [_base(_without_origin(name)) for name in model.split(", ") if not families(name)]
-    alike = (word for name in names for word in _speaking(name) if word in own)
-    return list(alike)[:1]
-
-
-def _base(name: str) -> str:
-    """A model's name without the publisher's before it."""
-    return name.strip().lower().rpartition("/")[2]
-
-
-def _speaking(name: str) -> list[str]:
-    """The whole name, and its first word, where they are no common words."""
-    whole = _base(name)
-    first = re.match(r"[a-z]{3,}(?![a-z0-9])", whole)
-    words = [whole, *([first[0]] if first else [])]
-    return [word for word in words if word and word.strip("-_.0123456789") not in COMMON]
 
 
 def short_model(model: str) -> str:
@@ -310,7 +271,8 @@ def kin_of(runs: Sequence[str], tags: Mapping[str, str], models: Mapping[str, st
     kin = []
     for run in runs:
         called = [run, *tags.get(run, "").split()]
-        shared = {role: kinship(called, model) for role, model in models.items()}
+        own = families(" ".join(called))
+        shared = {role: sorted(own & families(model)) for role, model in models.items()}
         ties = tuple((role, models[role]) for role, names in shared.items() if names)
         names = dict.fromkeys(name for names in shared.values() for name in names)
         if ties:

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from labeler.evaluation.comparison.equivalence import Equivalence, equivalence_table
-from labeler.evaluation.comparison.paired import (
+from labeler.evaluation.equivalence import Equivalence, equivalence_table
+from labeler.evaluation.groups import ByGroup, group_rows, group_table
+from labeler.evaluation.inputs import short_name
+from labeler.evaluation.paired import (
     COLORS,
     Comparison,
     Correction,
     Discrimination,
     discrimination_table,
 )
-from labeler.evaluation.groups import ByGroup, group_rows, group_tables
-from labeler.evaluation.holes.several import (
-    DifferenceBounds,
-    SeveralRuns,
-    difference_bounds_table,
-)
-from labeler.evaluation.inputs import short_name
 from labeler.evaluation.scores import (
     NAMED,
     RunScores,
@@ -89,17 +83,9 @@ class Report(Result):
     findings: tuple[Finding, ...] = ()
     discrimination: tuple[Discrimination, ...] = ()
     equivalences: tuple[Equivalence, ...] = ()
-    together: SeveralRuns | None = None
     by: tuple[ByGroup, ...] = ()
     weights: str = ""
     stale: int = 0
-
-    @cached_property
-    def difference_bounds(self) -> tuple[DifferenceBounds, ...]:
-        """What unjudged documents leave open of each run's difference from the baseline."""
-        if self.together is None or not self.comparisons:
-            return ()
-        return tuple(self.together.difference_bounds(self.comparisons[0].baseline))
 
     @property
     def ranked(self) -> list[RunScores]:
@@ -137,11 +123,10 @@ class Report(Result):
         ]
         return [table for table in tables if table.rows]
 
-    def group_tables(self, compare: Sequence[str] | None = None) -> list[Table]:
-        """For each field that groups queries, tables of scores and of differences, for people."""
-        runs, names = [run.name for run in self.ranked], compare or self._first_compared
-        each = (group_tables(grouped, runs, self.measures, names) for grouped in self.by)
-        return [table for tables in each for table in tables]
+    def group_tables(self) -> list[Table]:
+        """For each field that groups queries, a table of scores, for people."""
+        runs = [run.name for run in self.ranked]
+        return [group_table(grouped, runs, self.measures) for grouped in self.by]
 
     def group_rows(self, fields: Sequence[str] | None = None) -> Table:
         """The table `groups`, for programs: a row for each field, group, run and measure.
@@ -149,10 +134,6 @@ class Report(Result):
         `fields` are those that get rows, all by default.
         """
         return group_rows([by for by in self.by if fields is None or by.by in fields])
-
-    def difference_bounds_table(self) -> Table:
-        """The table `difference-bounds`: a row for each run and measure, against the baseline."""
-        return difference_bounds_table(self.difference_bounds)
 
     def query_table(self) -> Table:
         """The table `queries`: a row for each run and query, a column for each measure."""
@@ -183,7 +164,7 @@ class Report(Result):
         groups = {"groups": as_plain(self.by)} if self.by else {}
         weights = {"weights": self.weights} if self.weights else {}
         figures = self.picked(
-            *("qrels", "measures", "stale", "comparisons", "discrimination", "difference_bounds"),
+            *("qrels", "measures", "stale", "comparisons", "discrimination"),
             equivalence=self.equivalences,
             runs=[run.as_json(per_query=per_query) for run in self.ranked],
             warnings=self.findings,
@@ -191,12 +172,10 @@ class Report(Result):
         return figures | groups | weights
 
     def __repr__(self) -> str:
-        first = self.measures[0]
-        means = [(run.name, run.means()[first].value) for run in self.ranked[:NAMED]]
-        scores = [f"{name} {mean:.4f}" for name, mean in means]
-        scores += ["…"] if len(self.runs) > NAMED else []
+        first, more = self.measures[0], ", …" if len(self.runs) > NAMED else ""
+        best = [f"{run.name} {run.means()[first].value:.4f}" for run in self.ranked[:NAMED]]
         of = f"{first} of {count_of(len(self.runs), 'run', 'runs')}"
-        return f"<Report by {short_name(self.qrels)}; {of}: {', '.join(scores)}>"
+        return f"<Report by {short_name(self.qrels)}; {of}: {', '.join(best)}{more}>"
 
     def _repr_html_(self) -> str:
         tables = [*self.tables()[:2], *self.group_tables()]
@@ -235,28 +214,8 @@ def headline(
     alike = [r.name for r in runs[1:] if math.isclose(r.scores.means()[measure], mean.value)]
     also = f", {'as has' if len(alike) == 1 else 'as have'} {listed(alike)}" if alike else ""
     score = interval_text(mean.value, spec)
-    leads = f"{best.name} has the {level} {measure}, {score} over {over}{also}"
-    by_measure = [c for c in comparisons if c.measure == measure]
-    if not by_measure:
-        return [f"{leads}."]
-    baseline = by_measure[0].baseline
-    if baseline == best.name:
-        return [f"{leads}{_told_from(by_measure)}."]
-    return [f"{leads}.", f"Against {baseline}, {_by_verdict(by_measure)}."]
-
-
-def told_apart(compared: Sequence[Compared], baseline: str) -> str:
-    """Which runs are better and worse than the baseline, and which cannot be told from it."""
-    parts = list(_better_and_worse(compared))
-    if runs := [c for c in compared if c.verdict not in ("better", "worse")]:
-        parts.append(f"{names_of(runs)} cannot be told from it")
-    return f"Against {baseline}, {'; '.join(parts)}."
-
-
-def _better_and_worse(compared: Sequence[Compared]) -> Iterator[str]:
-    for verdict in ("better", "worse"):
-        if runs := [c for c in compared if c.verdict == verdict]:
-            yield f"{names_of(runs)} {'is' if len(runs) == 1 else 'are'} {verdict}{at_most(runs)}"
+    leads = f"{best.name} has the {level} {measure}, {score} over {over}{also}."
+    return [leads, *told_apart([c for c in comparisons if c.measure == measure], best.name)]
 
 
 def _queries(run: RunScores, measure: str) -> str:
@@ -268,73 +227,26 @@ def _queries(run: RunScores, measure: str) -> str:
     return f"{queries} by weight (as precise as {alike} of equal weight)"
 
 
-def _told_from(comparisons: Sequence[Comparison]) -> str:
-    """Of the best run: which of the others are worse, and which cannot be told from it."""
-    worse = [c for c in comparisons if c.verdict in ("better", "worse")]
-    open_, unresolvable = _not_told(comparisons)
+def told_apart(compared: Sequence[Compared], best: str) -> list[str]:
+    """Which runs are better or worse than the baseline, and which cannot be told from it."""
     parts = []
-    if worse:
-        everyone = "all others" if len(comparisons) > 1 else "the other"
-        whom = everyone if len(worse) == len(comparisons) else names_of(worse)
-        parts.append(f", better than {whom}{at_most(worse)}")
-    if open_:
-        but = "and " if worse else "but "
-        parts.append(f", {but}cannot be told from {names_of(open_)}{_at_least(open_)}")
-    if unresolvable:
-        parts.append(f", {'and ' if open_ else 'but '}{_too_few(unresolvable)}")
-    return "".join(parts)
-
-
-def _not_told(comparisons: Sequence[Comparison]) -> tuple[list[Comparison], list[Comparison]]:
-    """Those that are not told apart, and those that could not have been."""
-    unresolvable = [c for c in comparisons if c.verdict in ("unresolvable", "undefined")]
-    return [c for c in comparisons if c.verdict == "cannot tell apart"], unresolvable
-
-
-def _by_verdict(comparisons: Sequence[Comparison]) -> str:
-    """Of a baseline that was asked for: who is better, worse, or neither."""
-    parts, (open_, unresolvable) = list(_better_and_worse(comparisons)), _not_told(comparisons)
-    if open_:
-        parts.append(f"{names_of(open_)} cannot be told from it{_at_least(open_)}")
-    if unresolvable:
-        parts.append(_too_few(unresolvable))
-    return "; ".join(parts)
-
-
-def _too_few(comparisons: Sequence[Comparison]) -> str:
-    """That no outcome could have told these runs from the baseline."""
-    least = min(c.p_attainable for c in comparisons)
-    differ = max(c.wins + c.losses for c in comparisons)
-    at = "at most " if len(comparisons) > 1 else ""
-    few = f"{at}{differ} {'query differs' if differ == 1 else 'queries differ'}"
-    smallest = f"no p below {least:.2g} could come of that"
-    return f"could not be told from {names_of(comparisons)} by any outcome: {few}, and {smallest}"
-
-
-def names_of(comparisons: Sequence[Compared]) -> str:
-    """The runs' names; of many, how many they are."""
-    return listed([c.run for c in comparisons])
-
-
-def at_most(comparisons: Sequence[Compared]) -> str:
-    """The largest of the comparisons' p."""
-    largest = max(c.p_corrected for c in comparisons)
-    return f" ({'p' if len(comparisons) == 1 else 'p at most'} {largest:.2g})"
-
-
-def _at_least(comparisons: Sequence[Comparison]) -> str:
-    """The difference of the one run, else the smallest p of the several."""
-    if len(comparisons) > 1:
-        return f" (p at least {min(c.p_corrected for c in comparisons):.2g})"
-    (c,) = comparisons
-    alone = ", which allows for no other run" if is_alone(c) else ""
-    return f" (p {c.p_corrected:.2g}, {interval_text(c.interval, '+.3f')}{alone})"
-
-
-def is_alone(comparison: Comparison) -> bool:
-    """Whether the interval leaves out 0 where p, which allows for the other runs, shows nothing."""
-    is_open = comparison.verdict == "cannot tell apart"
-    return is_open and (comparison.low > 0 or comparison.high < 0)
+    for verdict in ("better", "worse", "cannot tell apart", "unresolvable", "undefined"):
+        of = [c for c in compared if c.verdict == verdict]
+        if not of:
+            continue
+        names, p, is_one = listed([c.run for c in of]), [c.p_corrected for c in of], len(of) == 1
+        if verdict in ("better", "worse"):
+            most = "p" if is_one else "p at most"
+            parts.append(f"{names} {'is' if is_one else 'are'} {verdict} ({most} {max(p):.2g})")
+        elif verdict == "cannot tell apart":
+            least = "p" if is_one else "p at least"
+            parts.append(f"{names} cannot be told apart ({least} {min(p):.2g})")
+        else:
+            parts.append(f"too few queries differ to tell {names} apart by any outcome")
+    if not parts:
+        return []
+    baseline = "it" if compared[0].baseline == best else compared[0].baseline
+    return [f"Against {baseline}, {'; '.join(parts)}."]
 
 
 # Scores and comparisons as tables.
@@ -396,24 +308,17 @@ def comparison_table(
         for c in comparisons
     ]
     title = f"against {comparisons[0].baseline}" + ("" if by_measure else f" by {measures[0]}")
-    note = _allowance(comparisons, [d for d in discriminations if measures == [d.measure]])
+    told = [d for d in discriminations if measures == [d.measure]]
+    apart = "".join(f", of which {d.measure} tells {d.told_apart} apart" for d in told)
+    note = allowance(comparisons, apart)
     return for_both(programs, Table("comparisons", columns, rows, title, note))
 
 
-def _allowance(comparisons: Sequence[Comparison], discriminated: Sequence[Discrimination]) -> str:
-    """What the p of the table allows for, where there is more than one pair of runs."""
-    alone = "; intervals are of each pair alone" if any(map(is_alone, comparisons)) else ""
-    apart = "".join(f", of which {d.measure} tells {d.told_apart} apart" for d in discriminated)
-    return allowance(comparisons, "randomised HSD", apart, alone)
-
-
-def allowance(
-    compared: Sequence[Compared], hsd: str = "HSD", apart: str = "", alone: str = ""
-) -> str:
+def allowance(compared: Sequence[Compared], apart: str = "") -> str:
     """What p allows for: the runs compared with a baseline, or all pairs; empty of one pair."""
     runs = len({c.run for c in compared})
     if runs == 1:
         return ""
     if compared[0].correction == "holm":
-        return f"p allows for the {runs} runs compared with {compared[0].baseline} (Holm){alone}"
-    return f"p allows for all {(runs + 1) * runs // 2} pairs of runs ({hsd}){apart}{alone}"
+        return f"p allows for the {runs} runs compared with {compared[0].baseline} (Holm)"
+    return f"p allows for all {(runs + 1) * runs // 2} pairs of runs (HSD){apart}"

@@ -137,8 +137,7 @@ def _spooled(
             spool.write(part.text[: int(part.ends[-1, -1]) + 1].tobytes())
             yield part, offset
     except BadInput:  # where a gzip file breaks off, the slow reader knows the line
-        for _ in rows(path, kind.columns, numbered_bytes(copy)):
-            continue
+        _refuse_first_wrong(path, copy, kind)
         raise
 
 
@@ -156,8 +155,7 @@ def _stretches(
     path: Path, copy: Path, parts: Iterator[tuple[Fields, int]], kind: Kind
 ) -> Iterator[_Located]:
     for part, offset in parts:
-        _check_numbers(path, copy, part, kind)
-        _check_ids(path, copy, part, kind)
+        _check(path, copy, part, kind)
         words = keys(part, 0).words
         new = np.append(True, (words[1:] != words[:-1]).any(axis=1))
         first = np.flatnonzero(new)
@@ -169,22 +167,22 @@ def _stretches(
         yield _Located(start + offset, size, lines, query.astype(np.int32), ids)
 
 
-def _check_numbers(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
-    """`BadInput` at the file's first number that is none, where this part has one."""
+def _check(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
+    """`BadInput` at the file's first line that is wrong, where this part has a wrong one."""
     try:
         kind.values(part)
+        is_wrong = int((part.ends - part.starts)[:, [0, 2]].max()) > LONGEST_ID
     except BadInput:
-        for number, columns in rows(path, kind.columns, numbered_bytes(copy)):
-            kind.parse(path, number, columns[kind.number])
-        raise
+        is_wrong = True
+    if is_wrong:
+        _refuse_first_wrong(path, copy, kind)
 
 
-def _check_ids(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
-    """`BadInput` at an id that is no id: each is held as wide as the longest."""
-    if int((part.ends - part.starts)[:, [0, 2]].max()) <= LONGEST_ID:
-        return
+def _refuse_first_wrong(path: Path, copy: Path, kind: Kind) -> None:
+    """Read by line, which raises what is wrong with the first line that is."""
     for number, columns in rows(path, kind.columns, numbered_bytes(copy)):
         texts(path, number, columns[0], columns[2])
+        kind.parse(path, number, columns[kind.number])
 
 
 def _together(parts: Sequence[_Located]) -> _Located:

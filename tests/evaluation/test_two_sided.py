@@ -10,7 +10,8 @@ import labeler
 from labeler.cli import execute
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
-from labeler.evaluation.boards.board import BoardOptions, leaderboard_of_dicts
+from labeler.evaluation.leaderboard import leaderboard_of
+from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
@@ -52,7 +53,7 @@ def shared_pairs(first: Qrels, second: Qrels) -> tuple[Qrels, Qrels]:
 @pytest.mark.parametrize("measure", MEASURES)
 def test_scores_are_those_of_condensed_lists_over_the_pairs_that_both_judged(measure: str) -> None:
     first, second, runs = world(1)
-    board = leaderboard_of_dicts(first, second, runs, parse(measure))
+    board = leaderboard_of(two_qrels(first, second), runs, parse(measure))
     assert board is not None
     assert board.shared
     sides = shared_pairs(first, second)
@@ -74,7 +75,7 @@ def test_a_few_failures_take_out_their_documents_and_no_others(measure: str) -> 
     failed = {(q, next(iter(row))) for q, row in list(second.items())[:5]}
     for q, d in failed:
         del second[q][d]
-    board = leaderboard_of_dicts(first, second, runs, parse(measure))
+    board = leaderboard_of(two_qrels(first, second), runs, parse(measure))
     assert board is not None
     assert board.shared
     assert board.pairs.first_only == 5
@@ -94,7 +95,7 @@ def test_a_few_failures_take_out_their_documents_and_no_others(measure: str) -> 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_own_pools_give_the_scores_that_evaluate_gives_to_the_last_bit(measure: str) -> None:
     first, second, runs = world(2)
-    board = leaderboard_of_dicts(first, second, runs, parse(measure), BoardOptions(own_pools=True))
+    board = leaderboard_of(two_qrels(first, second, own_pools=True), runs, parse(measure))
     assert board is not None
     for place, system in enumerate(board.systems):
         for side, qrels in enumerate((first, second)):
@@ -108,7 +109,7 @@ def test_the_same_pairs_give_what_evaluate_gives_whatever_is_asked() -> None:
     first, _, runs = world(3)
     second = {q: {d: 3 - g if g >= 0 else g for d, g in row.items()} for q, row in first.items()}
     boards = [
-        leaderboard_of_dicts(first, second, runs, parse("nDCG@10"), BoardOptions(own_pools=own))
+        leaderboard_of(two_qrels(first, second, own_pools=own), runs, parse("nDCG@10"))
         for own in (False, True)
     ]
     for board in boards:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
 from labeler.data import Qrels, Run
-from labeler.evaluation.boards.board import BoardOptions, leaderboard_of_dicts
-from labeler.evaluation.comparison.paired import ComparisonOptions, compare_scores, summary_interval
+from labeler.evaluation.leaderboard import leaderboard_of
+from labeler.evaluation.paired import ComparisonOptions, compare_scores, summary_interval
+from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
 from labeler.stats.intervals import (
     Replicates,
@@ -51,9 +52,7 @@ def two_rankings(queries: int) -> tuple[Qrels, Qrels, dict[str, Run]]:
 def test_the_same_differences_get_the_same_interval_from_whoever_is_asked() -> None:
     """Of two qrels in a leaderboard, and of two runs in a comparison."""
     first, second, runs = two_rankings(30)
-    board = leaderboard_of_dicts(
-        first, second, runs, parse("RR"), BoardOptions(own_pools=True, seed=3)
-    )
+    board = leaderboard_of(two_qrels(first, second, own_pools=True), runs, parse("RR"), 3)
     assert board is not None
     scores = [evaluate(qrels, runs["a"], ["RR"]) for qrels in (first, second)]
     (found,) = compare_scores(

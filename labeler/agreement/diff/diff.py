@@ -50,7 +50,7 @@ from labeler.trec.memory import Source
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from labeler.evaluation.boards.board import Leaderboard
+    from labeler.evaluation.leaderboard import Leaderboard
 
 # What `diff` returns: three sentences, tables, and the JSON of the command.
 

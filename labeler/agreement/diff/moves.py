@@ -35,7 +35,7 @@ from labeler.stats.drift import RetestP, changed
 from labeler.stats.student import SIGNIFICANT
 
 if TYPE_CHECKING:
-    from labeler.evaluation.boards.board import Leaderboard
+    from labeler.evaluation.leaderboard import Leaderboard
 
 SIDES = ("a", "b")
 

@@ -208,7 +208,7 @@ def score_twice(two: TwoQrels, runs: Mapping[str, Path | Run], measure: Measure)
     shares = parse(judged_name(measure))
     values, judged, facts = [], [], []
     for run in runs.values():
-        ranked, facts_of_run = rank(run, two.pool, "trec")
+        ranked, facts_of_run = rank(run, two.pool)
         own = [two.own(ranked, side) for side in (0, 1)]
         scored = [two.on_shared_pairs(ranked, side) for side in (0, 1)] if two.shared else own
         values.append([score(side, [measure]).of(measure) for side in scored])

@@ -78,11 +78,11 @@ Correction = Literal["holm", "hsd"]
 class Comparison:
     """One run against the baseline by one measure, over the queries where both are defined.
 
-    `p` is of this pair alone; `p_holm` and `p_max_t` allow for all runs compared with a baseline
-    that was named beforehand, `p_hsd` for all pairs of runs, so that the best of the same scores
-    may be the baseline. `correction` says which of `p_holm` and `p_hsd` the verdict goes by.
-    `p_least` is the smallest that this p could be with so few queries and so many runs;
-    `p_attainable` the smallest where only these queries differ, whatever their differences are.
+    `p` is of this pair alone, and the verdict goes by `p_corrected`. With `holm` as the
+    `correction` it allows for all runs compared with a baseline that was named beforehand; with
+    `hsd` for all pairs of runs, so that the best of the same scores may be the baseline.
+    `p_attainable` is the smallest that it could be where only these queries differ, whatever their
+    differences are.
     """
 
     run: str
@@ -97,12 +97,9 @@ class Comparison:
     ties: int
     losses: int
     p: float
-    p_holm: Annotated[float, Column("p_holm")]
-    p_max_t: Annotated[float, Column("p_max_t")]
-    p_hsd: Annotated[float, Column("p_hsd")]
-    correction: Correction = "holm"
-    p_least: Annotated[float, Column("p_least")] = 0.0
-    p_attainable: Annotated[float, Column("p_attainable")] = 0.0
+    p_corrected: Annotated[float, Column("p_corrected")]
+    correction: Correction
+    p_attainable: Annotated[float, Column("p_attainable")]
 
     @property
     def interval(self) -> Interval:
@@ -113,11 +110,6 @@ class Comparison:
     def counts(self) -> str:
         """Wins, ties and losses, as `3/0/1`."""
         return f"{self.wins}/{self.ties}/{self.losses}"
-
-    @property
-    def p_corrected(self) -> float:
-        """The p that the verdict goes by."""
-        return self.p_hsd if self.correction == "hsd" else self.p_holm
 
     @shown
     def verdict(self) -> str:
@@ -226,17 +218,6 @@ def compare_scores(
     return comparisons
 
 
-class _Chances(NamedTuple):
-    """Of each row: its p alone, after each correction, and the least that two could have been."""
-
-    p: Floats
-    p_holm: Floats
-    p_max_t: Floats
-    p_hsd: Floats
-    least: Floats
-    attainable: Floats
-
-
 def _by_measure(
     runs: Mapping[str, Scores],
     baseline: str,
@@ -250,8 +231,9 @@ def _by_measure(
     differences = np.array([runs[name].of(measure) - base for name in compared])
     hsd = pairs.p[names.index(baseline)][[names.index(name) for name in compared]]
     weights = None if weighting is None else parts_of_mean(weighting)
-    chances = _chances(differences if weights is None else differences * weights, hsd, options)
-    for i, (name, row) in enumerate(zip(compared, differences, strict=True)):
+    weighed = differences if weights is None else differences * weights
+    chances = zip(*_chances(weighed, hsd, options), strict=True)
+    for name, row, (p, p_corrected, attainable) in zip(compared, differences, chances, strict=True):
         both = ~np.isnan(row)
         defined = row[both]
         start = summed_up(measure, base[both], None if weights is None else weights[both])
@@ -260,8 +242,9 @@ def _by_measure(
             low, high = difference_interval(measure, row, options.kind, options.seed)
         else:
             difference, low, high = weighted_difference(measure, row, weighting)
-        better = -defined if measure.definition.lower_is_better else defined
-        wins, ties, losses = wins_ties_losses(better)
+        wins, ties, losses = wins_ties_losses(
+            -defined if measure.definition.lower_is_better else defined
+        )
         yield Comparison(
             name,
             baseline,
@@ -274,41 +257,32 @@ def _by_measure(
             wins,
             ties,
             losses,
-            float(chances.p[i]),
-            float(chances.p_holm[i]),
-            float(chances.p_max_t[i]),
-            float(chances.p_hsd[i]),
+            float(p),
+            float(p_corrected),
             options.correction,
-            float(chances.least[i]),
-            float(chances.attainable[i]),
+            float(attainable),
         )
 
 
-def _chances(differences: Floats, p_of_pairs: Floats, options: ComparisonOptions) -> _Chances:
-    """The chances of the rows; a query undefined for a row says nothing about it.
+def _chances(
+    differences: Floats, p_of_pairs: Floats, options: ComparisonOptions
+) -> tuple[Floats, Floats, Floats]:
+    """Of each row: its p alone, after the correction, and the least that the latter could be.
 
-    No p that allows for several tests is below that of the one test.
+    A query undefined for a row says nothing about it. No p that allows for several tests is below
+    that of the one test.
     """
-    p, p_max = randomization_test(np.nan_to_num(differences), options.seed)
     defined = [row[~np.isnan(row)] for row in differences]
-    by_t = options.kind == "t"
-    if by_t:
+    differing = [sum(wins_ties_losses(row)[::2]) for row in defined]
+    if options.kind == "t":
         p = np.array([paired_t_test(row) for row in defined])
-    p_hsd = p if len(differences) == 1 else np.maximum(p, p_of_pairs)
-    alone = np.array([0.0 if by_t else smallest_p(len(row)) for row in defined])
-    several = len(differences) if options.correction == "holm" else 1
-    attainable = _attainable(defined, by_t=by_t)
+        attainable = np.array([*map(smallest_paired_t, differing, map(len, defined))])
+    else:
+        p = randomization_test(np.nan_to_num(differences), options.seed)[0]
+        attainable = np.array([*map(smallest_p, differing)])
     if options.correction == "holm":
-        attainable = holm(attainable)
-    return _Chances(p, holm(p), p_max, p_hsd, np.minimum(alone * several, 1.0), attainable)
-
-
-def _attainable(rows: Sequence[Floats], *, by_t: bool) -> Floats:
-    """The smallest p that each row's queries allow alone, given which of them differ."""
-    differing = [sum(wins_ties_losses(row)[::2]) for row in rows]
-    if by_t:
-        return np.array(list(map(smallest_paired_t, differing, map(len, rows))))
-    return np.array([smallest_p(count) for count in differing])
+        return p, holm(p), holm(attainable)
+    return p, p if len(p) == 1 else np.maximum(p, p_of_pairs), attainable
 
 
 def best(runs: Mapping[str, Scores], measure: Measure) -> str:
