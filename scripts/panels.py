@@ -23,9 +23,9 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair
-from labeler.lab.panel.beside_people import independence
-from labeler.lab.panel.panel import panel_sources
-from labeler.lab.panel.rules import PANEL_RULES, Votes, combine, votes_of
+from labeler.lab.beside_people import independence
+from labeler.lab.panel import panel_sources
+from labeler.lab.panel_rules import PANEL_RULES, Votes, combine, votes_of
 from labeler.stats.intervals import degrees, jackknife_error
 from labeler.stats.student import t_quantile
 from labeler.trec.qrels import read_qrels

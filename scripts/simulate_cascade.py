@@ -16,8 +16,9 @@ from harness import LLMJUDGE, parser
 from simulate_routing import SCALE, World, kappa
 
 from labeler.agreement.statistics import find_statistic
-from labeler.lab.calibrate.recalibration import CalibrationSet, folds_of
-from labeler.lab.cascade.thresholds import (
+from labeler.lab.recalibration import CalibrationSet, folds_of
+from labeler.lab.route_criteria import Criterion
+from labeler.lab.thresholds import (
     CascadeEvidence,
     CascadePairs,
     agreement_of,
@@ -25,7 +26,6 @@ from labeler.lab.cascade.thresholds import (
     sent_held_out,
     threshold_for,
 )
-from labeler.lab.route.criteria import Criterion
 from labeler.people.sample import draw
 
 AGREEMENT = agreement_of(find_statistic("kappa", SCALE), SCALE)

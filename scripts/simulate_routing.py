@@ -22,9 +22,9 @@ from labeler.agreement.sources import source_of_file
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
-from labeler.lab.calibrate.calibrate import calibration_set
-from labeler.lab.route.criteria import Criterion, needs, order_of
-from labeler.lab.route.route import RouteOptions, route_opened
+from labeler.lab.calibrate import calibration_set
+from labeler.lab.route import RouteOptions, route_opened
+from labeler.lab.route_criteria import Criterion, needs, order_of
 from labeler.people.sample import draw
 from labeler.trec.qrels import read_qrels
 

@@ -21,7 +21,7 @@ from harness import parser
 from labeler.agreement.align import Rules
 from labeler.agreement.compare import StatisticOptions
 from labeler.data import Qrels
-from labeler.lab.tune.standing import (
+from labeler.lab.standing import (
     CandidateAnswers,
     HumanPart,
     Yardstick,

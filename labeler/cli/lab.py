@@ -31,22 +31,22 @@ from labeler.evaluation.gates import parse_limits
 from labeler.files.paths import check_existing
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge, aplan_judging
+from labeler.lab.certificate import ProbeResult
 from labeler.lab.control import ControlPairs, adrift, aplan_drift
 from labeler.lab.control_check import DriftCheck
-from labeler.lab.panel.ask import (
+from labeler.lab.members import PANEL, PanelOptions
+from labeler.lab.panel import PanelReportOptions
+from labeler.lab.panel import panel as panel_of_sets
+from labeler.lab.panel_ask import (
     JudgedPanel,
     PanelPlan,
     ajudge_panel,
     aplan_panel,
     members_named,
 )
-from labeler.lab.panel.members import PANEL, PanelOptions
-from labeler.lab.panel.panel import PanelReportOptions
-from labeler.lab.panel.panel import panel as panel_of_sets
-from labeler.lab.probe.certificate import ProbeResult
-from labeler.lab.probe.probe import ProbeOptions, aplan_probe, aprobe, check_gates
-from labeler.lab.tune.plot import tuning_drawing
-from labeler.lab.tune.tune import CHOICE, TuneOptions, TunePlan, aplan_tuning, atune, sentences_of
+from labeler.lab.probe import ProbeOptions, aplan_probe, aprobe, check_gates
+from labeler.lab.tune import CHOICE, TuneOptions, TunePlan, aplan_tuning, atune, sentences_of
+from labeler.lab.tune_plot import tuning_drawing
 from labeler.messages import cost_of
 from labeler.models.choose import declared_assessors, model_in, project_file
 from labeler.models.settings import MODEL, AnyModel

@@ -23,19 +23,19 @@ from labeler.evaluation.boards.two_sided import SHOWN as RUNS_SHOWN
 from labeler.evaluation.inputs import qrels_and_runs
 from labeler.evaluation.leaderboard import leaderboard as rank_twice
 from labeler.evaluation.plot import board_drawings
-from labeler.lab.calibrate.calibrate import (
+from labeler.lab.calibrate import (
     FIT,
     CalibrateOptions,
     apply_calibration,
     write_probabilities,
 )
-from labeler.lab.calibrate.calibrate import calibrate as fit_probabilities
-from labeler.lab.calibrate.plot import calibration_drawings
-from labeler.lab.calibrate.recalibration import write_calibration
-from labeler.lab.cascade.cascade import CascadeOptions, CascadePlan, acascade, aplan_cascade
-from labeler.lab.route.plot import route_drawing
-from labeler.lab.route.route import RouteOptions, RouteResult, write_routed
-from labeler.lab.route.route import route as route_pairs
+from labeler.lab.calibrate import calibrate as fit_probabilities
+from labeler.lab.calibrate_plot import calibration_drawings
+from labeler.lab.cascade import CascadeOptions, CascadePlan, acascade, aplan_cascade
+from labeler.lab.recalibration import write_calibration
+from labeler.lab.route import RouteOptions, RouteResult, write_routed
+from labeler.lab.route import route as route_pairs
+from labeler.lab.route_plot import route_drawing
 from labeler.options import SEED, option
 from labeler.people.sample import free_names
 

@@ -14,8 +14,8 @@ from labeler.collection.judgements import JudgementLines, Origin
 from labeler.collection.user_files import Output
 from labeler.data import Judged, Judgement, Pair, Qrels
 from labeler.errors import BadInput
-from labeler.lab.calibrate.calibrate import CalibrateResult, write_probabilities
-from labeler.lab.calibrate.recalibration import (
+from labeler.lab.calibrate import CalibrateResult, write_probabilities
+from labeler.lab.recalibration import (
     METHODS,
     FitMethod,
     grade_probabilities,

@@ -20,8 +20,8 @@ from labeler.collection.queries import write_queries
 from labeler.data import Document, Failure, Pair, Pooled, Qrels, Query
 from labeler.errors import BudgetReached, Misuse
 from labeler.judging.judge import JudgeOptions
-from labeler.lab.cascade.cascade import CascadeOptions, CascadeResult, cascade
-from labeler.lab.cascade.thresholds import (
+from labeler.lab.cascade import CascadeOptions, CascadeResult, cascade
+from labeler.lab.thresholds import (
     FAILED,
     CascadePairs,
     Doubts,

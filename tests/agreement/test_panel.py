@@ -16,10 +16,10 @@ from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
-from labeler.lab.panel.beside_people import effective_number, independence
-from labeler.lab.panel.members import PanelOptions
-from labeler.lab.panel.panel import PanelReportOptions
-from labeler.lab.panel.rules import Votes
+from labeler.lab.beside_people import effective_number, independence
+from labeler.lab.members import PanelOptions
+from labeler.lab.panel import PanelReportOptions
+from labeler.lab.panel_rules import Votes
 from labeler.testing import fake_model
 from labeler.trec.write import write_qrels
 

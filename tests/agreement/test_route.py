@@ -21,8 +21,7 @@ from labeler.collection.queries import write_queries
 from labeler.collection.whose import routed_pairs
 from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput, Misuse
-from labeler.lab.route.criteria import ranks
-from labeler.lab.route.route import (
+from labeler.lab.route import (
     NeedsOfPart,
     RouteResult,
     SampledByPeople,
@@ -30,6 +29,7 @@ from labeler.lab.route.route import (
     routed_shares,
     write_routed,
 )
+from labeler.lab.route_criteria import ranks
 from labeler.trec.write import write_qrels, write_run
 
 QUERIES, DOCS = 20, 15

@@ -17,8 +17,8 @@ from labeler.collection.people import HumanAnswer, people_path, write_people
 from labeler.data import Pair, Query
 from labeler.errors import BadInput, Misuse
 from labeler.judging.judge import judge
-from labeler.lab.tune.standing import better_half, queries_by_round, split_queries
-from labeler.lab.tune.tune import TuneOptions, aplan_tuning, sentences_of, tune
+from labeler.lab.standing import better_half, queries_by_round, split_queries
+from labeler.lab.tune import TuneOptions, aplan_tuning, sentences_of, tune
 from labeler.model import Model, Reply, Request
 from labeler.models.control import Control, run_to_end
 from labeler.models.settings import Limits

@@ -11,8 +11,8 @@ from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
 from labeler.errors import Misuse
 from labeler.judging.judge import JudgeOptions
-from labeler.lab.panel.ask import members_named
-from labeler.lab.panel.members import PanelOptions
+from labeler.lab.members import PanelOptions
+from labeler.lab.panel_ask import members_named
 from labeler.model import Model
 from labeler.models.control import Control
 from labeler.models.settings import Limits

@@ -8,8 +8,8 @@ import pytest
 
 from labeler.data import Failure, Judgement, Pair
 from labeler.errors import BadInput, Misuse
-from labeler.lab.panel.members import Member, PanelOptions, panel_of
-from labeler.lab.panel.rules import (
+from labeler.lab.members import Member, PanelOptions, panel_of
+from labeler.lab.panel_rules import (
     PANEL_RULES,
     PRIOR,
     Votes,

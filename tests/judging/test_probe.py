@@ -20,7 +20,9 @@ from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput, BudgetReached, GateFailed, Misuse
 from labeler.judging.assessor import Texts
 from labeler.judging.judge import JudgeOptions, judge
-from labeler.lab.probe.cases import (
+from labeler.lab.certificate import Certificate, Evidence, Graded, certificate_of
+from labeler.lab.probe import AGAIN, ProbeOptions, aplan_probe, check_gates, probe, undefended
+from labeler.lab.probe_cases import (
     ATTACKS,
     POSITIONS,
     TRANSFORMATIONS,
@@ -33,8 +35,6 @@ from labeler.lab.probe.cases import (
     inserted,
     read_attacks,
 )
-from labeler.lab.probe.certificate import Certificate, Evidence, Graded, certificate_of
-from labeler.lab.probe.probe import AGAIN, ProbeOptions, aplan_probe, check_gates, probe, undefended
 from labeler.model import Request
 from labeler.models.control import Control, run_to_end
 from labeler.models.settings import Limits

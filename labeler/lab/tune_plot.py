@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labeler.lab.tune.standing import TuneResult
+from labeler.lab.standing import TuneResult
 from labeler.report.charts import Axis, Drawing, Point, Series, plane
 
 

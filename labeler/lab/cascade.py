@@ -19,8 +19,10 @@ from labeler.errors import Misuse, about
 from labeler.judging.assessor import Texts
 from labeler.judging.job import Pairs
 from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set, plan_set
-from labeler.lab.calibrate.recalibration import folds_of
-from labeler.lab.cascade.thresholds import (
+from labeler.lab.members import check_panel_name
+from labeler.lab.recalibration import folds_of
+from labeler.lab.route_criteria import Criterion, check_tells_doubt, default_criterion
+from labeler.lab.thresholds import (
     CascadeCheck,
     CascadeEvidence,
     CascadeMade,
@@ -39,8 +41,6 @@ from labeler.lab.cascade.thresholds import (
     unit_of,
     write_cascade,
 )
-from labeler.lab.panel.members import check_panel_name
-from labeler.lab.route.criteria import Criterion, check_tells_doubt, default_criterion
 from labeler.messages import count_of
 from labeler.models.control import Control, run_to_end
 from labeler.options import SEED, SHARE, check_options, option

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from labeler.agreement.overview import short
 from labeler.errors import Misuse
-from labeler.lab.route.route import RouteResult
+from labeler.lab.route import RouteResult
 from labeler.report.charts import Axis, Drawing, Point, Series, plane
 
 

@@ -21,8 +21,8 @@ from labeler.agreement.differences import Difference, differences
 from labeler.agreement.statistics.registry import GradedPairs, Statistic, query_tables
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
-from labeler.lab.panel.members import PanelSet
-from labeler.lab.panel.rules import PANEL_RULES, UNGRADED, Votes, combine
+from labeler.lab.members import PanelSet
+from labeler.lab.panel_rules import PANEL_RULES, UNGRADED, Votes, combine
 from labeler.stats.intervals import between
 from labeler.stats.resampling import Sample, draws_of
 

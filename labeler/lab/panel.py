@@ -24,13 +24,13 @@ from labeler.data import Failure, Pair, Qrels
 from labeler.errors import Misuse, about
 from labeler.files.paths import true_path
 from labeler.judging.changes import human_beside
-from labeler.lab.panel.beside_people import (
+from labeler.lab.beside_people import (
     Independence,
     PanelBesidePeople,
     beside_people,
     independence,
 )
-from labeler.lab.panel.members import (
+from labeler.lab.members import (
     Member,
     PanelOptions,
     PanelSet,

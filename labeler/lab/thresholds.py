@@ -26,9 +26,9 @@ from labeler.collection.lock import Note, locked
 from labeler.collection.readme import write_readme
 from labeler.data import Failure, Judgement, Pair
 from labeler.errors import BadInput
-from labeler.lab.calibrate.recalibration import CalibrationSet
-from labeler.lab.panel.members import Member, check_panel_name
-from labeler.lab.route.criteria import Criterion, doubt_of, needs
+from labeler.lab.members import Member, check_panel_name
+from labeler.lab.recalibration import CalibrationSet
+from labeler.lab.route_criteria import Criterion, doubt_of, needs
 from labeler.report.table import Column
 from labeler.stats.estimates import Mean
 from labeler.stats.intervals import between

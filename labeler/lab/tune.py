@@ -27,7 +27,7 @@ from labeler.judging.job import Job, texts_of
 from labeler.judging.judge import DEFAULT_PROMPT, JudgingPlan, plan_job
 from labeler.judging.methods.examples import examples_for
 from labeler.judging.methods.inquiries import check_reads
-from labeler.lab.tune.standing import (
+from labeler.lab.standing import (
     Candidate,
     CandidateAnswers,
     Effort,

@@ -30,7 +30,7 @@ from labeler.data import FAILURES, Failure, Judged, Judgement, Outcome, Pair
 from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing
 from labeler.files.boundary import count
-from labeler.lab.panel.rules import (
+from labeler.lab.panel_rules import (
     PANEL_RULES,
     PanelGrades,
     Shares,

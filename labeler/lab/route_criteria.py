@@ -13,7 +13,7 @@ from labeler.agreement.shares import RoutingSources, entropy, spread
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Run
 from labeler.errors import Misuse, about
-from labeler.lab.calibrate.recalibration import CalibrationSet, folds_of
+from labeler.lab.recalibration import CalibrationSet, folds_of
 from labeler.trec.runs import ranking
 
 Criterion = Literal["disagreement", "entropy", "doubt", "systems", "mixture"]

@@ -27,7 +27,7 @@ from labeler.collection.user_files import Output
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.files.jsonl import write_rows
-from labeler.lab.calibrate.recalibration import (
+from labeler.lab.recalibration import (
     FEWEST,
     CalibrationSet,
     CurvePoint,

@@ -21,7 +21,14 @@ from labeler.judging.job import texts_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan
 from labeler.judging.methods.examples import examples_for
 from labeler.judging.methods.inquiries import Inquiries, unanswered
-from labeler.lab.probe.cases import (
+from labeler.lab.certificate import (
+    OTHER_SHARES,
+    Evidence,
+    Graded,
+    ProbeResult,
+    certificate_of,
+)
+from labeler.lab.probe_cases import (
     ATTACKS,
     TRANSFORMATIONS,
     Attack,
@@ -32,13 +39,6 @@ from labeler.lab.probe.cases import (
     clean_cases,
     draw,
     read_attacks,
-)
-from labeler.lab.probe.certificate import (
-    OTHER_SHARES,
-    Evidence,
-    Graded,
-    ProbeResult,
-    certificate_of,
 )
 from labeler.model import Message, Request
 from labeler.models.call_plan import plan_calls

@@ -17,7 +17,7 @@ from labeler import __version__
 from labeler.data import Pair
 from labeler.errors import GateFailed, Misuse
 from labeler.judging.suspicions import suspicions
-from labeler.lab.probe.cases import POSITIONS, TRANSFORMATIONS, Case
+from labeler.lab.probe_cases import POSITIONS, TRANSFORMATIONS, Case
 from labeler.messages import count_of
 from labeler.models.policies.budget import Spending, WithCost
 from labeler.report.table import Column, Interval, Row, Table

@@ -20,9 +20,9 @@ from labeler.collection.lock import Note
 from labeler.collection.user_files import Output
 from labeler.data import Pair
 from labeler.errors import Misuse
-from labeler.lab.calibrate.calibrate import calibration_set
-from labeler.lab.calibrate.recalibration import CalibrationSet
-from labeler.lab.route.criteria import (
+from labeler.lab.calibrate import calibration_set
+from labeler.lab.recalibration import CalibrationSet
+from labeler.lab.route_criteria import (
     ABOUT,
     Criterion,
     default_criterion,

@@ -17,7 +17,7 @@ from labeler.collection.layout import Collection, check_name, open_collection
 from labeler.errors import BudgetReached, Misuse, about
 from labeler.judging.job import JudgeResult, pool_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set, plan_set
-from labeler.lab.panel.members import (
+from labeler.lab.members import (
     PanelOptions,
     PanelSet,
     default_panel_name,
@@ -25,7 +25,7 @@ from labeler.lab.panel.members import (
     read_member,
     write_panel,
 )
-from labeler.lab.panel.rules import find_rule
+from labeler.lab.panel_rules import find_rule
 from labeler.models.choose import declared_assessors, find_assessor, project_file
 from labeler.models.control import Control, run_to_end
 from labeler.prompt.read import find_prompt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from labeler.agreement.overview import short
 from labeler.errors import Misuse
-from labeler.lab.calibrate.calibrate import CalibrateResult, CutReliability
+from labeler.lab.calibrate import CalibrateResult, CutReliability
 from labeler.report.charts import Axis, Drawing, Point, Series, plane
 
 
