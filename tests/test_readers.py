@@ -69,7 +69,7 @@ REFUSED = object()
 SHARES = GradeShares((0, 1), (Pair("q", "d"),), np.array([[0.25, 0.75]]), np.ones(1))
 CALIBRATION = json.dumps(
     SavedCalibration(
-        Recalibration("ordinal", (0, 1), (0, 1), (0.5,), (1.5, 0.25)),
+        Recalibration((0, 1), (0, 1), (0.5,), (1.5, 0.25)),
         FitOrigin("llm", "p@1", "m", {"temperature": 0}, "a1", "human", 4, 2, "b2"),
     ).as_json()
 )

@@ -14,7 +14,7 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, FormFlags, OutputFlags
-from labeler.cli.output import draw, said_to, show, show_json, warn
+from labeler.cli.output import draw, said_to, show, show_json, show_result, warn
 from labeler.cli.progress import watched
 from labeler.cli.reporting import (
     check_complete,
@@ -35,15 +35,15 @@ from labeler.lab.certificate import ProbeResult
 from labeler.lab.control import ControlPairs, adrift, aplan_drift
 from labeler.lab.control_check import DriftCheck
 from labeler.lab.members import PANEL, PanelOptions
-from labeler.lab.panel import PanelReportOptions
-from labeler.lab.panel import panel as panel_of_sets
-from labeler.lab.panel_ask import (
+from labeler.lab.panel import (
     JudgedPanel,
     PanelPlan,
+    PanelReportOptions,
     ajudge_panel,
     aplan_panel,
     members_named,
 )
+from labeler.lab.panel import panel as panel_of_sets
 from labeler.lab.probe import ProbeOptions, aplan_probe, aprobe, check_gates
 from labeler.lab.tune import CHOICE, TuneOptions, TunePlan, aplan_tuning, atune, sentences_of
 from labeler.lab.tune_plot import tuning_drawing
@@ -222,14 +222,8 @@ def panel(
     statistics = StatisticOptions((compared.statistic,), seed=rules.seed)
     report = PanelReportOptions(replace(rules, scale=compared.scale), statistics, compared.clip)
     result = panel_of_sets(*sources, people=people, name=options.name, output=to, options=report)
-    if shown.format == "json":
-        show_json(result.as_json())
-    elif shown.format == "table":
-        show(["\n".join(result.sentences), *result.tables()], "table")
-        say()
-        warn(context, result.findings)
-    else:
-        show(result.tables(), shown.format)
+    show_result(result, shown.format)
+    warn(context, result.findings)
     if options.name is not None:
         note(f"kept as {options.name}: labeler agree {sources[0]} human {options.name}")
     if output is not None:

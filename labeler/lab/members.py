@@ -1,4 +1,4 @@
-"""Who sits on a panel, and what the panel makes of their grades, pair by pair."""
+"""Sets of judgements that are made of others: their members, a panel of them, how one is kept."""
 
 from __future__ import annotations
 
@@ -20,24 +20,23 @@ from labeler.collection.judgements import (
     read_judgements,
     replacing_set,
 )
-from labeler.collection.layout import Collection, safe_name
+from labeler.collection.layout import Collection
 from labeler.collection.lock import Note, locked
 from labeler.collection.readme import write_readme
 from labeler.collection.stale import shown_in
 from labeler.collection.user_files import Output
 from labeler.collection.whose import check_model_name, made_by
-from labeler.data import FAILURES, Failure, Judged, Judgement, Outcome, Pair
+from labeler.data import FAILURES, Failure, Judged, Judgement, Pair, Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing
-from labeler.files.boundary import count
 from labeler.lab.panel_rules import (
     PANEL_RULES,
     PanelGrades,
     Shares,
     Votes,
+    check_rule,
     combine,
     disagreement,
-    find_rule,
     votes_of,
 )
 from labeler.messages import count_of
@@ -46,6 +45,7 @@ from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels
 
 PANEL = "Panel"
+JSON_LINES = (".jsonl", ".jsonl.gz")
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,17 @@ class PanelOptions:
     def __post_init__(self) -> None:
         check_options(self)
 
+    def needed(self, members: int) -> int:
+        """How many members must have a grade of a pair; `Misuse` of a panel that cannot be."""
+        if members < 2:
+            raise Misuse("a panel takes two members or more", parameter="panel")
+        check_rule(self.rule)
+        fewest = members // 2 + 1 if self.fewest is None else self.fewest
+        if fewest > members:
+            problem = f"expected 1 to {members}, as many as there are members; found {fewest}"
+            raise Misuse(problem, parameter="fewest")
+        return fewest
+
 
 @dataclass(frozen=True, eq=False)
 class Member:
@@ -96,16 +107,112 @@ class Member:
         text = "".join(f"{pair.query_id}\0{pair.doc_id}\0{value}\n" for pair, value in rows)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What made its grades, and their digest."""
+        return {**self.made_by, "digest": self.digest}
 
-class PanelRow(NamedTuple):
-    """A pair's grade or failure, what each member says of it, and how far two members lie apart.
 
-    `members` holds a grade, the status of a failure, or `None` of a pair that a member lacks.
+def read_member(collection: Collection, name: str) -> Member:
+    """A set of a collection's judgements as a member; of qrels alone, the grades of 0 and more."""
+    path, models = collection.judgements(name), list(made_by(collection, name).models)
+    if not path.exists():
+        qrels = read_qrels(collection.existing_qrels(name))
+        grades = {Pair(q, d): g for q, row in qrels.items() for d, g in row.items() if g >= 0}
+        return Member(name, grades, made_by={"models": models})
+    rows = list(read_judgements(path))
+    outcomes = [row.judged.outcome for row in rows]
+    judged = [outcome for outcome in outcomes if isinstance(outcome, Judgement)]
+    origin = {"prompt": rows[-1].origin.prompt, "asked": rows[-1].origin.model} if rows else {}
+    return Member(
+        name,
+        {each.pair: each.grade for each in judged},
+        {each.pair: each.status for each in outcomes if isinstance(each, Failure)},
+        {each.pair: each.distribution for each in judged if each.distribution},
+        {**origin, "models": models},
+        dict(shown_in(path)),
+    )
+
+
+class MadeRow(NamedTuple):
+    """A row of a set that is made of others: how it was judged, and what it says beside."""
+
+    judged: Judged
+    says: Mapping[str, Any]
+
+
+class MadeSet(NamedTuple):
+    """A set of judgements that is made of other sets: its rows, and what made them.
+
+    `members` say by name what made each of them, `served` are the models that they asked, and
+    `scale_of` are those whose scale it has, where they have one.
     """
 
-    outcome: Outcome
-    members: Mapping[str, int | str | None]
-    disagreement: float | None
+    origin: Origin
+    rows: Sequence[MadeRow]
+    members: Mapping[str, Mapping[str, Any]]
+    served: Sequence[str]
+    scale_of: Sequence[str]
+
+    def lines(self) -> Iterator[str]:
+        """The lines of a file of judgements."""
+        lines = JudgementLines(self.origin)
+        return (f"{lines.line(row.judged, panel=row.says)}\n" for row in self.rows)
+
+
+def check_made_name(collection: Collection, name: str, rule: str, members: Sequence[str]) -> None:
+    """Raise `Misuse` where `name` is a member's, or holds what something else made."""
+    check_model_name(name)
+    if name in members:
+        problem = f"{name} is a member of the panel; give the panel another name"
+        raise Misuse(problem, parameter="name")
+    path = collection.judgements(name)
+    earlier = origin_of(path)
+    if earlier is None:
+        if collection.qrels(name).exists():
+            problem = f"{collection.qrels(name)} holds grades from elsewhere; give another name"
+            raise Misuse(problem, parameter="name")
+    elif (earlier.parameters.get("rule"), list(earlier.members)) != (rule, [*members]):
+        made = f"made by {earlier.model}" if earlier.model else "made otherwise"
+        raise Misuse(f"{path} was {made}; give another name", parameter="name")
+
+
+def write_made(
+    collection: Collection,
+    name: str,
+    made: MadeSet,
+    note: Note = lambda _line: None,
+    **more: object,
+) -> None:
+    """Write `judgements/NAME.jsonl` and `qrels/NAME.qrels`; the card names rule and members."""
+    path, qrels, origin = collection.judgements(name), collection.qrels(name), made.origin
+    outcomes = [row.judged.outcome for row in made.rows]
+    statuses = Counter(each.status for each in outcomes if isinstance(each, Failure))
+    with locked(collection, note):
+        check_made_name(collection, name, origin.parameters["rule"], list(origin.members))
+        with replacing_set(path, qrels) as out:
+            out.writelines(made.lines())
+        judge = card_section(read_card(collection), "judge")
+        scales = [card_section(card_section(judge, each), "scale") for each in made.scale_of]
+        named = [scale for scale in scales if scale]
+        entry = {
+            "labeler": __version__,
+            "prompt": origin.model,
+            "model": origin.model,
+            "served": list(made.served),
+            "parameters": dict(origin.parameters),
+            "members": {member: dict(by) for member, by in made.members.items()},
+            "scale": named[0] if named and all(scale == named[0] for scale in named) else {},
+            "pairs": len(outcomes),
+            "judged": len(outcomes) - statuses.total(),
+            "failed": statuses.total(),
+            "failures": dict(sorted(statuses.items())),
+        }
+        update_card_entry(collection, "judge", name, entry | more)
+        write_readme(collection)
+
+
+# What a panel makes of its members' grades, pair by pair.
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +228,7 @@ class PanelSet:
     fewest: int
     votes: Votes
     grades: PanelGrades
-    rows: tuple[PanelRow, ...]
+    rows: tuple[MadeRow, ...]
     left_out: int
 
     @property
@@ -135,21 +242,13 @@ class PanelSet:
         return len(self.rows) - self.judged
 
     @property
-    def qrels(self) -> dict[str, dict[str, int]]:
+    def qrels(self) -> Qrels:
         """The panel's grades."""
-        qrels: dict[str, dict[str, int]] = {}
-        for row in self.rows:
-            if isinstance(row.outcome, Judgement):
-                pair = row.outcome.pair
-                qrels.setdefault(pair.query_id, {})[pair.doc_id] = row.outcome.grade
+        qrels: Qrels = {}
+        for outcome in (row.judged.outcome for row in self.rows):
+            if isinstance(outcome, Judgement):
+                qrels.setdefault(outcome.pair.query_id, {})[outcome.pair.doc_id] = outcome.grade
         return qrels
-
-    @property
-    def origin(self) -> Origin:
-        """What made the panel's grades: the rule, and each member with the digest of its grades."""
-        members = {member.name: member.digest for member in self.members}
-        rule = {"rule": self.options.rule, "fewest": self.fewest, "seed": self.options.seed}
-        return Origin("", self.title, {**rule, "members": members})
 
     @property
     def title(self) -> str:
@@ -157,9 +256,18 @@ class PanelSet:
         return f"{self.options.rule} of {', '.join(member.name for member in self.members)}"
 
     @property
-    def models(self) -> list[str]:
-        """The models that its members asked, each once."""
-        return sorted({model for m in self.members for model in m.made_by.get("models", ())})
+    def made(self) -> MadeSet:
+        """The set that it is: its rule, and each member with the digest of its grades."""
+        members = {member.name: member.digest for member in self.members}
+        rule = {"rule": self.options.rule, "fewest": self.fewest, "seed": self.options.seed}
+        origin = Origin("", self.title, {**rule, "members": members})
+        made_by = {member.name: member.origin for member in self.members}
+        return MadeSet(origin, self.rows, made_by, _models(self.members), list(members))
+
+
+def _models(members: Sequence[Member]) -> list[str]:
+    """The models that members asked, each once."""
+    return sorted({model for m in members for model in m.made_by.get("models", ())})
 
 
 def panel_of(members: Sequence[Member], options: PanelOptions | None = None) -> PanelSet:
@@ -169,7 +277,10 @@ def panel_of(members: Sequence[Member], options: PanelOptions | None = None) -> 
     have a grade is a failure, by the status that most of its members failed with.
     """
     options = options or PanelOptions()
-    fewest = check_members(members, options)
+    names = [member.name for member in members]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise Misuse(f"{twice[0]} is named twice; each member once, please")
+    fewest = options.needed(len(members))
     votes = votes_of(
         {member.name: member.grades for member in members},
         options.scale,
@@ -177,146 +288,49 @@ def panel_of(members: Sequence[Member], options: PanelOptions | None = None) -> 
     )
     votes = votes.of(votes.graded.sum(axis=1) >= fewest)
     grades = combine(votes, options.rule, options.seed)
-    graded = set(votes.pairs)
+    outcomes = {each.pair: each for each in _judgements(members, votes, grades, options.rule)}
+    apart = dict(zip(votes.pairs, disagreement(votes).tolist(), strict=True))
     held = Counter(pair for m in members for pair in {*m.grades, *m.failures})
-    without = [pair for pair, n in held.items() if n >= fewest and pair not in graded]
-    rows = [
-        *_graded_rows(members, votes, grades, options.rule),
-        *_failures(members, without, fewest),
-    ]
+    rows, models = [], ", ".join(_models(members))
+    for pair in sorted(pair for pair, n in held.items() if n >= fewest or pair in outcomes):
+        answers = _answers(members, pair)
+        outcome = outcomes.get(pair) or _failure(pair, answers, fewest)
+        shown = next(filter(None, (member.shown.get(pair) for member in members)), "")
+        far = apart.get(pair, np.nan)
+        says = {"members": answers, "disagreement": None if np.isnan(far) else round(far, 6)}
+        rows.append(MadeRow(Judged(outcome, cost=0.0, model=models, shown=shown), says))
     if not rows:
         raise BadInput("no pair has the grades of so many members; do they judge the same pairs?")
-    rows.sort(key=lambda row: row.outcome.pair)
     left_out = len(held) - len(rows)
     return PanelSet(tuple(members), options, fewest, votes, grades, tuple(rows), left_out)
 
 
-def check_members(members: Sequence[Member], options: PanelOptions) -> int:
-    """How many members must have a grade of a pair; `Misuse` of a panel that cannot be."""
-    names = [member.name for member in members]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise Misuse(f"{twice[0]} is named twice; each member once, please")
-    if len(members) < 2:
-        raise Misuse("a panel takes two members or more")
-    find_rule(options.rule, len(members))
-    fewest = len(members) // 2 + 1 if options.fewest is None else options.fewest
-    if not count(fewest) or not 1 <= fewest <= len(members):
-        problem = f"expected 1 to {len(members)}, as many as there are members; found {fewest}"
-        raise Misuse(problem, parameter="fewest")
-    return fewest
-
-
-def _graded_rows(
+def _judgements(
     members: Sequence[Member], votes: Votes, grades: PanelGrades, rule: str
-) -> list[PanelRow]:
-    rows, apart = [], disagreement(votes)
-    for number, pair in enumerate(votes.pairs):
-        answers = _answers(members, pair)
-        reason = ", ".join(
-            f"{name} {grade}" for name, grade in answers.items() if grade is not None
-        )
-        shares = zip(votes.grades, grades.shares[number].tolist(), strict=True)
-        distribution = {grade: round(share, 6) for grade, share in shares}
-        grade = votes.grades[int(grades.values[number])]
-        outcome = Judgement(pair, grade, f"{rule} of {reason}", distribution)
-        far = float(apart[number])
-        rows.append(PanelRow(outcome, answers, None if np.isnan(far) else round(far, 6)))
-    return rows
+) -> Iterator[Judgement]:
+    """The panel's grade of each pair that has one, and from which grades it comes."""
+    columns = zip(votes.pairs, grades.values.tolist(), grades.shares.tolist(), strict=True)
+    for pair, value, shares in columns:
+        given = _answers(members, pair).items()
+        reason = ", ".join(f"{name} {grade}" for name, grade in given if grade is not None)
+        each = zip(votes.grades, shares, strict=True)
+        distribution = {grade: round(share, 6) for grade, share in each}
+        yield Judgement(pair, votes.grades[value], f"{rule} of {reason}", distribution)
 
 
-def _failures(members: Sequence[Member], pairs: Sequence[Pair], fewest: int) -> list[PanelRow]:
-    rows = []
-    for pair in pairs:
-        answers = _answers(members, pair)
-        statuses = Counter(status for status in answers.values() if isinstance(status, str))
-        status = max(FAILURES, key=lambda name: statuses[name])
-        graded = sum(isinstance(grade, int) for grade in answers.values())
-        have = count_of(graded, "member has", "members have")
-        failed = ", ".join(f"{name} {x}" for name, x in answers.items() if isinstance(x, str))
-        detail = f"{have} a grade, and {fewest} are needed: {failed}"
-        rows.append(PanelRow(Failure(pair, status, detail), answers, None))
-    return rows
+def _failure(pair: Pair, answers: Mapping[str, int | str | None], fewest: int) -> Failure:
+    failed = {name: each for name, each in answers.items() if isinstance(each, str)}
+    statuses = Counter(failed.values())
+    status = max(FAILURES, key=lambda name: statuses[name])
+    graded = sum(isinstance(grade, int) for grade in answers.values())
+    have = count_of(graded, "member has", "members have")
+    said = ", ".join(f"{name} {each}" for name, each in failed.items())
+    return Failure(pair, status, f"{have} a grade, and {fewest} are needed: {said}")
 
 
 def _answers(members: Sequence[Member], pair: Pair) -> dict[str, int | str | None]:
+    """A grade or the status of a failure by each member, `None` where it lacks the pair."""
     return {m.name: m.grades.get(pair, m.failures.get(pair)) for m in members}
-
-
-def read_member(collection: Collection, name: str) -> Member:
-    """A set of a collection's judgements as a member; of qrels alone, the grades of 0 and more."""
-    path = collection.judgements(name)
-    models = list(made_by(collection, name).models)
-    if not path.exists():
-        qrels = read_qrels(collection.existing_qrels(name))
-        grades = {Pair(q, d): g for q, row in qrels.items() for d, g in row.items() if g >= 0}
-        return Member(name, grades, made_by={"models": models})
-    grades, failures, shares = dict[Pair, int](), dict[Pair, str](), {}
-    origin = None
-    for row in read_judgements(path):
-        outcome, origin = row.judged.outcome, row.origin
-        if isinstance(outcome, Failure):
-            failures[outcome.pair] = outcome.status
-            continue
-        grades[outcome.pair] = outcome.grade
-        if outcome.distribution:
-            shares[outcome.pair] = outcome.distribution
-    made = {"prompt": origin.prompt, "asked": origin.model} if origin else {}
-    shown = dict(shown_in(path))
-    return Member(name, grades, failures, shares, {**made, "models": models}, shown)
-
-
-# Write a panel's grades: as a set of judgements of a collection, or as a file.
-
-JSON_LINES = (".jsonl", ".jsonl.gz")
-
-
-def default_panel_name(rule: str) -> str:
-    """The name that a panel's judgements get when none is given."""
-    return safe_name(f"panel-{rule}")
-
-
-def check_panel_name(collection: Collection, name: str, rule: str, members: list[str]) -> None:
-    """Raise `Misuse` where `name` is a member's, or holds what something else made."""
-    check_model_name(name)
-    if name in members:
-        problem = f"{name} is a member of the panel; give the panel another name"
-        raise Misuse(problem, parameter="name")
-    path = collection.judgements(name)
-    earlier = origin_of(path)
-    if earlier is None:
-        if collection.qrels(name).exists():
-            problem = f"{collection.qrels(name)} holds grades from elsewhere; give another name"
-            raise Misuse(problem, parameter="name")
-        return
-    before = earlier.parameters.get("rule"), list(earlier.members)
-    if not earlier.is_panel or before != (rule, members):
-        made = f"made by {earlier.model}" if earlier.model else "made otherwise"
-        raise Misuse(f"{path} was {made}; give another name", parameter="name")
-
-
-def write_panel(
-    collection: Collection, name: str, panel: PanelSet, note: Note = lambda _line: None
-) -> None:
-    """Write `judgements/NAME.jsonl` and `qrels/NAME.qrels`; the card names rule and members."""
-    path, qrels = collection.judgements(name), collection.qrels(name)
-    members = [member.name for member in panel.members]
-    with locked(collection, note):
-        check_panel_name(collection, name, panel.options.rule, members)
-        with replacing_set(path, qrels) as out:
-            out.writelines(f"{line}\n" for line in panel_lines(panel))
-        update_card_entry(collection, "judge", name, _card_entry(collection, panel))
-        write_readme(collection)
-
-
-def panel_lines(panel: PanelSet) -> Iterator[str]:
-    """The rows as lines of a file of judgements, each with its members' grades."""
-    lines, models = JudgementLines(panel.origin), ", ".join(panel.models)
-    for row in panel.rows:
-        by_each = (member.shown.get(row.outcome.pair) for member in panel.members)
-        shown = next(filter(None, by_each), "")
-        judged = Judged(row.outcome, cost=0.0, model=models, shown=shown)
-        more = {"members": dict(row.members), "disagreement": row.disagreement}
-        yield lines.line(judged, panel=more)
 
 
 def save_panel(panel: PanelSet, output: Output | Path) -> None:
@@ -325,37 +339,6 @@ def save_panel(panel: PanelSet, output: Output | Path) -> None:
     with to.writing():
         if to.path.name.endswith(JSON_LINES):
             with replacing(to.path) as out:
-                out.writelines(f"{line}\n" for line in panel_lines(panel))
+                out.writelines(panel.made.lines())
         else:
             write_qrels(to.path, panel.qrels)
-
-
-def _card_entry(collection: Collection, panel: PanelSet) -> dict[str, Any]:
-    """What the card says of the panel, in the places in which it says so of an assessor."""
-    origin = panel.origin
-    statuses = [r.outcome.status for r in panel.rows if isinstance(r.outcome, Failure)]
-    return {
-        "labeler": __version__,
-        "prompt": panel.title,
-        "model": origin.model,
-        "served": panel.models,
-        "parameters": dict(origin.parameters),
-        "members": {member.name: _made(member) for member in panel.members},
-        "scale": _scale(collection, panel),
-        "pairs": len(panel.rows),
-        "judged": panel.judged,
-        "failed": panel.failed,
-        "failures": {status: statuses.count(status) for status in sorted(set(statuses))},
-    }
-
-
-def _made(member: Member) -> dict[str, Any]:
-    return {**member.made_by, "digest": member.digest}
-
-
-def _scale(collection: Collection, panel: PanelSet) -> dict[str, Any]:
-    """What the grades mean, where all members that say so say the same."""
-    sets = card_section(read_card(collection), "judge")
-    scales = [card_section(card_section(sets, m.name), "scale") for m in panel.members]
-    named = [scale for scale in scales if scale]
-    return named[0] if named and all(scale == named[0] for scale in named) else {}

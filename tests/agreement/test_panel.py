@@ -207,14 +207,14 @@ def test_the_figures_beside_people_are_those_of_agree_and_diff(shared: Path) -> 
     beside = result.people
     assert beside is not None
     report = labeler.agree(human, result.qrels).assessors[0].agreement
-    assert beside.panel == report.statistics["kappa"]
+    assert beside.panel.value == report.statistics["kappa"].value
     assert beside.best is not None
     assert beside.best.name == "willia-umbrela1"
-    assert beside.best.panel_less.value == pytest.approx(
+    assert beside.best.panel_less_it.value == pytest.approx(
         (beside.panel.value or 0) - (beside.best.agreement.value or 0)
     )
-    assert result.worth is not None
-    assert 1 < (result.worth.number.value or 0) < 1.2
+    assert result.independence is not None
+    assert 1 < (result.independence.number.value or 0) < 1.2
     assert "worth 1.1" in " ".join(result.sentences)
     assert len(result.frame()) == 4
     json.dumps(result.as_json())
