@@ -451,9 +451,8 @@ def probe(
 
 def _show_probe(result: ProbeResult) -> None:
     """Print what the certificate says in words, then the tables, then what it cost."""
-    prompt, model = result.made_by
-    say(f"{prompt}, {model}, by {result.source}")
-    for sentence in result.sentences():
+    say(f"{result.prompt}, {result.model}, by {result.qrels}")
+    for sentence in result.sentences:
         say(sentence)
     for table in result.tables():
         say()

@@ -17,9 +17,10 @@ from labeler import __version__
 from labeler.data import Pair
 from labeler.errors import GateFailed, Misuse
 from labeler.judging.suspicions import suspicions
-from labeler.lab.probe_cases import POSITIONS, TRANSFORMATIONS, Case
+from labeler.lab.probe_cases import IDLE, POSITIONS, Case
 from labeler.messages import count_of
 from labeler.models.policies.budget import Spending, WithCost
+from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Row, Table
 from labeler.stats.shares import clustered_interval, difference_interval
 
@@ -39,14 +40,11 @@ class ShareOfPairs(NamedTuple):
     high: float | None
     pairs: int
 
-    @property
-    def interval(self) -> Interval:
-        """The share with the ends of its interval."""
-        return Interval(self.value, self.low, self.high)
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name."""
-        return self._asdict()
+    def __str__(self) -> str:
+        if self.value is None:
+            return "nothing that compares"
+        grades = count_of(self.pairs, "grade")
+        return f"{self.value:.0%} of {grades} [{self.low:.0%}, {self.high:.0%}]"
 
 
 def share_of(values: Sequence[tuple[Pair, bool]]) -> ShareOfPairs:
@@ -74,26 +72,53 @@ class Resistance(NamedTuple):
     share of attacked documents that are suspicious by rule.
     """
 
-    attack: str
     raised: ShareOfPairs
     net: Interval
-    without_grade: int
     noticed: ShareOfPairs
+    without_grade: int
 
 
 class Sensitivity(NamedTuple):
     """What a change did: the share of grades moved, raised and lowered, and the mean shift.
 
-    `raised` and `lowered` are of the pairs whose clean grade was not the best, or not the lowest.
+    `matters` says that grades should follow it. `raised` and `lowered` are of the pairs whose clean
+    grade was not the best, or not the lowest.
     """
 
-    change: str
     matters: bool
     moved: ShareOfPairs
     raised: ShareOfPairs
     lowered: ShareOfPairs
     shift: float | None
     without_grade: int
+
+
+@dataclass(frozen=True, repr=False)
+class Certificate:
+    """What a probe says of an assessor.
+
+    `attacks` has each attack by name, the one that raised most first, `positions` the share raised
+    by where the attack stood, `changes` each change by rule. `harmless` and `again` are the share
+    raised by a text that asks for nothing, and by asking once more: what noise makes. `noise` is
+    the share of all grades that differ when asked once more, `defence` the share that the prompt
+    without its defences grades differently, None of a prompt without any. `false_alarms` is the
+    share of clean documents that are suspicious by rule; `grades` counts the grades of the pairs as
+    they are, of which `beyond_raising` attacked ones have the best.
+    """
+
+    all_attacks: Resistance
+    attacks: Mapping[str, Resistance]
+    positions: Mapping[str, ShareOfPairs]
+    harmless: ShareOfPairs
+    again: ShareOfPairs
+    noise: ShareOfPairs
+    defence: ShareOfPairs | None
+    defence_shift: float | None
+    changes: Mapping[str, Sensitivity]
+    false_alarms: ShareOfPairs
+    without_grade: int
+    beyond_raising: int
+    grades: Mapping[int, int]
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,40 +132,39 @@ class Evidence:
     @cached_property
     def clean(self) -> Mapping[Pair, int]:
         """The grades of the pairs as they are."""
-        return self._by_pair("clean")
+        return {g.case.pair: g.grade for g in self.of("clean") if g.grade is not None}
 
-    def _by_pair(self, kind: str) -> dict[Pair, int]:
-        return {g.case.pair: g.grade for g in self.of(kind) if g.grade is not None}
-
-    def of(self, kind: str) -> Iterable[Graded]:
+    def of(self, kind: str) -> list[Graded]:
         """The cases of a kind."""
-        return (graded for graded in self.graded if graded.case.kind == kind)
+        return [graded for graded in self.graded if graded.case.kind == kind]
+
+    def by_name(self, kind: str) -> Mapping[str, list[Graded]]:
+        """The cases of a kind by the name of the attack or the change."""
+        by_name: dict[str, list[Graded]] = {}
+        for each in self.of(kind):
+            by_name.setdefault(each.case.name, []).append(each)
+        return by_name
+
+    def share(
+        self, graded: Iterable[Graded], holds: Callable[[int, int], bool], but: int | None = None
+    ) -> ShareOfPairs:
+        """The share of which something holds of new grade and clean one, which is not `but`."""
+        pairs = [(g.case.pair, g.grade, self.clean.get(g.case.pair)) for g in graded]
+        return share_of(
+            [
+                (pair, holds(new, old))
+                for pair, new, old in pairs
+                if new is not None and old is not None and old != but
+            ]
+        )
 
     def raised(self, graded: Iterable[Graded]) -> ShareOfPairs:
         """The share raised above the clean grade, of pairs whose clean grade can be raised."""
-        return self._compared(
-            [g for g in graded if self.clean.get(g.case.pair, self.best) < self.best],
-            lambda new, old: new > old,
-        )
+        return self.share(graded, lambda new, old: new > old, self.best)
 
     def moved(self, graded: Iterable[Graded]) -> ShareOfPairs:
         """The share of grades that are not the clean ones."""
-        return self._compared(graded, lambda new, old: new != old)
-
-    def lowered(self, graded: Iterable[Graded]) -> ShareOfPairs:
-        """The share lowered below the clean grade, of pairs whose clean grade can be lowered."""
-        return self._compared(
-            [g for g in graded if self.clean.get(g.case.pair, self.lowest) > self.lowest],
-            lambda new, old: new < old,
-        )
-
-    def _compared(
-        self, graded: Iterable[Graded], holds: Callable[[int, int], bool]
-    ) -> ShareOfPairs:
-        pairs = ((g.case.pair, g.grade, self.clean.get(g.case.pair)) for g in graded)
-        return share_of(
-            [(pair, holds(a, b)) for pair, a, b in pairs if a is not None and b is not None]
-        )
+        return self.share(graded, lambda new, old: new != old)
 
     def shift(self, graded: Iterable[Graded]) -> float | None:
         """By how much the grades differ from the clean ones on average."""
@@ -151,79 +175,52 @@ class Evidence:
         ]
         return sum(steps) / len(steps) if steps else None
 
-    def resistance(self, attack: str, graded: Sequence[Graded]) -> Resistance:
+    def resistance(self, graded: Sequence[Graded]) -> Resistance:
         """What the attacked cases say of one attack, or of all."""
         raised, floor = self.raised(graded), self.raised(self.of("harmless"))
-        noticed = [(g.case.pair, bool(suspicions(g.case.query, g.case.document))) for g in graded]
         without = sum(g.grade is None for g in graded)
-        return Resistance(attack, raised, beyond(raised, floor), without, share_of(noticed))
+        return Resistance(raised, beyond(raised, floor), _noticed(graded), without)
 
     def sensitivity(self, change: str, graded: Sequence[Graded]) -> Sensitivity:
         """What the changed cases say of one change."""
-        without = sum(g.grade is None for g in graded)
-        shares = self.moved(graded), self.raised(graded), self.lowered(graded)
-        matters = TRANSFORMATIONS[change].matters
-        return Sensitivity(change, matters, *shares, self.shift(graded), without)
+        return Sensitivity(
+            change not in IDLE,
+            self.moved(graded),
+            self.raised(graded),
+            self.share(graded, lambda new, old: new < old, self.lowest),
+            self.shift(graded),
+            sum(g.grade is None for g in graded),
+        )
 
 
-@dataclass(frozen=True, repr=False)
-class Certificate:
-    """What a probe says of an assessor.
-
-    `attacks` has a row for each attack, the one that raised most first, `positions` the share
-    raised by where the attack stood, `changes` a row for each change by rule. `harmless` and
-    `again` are the share raised by a text that asks for nothing, and by asking once more: what
-    noise makes. `noise` is the share of all grades that differ when asked once more, `defence` the
-    share that the prompt without its defences grades differently, None of a prompt without any.
-    `false_alarms` is the share of clean documents that are suspicious by rule; `grades` counts the
-    grades of the pairs as they are.
-    """
-
-    all_attacks: Resistance
-    attacks: tuple[Resistance, ...]
-    positions: Mapping[str, ShareOfPairs]
-    harmless: ShareOfPairs
-    again: ShareOfPairs
-    noise: ShareOfPairs
-    defence: ShareOfPairs | None
-    defence_shift: float | None
-    changes: tuple[Sensitivity, ...]
-    false_alarms: ShareOfPairs
-    without_grade: int
-    beyond_raising: int
-    grades: Mapping[int, int]
+def _noticed(graded: Iterable[Graded]) -> ShareOfPairs:
+    """The share of documents that are suspicious by rule."""
+    cases = (each.case for each in graded)
+    return share_of([(c.pair, bool(suspicions(c.query, c.document))) for c in cases])
 
 
 def certificate_of(evidence: Evidence, *, is_defended: bool = True) -> Certificate:
     """The certificate that grades deserve."""
-    attacked = list(evidence.of("attack"))
-    rows = [evidence.resistance(name, some) for name, some in _by_name(attacked).items()]
-    rows.sort(key=lambda row: (-(row.raised.value or 0.0), row.attack))
-    changed = _by_name(evidence.of("change"))
-    again, clean = list(evidence.of("again")), list(evidence.of("clean"))
+    attacked, again, clean = (evidence.of(kind) for kind in ("attack", "again", "clean"))
+    attacks = {name: evidence.resistance(some) for name, some in evidence.by_name("attack").items()}
+    worst_first = sorted(attacks, key=lambda name: (-(attacks[name].raised.value or 0.0), name))
     can = [evidence.clean[pair] for pair in {g.case.pair for g in attacked} & set(evidence.clean)]
+    plain, changed = evidence.of("plain"), evidence.by_name("change").items()
     return Certificate(
-        evidence.resistance("all", attacked),
-        tuple(rows),
+        evidence.resistance(attacked),
+        {name: attacks[name] for name in worst_first},
         {at: evidence.raised(g for g in attacked if g.case.position == at) for at in POSITIONS},
         evidence.raised(evidence.of("harmless")),
         evidence.raised(again),
         evidence.moved(again),
-        evidence.moved(evidence.of("plain")) if is_defended else None,
-        evidence.shift(evidence.of("plain")) if is_defended else None,
-        tuple(evidence.sensitivity(name, some) for name, some in changed.items()),
-        share_of([(g.case.pair, bool(suspicions(g.case.query, g.case.document))) for g in clean]),
+        evidence.moved(plain) if is_defended else None,
+        evidence.shift(plain) if is_defended else None,
+        {name: evidence.sensitivity(name, some) for name, some in changed},
+        _noticed(clean),
         sum(g.grade is None for g in clean),
         sum(grade >= evidence.best for grade in can),
         dict(sorted(Counter(evidence.clean.values()).items())),
     )
-
-
-def _by_name(graded: Iterable[Graded]) -> dict[str, list[Graded]]:
-    by_name: dict[str, list[Graded]] = {}
-    for each in graded:
-        by_name.setdefault(each.case.name, []).append(each)
-    return by_name
 
 
 # What a probe gives: the certificate with what made it, in sentences, tables and figures.
@@ -232,18 +229,19 @@ OTHER_SHARES = ("raised", "worst", "noise", "defence", "all")
 """Names of what a certificate tells beside its attacks and changes, some of which gates take."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ProbeResult(WithCost):
+@dataclass(frozen=True, eq=False, repr=False)
+class ProbeResult(WithCost, Result):
     """A certificate, and what made it.
 
-    `made_by` are the prompt and the model; `source` the qrels that said what is not relevant.
-    `spent` and the cost are those of this run alone.
+    `qrels` are those that said what is not relevant. `spent` and the cost are those of this run
+    alone.
     """
 
     certificate: Certificate
-    made_by: tuple[str, str]
+    prompt: str
+    model: str
     parameters: Mapping[str, Any]
-    source: str
+    qrels: str
     seed: int
     spent: Spending
     is_priced: bool = False
@@ -252,14 +250,15 @@ class ProbeResult(WithCost):
     def shares(self) -> dict[str, ShareOfPairs]:
         """What a gate may ask for: shares that are better small, by name."""
         certificate = self.certificate
-        worst = certificate.attacks[:1]
+        attacks = {name: row.raised for name, row in certificate.attacks.items()}
+        changes = certificate.changes.items()
         return {
             "raised": certificate.all_attacks.raised,
-            **({"worst": worst[0].raised} if worst else {}),
+            **dict(zip(["worst"], attacks.values(), strict=False)),
             "noise": certificate.noise,
             **({"defence": certificate.defence} if certificate.defence else {}),
-            **{row.attack: row.raised for row in certificate.attacks},
-            **{row.change: row.moved for row in certificate.changes if not row.matters},
+            **attacks,
+            **{name: row.moved for name, row in changes if not row.matters},
         }
 
     def check(self, limits: Sequence[tuple[str, float]], *, high_end: bool = False) -> None:
@@ -280,63 +279,68 @@ class ProbeResult(WithCost):
         if failures:
             raise GateFailed("; ".join(failures))
 
-    def sentences(self) -> Iterator[str]:
+    @property
+    def sentences(self) -> list[str]:
         """What the certificate says, in words."""
-        certificate = self.certificate
-        attacks = certificate.all_attacks
+        return [*self._of_attacks(), *self._of_defences(), *self._of_changes(), *self._left_out()]
+
+    def _of_attacks(self) -> Iterator[str]:
+        certificate, raised = self.certificate, self.certificate.all_attacks.raised
         if len(certificate.grades) == 1:
             [(grade, number)] = certificate.grades.items()
-            counted = count_of(number, "pair", "pairs")
+            counted = count_of(number, "pair")
             yield f"all {counted} have the grade {grade} as they are: the assessor tells none apart"
-        if certificate.attacks and attacks.raised.value is None:
+        if certificate.attacks and raised.value is None:
             yield "no grade could be raised, so that nothing can be said of attacks"
         elif certificate.attacks:
-            first = certificate.attacks[0]
-            yield f"attacks raised {_in_words(attacks.raised)}"
-            yield (
-                f"a harmless text in their place raised {_in_words(certificate.harmless)}; "
-                f"asking once more raised {_in_words(certificate.again)}"
-            )
-            if first.raised.value:
-                yield f"the attack that raised most, {first.attack!r}: {_in_words(first.raised)}"
+            name, worst = next(iter(certificate.attacks.items()))
+            yield f"attacks raised {raised}"
+            noise = f"asking once more raised {certificate.again}"
+            yield f"a harmless text in their place raised {certificate.harmless}; {noise}"
+            if worst.raised.value:
+                yield f"the attack that raised most, {name!r}: {worst.raised}"
             else:
-                most = attacks.raised.high or 0.0
+                most = raised.high or 0.0
                 yield f"no attack raised a grade; of all such, up to {most:.0%} may be raised"
-        if certificate.defence:
-            yield (
-                f"on documents as they are, the prompt without its defences grades "
-                f"{_in_words(certificate.defence)} otherwise; "
-                f"asking once more, {_in_words(certificate.noise)}"
-            )
-        else:
+
+    def _of_defences(self) -> Iterator[str]:
+        certificate = self.certificate
+        if certificate.defence is None:
             yield "the prompt shows no {mark}, so that it has no defences to compare with"
-        yield from self._of_changes()
-        if certificate.without_grade:
-            pairs = count_of(certificate.without_grade, "pair", "pairs")
-            yield f"{pairs} got no grade as they are, and are compared with nothing"
-        if certificate.beyond_raising:
-            pairs = count_of(certificate.beyond_raising, "pair", "pairs")
-            yield f"{pairs} had the best grade unattacked, and cannot be raised"
+            return
+        plain = f"the prompt without its defences grades {certificate.defence} otherwise"
+        yield f"on documents as they are, {plain}; asking once more, {certificate.noise}"
 
     def _of_changes(self) -> Iterator[str]:
         """The change that moved most though it should not, and that which moved least of others."""
-        moved = [row for row in self.certificate.changes if row.moved.value is not None]
-        idle = [row for row in moved if not row.matters]
-        telling = [row for row in moved if row.matters and row.lowered.value is not None]
+        changes = self.certificate.changes
+        idle = {n: row.moved for n, row in changes.items() if not row.matters}
+        telling = {n: row.lowered for n, row in changes.items() if row.matters}
+        idle, telling = (_with_values(shares) for shares in (idle, telling))
         if idle:
-            most = max(idle, key=lambda row: row.moved.value or 0.0)
-            words = _in_words(most.moved)
-            if most.moved.value:
-                yield f"of what should not matter, {most.change!r} moved most: {words}"
+            name = max(idle, key=lambda name: idle[name].value or 0.0)
+            if idle[name].value:
+                yield f"of what should not matter, {name!r} moved most: {idle[name]}"
             else:
-                yield f"nothing that should not matter moved a grade; {most.change!r}: {words}"
+                yield f"nothing that should not matter moved a grade; {name!r}: {idle[name]}"
         if telling:
-            least = min(telling, key=lambda row: row.lowered.value or 0.0)
-            words = _in_words(least.lowered)
-            yield f"of what should matter, {least.change!r} lowered least: {words}"
+            name = min(telling, key=lambda name: telling[name].value or 0.0)
+            yield f"of what should matter, {name!r} lowered least: {telling[name]}"
 
-    def table(self) -> Table:
-        """A row for each attack, and for what noise alone raises."""
+    def _left_out(self) -> Iterator[str]:
+        certificate = self.certificate
+        if certificate.without_grade:
+            pairs = count_of(certificate.without_grade, "pair")
+            yield f"{pairs} got no grade as they are, and are compared with nothing"
+        if certificate.beyond_raising:
+            pairs = count_of(certificate.beyond_raising, "pair")
+            yield f"{pairs} had the best grade unattacked, and cannot be raised"
+
+    def tables(self) -> list[Table]:
+        """What attacks raised, where any was tried, and what changes moved; noise alone beside."""
+        return [*([self._attacks()] if self.certificate.attacks else []), self._changes()]
+
+    def _attacks(self) -> Table:
         columns = [
             Column("attack", align="left"),
             Column("pairs", format=",d"),
@@ -346,18 +350,16 @@ class ProbeResult(WithCost):
             Column("without_grade", title="no grade", format=",d"),
         ]
         certificate = self.certificate
-        rows = [_attack_row(row) for row in (certificate.all_attacks, *certificate.attacks)]
-        for position, share in certificate.positions.items():
-            rows.append([f"at the {position}", share.pairs, share.interval, None, None, None])
-        for name, share in (
-            ("harmless text", certificate.harmless),
-            ("asked again", certificate.again),
-        ):
-            rows.append([name, share.pairs, share.interval, None, None, None])
+        rows: list[Row] = [
+            [name, row.raised.pairs, row.raised, row.net, row.noticed.value, row.without_grade]
+            for name, row in {"all": certificate.all_attacks, **certificate.attacks}.items()
+        ]
+        noise = {f"at the {position}": share for position, share in certificate.positions.items()}
+        noise |= {"harmless text": certificate.harmless, "asked again": certificate.again}
+        rows += [[name, share.pairs, share, None, None, None] for name, share in noise.items()]
         return Table("attacks", columns, rows, title="grades raised by what a document says")
 
-    def changes_table(self) -> Table:
-        """A row for each change by rule, for the defences, and for what noise alone moves."""
+    def _changes(self) -> Table:
         columns = [
             Column("change", align="left"),
             Column("should", align="left"),
@@ -367,55 +369,32 @@ class ProbeResult(WithCost):
             Column("lowered", format=".2f"),
             Column("shift", format="+.2f"),
         ]
-        certificate = self.certificate
-        rows = [_change_row(row) for row in certificate.changes]
-        for name, share, shift in (
-            ("without defences", certificate.defence, certificate.defence_shift),
-            ("asked again", certificate.noise, None),
-        ):
-            if share:
-                rows.append([name, "stay", share.pairs, share.interval, None, None, shift])
-        return Table(
-            "changes", columns, rows, title="grades moved by changes of query and document"
-        )
-
-    def tables(self) -> list[Table]:
-        """The tables of what was tried."""
-        certificate = self.certificate
-        return [*([self.table()] if certificate.attacks else []), self.changes_table()]
+        certificate, rows = self.certificate, list[Row]()
+        for name, row in certificate.changes.items():
+            both = (row.raised.value, row.lowered.value, row.shift)
+            should = "lower" if row.matters else "stay"
+            rows.append([name, should, row.moved.pairs, row.moved, *both])
+        if plain := certificate.defence:
+            shift = certificate.defence_shift
+            rows.append(["without defences", "stay", plain.pairs, plain, None, None, shift])
+        noise = certificate.noise
+        rows.append(["asked again", "stay", noise.pairs, noise, None, None, None])
+        title = "grades moved by changes of query and document"
+        return Table("changes", columns, rows, title=title)
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name; what is undefined is None."""
-        certificate = self.certificate
-        return {
-            "labeler": __version__,
-            "prompt": self.made_by[0],
-            "model": self.made_by[1],
-            "parameters": dict(self.parameters),
-            "qrels": self.source,
-            "seed": self.seed,
-            "raised": certificate.all_attacks.raised.as_json(),
-            "net": certificate.all_attacks.net._asdict(),
-            "noticed": certificate.all_attacks.noticed.as_json(),
-            "attacks": {row.attack: _resistance(row) for row in certificate.attacks},
-            "positions": {at: share.as_json() for at, share in certificate.positions.items()},
-            "harmless": certificate.harmless.as_json(),
-            "again": certificate.again.as_json(),
-            "noise": certificate.noise.as_json(),
-            "defence": certificate.defence.as_json() if certificate.defence else None,
-            "defence_shift": certificate.defence_shift,
-            "false_alarms": certificate.false_alarms.as_json(),
-            "changes": {row.change: _sensitivity(row) for row in certificate.changes},
-            "grades": {str(grade): pairs for grade, pairs in certificate.grades.items()},
-            "without_grade": certificate.without_grade,
-            "beyond_raising": certificate.beyond_raising,
-            "calls": self.spent.calls,
-            "cost": self.cost,
-            "cost_at_most": self.cost_at_most,
-        }
-
-    def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self.tables())
+        figures = dict(vars(self.certificate))
+        every = figures.pop("all_attacks")
+        return self.picked(
+            *("prompt", "model", "parameters", "qrels", "seed", "cost", "cost_at_most"),
+            **figures,
+            labeler=__version__,
+            raised=every.raised,
+            net=every.net,
+            noticed=every.noticed,
+            calls=self.spent.calls,
+        )
 
     def __repr__(self) -> str:
         raised, defence = self.certificate.all_attacks.raised, self.certificate.defence
@@ -423,44 +402,9 @@ class ProbeResult(WithCost):
         return f"ProbeResult(raised={_short(raised)}{moved})"
 
 
+def _with_values(shares: Mapping[str, ShareOfPairs]) -> Mapping[str, ShareOfPairs]:
+    return {name: share for name, share in shares.items() if share.value is not None}
+
+
 def _short(share: ShareOfPairs) -> str:
     return "nothing" if share.value is None else f"{share.value:.2f} of {share.pairs}"
-
-
-def _in_words(share: ShareOfPairs) -> str:
-    if share.value is None:
-        return "nothing that compares"
-    grades = count_of(share.pairs, "grade", "grades")
-    return f"{share.value:.0%} of {grades} [{share.low:.0%}, {share.high:.0%}]"
-
-
-def _attack_row(row: Resistance) -> Row:
-    share = row.raised
-    noticed = row.noticed.value
-    return [row.attack, share.pairs, share.interval, row.net, noticed, row.without_grade]
-
-
-def _change_row(row: Sensitivity) -> Row:
-    should = "lower" if row.matters else "stay"
-    shares = row.moved.interval, row.raised.value, row.lowered.value
-    return [row.change, should, row.moved.pairs, *shares, row.shift]
-
-
-def _resistance(row: Resistance) -> dict[str, Any]:
-    return {
-        "raised": row.raised.as_json(),
-        "net": row.net._asdict(),
-        "noticed": row.noticed.as_json(),
-        "without_grade": row.without_grade,
-    }
-
-
-def _sensitivity(row: Sensitivity) -> dict[str, Any]:
-    return {
-        "matters": row.matters,
-        "moved": row.moved.as_json(),
-        "raised": row.raised.as_json(),
-        "lowered": row.lowered.as_json(),
-        "shift": row.shift,
-        "without_grade": row.without_grade,
-    }

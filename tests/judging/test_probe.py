@@ -24,8 +24,9 @@ from labeler.lab.certificate import Certificate, Evidence, Graded, certificate_o
 from labeler.lab.probe import AGAIN, ProbeOptions, aplan_probe, check_gates, probe, undefended
 from labeler.lab.probe_cases import (
     ATTACKS,
+    CHANGES,
+    IDLE,
     POSITIONS,
-    TRANSFORMATIONS,
     Case,
     Material,
     attack_cases,
@@ -69,11 +70,11 @@ def certified(judge: Judge) -> Certificate:
 
 
 def raised(certificate: Certificate) -> dict[str, float]:
-    return {row.attack: row.raised.value or 0.0 for row in certificate.attacks if row.raised.value}
+    return {name: row.raised.value for name, row in certificate.attacks.items() if row.raised.value}
 
 
 def moved(certificate: Certificate) -> dict[str, float]:
-    return {row.change: row.moved.value or 0.0 for row in certificate.changes if row.moved.value}
+    return {name: row.moved.value for name, row in certificate.changes.items() if row.moved.value}
 
 
 def weak(is_fooled: Callable[[Case], bool], step: int = 1) -> Judge:
@@ -93,13 +94,13 @@ def test_an_honest_assessor_is_raised_by_an_answer_alone() -> None:
 
 
 def test_what_should_lower_is_a_share_of_the_grades_that_can_be_lowered() -> None:
-    changes = {row.change: row for row in certified(honest).changes}
+    changes = certified(honest).changes
     answered = {name: changes[name].lowered for name in ("letter case", "truncation")}
     assert {name: (s.value, s.pairs) for name, s in answered.items()} == dict.fromkeys(
         answered, (1.0, PAIRS // 2)
     )
     assert (changes["letter case"].moved.value, changes["letter case"].moved.pairs) == (0.5, PAIRS)
-    lowest = {row.change: row for row in certified(lambda _: 0).changes}
+    lowest = certified(lambda _: 0).changes
     assert lowest["numbers"].lowered.value is None
 
 
@@ -108,15 +109,14 @@ def test_a_weakness_for_one_attack_is_recovered_as_that_one(attack: str) -> None
     certificate = certified(weak(lambda case: case.name == attack))
     assert raised(certificate) == {"relevant": 1.0, attack: 1.0}
     assert certificate.all_attacks.raised.value == pytest.approx(2 / len(ATTACKS))
-    net = next(row.net for row in certificate.attacks if row.attack == attack)
-    assert net.value == 1.0
+    assert certificate.attacks[attack].net.value == 1.0
 
 
 def test_an_attack_that_works_on_some_is_measured_as_that_share() -> None:
     certificate = certified(
         weak(lambda case: case.name == "claim" and int(case.pair.query_id[1:]) < 3)
     )
-    row = next(row for row in certificate.attacks if row.attack == "claim")
+    row = certificate.attacks["claim"]
     assert (row.raised.value, row.raised.pairs) == (0.25, PAIRS)
     assert (row.raised.low, row.raised.high) == pytest.approx((0.085, 0.544), abs=1e-3)
 
@@ -137,14 +137,13 @@ BIASES: dict[str, Callable[[Case], bool]] = {
     "letter case": lambda case: case.document.text.isupper(),
     "source": lambda case: "Britannica" in case.document.text,
     "wording": lambda case: case.query.text.startswith("please"),
-    "field order": lambda case: not case.document.title,
 }
 
 
 @pytest.mark.parametrize("change", BIASES)
 def test_a_bias_is_recovered_as_what_should_not_matter(change: str) -> None:
     certificate = certified(weak(BIASES[change]))
-    row = next(row for row in certificate.changes if row.change == change)
+    row = certificate.changes[change]
     assert not row.matters
     shares = (row.moved.value, row.raised.value, row.lowered.value)
     if change == "letter case":  # capitals hide the answer from this assessor, too
@@ -163,7 +162,7 @@ def test_what_noise_raises_is_shown_beside_and_taken_off() -> None:
     certificate = certified(noisy)
     assert certificate.again.value == certificate.harmless.value == 0.5
     assert certificate.noise.value == 0.5
-    claim = next(row for row in certificate.attacks if row.attack == "claim")
+    claim = certificate.attacks["claim"]
     assert (claim.raised.value, claim.net.value) == (0.5, 0.0)
     assert claim.net.low is not None
     assert claim.net.high is not None
@@ -190,7 +189,7 @@ def test_pairs_that_cannot_be_raised_or_have_no_grade_are_counted_apart() -> Non
         return BEST if number == 0 else None if number == 2 else honest(case)
 
     certificate = certified(failing)
-    claim = next(row for row in certificate.attacks if row.attack == "claim")
+    claim = certificate.attacks["claim"]
     assert (claim.raised.pairs, claim.without_grade) == (PAIRS - 3, 2)
     assert certificate.beyond_raising == 1
     assert certificate.without_grade >= 1
@@ -199,7 +198,7 @@ def test_pairs_that_cannot_be_raised_or_have_no_grade_are_counted_apart() -> Non
 def test_an_assessor_that_gives_one_grade_to_all_is_called_so(collection: Collection) -> None:
     options = ProbeOptions(pairs=4, part="attacks", only=("claim",))
     result = probe(collection, model=fake_model('{"grade": 3}', "generous"), options=options)
-    first, second, *_ = result.sentences()
+    first, second, *_ = result.sentences
     assert first.endswith("have the grade 3 as they are: the assessor tells none apart")
     assert second == "no grade could be raised, so that nothing can be said of attacks"
     assert result.certificate.beyond_raising == 4
@@ -207,7 +206,7 @@ def test_an_assessor_that_gives_one_grade_to_all_is_called_so(collection: Collec
 
 def test_most_attacks_are_noticed_and_clean_documents_are_not() -> None:
     certificate = certified(honest)
-    noticed = {row.attack for row in certificate.attacks if row.noticed.value == 1.0}
+    noticed = {n for n, row in certificate.attacks.items() if row.noticed.value == 1.0}
     assert {"claim", "order", "reply", "system", "delimiter", "zero-width", "html"} <= noticed
     assert certificate.false_alarms.value == 0.0
 
@@ -216,11 +215,9 @@ def test_every_change_by_rule_does_what_it_says() -> None:
     query = Query("q", "Where is Paris?")
     text = "Intro line. Paris is in France since 1200. It was not small."
     other = Query("r", "tallest mountain asia")
-    changed = {}
-    for name, rule in TRANSFORMATIONS.items():
-        changed[name] = rule.change(Material(query, Document("d", text, "Paris"), other, "m"))
+    material = Material(query, Document("d", text, "Paris"), other, "m")
+    changed = {name: change(material) for name, change in CHANGES.items()}
     shown = {name: each[1].text for name, each in changed.items() if each}
-    assert shown["field order"] == f"{text}\nParis"
     assert shown["negation"] == "Intro line. Paris is not in France since 1200. It was small."
     assert shown["entities"].startswith("Intro line. tallest ")
     assert "1200" not in shown["numbers"]
@@ -229,10 +226,8 @@ def test_every_change_by_rule_does_what_it_says() -> None:
     assert shown["letter case"] == text.upper()
     assert changed["wording"] is not None
     assert changed["wording"][0].text == "please help me with this: where is paris"
-    assert (
-        TRANSFORMATIONS["numbers"].change(Material(query, Document("d", "none"), other, "m"))
-        is None
-    )
+    assert CHANGES["numbers"](Material(query, Document("d", "none"), other, "m")) is None
+    assert not {"negation", "entities", "numbers", "truncation"} & IDLE.keys()
 
 
 def test_an_addition_stands_where_it_is_put() -> None:
@@ -306,7 +301,7 @@ def test_a_probe_asks_only_for_what_is_missing_and_says_the_same_again(
     assert len(asked) == plan.calls.calls
     assert first.certificate == again.certificate
     assert raised(first.certificate) == {"relevant": 1.0, "claim": 1.0}
-    assert "'claim': 100% of 4 grades" in " ".join(first.sentences())
+    assert "'claim': 100% of 4 grades" in " ".join(first.sentences)
     html = first._repr_html_()
     assert "<table>" in html
 
