@@ -14,7 +14,7 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, FormFlags, OutputFlags
-from labeler.cli.output import draw, said_to, show, show_json, show_result, warn
+from labeler.cli.output import said_to, show, show_json, show_result, warn
 from labeler.cli.progress import watched
 from labeler.cli.reporting import (
     check_complete,
@@ -22,7 +22,6 @@ from labeler.cli.reporting import (
     show_judging_plan,
     show_outcome,
 )
-from labeler.cli.scoring import PLOT
 from labeler.cli.screen import note, result_width, say
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
@@ -45,8 +44,7 @@ from labeler.lab.panel import (
 )
 from labeler.lab.panel import panel as panel_of_sets
 from labeler.lab.probe import ProbeOptions, aplan_probe, aprobe, check_gates
-from labeler.lab.tune import CHOICE, TuneOptions, TunePlan, aplan_tuning, atune, sentences_of
-from labeler.lab.tune_plot import tuning_drawing
+from labeler.lab.tune import CHOICE, TuneOptions, TunePlan, aplan_tuning, atune
 from labeler.messages import cost_of
 from labeler.models.choose import declared_assessors, model_in, project_file
 from labeler.models.settings import MODEL, AnyModel
@@ -339,7 +337,6 @@ def tune(
     options: TuneOptions,
     server: ModelsFlags,
     flags: ShownFlags,
-    picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
     """Ask several prompts and models what people judged: which agrees best?
@@ -349,7 +346,7 @@ def tune(
     Replies are kept: judge asks for none of them again.
     """
     collection = open_collection(folder)
-    to, drawing = output.made_from(collection.folder), output.picture(picture, collection.folder)
+    to = output.made_from(collection.folder)
     asked = replace(
         options,
         prompts=_listed(prompts, "prompts"),
@@ -364,14 +361,9 @@ def tune(
         show_outcome(plan, _show_tuning_plan, output, to)
         return
     result = watched(flags, lambda watch: atune(collection, asked, watch))
-    if output.format == "json":
-        show_json(result.as_json(), to)
-    else:
-        words = ["\n".join(sentences_of(result))] if output.format == "table" else []
-        show([*words, result.table(), result.cost_table()], output.format, to)
+    show_result(result, output.format, to)
+    if output.format != "json":
         warn(context, result.findings)
-    if drawing is not None and result.standings:
-        draw(drawing, [tuning_drawing(result)])
     if result.stopped:
         raise result.stopped
 
@@ -392,9 +384,9 @@ def _listed(texts: Sequence[str], parameter: str) -> tuple[str, ...]:
 
 
 def _show_tuning_plan(plan: TunePlan) -> None:
-    rounds = ", ".join(map(str, plan.sizes))
+    rounds = ", ".join(map(str, plan.queries_by_round))
     say(f"queries of each round: {rounds}; of each the better half goes on")
-    show([plan.table()], "table")
+    show(plan.tables(), "table")
     note("at most: as if every one were asked about all pairs, with re-asks")
 
 
