@@ -18,15 +18,16 @@ from labeler.exchange.shapes import tell
 from labeler.files.boundary import reading
 from labeler.files.read import rereadable
 from labeler.messages import count_of
-from labeler.monitoring.log_files import LogSource, source_of
 from labeler.monitoring.log_rows import (
     NO_DATE,
     ROW,
     LeftOutRows,
+    LogSource,
     RowReader,
     Rows,
     RowTally,
     Scratch,
+    source_of,
 )
 from labeler.monitoring.log_values import CLICKED, DOWN, SHOWN, UP, Clock, LogOptions
 from labeler.report.finding import Finding, Setting
@@ -233,8 +234,6 @@ class EventLog:
     @property
     def _is_from_0(self) -> bool:
         """Whether the log's ranks count from 0."""
-        if self.options.first_rank is not None:
-            return self.options.first_rank == 0
         zeros, ones = self._rows.ranks[0], self._rows.ranks[1]
         return zeros > 0 and zeros >= ENOUGH_0 * ones
 
@@ -281,11 +280,10 @@ class EventLog:
                     column = f"{source.columns[what]!r} was read as the {what}, and {others} not"
                     yield Finding(f"{column}; {setting} names another", settings=(setting,))
         zeros, ones = self._rows.ranks[0], self._rows.ranks[1]
-        if self.options.first_rank is None and zeros:
+        if zeros:
             counts = f"{zeros:,} rows have rank 0, {ones:,} rank 1"
             taken = "ranks are taken to count from 0" if self._is_from_0 else "0 to mean no rank"
-            setting = Setting("first_rank")
-            yield Finding(f"{counts}: {taken}; {setting} says otherwise", settings=(setting,))
+            yield Finding(f"{counts}: {taken}")
         if count := self._rows.ranks[-1]:
             yield Finding(f"{count:,} rows of documents have no usable rank: in no figure by rank")
         if self._rows.clock.has_naive:

@@ -16,7 +16,6 @@ import pytest
 from labeler.errors import BadInput, LabelerError, Misuse
 from labeler.exchange.fields import EventFields
 from labeler.monitoring.log import EventLog, open_log
-from labeler.monitoring.log_files import TextBlocks
 from labeler.monitoring.log_values import Clock, LogOptions
 from labeler.monitoring.online import online
 
@@ -99,35 +98,15 @@ BAD_LINES = (
 )
 
 
-@pytest.mark.parametrize("size", [1 << 22, 7, 40, 64])
-def test_a_bad_line_loses_no_other_whatever_a_block_holds(tmp_path: Path, size: int) -> None:
-    path, names = tmp_path / "log.csv", ("time", "session", "query")
-    path.write_text("time,session,query\n" + "".join(BAD_LINES), encoding="utf-8")
-    blocks = list(TextBlocks(path, ",", names, {"query": "query"}, size).blocks())
-    texts = [
-        (line, block.columns["query"].values[code])
-        for block in blocks
-        for line, code in zip(block.lines, block.columns["query"].codes, strict=True)
-    ]
-    assert [text for _, text in texts] == ["usb hub", "lcd", "two\nlines", "dvd"]
-    assert [line for line, _ in texts] == [2, 5, 6, 10]
-    wrong = "more or fewer columns than the first row"
-    assert [bad for block in blocks for bad in block.bad] == [
-        (3, wrong),
-        (4, "a quote left open"),
-        (9, wrong),
-    ]
-
-
-def test_the_fast_reader_and_the_exact_one_read_the_same(tmp_path: Path) -> None:
-    rows = "".join(
-        f"2024-05-{1 + n % 28:02d},s{n % 9},query {n % 5},d{n},{n},0\n" for n in range(99)
-    )
-    with log_of(tmp_path / "a.csv", SHOWN + rows) as fast:
-        whole = [part.impressions["rank"].tolist() for part in fast.parts()]
-    with log_of(tmp_path / "b.csv", SHOWN + rows + "one,bad,line\n") as exact:
-        assert [part.impressions["rank"].tolist() for part in exact.parts()] == whole
-        assert exact.reading.retained == 99
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_bad_line_loses_no_other_whatever_a_block_holds(tmp_path: Path, end: str) -> None:
+    text = "time,session,query\n" + "".join(BAD_LINES)
+    with log_of(tmp_path / "log.csv", text.replace("\n", end)) as log:
+        assert sorted(queries(log)) == ["dvd", "lcd", "usb hub"]
+        told = {(reason, rows, first[-2:]) for reason, rows, first in log.reading.left_out}
+        wrong = "more or fewer columns than the first row"
+        assert told == {(wrong, 3, ":3"), ("a quote left open", 2, ":4")}
+        assert log.reading.rows == 8
 
 
 def test_a_line_that_is_not_utf8_or_no_json_is_left_out_alone(tmp_path: Path) -> None:
@@ -284,7 +263,7 @@ def test_user_behavior_insights_are_read_by_the_names_of_their_nested_fields() -
         doc_field=f"{inside}.object.object_id",
         rank_field=f"{inside}.position.ordinal",
     )
-    with open_log(SRW / "ubi_queries_events.ndjson.gz", LogOptions(fields, first_rank=1)) as log:
+    with open_log(SRW / "ubi_queries_events.ndjson.gz", LogOptions(fields)) as log:
         assert log.reading.rows == 473 + 3448
         assert (log.reading.impressions, log.reading.clicks) == (1932, 186)
         assert {1, 2, 3, 4, 5} < {rank for rank, _, _ in shown(log)}
