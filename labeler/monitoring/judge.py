@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,9 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.data import Judgement, Pair
 from labeler.lab.control_check import ControlRun, read_controls
 from labeler.messages import count_of
-from labeler.report.charts import Axis, Drawing, Moment, control
+from labeler.report.charts import Axis, Moment, control
 from labeler.report.finding import Finding
-from labeler.report.page import Chart, Disclosure, FactList, PageBlock, TableBlock
+from labeler.report.page import Chart, PageBlock, TableBlock
 from labeler.report.result import Result
 from labeler.report.table import Column, Ends, Table
 from labeler.stats.drift import (
@@ -25,7 +25,6 @@ from labeler.stats.drift import (
     LEVEL,
     REFERENCE,
     WEIGHT,
-    Average,
     ChartPoint,
     GivenAgain,
     chart,
@@ -43,8 +42,6 @@ HOW_IT_IS_MADE = (
     f"from {CHART_DRAWS:,} random orders of each pair's own grades, so they allow for the "
     f"assessor's noise; one that stays as it is crosses them in {LEVEL:.1%} of controls at most."
 )
-_KAPPA = Axis("kappa of earlier grades and new ones", format=".2f")
-_SHIFT = Axis("new grades less earlier ones", format="+.2f", reference=0.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,54 +173,21 @@ class JudgeDrift(Result):
         return self.picked("name", "alarms", "judged_as", findings=self.findings, controls=controls)
 
     def blocks(self) -> list[PageBlock]:
-        """Agreement and shift over time, then the table of controls."""
+        """Agreement over time, then the table of controls."""
         if not self.points:
             return []
-        first, last = self.charted[0][0], self.charted[-1][0]
-        facts = {
-            "judgements": self.name,
-            "controls": f"{len(self.controls):,}, the first on {first.label}",
-            "pairs at the last one": f"{len(last.pairs):,}",
-            "prompt": last.now.prompt,
-            "model as the server names it": ", ".join(last.names),
-            "when the pairs were judged": ", ".join(self.judged_as),
-        }
-        count = count_of(len(self.points), "control", "controls")
-        agreement = self._averaged("agreement with earlier grades", _KAPPA, _agreement)
-        return [
-            Chart(agreement, HOW_IT_IS_MADE),
-            Chart(self._averaged("shift of grades", _SHIFT, _shift)),
-            FactList([(name, value) for name, value in facts.items() if value]),
-            Disclosure(f"All controls on the chart: {count}", list(map(TableBlock, self.tables()))),
-        ]
-
-    def _labels(self) -> list[str]:
-        """The day of each control on the chart, and its hour where a day has several."""
-        days = [run.label for run, _ in self.charted]
-        return [
-            day if days.count(day) == 1 else run.time.strftime("%m-%d %H:%M")
-            for day, (run, _) in zip(days, self.charted, strict=True)
-        ]
-
-    def _averaged(
-        self, title: str, axis: Axis, figure: Callable[[ChartPoint], tuple[float, Average]]
-    ) -> Drawing:
-        moments = []
-        for label, (run, point) in zip(self._labels(), self.charted, strict=True):
-            value, average = figure(point)
-            ends = (average.low, average.high)
-            limits = Ends(*(round(end, DIGITS) if math.isfinite(end) else None for end in ends))
-            smoothed = round(average.value, DIGITS)
-            moments.append(Moment(label, value, limits=limits, smoothed=smoothed, at=run.time))
-        return control(f"{self.name}: {title}", moments, axis)
-
-
-def _agreement(point: ChartPoint) -> tuple[float, Average]:
-    return point.kappa, point.agreement
-
-
-def _shift(point: ChartPoint) -> tuple[float, Average]:
-    return point.shift, point.moved
+        days, moments = [run.label for run, _ in self.charted], []
+        for day, (run, point) in zip(days, self.charted, strict=True):
+            label = day if days.count(day) == 1 else run.time.strftime("%m-%d %H:%M")
+            of = point.agreement
+            smoothed, low, high = (round(each, DIGITS) for each in (of.value, of.low, of.high))
+            limits = Ends(*(end if math.isfinite(end) else None for end in (low, high)))
+            moments.append(
+                Moment(label, point.kappa, limits=limits, smoothed=smoothed, at=run.time)
+            )
+        axis = Axis("kappa of earlier grades and new ones", format=".2f")
+        drawn = control(f"{self.name}: agreement with earlier grades", moments, axis)
+        return [Chart(drawn, HOW_IT_IS_MADE), *map(TableBlock, self.tables())]
 
 
 def judge_drift(collection: Collection | Path | str, name: str) -> JudgeDrift:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, islice
@@ -29,7 +28,7 @@ from labeler.exchange.tables import (
     rows_of_parquet,
 )
 from labeler.files.jsonl import row_of_line
-from labeler.files.read import numbered_bytes, scratch_file
+from labeler.files.read import numbered_bytes
 from labeler.monitoring.log_values import (
     CLICKED,
     SEARCHED,
@@ -379,16 +378,12 @@ def _one_form(value: str) -> str:
 class Scratch:
     """A scratch file to which rows are added, and from which those of some users are read."""
 
-    def __init__(self) -> None:
-        self._stack = ExitStack()
+    def __init__(self, file: BinaryIO) -> None:
         self._segments: list[list[tuple[int, int]]] = [[] for _ in range(PARTS)]
-        self._file: BinaryIO | None = None
+        self._file = file
 
     def add(self, rows: Rows) -> None:
         """Add rows, those of one part together."""
-        if self._file is None:
-            path = self._stack.enter_context(scratch_file())
-            self._file = self._stack.enter_context(path.open("w+b"))
         size = self._file.seek(0, 2) // ROW.itemsize
         rows = rows[np.argsort(rows["part"], kind="stable")]
         ends = np.searchsorted(rows["part"], np.arange(PARTS + 1)).tolist()
@@ -408,10 +403,5 @@ class Scratch:
                 together = []
 
     def _segment(self, start: int, count: int) -> Rows:
-        assert self._file is not None, "a segment was written"
         self._file.seek(start * ROW.itemsize)
         return np.frombuffer(self._file.read(count * ROW.itemsize), dtype=ROW)
-
-    def close(self) -> None:
-        """Remove the file."""
-        self._stack.close()

@@ -110,7 +110,7 @@ def test_the_page_and_the_figures_of_no_control_one_and_many() -> None:
         weekly(collection, [0] * weeks)
         drift = judge_drift(collection, "llm")
         html = Page("x", drift.blocks()).html()
-        assert "llm: shift of grades" in html
+        assert "llm: agreement with earlier grades" in html
         assert "NaN" not in json.dumps(drift.as_json(), allow_nan=False)
 
 

@@ -7,7 +7,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,9 @@ SRW = Path(__file__).parents[3] / "shared/data/foreign/opensearch-srw"
 SHOWN = "time,session,query,doc_id,rank,clicked\n"
 
 
-def log_of(path: Path, text: str, options: LogOptions | None = None) -> EventLog:
+def log_of(
+    path: Path, text: str, options: LogOptions | None = None
+) -> AbstractContextManager[EventLog]:
     path.write_text(text, encoding="utf-8")
     return open_log(path, options)
 
@@ -86,8 +88,9 @@ def test_bad_dates_are_counted_with_the_line_of_the_first(tmp_path: Path) -> Non
 
 
 def test_a_log_of_which_no_date_can_be_read_is_refused_with_the_first(tmp_path: Path) -> None:
-    with pytest.raises(LabelerError, match=r"log.csv:2: no date can be read; name the column") as e:
-        log_of(tmp_path / "log.csv", "date,query\nMay 1st,usb hub\n")
+    refused = pytest.raises(LabelerError, match=r"log.csv:2: no date can be read; name the column")
+    with refused as e, log_of(tmp_path / "log.csv", "date,query\nMay 1st,usb hub\n"):
+        pass
     assert e.value.parameter == "time_format"
 
 
@@ -250,8 +253,10 @@ def test_a_column_with_an_unusual_name_is_named_and_one_of_two_is_said(tmp_path:
     with log_of(tmp_path / "log.csv", text, LogOptions(fields=fields)) as log:
         assert log.reading.first == 1714521600.0
         assert "'user' was read as the user, and 'client' not" in str(log.reading.findings[0])
-    with pytest.raises(LabelerError, match="no column 'when' among wann"):
-        log_of(tmp_path / "log.csv", text, LogOptions(fields=EventFields(time_field="when")))
+    of_when = LogOptions(fields=EventFields(time_field="when"))
+    refused = pytest.raises(LabelerError, match="no column 'when' among wann")
+    with refused, log_of(tmp_path / "log.csv", text, of_when):
+        pass
 
 
 @pytest.mark.skipif(not SRW.exists(), reason="needs the files of shared/data")
