@@ -76,7 +76,7 @@ class PairAgain(NamedTuple):
 class ControlRun:
     """One control of a set: when, by which prompts and models then and now, and its pairs.
 
-    `is_dated` is false of a control whose card names no time: it is then that of its file.
+    The time of a control of which the card names none is that of its file.
     """
 
     number: int
@@ -84,7 +84,6 @@ class ControlRun:
     before: PromptAndModel
     now: PromptAndModel
     pairs: tuple[PairAgain, ...]
-    is_dated: bool = True
 
     @property
     def label(self) -> str:
@@ -130,14 +129,14 @@ def read_controls(collection: Collection, name: str) -> list[ControlRun]:
 def _run(path: Path, number: int, made: Mapping[str, Any]) -> ControlRun:
     with reading(path):
         pairs = tuple(read_control(path))
-        time, is_dated = datetime.fromtimestamp(os.stat(path).st_mtime, UTC), False
+        time = datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
     try:
         dated = datetime.fromisoformat(str(made.get("time")))
-        time, is_dated = dated.replace(tzinfo=dated.tzinfo or UTC).astimezone(UTC), True
+        time = dated.replace(tzinfo=dated.tzinfo or UTC).astimezone(UTC)
     except ValueError:
         pass  # that of the file stays
     before, now = (_made_by(made.get(part)) for part in ("before", "now"))
-    return ControlRun(number, time, before, now, pairs, is_dated)
+    return ControlRun(number, time, before, now, pairs)
 
 
 def _made_by(value: object) -> PromptAndModel:

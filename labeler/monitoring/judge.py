@@ -81,10 +81,11 @@ class JudgeDrift(Result):
     def _alarms(self) -> Iterator[tuple[str, str]]:
         last, before = self.controls[-1], " and ".join(self.judged_as)
         if self.points and self.points[-1].is_out:
-            yield f"{self._since()}: {'; '.join(self._beyond())}", "judge-drift"
+            text = f"the assessor has drifted by the control of {last.label}"
+            yield f"{text}: {'; '.join(self._beyond())}", "judge-drift"
         if before and last.names and set(last.names) != set(self.judged_as):
-            since = f"{' and '.join(last.names)} since the control of {self._named_so_since()}"
-            text = f"the server calls its model {since}, {before} when the pairs were judged"
+            names = f"{' and '.join(last.names)} at the control of {last.label}"
+            text = f"the server calls its model {names}, {before} when the pairs were judged"
             yield text, "model-name"
         if last.before.prompt and last.now.prompt != last.before.prompt:
             text = "the prompt was edited since the pairs were judged"
@@ -94,13 +95,6 @@ class JudgeDrift(Result):
             share = f"{failed:,} of {replies:,} new replies gave no grade ({failed / replies:.0%})"
             when = f"at the control of {last.label}, more than before; p {self.failure_p:.2g}"
             yield f"{share} {when}", "judge-failures"
-
-    def _since(self) -> str:
-        """From which control on the chart has been beyond its limits."""
-        first = len(self.points) - 1
-        while first and self.points[first - 1].is_out:
-            first -= 1
-        return f"the assessor has drifted by the control of {self.charted[first][0].label}"
 
     def _beyond(self) -> Iterator[str]:
         moved, agreed = self.points[-1].moved, self.points[-1].agreement
@@ -112,45 +106,28 @@ class JudgeDrift(Result):
             limit = f"limit {agreed.low:.2f}"
             yield f"their kappa with earlier grades is {agreed.value:.2f} ({limit})"
 
-    def _named_so_since(self) -> str:
-        names, label = self.controls[-1].names, self.controls[-1].label
-        for run in reversed(self.controls):
-            if run.names and run.names != names:
-                break
-            label = run.label if run.names else label
-        return label
-
     @property
     def findings(self) -> list[Finding]:
         """What a reader of the chart should know beside the alarms."""
-        texts = self._notes() if self.controls else ()
-        return [
-            *self.left_out,
-            *(Finding(f"{self.name}: {text}", level="note") for text in texts),
-        ]
-
-    def _notes(self) -> Iterator[str]:
-        if self.points and not self.points[-1].is_out:
-            agreed = self.points[-1].agreement
-            kappa = f"kappa {agreed.value:.2f}, limit {agreed.low:.2f}"
-            yield f"no drift shown by the control of {self.controls[-1].label} ({kappa})"
-        if undated := sum(not run.is_dated for run in self.controls):
-            controls = count_of(undated, "control has", "controls have")
-            yield f"{controls} the time of a file, which copying may have changed"
+        if not self.points or self.points[-1].is_out:
+            return list(self.left_out)
+        agreed, last = self.points[-1].agreement, self.controls[-1]
+        kappa = f"kappa {agreed.value:.2f}, limit {agreed.low:.2f}"
+        text = f"{self.name}: no drift shown by the control of {last.label} ({kappa})"
+        return [*self.left_out, Finding(text, level="note")]
 
     def tables(self) -> list[Table]:
-        """A row for each control: agreement and shift with their averages, failures, names."""
+        """A row for each control: agreement with its average, failures, names."""
         columns = [
             *(Column("control", align="left"), Column("date", align="left"), Column("pairs")),
             *(Column(name, format=".3f") for name in ("kappa", "average kappa", "limit")),
-            *(Column(name, format="+.3f") for name in ("shift", "average shift")),
             *(Column("without grade"), Column("model", align="left")),
         ]
         rows = [
             (
                 *(str(run.number), run.label, len(run.pairs)),
                 *(point.kappa, point.agreement.value, point.agreement.low),
-                *(point.shift, point.moved.value, run.failures[0], ", ".join(run.names)),
+                *(run.failures[0], ", ".join(run.names)),
             )
             for run, point in self.charted
         ]

@@ -187,7 +187,7 @@ class Monitoring(Result):
 
     def _run(self) -> str:
         if not self.history:
-            return "This is the first run; the next ones show figures over time."
+            return "This is the first run."
         first = self.history[0].time.strftime("%Y-%m-%d")
         return f"This is run {1 + len(self.history):,}; the first was on {first}."
 
@@ -209,13 +209,6 @@ class Monitoring(Result):
 
 def _is_short(value: object) -> bool:
     return value is None or (isinstance(value, int | float | str) and len(str(value)) <= 200)
-
-
-def _figures(run: WatchRun, key: str) -> dict[str, object]:
-    """What an earlier run kept of a watch; empty where it kept nothing of it."""
-    watches = run.content.get("watches")
-    figures = watches.get(key) if isinstance(watches, dict) else None
-    return figures if isinstance(figures, dict) else {}
 
 
 @dataclass(frozen=True)
@@ -256,8 +249,8 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     """Watch over a collection: its assessor by past controls, its documents, and users' searches.
 
     `logs` are files of one log, read as one. Asks no model. What there is no data for is left out,
-    and said. The figures are kept in `monitoring/TIME.json` of the collection, so that the next run
-    can show them over time. `left_out` are findings of a caller about what it did not watch.
+    and said. The figures are kept in `monitoring/TIME.json` of the collection. `left_out` are
+    findings of a caller about what it did not watch.
 
     >>> from labeler.lab.control import drift
     >>> from labeler.judging.judge import judge
@@ -274,7 +267,7 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     passed_over = (Finding(f"passed over: {problem}") for problem in problems)
     run = _Run(opened, options or MonitorOptions(), control, [*left_out, *passed_over])
     time = now().astimezone(UTC)
-    watches = [*run.judges(), *run.corpus(documents, history, time), *run.logs(logs)]
+    watches = [*run.judges(), *run.corpus(documents), *run.logs(logs)]
     if not watches:
         raise _nothing(opened, run.missing, has_sources=bool(logs))
     result = Monitoring(opened.folder, time, tuple(watches), tuple(run.missing), tuple(history))
@@ -328,24 +321,15 @@ class _Run:
             looked_at = f"{controls} of {name}, {' to '.join(days)}"
             yield Watched(f"judge {name}", f"Judge drift: {name}", looked_at, drift, drift.blocks())
 
-    def corpus(
-        self, documents: Sequence[str | Path], history: Sequence[WatchRun], time: datetime
-    ) -> Iterator[Watched]:
+    def corpus(self, documents: Sequence[str | Path]) -> Iterator[Watched]:
         """The watch over the documents."""
         if not documents:
             self._miss("corpus drift: no documents are named", Setting("documents"))
             return
         drift = corpus_drift(documents, self.collection, self.options.corpus, self.control)
-        earlier = [
-            (run.time, float(share))
-            for run in history
-            if (figures := _figures(run, "corpus")).get("qrels") == drift.qrels
-            and isinstance(share := figures.get("stale_share"), int | float)
-        ]
         passages = count_of(sum(drift.passages.values()), "passage", "passages")
         looked_at = f"{passages} and {drift.judged:,} judged pairs of {drift.qrels}"
-        blocks = drift.blocks([*earlier, (time, drift.share)])
-        yield Watched("corpus", "Corpus drift", looked_at, drift, blocks)
+        yield Watched("corpus", "Corpus drift", looked_at, drift, drift.blocks())
 
     def logs(self, names: Sequence[str | Path]) -> Iterator[Watched]:
         """The watches over users' searches; all files are read as one log."""
