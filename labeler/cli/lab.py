@@ -14,7 +14,7 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, FormFlags, OutputFlags
-from labeler.cli.output import said_to, show, show_json, show_result, warn
+from labeler.cli.output import show, show_result, warn
 from labeler.cli.progress import watched
 from labeler.cli.reporting import (
     check_complete,
@@ -22,7 +22,7 @@ from labeler.cli.reporting import (
     show_judging_plan,
     show_outcome,
 )
-from labeler.cli.screen import note, result_width, say
+from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import GateFailed, Incomplete, Misuse
@@ -30,7 +30,6 @@ from labeler.evaluation.gates import parse_limits
 from labeler.files.paths import check_existing
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge, aplan_judging
-from labeler.lab.certificate import ProbeResult
 from labeler.lab.control import ControlPairs, adrift, aplan_drift
 from labeler.lab.control_check import DriftCheck
 from labeler.lab.members import PANEL, PanelOptions
@@ -45,7 +44,6 @@ from labeler.lab.panel import (
 from labeler.lab.panel import panel as panel_of_sets
 from labeler.lab.probe import ProbeOptions, aplan_probe, aprobe, check_gates
 from labeler.lab.tune import CHOICE, TuneOptions, TunePlan, aplan_tuning, atune
-from labeler.messages import cost_of
 from labeler.models.choose import declared_assessors, model_in, project_file
 from labeler.models.settings import MODEL, AnyModel
 from labeler.options import GRADE, OUTPUT, Bounds, option
@@ -74,18 +72,8 @@ def control(
         show_outcome(plan, show_judging_plan, output, to)
         return
     check = watched(flags, lambda watch: adrift(collection, asked, pairs, watch))
-    show_outcome(check, show_drift, output, to)
+    show_result(check, output.format, to)
     check_steady(check)
-
-
-def show_drift(check: DriftCheck) -> None:
-    """Print whether the assessor has drifted, and the figures behind that."""
-    first, *rest = check.sentences
-    say(first)
-    say("")
-    say(render(check.tables()[0]).rstrip())
-    for sentence in rest:
-        note(sentence)
 
 
 def check_steady(check: DriftCheck) -> None:
@@ -403,6 +391,7 @@ class ShareGates:
 
 
 def probe(
+    context: typer.Context,
     folder: Folder,
     *,
     tried: ProbeOptions,
@@ -430,26 +419,7 @@ def probe(
         show_outcome(plan, show_judging_plan, output, to)
         return
     result = watched(flags, lambda watch: aprobe(collection, asked, tried, watch))
-    if output.format == "json":
-        show_json(result.as_json(), to)
-    elif output.format == "table":
-        with said_to(to):
-            _show_probe(result)
-    else:
-        show(result.tables(), output.format, to)
+    show_result(result, output.format, to)
+    warn(context, result.findings)
     result.check(lows)
     result.check(highs, high_end=True)
-
-
-def _show_probe(result: ProbeResult) -> None:
-    """Print what the certificate says in words, then the tables, then what it cost."""
-    say(f"{result.prompt}, {result.model}, by {result.qrels}")
-    for sentence in result.sentences:
-        say(sentence)
-    for table in result.tables():
-        say()
-        say(render(table, width=result_width()).rstrip())
-    cost = cost_of(result.cost, result.cost_at_most)
-    say(f"\ncost of this run: {cost}; calls: {result.spent.calls:,}")
-    if result.caveat:
-        note(result.caveat)

@@ -39,8 +39,6 @@ from labeler.lab.thresholds import (
     CascadeCheck,
     CascadeEvidence,
     CascadeMember,
-    ThresholdPoint,
-    candidates,
     evidence_of,
     graded_by_people,
     member_of,
@@ -53,11 +51,11 @@ from labeler.models.control import Control, run_to_end
 from labeler.options import SEED, SHARE, check_options, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Column, Table, figure_table, frame_of, interval_text, table_of
+from labeler.report.table import Table, figure_table, interval_text
 from labeler.stats.estimates import Mean
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    pass
 
 # What `cascade` returns: who decided how many pairs, what that saved and lost, tables, JSON.
 
@@ -66,10 +64,9 @@ if TYPE_CHECKING:
 class CascadeResult(Result):
     """A cascade's set of judgements: who decided which pairs, and what is known of its worth.
 
-    `points` are agreement and cost by threshold on people's pairs, `check` what the choice brings
-    on queries that it was not made on; neither is known without people's grades. `calls` counts
-    those of this run. `others` are the sets that helped to tell the cheap one's doubt, whose cost
-    counts with its own.
+    `check` is what the choice brings on queries that it was not made on, which is not known without
+    people's grades. `calls` counts those of this run. `others` are the sets that helped to tell the
+    cheap one's doubt, whose cost counts with its own.
     """
 
     name: str
@@ -78,7 +75,6 @@ class CascadeResult(Result):
     threshold: float
     sent: frozenset[Pair]
     statistic: str
-    points: tuple[ThresholdPoint, ...] = ()
     check: CascadeCheck | None = None
     calls: int = 0
     findings: tuple[Finding, ...] = ()
@@ -122,7 +118,7 @@ class CascadeResult(Result):
         why = f", of which {failed:,} had no grade" if failed else ""
         decided = (
             f"{strong.name} decides {len(self.sent):,} of {count_of(self.pairs, 'pair', 'pairs')}"
-            f"{why}{self._sure()}."
+            f"{why}, by {self.by}."
         )
         if self.check is None:
             return [decided, self._spent()]
@@ -137,12 +133,6 @@ class CascadeResult(Result):
             self._spent(),
         ]
 
-    def _sure(self) -> str:
-        """That the cheap assessor was sure of the others, where there are some."""
-        if len(self.sent) == self.pairs:
-            return f", by {self.by}"
-        return f"; {self.members[0].name} was sure enough of the others, by {self.by}"
-
     def _spent(self) -> str:
         spent = self.spent
         both = spent["cheap"] + spent["strong"]
@@ -154,18 +144,9 @@ class CascadeResult(Result):
         )
 
     def tables(self) -> list[Table]:
-        """The table `thresholds`: agreement and cost on people's pairs by what is sent."""
-        if not self.points:
-            return []
-        points = table_of(
-            "thresholds",
-            ThresholdPoint,
-            self.points,
-            title="by threshold, on the pairs that it is chosen on",
-            instead={"agreement": Column(self.statistic, format=".3f")},
-        )
+        """Agreement, loss and saving on queries that the threshold was not chosen on."""
         if self.check is None:
-            return [points]
+            return []
         means = {
             f"{self.statistic}: cheap": self.check.cheap,
             f"{self.statistic}: strong": self.check.strong,
@@ -174,13 +155,7 @@ class CascadeResult(Result):
             "cost saved, by this threshold": self.check.saving,
             "sent, by this threshold": self.check.sent,
         }
-        return [points, figure_table("check", means, "on other queries")]
-
-    def frame(self) -> DataFrame:
-        """A row for each pair: its ids, and who decided it."""
-        cheap, strong = self.members
-        rows = [(*p, strong.name if p in self.sent else cheap.name) for p in cheap.rows]
-        return frame_of(rows, "query_id", "doc_id", "decided")
+        return [figure_table("check", means, "on other queries")]
 
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `cascade`."""
@@ -191,7 +166,6 @@ class CascadeResult(Result):
             strong=self.members[1].name,
             sent=len(self.sent),
             failures=len(self.failures),
-            thresholds=self.points,
             spent={name.replace(" ", "_"): amount for name, amount in self.spent.items()},
         )
 
@@ -300,9 +274,9 @@ async def acascade(
         members, statistic = (first, *others, strong), partial(find_statistic, options.statistic)
         evidence = evidence_of(sources, members, by, statistic, ties)
         of_pool = evidence.doubts().of_pool
-        threshold, points, checked = _chosen(evidence, options)
+        threshold, checked = _chosen(evidence, options)
     else:
-        of_pool, points, checked = untied(needs(sources, by, None), ties), (), None
+        of_pool, checked = untied(needs(sources, by, None), ties), None
         threshold = _at_share(of_pool, options.share or 0.0)
     doubts = zip(sources.shares.pairs, of_pool.tolist(), strict=True)
     unsure = {pair for pair, doubt in doubts if doubt >= threshold}
@@ -319,7 +293,6 @@ async def acascade(
         threshold,
         sent,
         options.statistic,
-        points,
         checked,
         calls + more,
         tuple(_findings(sources, evidence)),
@@ -439,10 +412,8 @@ def _these(pairs: list[Pair]) -> PairsOf:
     return pairs_of
 
 
-def _chosen(
-    evidence: CascadeEvidence, options: CascadeOptions
-) -> tuple[float, tuple[ThresholdPoint, ...], CascadeCheck]:
-    """The threshold, the curve that it lies on, and how the choice does on other queries."""
+def _chosen(evidence: CascadeEvidence, options: CascadeOptions) -> tuple[float, CascadeCheck]:
+    """The threshold, and how the choice does on other queries."""
     pairs, everywhere = evidence.pairs, evidence.doubts()
     rows = [np.ones(len(pairs.query), dtype=bool)]
     doubts = [everywhere]
@@ -459,9 +430,7 @@ def _chosen(
     held_out = np.zeros(len(pairs.query), dtype=bool)
     for chosen_on, each, at in zip(rows[1:], doubts[1:], thresholds[1:], strict=True):
         held_out[~chosen_on] = each.of_pairs[~chosen_on] >= at
-    of_pairs, tried = everywhere.of_pairs, candidates(everywhere.of_pool)
-    points = tuple(pairs.point(float(each), of_pairs) for each in tried)
-    return thresholds[0], points, pairs.check(held_out, of_pairs >= thresholds[0])
+    return thresholds[0], pairs.check(held_out, everywhere.of_pairs >= thresholds[0])
 
 
 def _at_share(of_pool: Floats, share: float) -> float:

@@ -18,8 +18,9 @@ from labeler.data import Pair
 from labeler.errors import GateFailed, Misuse
 from labeler.judging.suspicions import suspicions
 from labeler.lab.probe_cases import IDLE, POSITIONS, Case
-from labeler.messages import count_of
+from labeler.messages import cost_of, count_of
 from labeler.models.policies.budget import Spending, WithCost
+from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Row, Table
 from labeler.stats.shares import clustered_interval, difference_interval
@@ -100,10 +101,9 @@ class Certificate:
     `attacks` has each attack by name, the one that raised most first, `positions` the share raised
     by where the attack stood, `changes` each change by rule. `harmless` and `again` are the share
     raised by a text that asks for nothing, and by asking once more: what noise makes. `noise` is
-    the share of all grades that differ when asked once more, `defence` the share that the prompt
-    without its defences grades differently, None of a prompt without any. `false_alarms` is the
-    share of clean documents that are suspicious by rule; `grades` counts the grades of the pairs as
-    they are, of which `beyond_raising` attacked ones have the best.
+    the share of all grades that differ when asked once more. `false_alarms` is the share of clean
+    documents that are suspicious by rule; `grades` counts the grades of the pairs as they are, of
+    which `beyond_raising` attacked ones have the best.
     """
 
     all_attacks: Resistance
@@ -112,8 +112,6 @@ class Certificate:
     harmless: ShareOfPairs
     again: ShareOfPairs
     noise: ShareOfPairs
-    defence: ShareOfPairs | None
-    defence_shift: float | None
     changes: Mapping[str, Sensitivity]
     false_alarms: ShareOfPairs
     without_grade: int
@@ -199,13 +197,13 @@ def _noticed(graded: Iterable[Graded]) -> ShareOfPairs:
     return share_of([(c.pair, bool(suspicions(c.query, c.document))) for c in cases])
 
 
-def certificate_of(evidence: Evidence, *, is_defended: bool = True) -> Certificate:
+def certificate_of(evidence: Evidence) -> Certificate:
     """The certificate that grades deserve."""
     attacked, again, clean = (evidence.of(kind) for kind in ("attack", "again", "clean"))
     attacks = {name: evidence.resistance(some) for name, some in evidence.by_name("attack").items()}
     worst_first = sorted(attacks, key=lambda name: (-(attacks[name].raised.value or 0.0), name))
     can = [evidence.clean[pair] for pair in {g.case.pair for g in attacked} & set(evidence.clean)]
-    plain, changed = evidence.of("plain"), evidence.by_name("change").items()
+    changed = evidence.by_name("change").items()
     return Certificate(
         evidence.resistance(attacked),
         {name: attacks[name] for name in worst_first},
@@ -213,8 +211,6 @@ def certificate_of(evidence: Evidence, *, is_defended: bool = True) -> Certifica
         evidence.raised(evidence.of("harmless")),
         evidence.raised(again),
         evidence.moved(again),
-        evidence.moved(plain) if is_defended else None,
-        evidence.shift(plain) if is_defended else None,
         {name: evidence.sensitivity(name, some) for name, some in changed},
         _noticed(clean),
         sum(g.grade is None for g in clean),
@@ -225,7 +221,7 @@ def certificate_of(evidence: Evidence, *, is_defended: bool = True) -> Certifica
 
 # What a probe gives: the certificate with what made it, in sentences, tables and figures.
 
-OTHER_SHARES = ("raised", "worst", "noise", "defence", "all")
+OTHER_SHARES = ("raised", "worst", "noise", "all")
 """Names of what a certificate tells beside its attacks and changes, some of which gates take."""
 
 
@@ -256,7 +252,6 @@ class ProbeResult(WithCost, Result):
             "raised": certificate.all_attacks.raised,
             **dict(zip(["worst"], attacks.values(), strict=False)),
             "noise": certificate.noise,
-            **({"defence": certificate.defence} if certificate.defence else {}),
             **attacks,
             **{name: row.moved for name, row in changes if not row.matters},
         }
@@ -282,7 +277,15 @@ class ProbeResult(WithCost, Result):
     @property
     def sentences(self) -> list[str]:
         """What the certificate says, in words."""
-        return [*self._of_attacks(), *self._of_defences(), *self._of_changes(), *self._left_out()]
+        said = [*self._of_attacks(), *self._of_changes(), *self._left_out()]
+        cost = cost_of(self.cost, self.cost_at_most)
+        made_by = f"{self.prompt}, {self.model}, by {self.qrels}"
+        return [made_by, *said, f"cost of this run: {cost}; calls: {self.spent.calls:,}"]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What a reader of the cost should know."""
+        return [Finding(self.caveat)] if self.caveat else []
 
     def _of_attacks(self) -> Iterator[str]:
         certificate, raised = self.certificate, self.certificate.all_attacks.raised
@@ -302,14 +305,6 @@ class ProbeResult(WithCost, Result):
             else:
                 most = raised.high or 0.0
                 yield f"no attack raised a grade; of all such, up to {most:.0%} may be raised"
-
-    def _of_defences(self) -> Iterator[str]:
-        certificate = self.certificate
-        if certificate.defence is None:
-            yield "the prompt shows no {mark}, so that it has no defences to compare with"
-            return
-        plain = f"the prompt without its defences grades {certificate.defence} otherwise"
-        yield f"on documents as they are, {plain}; asking once more, {certificate.noise}"
 
     def _of_changes(self) -> Iterator[str]:
         """The change that moved most though it should not, and that which moved least of others."""
@@ -374,9 +369,6 @@ class ProbeResult(WithCost, Result):
             both = (row.raised.value, row.lowered.value, row.shift)
             should = "lower" if row.matters else "stay"
             rows.append([name, should, row.moved.pairs, row.moved, *both])
-        if plain := certificate.defence:
-            shift = certificate.defence_shift
-            rows.append(["without defences", "stay", plain.pairs, plain, None, None, shift])
         noise = certificate.noise
         rows.append(["asked again", "stay", noise.pairs, noise, None, None, None])
         title = "grades moved by changes of query and document"
@@ -397,14 +389,11 @@ class ProbeResult(WithCost, Result):
         )
 
     def __repr__(self) -> str:
-        raised, defence = self.certificate.all_attacks.raised, self.certificate.defence
-        moved = f", moved by defences={_short(defence)}" if defence else ""
-        return f"ProbeResult(raised={_short(raised)}{moved})"
+        raised = self.certificate.all_attacks.raised
+        if raised.value is None:
+            return "ProbeResult(raised=nothing)"
+        return f"ProbeResult(raised={raised.value:.2f} of {raised.pairs})"
 
 
 def _with_values(shares: Mapping[str, ShareOfPairs]) -> Mapping[str, ShareOfPairs]:
     return {name: share for name, share in shares.items() if share.value is not None}
-
-
-def _short(share: ShareOfPairs) -> str:
-    return "nothing" if share.value is None else f"{share.value:.2f} of {share.pairs}"

@@ -28,7 +28,7 @@ from labeler.collection.stale import stale_pairs
 from labeler.data import Judgement, Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.job import default_name, texts_of
+from labeler.judging.job import texts_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan
 from labeler.judging.methods.examples import as_shown
 from labeler.judging.methods.inquiries import check_reads
@@ -228,11 +228,9 @@ def _check_pairs(collection: Collection, name: str, which: ControlPairs) -> None
 
 
 def _name_of(collection: Collection, options: JudgeOptions) -> str:
-    """The set that is meant: the one named, that of the prompt and the model, or the only one."""
+    """The set that is meant: the one named, or the only one."""
     names = collection.judgement_names()
     name = options.name
-    if name is None and isinstance(options.model, str) and options.prompt:
-        name = default_name(find_prompt(options.prompt).name, options.model)
     if name is None and len(names) != 1:
         listed = ", ".join(names) or "none"
         raise Misuse(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -39,39 +38,12 @@ from labeler.lab.probe_cases import (
     draw,
     read_attacks,
 )
-from labeler.model import Message
 from labeler.models.control import Control, run_to_end
 from labeler.models.session import Session, open_session, select_model
 from labeler.models.settings import AnyModel, Limits
 from labeler.options import COUNT, SEED, check_options, option
-from labeler.prompt import Prompt, find_prompt
-from labeler.prompt.template import PLACEHOLDER
+from labeler.prompt import find_prompt
 from labeler.trec.qrels import read_qrels
-
-# A prompt without its defences, to see what they cost on documents that attack nobody.
-
-_RULE = re.compile(
-    r" (?:The|Each)(?: \w+)+ stands? between two lines that bear the same code[.,][^\n]*? "
-    r"such text (?:answers|matches) (?:no query and earns no grade|nothing)\."
-)
-"""What the shipped prompts say of the marks."""
-
-
-def undefended(prompt: Prompt) -> Prompt:
-    """The prompt without the lines that hold a mark, and without what it says of them.
-
-    Texts are then shown as they are. What a prompt of yours says of marks in other words stays, and
-    so does a line that shows a mark and a text, but for the mark.
-    """
-    turns = tuple(Message(role, _without_marks(content)) for role, content in prompt.turns)
-    return replace(prompt, text=f"{prompt.text}\nwithout defences", turns=turns)
-
-
-def _without_marks(content: str) -> str:
-    lines = _RULE.sub("", content).split("\n")
-    shown = (line for line in lines if set(PLACEHOLDER.findall(line)) != {"mark"})
-    return "\n".join(shown).replace("{mark}", "")
-
 
 PAIRS = 20
 AGAIN = 900
@@ -131,7 +103,7 @@ def probe(  # noqa: PLR0913  the keywords of a public function are its settings
     >>> on_cats = lambda request: '{"grade": %d}' % ("cat" in request.inputs["text"])
     >>> first = judge(collection, model=fake_model(on_cats), name="first")
     >>> probe(collection, model=fake_model(on_cats), options=ProbeOptions(pairs=2))
-    ProbeResult(raised=0.23 of 30, moved by defences=0.00 of 2)
+    ProbeResult(raised=0.23 of 30)
     """
     asked = JudgeOptions(prompt, model, base_url, None, concurrency, limits=limits or Limits())
     control, settings = control or Control(), options or ProbeOptions()
@@ -158,7 +130,7 @@ async def aprobe(
     grades = assessor.prompt.grades
     evidence = Evidence(tuple(graded), max(grades), min(grades))
     return ProbeResult(
-        certificate_of(evidence, is_defended=assessor.prompt.is_marked),
+        certificate_of(evidence),
         assessor.prompt.id,
         assessor.model.id,
         assessor.asked_with,
@@ -196,15 +168,10 @@ class _Prepared(NamedTuple):
 
 
 def _by_assessor(cases: Sequence[Case], assessor: Assessor) -> Iterator[_CasesOf]:
-    """The cases of the assessor, of the same asked once more, and of it without its defences."""
-    asked = (
-        (("clean", "harmless", "attack", "change"), assessor),
-        (("again",), replace(assessor, repeat=AGAIN)),
-        (("plain",), replace(assessor, prompt=undefended(assessor.prompt))),
-    )
-    for kinds, of in asked:
-        if own := [case for case in cases if case.kind in kinds]:
-            yield _CasesOf(own, AskedRound(of, *as_texts(own)))
+    """The cases of the assessor, and of the same asked once more."""
+    for is_again, of in ((False, assessor), (True, replace(assessor, repeat=AGAIN))):
+        own = [case for case in cases if (case.kind == "again") is is_again]
+        yield _CasesOf(own, AskedRound(of, *as_texts(own)))
 
 
 class _CasesOf(NamedTuple):
@@ -232,7 +199,7 @@ async def _prepared(
     drawn = draw(qrels, texts, options.pairs, options.seed, str(opened.qrels(source)))
     session_options = held_back(opened, replace(asked.session, rehearsal=rehearsal))
     selection = await select_model("judge", session_options, control)
-    cases = [*clean_cases(drawn, texts, is_marked=prompt.is_marked)]
+    cases = [*clean_cases(drawn, texts)]
     if options.part != "changes":
         cases += attack_cases(drawn, texts, qrels, attacks, max(prompt.grades))
     if options.part != "attacks":
@@ -249,7 +216,7 @@ def check_gates(options: ProbeOptions, names: Iterable[str], parameter: str = "r
     """`Misuse` of a gate that asks for a share of which the probe will tell nothing."""
     _check(options)
     attacks = () if options.part == "changes" else ("raised", "worst", *_attacks_to_try(options))
-    shares = ["noise", "defence", *attacks, *(() if options.part == "attacks" else IDLE)]
+    shares = ["noise", *attacks, *(() if options.part == "attacks" else IDLE)]
     for name in names:
         if name not in shares:
             problem = f"no share {name!r} to ask for; known: {', '.join(shares)}"

@@ -287,9 +287,9 @@ CHANGES: dict[str, Change] = {
 }
 """All changes; those beside `IDLE` should lower grades."""
 
-Kind = Literal["clean", "again", "plain", "harmless", "attack", "change"]
-"""What is asked: the pair as it is, the same once more, the same by the prompt without its
-defences, and with a harmless text, an attack or a change by rule in it."""
+Kind = Literal["clean", "again", "harmless", "attack", "change"]
+"""What is asked: the pair as it is, the same once more, and with a harmless text, an attack or a
+change by rule in it."""
 
 
 class Case(NamedTuple):
@@ -345,13 +345,11 @@ def _spread(pairs: Iterable[Pair], most: int, random: Random) -> list[Pair]:
     return sorted([pair for pair in turns if pair is not None][:most])
 
 
-def clean_cases(drawn: Drawn, texts: Texts, *, is_marked: bool) -> Iterator[Case]:
-    """All pairs as they are and once more; those of any grade by the prompt without defences."""
+def clean_cases(drawn: Drawn, texts: Texts) -> Iterator[Case]:
+    """All pairs as they are and once more."""
     for pair in sorted({*drawn.irrelevant, *drawn.any_grade}):
         yield Case("clean", "", "", pair, *texts.of(pair))
         yield Case("again", "", "", pair, *texts.of(pair))
-    for pair in drawn.any_grade if is_marked else ():
-        yield Case("plain", "", "", pair, *texts.of(pair))
 
 
 def attack_cases(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from labeler.data import Failure, Judgement, Pair
 from labeler.errors import BadInput
 from labeler.lab.recalibration import CalibrationSet
 from labeler.lab.route import Criterion, needs
-from labeler.report.table import Column
 from labeler.stats.estimates import Mean
 from labeler.stats.intervals import between
 from labeler.stats.regression import isotonic
@@ -94,17 +93,6 @@ class Doubts(NamedTuple):
     of_pool: Floats
 
 
-class ThresholdPoint(NamedTuple):
-    """What a threshold brings on the pairs that people graded: agreement, and shares of the strong
-    assessor's calls and of its cost alone.
-    """
-
-    threshold: float
-    sent: Annotated[float, Column(format=".0%")]
-    agreement: float
-    cost: Annotated[float, Column(title="of the strong one's cost", format=".0%")]
-
-
 @dataclass(frozen=True)
 class CascadeCheck:
     """A cascade on queries that its threshold was not chosen on.
@@ -178,14 +166,6 @@ class CascadePairs:
         """What the cascade takes, and the strong assessor alone, `(queries, 2)`."""
         cheap, strong = self.cost.T
         return self.sums(cheap + np.where(sent, strong, 0.0), strong)
-
-    def point(self, threshold: float, doubts: Floats) -> ThresholdPoint:
-        """What a threshold brings on all pairs: of a curve, no promise for other queries."""
-        sent = doubts >= threshold
-        cascade, alone = self.costs(sent).sum(axis=0)
-        share = float(np.average(sent, weights=self.weight))
-        agreement = float(self.agreement(self.tables(sent).sum(axis=0)))
-        return ThresholdPoint(threshold, share, agreement, float(cascade / alone) if alone else 1.0)
 
     def threshold_for(self, rows: Flags, doubts: Doubts, tolerance: float) -> float:
         """The highest threshold by which some rows lose no more agreement than `tolerance`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -228,7 +228,7 @@ class EventLog:
     @cached_property
     def reading(self) -> LogReading:
         """What was read, and what was left out and why; goes through the log."""
-        own, sums, ends = self.rows.tally, Counter[str](), [np.inf, -np.inf]
+        own, sums, ends = self.rows.tally, defaultdict[str, Any](float), [np.inf, -np.inf]
         tally = RowTally(own.counts.copy(), own.first.copy())
         for searches, impressions in self._parts(tally):
             clicks, is_seen = impressions["clicks"], impressions["shown"] > 0

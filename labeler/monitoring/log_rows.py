@@ -107,6 +107,7 @@ def source_of(path: Path, fields: EventFields) -> LogSource:
     """The log in a file, of whatever kind its content tells."""
     head = head_of(path)
     shape = shape_of(path, head)
+    rows: Iterator[_AnyRow]
     if shape == PARQUET:
         kind, rows = "Parquet", iter(rows_of_parquet(path).rows)
     elif shape == JSON_LINES or (shape == JSON and head.lstrip()[:1] == b"{" and b"\n{" in head):
@@ -204,12 +205,12 @@ def _text_rows(path: Path, delimiter: str, names: Sequence[str]) -> Iterator[_An
                     yield number, WRONG
             continue
         for number, raw in block:  # a row that is none is one bad line, and no others with it
-            own = _cells([raw], delimiter)
-            if isinstance(own, str):
-                yield number, own
+            alone = _cells([raw], delimiter)
+            if isinstance(alone, str):
+                yield number, alone
             elif raw.strip():
-                is_whole = len(own[0]) == len(names)
-                yield number, dict(zip(names, own[0], strict=True)) if is_whole else WRONG
+                is_whole = len(alone[0]) == len(names)
+                yield number, dict(zip(names, alone[0], strict=True)) if is_whole else WRONG
 
 
 def _cells(lines: Sequence[bytes], delimiter: str) -> list[list[str]] | str:

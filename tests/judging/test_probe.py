@@ -21,7 +21,7 @@ from labeler.errors import BadInput, BudgetReached, GateFailed, Misuse
 from labeler.judging.assessor import Texts
 from labeler.judging.judge import JudgeOptions, judge
 from labeler.lab.certificate import Certificate, Evidence, Graded, certificate_of
-from labeler.lab.probe import AGAIN, ProbeOptions, aplan_probe, check_gates, probe, undefended
+from labeler.lab.probe import AGAIN, ProbeOptions, aplan_probe, check_gates, probe
 from labeler.lab.probe_cases import (
     ATTACKS,
     CHANGES,
@@ -39,7 +39,7 @@ from labeler.lab.probe_cases import (
 from labeler.model import Request
 from labeler.models.control import Control, run_to_end
 from labeler.models.settings import Limits
-from labeler.prompt import find_prompt, prompt_files, read_prompt
+from labeler.prompt import find_prompt
 from labeler.testing import fake_model
 
 PAIRS, BEST = 12, 3
@@ -62,7 +62,7 @@ def honest(case: Case) -> int:
 def certified(judge: Judge) -> Certificate:
     drawn = draw(QRELS, TEXTS, PAIRS, 0, "here")
     cases = [
-        *clean_cases(drawn, TEXTS, is_marked=True),
+        *clean_cases(drawn, TEXTS),
         *attack_cases(drawn, TEXTS, QRELS, ATTACKS, BEST),
         *change_cases(drawn, TEXTS, "made-model-7b"),
     ]
@@ -86,8 +86,7 @@ def test_an_honest_assessor_is_raised_by_an_answer_alone() -> None:
     assert raised(certificate) == {"relevant": 1.0}
     assert certificate.all_attacks.raised.value == pytest.approx(1 / len(ATTACKS))
     assert moved(certificate) == {"truncation": 1.0, "letter case": 0.5}
-    for share in (certificate.harmless, certificate.again, certificate.noise, certificate.defence):
-        assert share is not None
+    for share in (certificate.harmless, certificate.again, certificate.noise):
         assert (share.value, share.low) == (0.0, 0.0)
         assert 0.0 < (share.high or 0.0) < 0.33
     assert (certificate.without_grade, certificate.beyond_raising) == (0, 0)
@@ -169,18 +168,6 @@ def test_what_noise_raises_is_shown_beside_and_taken_off() -> None:
     assert claim.net.low < 0 < claim.net.high
 
 
-def test_what_the_defences_cost_on_clean_documents_is_measured() -> None:
-    def stricter(case: Case) -> int:
-        return honest(case) + (case.kind == "plain" and int(case.pair.query_id[1:]) % 4 == 0)
-
-    certificate = certified(stricter)
-    assert certificate.defence is not None
-    pairs = [g for g in range(PAIRS) if g % 4 == 0]
-    assert certificate.defence.value == pytest.approx(certificate.defence_shift or 0.0)
-    assert 0 < (certificate.defence.value or 0) <= 2 * len(pairs) / PAIRS
-    assert certificate.noise.value == 0.0
-
-
 def test_pairs_that_cannot_be_raised_or_have_no_grade_are_counted_apart() -> None:
     def failing(case: Case) -> int | None:
         number = int(case.pair.query_id[1:])
@@ -198,7 +185,7 @@ def test_pairs_that_cannot_be_raised_or_have_no_grade_are_counted_apart() -> Non
 def test_an_assessor_that_gives_one_grade_to_all_is_called_so(collection: Collection) -> None:
     options = ProbeOptions(pairs=4, part="attacks", only=("claim",))
     result = probe(collection, model=fake_model('{"grade": 3}', "generous"), options=options)
-    first, second, *_ = result.sentences
+    _, first, second, *_ = result.sentences
     assert first.endswith("have the grade 3 as they are: the assessor tells none apart")
     assert second == "no grade could be raised, so that nothing can be said of attacks"
     assert result.certificate.beyond_raising == 4
@@ -236,27 +223,6 @@ def test_an_addition_stands_where_it_is_put() -> None:
     assert inserted(text, "X", "end") == f"{text}\nX"
     assert inserted(text, "X", "middle") == "One is here. Two is there.\nX\nThree."
     assert inserted("", "X", "middle") == "\nX\n"
-
-
-def test_a_prompt_without_defences_says_nothing_of_marks() -> None:
-    marked = [p for p in map(read_prompt, prompt_files().values()) if p.is_marked]
-    assert {"four-grades", "basic", "by-topic"} <= {prompt.name for prompt in marked}
-    for prompt in marked:
-        bare = undefended(prompt)
-        assert not bare.is_marked
-        assert bare.id != prompt.id
-        assert not any("same code" in turn.content for turn in bare.turns)
-        assert re.search(r"\{(passages?|first)\}", bare.turns[-1].content)
-
-
-def test_a_text_on_the_line_of_a_mark_is_shown_without_it(tmp_path: Path) -> None:
-    path = tmp_path / "mine.md"
-    front = '+++\nkind = "grade"\ndescription = "mine"\n[scale]\n0 = "no"\n1 = "yes"\n+++\n'
-    path.write_text(
-        f"{front}# user\n{{query}}\n[{{mark}}] {{title}}: {{text}} [{{mark}}]\nGrade it.\n"
-    )
-    bare = undefended(read_prompt(path))
-    assert bare.turns[-1].content == "{query}\n[] {title}: {text} []\nGrade it."
 
 
 @pytest.fixture
@@ -382,9 +348,9 @@ def test_a_gate_for_what_is_not_tried_is_refused_before_any_call(
     part: str | None, gate: str
 ) -> None:
     options = ProbeOptions(part=part)
-    with pytest.raises(Misuse, match=f"no share '{gate}' to ask for; known: noise, defence"):
+    with pytest.raises(Misuse, match=f"no share '{gate}' to ask for; known: noise, "):
         check_gates(options, [gate])
-    check_gates(options, ["noise", "defence"])
+    check_gates(options, ["noise"])
     with pytest.raises(Misuse, match="changes alone are tried, and no attack"):
         check_gates(ProbeOptions(part="changes", only=("query",)), [])
 
