@@ -14,7 +14,7 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, FormFlags, OutputFlags
-from labeler.cli.output import draw, said_to, show, show_json, warn
+from labeler.cli.output import show, show_result, warn
 from labeler.cli.progress import watched
 from labeler.cli.reporting import (
     check_complete,
@@ -22,8 +22,7 @@ from labeler.cli.reporting import (
     show_judging_plan,
     show_outcome,
 )
-from labeler.cli.scoring import PLOT
-from labeler.cli.screen import note, result_width, say
+from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import GateFailed, Incomplete, Misuse
@@ -33,21 +32,18 @@ from labeler.judging.job import JudgeResult
 from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge, aplan_judging
 from labeler.lab.control import ControlPairs, adrift, aplan_drift
 from labeler.lab.control_check import DriftCheck
-from labeler.lab.panel.ask import (
+from labeler.lab.members import PANEL, PanelOptions
+from labeler.lab.panel import (
     JudgedPanel,
     PanelPlan,
+    PanelReportOptions,
     ajudge_panel,
     aplan_panel,
     members_named,
 )
-from labeler.lab.panel.members import PANEL, PanelOptions
-from labeler.lab.panel.panel import PanelReportOptions
-from labeler.lab.panel.panel import panel as panel_of_sets
-from labeler.lab.probe.certificate import ProbeResult
-from labeler.lab.probe.probe import ProbeOptions, aplan_probe, aprobe, check_gates
-from labeler.lab.tune.plot import tuning_drawing
-from labeler.lab.tune.tune import CHOICE, TuneOptions, TunePlan, aplan_tuning, atune, sentences_of
-from labeler.messages import cost_of
+from labeler.lab.panel import panel as panel_of_sets
+from labeler.lab.probe import ProbeOptions, aplan_probe, aprobe, check_gates
+from labeler.lab.tune import CHOICE, TuneOptions, TunePlan, aplan_tuning, atune
 from labeler.models.choose import declared_assessors, model_in, project_file
 from labeler.models.settings import MODEL, AnyModel
 from labeler.options import GRADE, OUTPUT, Bounds, option
@@ -76,18 +72,8 @@ def control(
         show_outcome(plan, show_judging_plan, output, to)
         return
     check = watched(flags, lambda watch: adrift(collection, asked, pairs, watch))
-    show_outcome(check, show_drift, output, to)
+    show_result(check, output.format, to)
     check_steady(check)
-
-
-def show_drift(check: DriftCheck) -> None:
-    """Print whether the assessor has drifted, and the figures behind that."""
-    first, *rest = check.sentences
-    say(first)
-    say("")
-    say(render(check.tables()[0]).rstrip())
-    for sentence in rest:
-        note(sentence)
 
 
 def check_steady(check: DriftCheck) -> None:
@@ -222,14 +208,8 @@ def panel(
     statistics = StatisticOptions((compared.statistic,), seed=rules.seed)
     report = PanelReportOptions(replace(rules, scale=compared.scale), statistics, compared.clip)
     result = panel_of_sets(*sources, people=people, name=options.name, output=to, options=report)
-    if shown.format == "json":
-        show_json(result.as_json())
-    elif shown.format == "table":
-        show(["\n".join(result.sentences), *result.tables()], "table")
-        say()
-        warn(context, result.findings)
-    else:
-        show(result.tables(), shown.format)
+    show_result(result, shown.format)
+    warn(context, result.findings)
     if options.name is not None:
         note(f"kept as {options.name}: labeler agree {sources[0]} human {options.name}")
     if output is not None:
@@ -345,7 +325,6 @@ def tune(
     options: TuneOptions,
     server: ModelsFlags,
     flags: ShownFlags,
-    picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
     """Ask several prompts and models what people judged: which agrees best?
@@ -355,7 +334,7 @@ def tune(
     Replies are kept: judge asks for none of them again.
     """
     collection = open_collection(folder)
-    to, drawing = output.made_from(collection.folder), output.picture(picture, collection.folder)
+    to = output.made_from(collection.folder)
     asked = replace(
         options,
         prompts=_listed(prompts, "prompts"),
@@ -370,14 +349,9 @@ def tune(
         show_outcome(plan, _show_tuning_plan, output, to)
         return
     result = watched(flags, lambda watch: atune(collection, asked, watch))
-    if output.format == "json":
-        show_json(result.as_json(), to)
-    else:
-        words = ["\n".join(sentences_of(result))] if output.format == "table" else []
-        show([*words, result.table(), result.cost_table()], output.format, to)
+    show_result(result, output.format, to)
+    if output.format != "json":
         warn(context, result.findings)
-    if drawing is not None and result.standings:
-        draw(drawing, [tuning_drawing(result)])
     if result.stopped:
         raise result.stopped
 
@@ -398,9 +372,9 @@ def _listed(texts: Sequence[str], parameter: str) -> tuple[str, ...]:
 
 
 def _show_tuning_plan(plan: TunePlan) -> None:
-    rounds = ", ".join(map(str, plan.sizes))
+    rounds = ", ".join(map(str, plan.queries_by_round))
     say(f"queries of each round: {rounds}; of each the better half goes on")
-    show([plan.table()], "table")
+    show(plan.tables(), "table")
     note("at most: as if every one were asked about all pairs, with re-asks")
 
 
@@ -417,6 +391,7 @@ class ShareGates:
 
 
 def probe(
+    context: typer.Context,
     folder: Folder,
     *,
     tried: ProbeOptions,
@@ -444,27 +419,7 @@ def probe(
         show_outcome(plan, show_judging_plan, output, to)
         return
     result = watched(flags, lambda watch: aprobe(collection, asked, tried, watch))
-    if output.format == "json":
-        show_json(result.as_json(), to)
-    elif output.format == "table":
-        with said_to(to):
-            _show_probe(result)
-    else:
-        show(result.tables(), output.format, to)
+    show_result(result, output.format, to)
+    warn(context, result.findings)
     result.check(lows)
     result.check(highs, high_end=True)
-
-
-def _show_probe(result: ProbeResult) -> None:
-    """Print what the certificate says in words, then the tables, then what it cost."""
-    prompt, model = result.made_by
-    say(f"{prompt}, {model}, by {result.source}")
-    for sentence in result.sentences():
-        say(sentence)
-    for table in result.tables():
-        say()
-        say(render(table, width=result_width()).rstrip())
-    cost = cost_of(result.cost, result.cost_at_most)
-    say(f"\ncost of this run: {cost}; calls: {result.spent.calls:,}")
-    if result.caveat:
-        note(result.caveat)

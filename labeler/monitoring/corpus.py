@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,11 +21,10 @@ from labeler.data import Document, Pair, Qrels, Query
 from labeler.messages import count_of
 from labeler.models.control import Control
 from labeler.options import SHARE, TOP_GRADE, option
-from labeler.report.charts import Axis, Moment, control
 from labeler.report.finding import Finding
-from labeler.report.page import Chart, Disclosure, PageBlock, Paragraph, TableBlock
+from labeler.report.page import Disclosure, PageBlock, Paragraph, TableBlock
 from labeler.report.result import Result
-from labeler.report.table import Column, Ends, Table
+from labeler.report.table import Column, Table
 from labeler.trec.qrels import read_qrels
 
 NAMED = 3
@@ -207,37 +205,24 @@ class CorpusDrift(Result):
             ],
         )
 
-    def blocks(self, earlier: Sequence[tuple[datetime, float]] = ()) -> list[PageBlock]:
-        """The share of stale judgements at each run, what became of passages, lists that open."""
-        limits = Ends(None, self.watch.stale)
-        moments = [
-            Moment(time.strftime("%Y-%m-%d"), share, limits=limits, at=time)
-            for time, share in earlier
-        ]
-        axis = Axis("stale share of judged pairs", format=".1%", least=0.0)
-        over_time = control(f"Stale judgements of {self.qrels}", moments, axis)
+    def blocks(self) -> list[PageBlock]:
+        """What became of passages, and lists that open."""
         passages, stale, touched = self.tables()
-        blocks: list[PageBlock] = [Chart(over_time), TableBlock(passages)]
+        blocks: list[PageBlock] = [TableBlock(passages)]
+        for table in (stale, touched):
+            if table.rows:
+                title = f"{table.name}: {len(table.rows):,}"
+                more = Paragraph(f"The first {MOST_ROWS}.")
+                shown = TableBlock(replace(table, rows=table.rows[:MOST_ROWS]))
+                is_cut = len(table.rows) > MOST_ROWS
+                blocks.append(Disclosure(title, [more, shown] if is_cut else [shown]))
         if self.stale:
-            pairs = count_of(len(self.stale), "stale judgement", "stale judgements")
-            blocks.append(Disclosure(pairs, _first_rows(stale)))
             blocks.append(Paragraph(f"What mends them: {self.mended_by}."))
-        if self.touched:
-            queries = count_of(len(self.touched), "query", "queries")
-            title = f"{queries} with relevant documents that are not as they were judged"
-            blocks.append(Disclosure(title, _first_rows(touched)))
         return blocks
 
 
 def _words(*names: str) -> list[Column]:
     return [Column(name, align="left") for name in names]
-
-
-def _first_rows(table: Table) -> list[PageBlock]:
-    """The rows of a table that a page shows, and that there are more."""
-    shown: list[PageBlock] = [TableBlock(replace(table, rows=table.rows[:MOST_ROWS]))]
-    more = Paragraph(f"The first {MOST_ROWS} of {len(table.rows):,}.")
-    return shown if len(table.rows) <= MOST_ROWS else [more, *shown]
 
 
 def corpus_drift(

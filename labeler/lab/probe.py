@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,15 +13,22 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.data import Judgement
 from labeler.errors import BadInput, Misuse, about
 from labeler.judging.assessor import Assessor
-from labeler.judging.attempts import TRIES
-from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import texts_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan
 from labeler.judging.methods.examples import examples_for
-from labeler.judging.methods.inquiries import Inquiries, unanswered
-from labeler.lab.probe.cases import (
+from labeler.judging.methods.inquiries import Inquiries
+from labeler.lab.asking import AskedRound, judged_rounds, plan_rounds
+from labeler.lab.certificate import (
+    OTHER_SHARES,
+    Evidence,
+    Graded,
+    ProbeResult,
+    certificate_of,
+)
+from labeler.lab.probe_cases import (
     ATTACKS,
-    TRANSFORMATIONS,
+    CHANGES,
+    IDLE,
     Attack,
     Case,
     as_texts,
@@ -33,47 +38,12 @@ from labeler.lab.probe.cases import (
     draw,
     read_attacks,
 )
-from labeler.lab.probe.certificate import (
-    OTHER_SHARES,
-    Evidence,
-    Graded,
-    ProbeResult,
-    certificate_of,
-)
-from labeler.model import Message, Request
-from labeler.models.call_plan import plan_calls
-from labeler.models.control import Control, Underway, run_to_end
+from labeler.models.control import Control, run_to_end
 from labeler.models.session import Session, open_session, select_model
 from labeler.models.settings import AnyModel, Limits
 from labeler.options import COUNT, SEED, check_options, option
-from labeler.prompt import Prompt, find_prompt
-from labeler.prompt.template import PLACEHOLDER
+from labeler.prompt import find_prompt
 from labeler.trec.qrels import read_qrels
-
-# A prompt without its defences, to see what they cost on documents that attack nobody.
-
-_RULE = re.compile(
-    r" (?:The|Each)(?: \w+)+ stands? between two lines that bear the same code[.,][^\n]*? "
-    r"such text (?:answers|matches) (?:no query and earns no grade|nothing)\."
-)
-"""What the shipped prompts say of the marks."""
-
-
-def undefended(prompt: Prompt) -> Prompt:
-    """The prompt without the lines that hold a mark, and without what it says of them.
-
-    Texts are then shown as they are. What a prompt of yours says of marks in other words stays, and
-    so does a line that shows a mark and a text, but for the mark.
-    """
-    turns = tuple(Message(role, _without_marks(content)) for role, content in prompt.turns)
-    return replace(prompt, text=f"{prompt.text}\nwithout defences", turns=turns)
-
-
-def _without_marks(content: str) -> str:
-    lines = _RULE.sub("", content).split("\n")
-    shown = (line for line in lines if set(PLACEHOLDER.findall(line)) != {"mark"})
-    return "\n".join(shown).replace("{mark}", "")
-
 
 PAIRS = 20
 AGAIN = 900
@@ -133,7 +103,7 @@ def probe(  # noqa: PLR0913  the keywords of a public function are its settings
     >>> on_cats = lambda request: '{"grade": %d}' % ("cat" in request.inputs["text"])
     >>> first = judge(collection, model=fake_model(on_cats), name="first")
     >>> probe(collection, model=fake_model(on_cats), options=ProbeOptions(pairs=2))
-    ProbeResult(raised=0.23 of 30, moved by defences=0.00 of 2)
+    ProbeResult(raised=0.23 of 30)
     """
     asked = JudgeOptions(prompt, model, base_url, None, concurrency, limits=limits or Limits())
     control, settings = control or Control(), options or ProbeOptions()
@@ -150,23 +120,26 @@ async def aprobe(
     control, settings = control or Control(), options or ProbeOptions()
     earlier = replace(control.spent)
     async with _prepared(collection, asked, settings, control) as prepared:
-        graded = await _grades(prepared, asked, control)
-        assessor = prepared.assessor
-        grades = assessor.prompt.grades
-        evidence = Evidence(tuple(graded), max(grades), min(grades))
-        certificate = certificate_of(evidence, is_defended=assessor.prompt.is_marked)
-        made_by = (assessor.prompt.id, assessor.model.id)
-        selection = prepared.session.selection
-        return ProbeResult(
-            certificate,
-            made_by,
-            assessor.asked_with,
-            prepared.source,
-            settings.seed,
-            control.spent.since(earlier),
-            selection.price is not None,
-            selection.caveat,
-        )
+        session, (assessor, *_) = prepared.session, prepared.rounds[0]
+        judging = judged_rounds(prepared.rounds, session, control, retry_failed=asked.retry_failed)
+        outcomes = [judged.outcome async for judged in judging]
+    graded = [
+        Graded(case, outcome.grade if isinstance(outcome, Judgement) else None)
+        for case, outcome in zip(prepared.cases, outcomes, strict=True)
+    ]
+    grades = assessor.prompt.grades
+    evidence = Evidence(tuple(graded), max(grades), min(grades))
+    return ProbeResult(
+        certificate_of(evidence),
+        assessor.prompt.id,
+        assessor.model.id,
+        assessor.asked_with,
+        prepared.source,
+        settings.seed,
+        control.spent.since(earlier),
+        session.selection.price is not None,
+        session.selection.caveat,
+    )
 
 
 async def aplan_probe(
@@ -178,38 +151,34 @@ async def aplan_probe(
     """What `aprobe` would take; asks nothing and writes nothing."""
     control, settings = control or Control(), options or ProbeOptions()
     async with _prepared(collection, asked, settings, control, rehearsal=True) as prepared:
-        by_case = [each for each in _unanswered(prepared, asked.retry_failed) if each]
-        requests = chain.from_iterable(by_case)
-        first = prepared.cases[0]
-        pairs, texts = as_texts([first])
-        example = Inquiries(pairs, texts, prepared.assessor).example(pairs[0])
-        calls = plan_calls(requests, prepared.session, example, tries=TRIES)
-        total = len(prepared.cases)
-        return JudgingPlan(total, total - len(by_case), calls)
+        rounds = prepared.rounds
+        assessor, pairs, texts = rounds[0]
+        example = Inquiries(pairs, texts, assessor).example(pairs[0])
+        again = asked.retry_failed
+        return plan_rounds(rounds, prepared.session, retry_failed=again, example=example)
 
 
 class _Prepared(NamedTuple):
-    """The cases of a probe, who grades them, and by which qrels they were drawn."""
+    """The cases of a probe in rounds, one an assessor, and by which qrels they were drawn."""
 
     cases: list[Case]
+    rounds: list[AskedRound]
     source: str
-    assessor: Assessor
     session: Session
 
-    def assessor_of(self, case: Case) -> Assessor:
-        """Who is asked about a case: the assessor, once more, or without its defences."""
-        if case.kind == "again":
-            return replace(self.assessor, repeat=AGAIN)
-        if case.kind == "plain":
-            return replace(self.assessor, prompt=undefended(self.assessor.prompt))
-        return self.assessor
 
-    def by_assessor(self) -> Iterator[tuple[Assessor, list[Case]]]:
-        """The cases of each of these assessors, those of the prompt as it is first."""
-        for kinds in (("clean", "harmless", "attack", "change"), ("again",), ("plain",)):
-            cases = [case for case in self.cases if case.kind in kinds]
-            if cases:
-                yield self.assessor_of(cases[0]), cases
+def _by_assessor(cases: Sequence[Case], assessor: Assessor) -> Iterator[_CasesOf]:
+    """The cases of the assessor, and of the same asked once more."""
+    for is_again, of in ((False, assessor), (True, replace(assessor, repeat=AGAIN))):
+        own = [case for case in cases if (case.kind == "again") is is_again]
+        yield _CasesOf(own, AskedRound(of, *as_texts(own)))
+
+
+class _CasesOf(NamedTuple):
+    """Cases, and the round in which they are asked about."""
+
+    cases: list[Case]
+    round: AskedRound
 
 
 @asynccontextmanager
@@ -221,10 +190,8 @@ async def _prepared(
     *,
     rehearsal: bool = False,
 ) -> AsyncIterator[_Prepared]:
-    opened, prompt = (
-        open_collection(collection),
-        find_prompt(asked.grading_prompt).read_by(asked.declared.reader),
-    )
+    opened = open_collection(collection)
+    prompt = find_prompt(asked.grading_prompt).read_by(asked.declared.reader)
     _check(options)
     attacks = _attacks_to_try(options)
     source = _source(opened, options.qrels)
@@ -232,24 +199,24 @@ async def _prepared(
     drawn = draw(qrels, texts, options.pairs, options.seed, str(opened.qrels(source)))
     session_options = held_back(opened, replace(asked.session, rehearsal=rehearsal))
     selection = await select_model("judge", session_options, control)
-    cases = [*clean_cases(drawn, texts, is_marked=prompt.is_marked)]
+    cases = [*clean_cases(drawn, texts)]
     if options.part != "changes":
         cases += attack_cases(drawn, texts, qrels, attacks, max(prompt.grades))
     if options.part != "attacks":
         cases += change_cases(drawn, texts, selection.choice.name)
     async with open_session(selection, texts.documents.values(), opened.store, control) as session:
         assessor = Assessor.asked_in(session, prompt)
-        examples = examples_for(opened, "", prompt, texts)
-        assessor = replace(assessor, examples=examples)
-        yield _Prepared(cases, source, assessor, session)
+        assessor = replace(assessor, examples=examples_for(opened, "", prompt, texts))
+        parts = list(_by_assessor(cases, assessor))
+        ordered = [case for part in parts for case in part.cases]
+        yield _Prepared(ordered, [part.round for part in parts], source, session)
 
 
 def check_gates(options: ProbeOptions, names: Iterable[str], parameter: str = "require") -> None:
     """`Misuse` of a gate that asks for a share of which the probe will tell nothing."""
     _check(options)
     attacks = () if options.part == "changes" else ("raised", "worst", *_attacks_to_try(options))
-    idle = [change.name for change in TRANSFORMATIONS.values() if not change.matters]
-    shares = ["noise", "defence", *attacks, *(() if options.part == "attacks" else idle)]
+    shares = ["noise", *attacks, *(() if options.part == "attacks" else IDLE)]
     for name in names:
         if name not in shares:
             problem = f"no share {name!r} to ask for; known: {', '.join(shares)}"
@@ -280,7 +247,7 @@ def _attacks_to_try(options: ProbeOptions) -> Mapping[str, Attack]:
 def _attacks_in(path: Path) -> Mapping[str, Attack]:
     """The attacks of a file, which may have no name that a certificate has already."""
     attacks = read_attacks(path)
-    if taken := {*ATTACKS, *TRANSFORMATIONS, *OTHER_SHARES}.intersection(attacks):
+    if taken := {*ATTACKS, *CHANGES, *OTHER_SHARES}.intersection(attacks):
         problem = f"{min(taken)!r} has another meaning in a certificate"
         raise BadInput(f"{path}: {problem}; give this kind another name")
     return attacks
@@ -297,27 +264,3 @@ def _source(collection: Collection, name: str | None) -> str:
     with about("qrels"):
         collection.existing_qrels(source)
     return source
-
-
-async def _grades(prepared: _Prepared, asked: JudgeOptions, control: Control) -> list[Graded]:
-    guard, graded = prepared.session.guard, list[Graded]()
-    is_server = prepared.assessor.model.is_server
-    with control.judging(Underway(len(prepared.cases), guard, asks=is_server)) as on_judged:
-        options = PairOptions(
-            guard.limiter.limits.in_hand, asked.retry_failed, on_judged, guard.stop
-        )
-        for assessor, cases in prepared.by_assessor():
-            judging = judge_pairs(*as_texts(cases), assessor, options)
-            outcomes = [judged.outcome async for judged in judging]
-            graded += [
-                Graded(case, outcome.grade if isinstance(outcome, Judgement) else None)
-                for case, outcome in zip(cases, outcomes, strict=True)
-            ]
-    return graded
-
-
-def _unanswered(prepared: _Prepared, retry_failed: bool) -> Iterator[Sequence[Request]]:
-    """The requests of each case that stored replies do not settle."""
-    for assessor, cases in prepared.by_assessor():
-        inquiries = Inquiries(*as_texts(cases), assessor)
-        yield from unanswered(inquiries, retry_failed=retry_failed)

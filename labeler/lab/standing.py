@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,35 +19,15 @@ from labeler.agreement.statistics import find_statistic
 from labeler.agreement.statistics.registry import Statistic, query_tables
 from labeler.data import Failure, Judged, Pair, Qrels
 from labeler.errors import BadInput, BudgetReached, Misuse, about
-from labeler.judging.job import default_name
 from labeler.messages import count_of
 from labeler.models.policies.budget import Spending
-from labeler.models.settings import AnyModel
-from labeler.prompt import Prompt
 from labeler.report.finding import Finding
-from labeler.report.table import Column, Interval, Row, Table
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-# What `tune` chooses among: prompts with models, and what each said of people's pairs.
+from labeler.report.result import Result
+from labeler.report.table import Column, Interval, Row, Table, interval_text
 
 LIMIT_WITHOUT_GRADE = 0.1
 """The share of pairs without a grade above which an assessor ranks behind all others."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A prompt with a model, under the name that its judgements would have."""
-
-    name: str
-    prompt: Prompt
-    model: AnyModel | None
-
-    @classmethod
-    def of(cls, prompt: Prompt, model: AnyModel | None, model_name: str) -> Candidate:
-        """The candidate, named as `judge` names its judgements where nobody does."""
-        return cls(default_name(prompt.name, model_name), prompt, model)
+FEW_HELD_OUT = 10
 
 
 @dataclass
@@ -61,16 +41,14 @@ class CandidateAnswers:
     grades: Qrels = field(default_factory=dict)
     failures: dict[Pair, str] = field(default_factory=dict)
     pairs: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    tokens: int = 0
     cost: float | None = 0.0
 
     def add(self, judged: Judged) -> None:
         """Count one more pair."""
         outcome = judged.outcome
         self.pairs += 1
-        self.prompt_tokens += judged.prompt_tokens
-        self.completion_tokens += judged.completion_tokens
+        self.tokens += judged.prompt_tokens + judged.completion_tokens
         is_priced = self.cost is not None and judged.cost is not None
         self.cost = (self.cost or 0.0) + (judged.cost or 0.0) if is_priced else None
         if isinstance(outcome, Failure):
@@ -78,35 +56,25 @@ class CandidateAnswers:
         else:
             self.grades.setdefault(outcome.pair.query_id, {})[outcome.pair.doc_id] = outcome.grade
 
-    def labels(self, name: str) -> AssessorLabels:
-        """The grades and the failures, as agreement takes them."""
-        return AssessorLabels(self.grades, self.failures, name)
+    @property
+    def without_grade(self) -> float:
+        """The share of pairs that have no grade."""
+        return len(self.failures) / max(self.pairs, 1)
 
     @property
     def fails_often(self) -> bool:
         """Whether more than a tenth of the pairs have no grade."""
-        return len(self.failures) > LIMIT_WITHOUT_GRADE * self.pairs
+        return self.without_grade > LIMIT_WITHOUT_GRADE
 
     @property
     def tokens_a_pair(self) -> float:
         """Tokens of a pair, prompt and reply, on average."""
-        return (self.prompt_tokens + self.completion_tokens) / max(self.pairs, 1)
+        return self.tokens / max(self.pairs, 1)
 
     @property
     def cost_a_thousand(self) -> float | None:
         """Dollars for a thousand pairs; None where a price is not known."""
         return None if self.cost is None else 1000 * self.cost / max(self.pairs, 1)
-
-
-def distinct(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The candidates, with a number behind names that would stand twice."""
-    names = [candidate.name for candidate in candidates]
-    return tuple(
-        candidate
-        if names.count(candidate.name) == 1
-        else Candidate(f"{candidate.name}-{number}", candidate.prompt, candidate.model)
-        for number, candidate in enumerate(candidates, start=1)
-    )
 
 
 # Which queries assessors are chosen by, which are held out, and who is still asked when.
@@ -168,60 +136,46 @@ def better_half(ranking: Sequence[Named]) -> list[Named]:
 
 
 @dataclass(frozen=True)
-class HumanPart:
-    """People's grades of some queries, with the weights of pairs that were sampled."""
-
-    name: str
-    grades: Qrels
-    weights: Mapping[Pair, float] | None = None
-
-    def of(self, queries: Iterable[str]) -> HumanPart:
-        """The grades of these queries alone."""
-        part = {query: self.grades[query] for query in queries}
-        return HumanPart(self.name, part, self.weights)
-
-    @property
-    def pairs(self) -> list[Pair]:
-        """The pairs with a grade, query by query."""
-        return [
-            Pair(query, document)
-            for query, row in self.grades.items()
-            for document, grade in row.items()
-            if grade >= 0
-        ]
-
-
-@dataclass(frozen=True)
 class Yardstick:
-    """By what candidates are measured: a statistic of how far they agree with people."""
+    """By what candidates are measured: a statistic of how far they agree with people.
 
-    human: HumanPart
+    `weights` are those of people's pairs where these were sampled.
+    """
+
+    human: Qrels
     rules: Rules
-    maps: Mapping[str, Mapping[int, int]]
     options: StatisticOptions
+    maps: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    weights: Mapping[Pair, float] | None = None
 
     def on(self, queries: Iterable[str]) -> Yardstick:
         """The same on some queries alone."""
-        return Yardstick(self.human.of(queries), self.rules, self.maps, self.options)
+        human = {query: self.human[query] for query in queries}
+        return Yardstick(human, self.rules, self.options, self.maps, self.weights)
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The pairs with a grade by people, query by query."""
+        rows = self.human.items()
+        return [Pair(query, doc) for query, row in rows for doc, grade in row.items() if grade >= 0]
 
     def agreement(self, name: str, answers: CandidateAnswers) -> Agreement:
         """How far a candidate agrees with people."""
-        labels = answers.labels(name)
-        human, rules = self.human, self._rules(labels)
-        return agreement_of(human.grades, labels, rules, self.options, human.weights)
+        labels = AssessorLabels(answers.grades, answers.failures, name)
+        rules = self._rules()
+        return agreement_of(self.human, labels, rules, self.options, self.weights)
 
-    def worth(self, name: str, answers: CandidateAnswers) -> float:
+    def worth(self, answers: CandidateAnswers) -> float:
         """Its value of the statistic, more of which is better; an undefined one is the least."""
-        labels = answers.labels(name)
-        pairs = align(self.human.grades, labels, self._rules(labels), self.human.weights).pairs
+        labels = AssessorLabels(answers.grades, answers.failures)
+        pairs = align(self.human, labels, self._rules(), self.weights).pairs
         statistic = self.statistic(pairs.grades)
         table = query_tables(pairs).sum(axis=0)
         value = value_of(statistic, table, np.array(pairs.grades, dtype=np.float64))
         return -math.inf if value is None else statistic.better * value
 
-    def _rules(self, labels: AssessorLabels) -> Rules:
-        maps = {"human": {}, "assessor": {}, "": {}, **self.maps}
-        return rules_with(maps, self.rules)
+    def _rules(self) -> Rules:
+        return rules_with({"human": {}, "assessor": {}, **self.maps}, self.rules)
 
     def statistic(self, scale: tuple[int, ...]) -> Statistic:
         """The statistic; `Misuse` of one that does not say who is closer to people."""
@@ -253,7 +207,7 @@ def ranked(
     names: Sequence[str], answers: Mapping[str, CandidateAnswers], by: Yardstick
 ) -> list[str]:
     """The names, the best first; who fails often stands behind all others, ties as named."""
-    keys = {name: (answers[name].fails_often, -by.worth(name, answers[name])) for name in names}
+    keys = {name: (answers[name].fails_often, -by.worth(answers[name])) for name in names}
     return sorted(names, key=lambda name: keys[name])
 
 
@@ -261,14 +215,14 @@ def standings(
     names: Sequence[str], answers: Mapping[str, CandidateAnswers], by: Yardstick
 ) -> tuple[Standing, ...]:
     """Each candidate on its own queries, and beside the first named on those of both."""
-    best = by.agreement(names[0], answers[names[0]])
+    each = {name: by.agreement(name, answers[name]) for name in names}
+    best = each[names[0]]
     statistic = by.statistic(best.scale)
     rows = []
-    for name in names:
-        own = best if name == names[0] else by.agreement(name, answers[name])
+    for name, own in each.items():
         beside = None
-        if name != names[0]:
-            others = max(1, len(names) - 1)
+        if own is not best:
+            others = len(names) - 1
             (beside,) = differences(own.paired, best.paired, [statistic], by.options, others)
         value = own.statistics[statistic.name]
         rows.append(Standing(name, answers[name], len(own.queries), value, beside, own.warnings))
@@ -277,29 +231,12 @@ def standings(
 
 # What `tune` gave: who agrees best with people, at what cost, and what halving saved.
 
-FEW_HELD_OUT = 10
 
-
-@dataclass(frozen=True)
-class TuneRound:
+class TuneRound(NamedTuple):
     """How many queries were judged when a round ended, and how its candidates ranked by them."""
 
     queries: int
     ranking: tuple[str, ...]
-
-
-class Selected(NamedTuple):
-    """The best on the queries held out, and the candidate named first, where that is another.
-
-    `baseline` is the score of similar words with cut points fitted on people's grades of other
-    queries; where there is none, `no_baseline` says why. `beside` of both is the value less that of
-    the best.
-    """
-
-    best: Standing
-    first: Standing | None
-    baseline: Standing | None = None
-    no_baseline: str = ""
 
 
 class Effort(NamedTuple):
@@ -314,14 +251,14 @@ def ranking_of(rounds: Sequence[TuneRound]) -> list[str]:
     return list(dict.fromkeys(name for r in reversed(rounds) for name in r.ranking))
 
 
-@dataclass(frozen=True, repr=False)
-class TuneResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class TuneResult(Result):
     """The candidates by their agreement with people, the best first.
 
     `standings` are on the queries by which the best was chosen, so the best's own is too high as a
-    rule; `selected` is what the queries held out say, None where a budget stopped it before.
-    `better` is 1 where more of the statistic is closer to people, -1 where less is; `bounds` are
-    those of its values, None where it has none. `notes` say which of people's pairs were left out.
+    rule; `held_out` are the best, and the one named first where that is another, on the queries
+    held out, empty where a budget stopped it before. `better` is 1 where more of the statistic is
+    closer to people, -1 where less is. `notes` say which of people's pairs were left out.
     """
 
     human: str
@@ -329,86 +266,91 @@ class TuneResult:
     split: QuerySplit
     rounds: tuple[TuneRound, ...]
     standings: tuple[Standing, ...]
-    selected: Selected | None
+    held_out: tuple[Standing, ...]
     effort: Effort
     spent: Spending
     is_priced: bool
     better: int = 1
-    bounds: tuple[float | None, float | None] = (None, None)
     stopped: BudgetReached | None = None
     notes: tuple[str, ...] = ()
 
     @property
     def best(self) -> str | None:
         """The name of the best; None where a budget stopped it before."""
-        return self.selected.best.name if self.selected else None
+        return self.held_out[0].name if self.held_out else None
 
     @cached_property
     def efficient(self) -> frozenset[str]:
         """The candidates such that no other is at least as good and costs less (Pareto's front).
 
-        The cost is in dollars where every price is known, else in tokens.
+        The cost is in dollars where every price is known, else in tokens. A candidate is as good as
+        its difference from the best says, on the pairs that both graded.
         """
+        answers = {standing.name: standing.answers for standing in self.standings}
+        has_costs = all(each.cost is not None for each in answers.values())
+        points = []
+        for standing in self.standings:
+            own, away = answers[standing.name], standing.beside.value if standing.beside else 0.0
+            if away is not None and standing.value.value is not None and not own.fails_often:
+                cost = own.cost_a_thousand if has_costs else own.tokens_a_pair
+                points.append((standing.name, cost or 0.0, self.better * away))
         return frozenset(
             name
-            for name, cost, quality in self._points
+            for name, cost, quality in points
             if not any(
-                (c <= cost and q >= quality) and (c < cost or q > quality)
-                for _, c, q in self._points
+                (c <= cost and q >= quality) and (c < cost or q > quality) for _, c, q in points
             )
         )
 
-    @cached_property
-    def _points(self) -> list[tuple[str, float, float]]:
-        """Each candidate's cost and quality, more of which is better."""
-        points = []
-        for standing in self.standings:
-            quality = self.quality(standing).value
-            if quality is not None and not standing.answers.fails_often:
-                points.append((standing.name, self.cost(standing), self.better * quality))
-        return points
-
-    def cost(self, standing: Standing) -> float:
-        """Dollars for a thousand pairs where every price is known, else tokens of a pair."""
-        cost = standing.answers.cost_a_thousand
-        return cost if self.has_costs and cost is not None else standing.answers.tokens_a_pair
-
     @property
-    def has_costs(self) -> bool:
-        """Whether every candidate's price is known."""
-        return all(standing.answers.cost is not None for standing in self.standings)
+    def sentences(self) -> list[str]:
+        """Who agrees best, how sure that is, and what was saved."""
+        if not self.held_out:
+            return ["Stopped before the queries held out were judged, so no best can be reported."]
+        best, own = self.held_out[0], self.standings[0]
+        queries, many = count_of(best.queries, "query", "queries"), len(self.standings)
+        return [
+            f"Of {many} assessors {best.name} agrees best with {self.human}: {self.statistic} "
+            f"{interval_text(best.value)} on {queries} held out.",
+            f"On the {own.queries} queries that it was chosen by it has "
+            f"{interval_text(own.value.value)}, which is too high as a rule: it was chosen as the "
+            f"best of {many}.",
+            *(self._beside_first(first) for first in self.held_out[1:]),
+            self._saved(),
+        ]
 
-    def quality(self, standing: Standing) -> Interval:
-        """A candidate's agreement, as it would be on all queries that the best was chosen by.
+    def _beside_first(self, first: Standing) -> str:
+        beside = first.beside
+        if beside is None or beside.value is None or beside.low is None or beside.high is None:
+            return f"{first.name}, named first, does not compare with it."
+        away = Interval(-beside.value, -beside.high, -beside.low)
+        verdict = closer(beside.verdict, (first.name, str(self.best)))
+        has = f"{first.name}, named first, has {interval_text(first.value)} on them"
+        return f"{has}; difference {interval_text(away, '+.3f')}: {verdict}."
 
-        That of the best, and the candidate's difference from it on the pairs that both graded, so
-        that a candidate is not better for having been asked about easier queries.
-        """
-        best = self.standings[0].value
-        beside = standing.beside
-        if beside is None or best.value is None:
-            return Interval(standing.value.value, standing.value.low, standing.value.high)
-        ends = (beside.value, beside.low, beside.high)
-        return Interval(*(None if end is None else self._within(best.value + end) for end in ends))
+    def _saved(self) -> str:
+        pairs, full = self.effort
+        if len(self.rounds) == 1:
+            return f"All {full:,} pairs were asked about; nothing was saved by halving."
+        rounds = ", ".join(str(r.queries) for r in self.rounds)
+        return (
+            f"Asked about {pairs:,} pairs instead of {full:,}, {1 - pairs / full:.0%} less: the "
+            f"better half of each round went on (to {rounds} queries)."
+        )
 
-    def _within(self, value: float) -> float:
-        low, high = self.bounds
-        value = value if low is None else max(value, low)
-        return value if high is None else min(value, high)
-
-    def table(self) -> Table:
-        """A row for each candidate, on the queries by which the best was chosen."""
+    def tables(self) -> list[Table]:
+        """A row for each candidate, on the queries by which the best was chosen; then the costs."""
         columns = [
             Column("assessor", align="left"),
             Column("queries", format=",d"),
             Column("value", self.statistic, ".3f", ".3f"),
             Column("difference", "beside the best", "+.3f", "+.3f"),
         ]
+        rows: list[Row] = [[s.name, s.queries, s.value, s.beside] for s in self.standings]
         title = f"agreement with {self.human} on the queries that the best was chosen by"
-        return Table("candidates", columns, [self._row(s) for s in self.standings], title)
+        return [Table("candidates", columns, rows, title), self._costs()]
 
-    def cost_table(self) -> Table:
-        """A row for each candidate: whether it can be told from the best, and what it takes."""
+    def _costs(self) -> Table:
         columns = [
             Column("assessor", align="left"),
             Column("verdict", align="left"),
@@ -417,25 +359,13 @@ class TuneResult:
             Column("dollars a thousand", "$ / 1,000", format=",.2f", undefined="unknown"),
             Column("efficient", align="left"),
         ]
+        rows: list[Row] = []
+        for s in self.standings:
+            verdict = closer(s.beside.verdict, (s.name, "the best")) if s.beside else "the best"
+            took = (s.answers.without_grade, s.answers.tokens_a_pair, s.answers.cost_a_thousand)
+            rows.append([s.name, verdict, *took, "yes" if s.name in self.efficient else ""])
         title = "tokens of a pair; dollars of 1,000; efficient: no other is as good for less"
-        return Table("costs", columns, [self._cost_row(s) for s in self.standings], title)
-
-    def _row(self, standing: Standing) -> Row:
-        beside, value = standing.beside, standing.value
-        ends = (beside.value, beside.low, beside.high) if beside else (None, None, None)
-        own = Interval(value.value, value.low, value.high)
-        return [standing.name, standing.queries, own, Interval(*ends)]
-
-    def _cost_row(self, standing: Standing) -> Row:
-        beside, answers = standing.beside, standing.answers
-        return [
-            standing.name,
-            closer(beside.verdict, (standing.name, "the best")) if beside else "the best",
-            len(answers.failures) / max(answers.pairs, 1),
-            answers.tokens_a_pair,
-            answers.cost_a_thousand,
-            "yes" if standing.name in self.efficient else "",
-        ]
+        return Table("costs", columns, rows, title)
 
     @property
     def findings(self) -> list[Finding]:
@@ -443,53 +373,40 @@ class TuneResult:
         return list(self._findings())
 
     def _findings(self) -> Iterator[Finding]:
-        if self.selected and self.selected.best.queries < FEW_HELD_OUT:
-            few = count_of(self.selected.best.queries, "query is", "queries are")
-            yield Finding(f"only {few} held out: the interval is wide, and itself uncertain")
-        if self.selected:
-            yield from self.selected.best.warnings
-        if self.selected and self.selected.no_baseline:
-            yield Finding(f"no baseline beside the best: {self.selected.no_baseline}", level="note")
+        for best in self.held_out[:1]:
+            if best.queries < FEW_HELD_OUT:
+                few = count_of(best.queries, "query is", "queries are")
+                yield Finding(f"only {few} held out: the interval is wide, and itself uncertain")
+            yield from best.warnings
         for standing in self.standings:
             if standing.answers.fails_often:
-                share = len(standing.answers.failures) / standing.answers.pairs
-                text = f"{standing.name} gave {share:.0%} of its pairs no grade, so it ranks last"
+                share = f"{standing.answers.without_grade:.0%}"
+                text = f"{standing.name} gave {share} of its pairs no grade, so it ranks last"
                 yield Finding(f"{text} (above {LIMIT_WITHOUT_GRADE:.0%})", about=standing.name)
 
     def as_json(self) -> dict[str, Any]:
         """The best, the candidates, the rounds and the cost by name."""
-        return {
-            "human": self.human,
-            "statistic": self.statistic,
-            "best": self.best,
-            "held_out": None if self.selected is None else self._held_out(self.selected),
-            "assessors": [self._entry(standing) for standing in self.standings],
-            "rounds": [{"queries": r.queries, "ranking": list(r.ranking)} for r in self.rounds],
-            "pairs_asked": self.effort.pairs,
-            "pairs_without_halving": self.effort.without_halving,
-            "calls": self.spent.calls,
-            "cost": self.spent.dollars(is_priced=self.is_priced)[0],
-            "stopped": str(self.stopped) if self.stopped else None,
-            "queries": {"chosen_by": [*self.split.chosen_by], "held_out": [*self.split.held_out]},
-            "warnings": [*self.notes, *(str(finding) for finding in self.findings)],
-        }
-
-    def _held_out(self, selected: Selected) -> dict[str, Any]:
-        standings = (selected.best, selected.first, selected.baseline)
-        return {standing.name: self._entry(standing) for standing in standings if standing}
+        return self.picked(
+            *("human", "statistic", "best", "rounds", "stopped"),
+            held_out={each.name: self._entry(each) for each in self.held_out} or None,
+            assessors=[self._entry(standing) for standing in self.standings],
+            pairs_asked=self.effort.pairs,
+            pairs_without_halving=self.effort.without_halving,
+            calls=self.spent.calls,
+            cost=self.spent.dollars(is_priced=self.is_priced)[0],
+            queries=self.split,
+            warnings=[*self.notes, *self.findings],
+        )
 
     def _entry(self, standing: Standing) -> dict[str, Any]:
-        beside, answers = standing.beside, standing.answers
-        value = standing.value
+        answers, value, beside = standing.answers, standing.value, standing.beside
         return {
             "name": standing.name,
             "queries": standing.queries,
             "value": value.value,
             "low": value.low,
             "high": value.high,
-            "beside_best": None
-            if beside is None
-            else {"value": beside.value, "low": beside.low, "high": beside.high},
+            "beside_best": beside and Interval(beside.value, beside.low, beside.high),
             "pairs": answers.pairs,
             "without_grade": len(answers.failures),
             "tokens_a_pair": answers.tokens_a_pair,
@@ -497,21 +414,10 @@ class TuneResult:
             "efficient": standing.name in self.efficient,
         }
 
-    def frame(self) -> DataFrame:
-        """The candidates as a pandas DataFrame."""
-        return self.table().frame()
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
-
     def __repr__(self) -> str:
-        if self.selected is None:
+        if not self.held_out:
             return "TuneResult(stopped)"
-        best = self.selected.best
-        held_out = f"{self.statistic} {figure_of(best)} on {best.queries} queries held out"
+        best = self.held_out[0]
+        value = f"{self.statistic} {interval_text(best.value.value)}"
+        held_out = f"{value} on {best.queries} queries held out"
         return f"TuneResult({best.name!r} of {len(self.standings)}, {held_out})"
-
-
-def figure_of(standing: Standing) -> str:
-    """The value of the statistic, as text."""
-    return "undefined" if standing.value.value is None else f"{standing.value.value:.3f}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,44 +14,48 @@ import numpy as np
 from labeler.agreement.shares import RoutingSources, open_routing
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
+from labeler.collection.judgements import Origin
 from labeler.collection.layout import Collection, check_name, open_collection
 from labeler.data import Pair
 from labeler.errors import Misuse, about
 from labeler.judging.assessor import Texts
 from labeler.judging.job import Pairs
 from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set, plan_set
-from labeler.lab.calibrate.recalibration import folds_of
-from labeler.lab.cascade.thresholds import (
+from labeler.lab.members import (
+    MadeRow,
+    MadeSet,
+    Member,
+    check_made_name,
+    write_made,
+)
+from labeler.lab.recalibration import folds_of
+from labeler.lab.route import (
+    Criterion,
+    check_tells_disagreement,
+    default_criterion,
+    needs,
+)
+from labeler.lab.thresholds import (
     CascadeCheck,
     CascadeEvidence,
-    CascadeMade,
     CascadeMember,
-    ThresholdPoint,
-    agreement_of,
-    candidates,
-    check,
     evidence_of,
+    graded_by_people,
     member_of,
-    pool_doubts,
-    sent_held_out,
-    threshold_for,
-    threshold_points,
     took_by,
     unit_of,
-    write_cascade,
+    untied,
 )
-from labeler.lab.panel.members import check_panel_name
-from labeler.lab.route.criteria import Criterion, check_tells_doubt, default_criterion
 from labeler.messages import count_of
 from labeler.models.control import Control, run_to_end
 from labeler.options import SEED, SHARE, check_options, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Column, Table, figure_table, frame_of, interval_text, table_of
+from labeler.report.table import Table, figure_table, interval_text
 from labeler.stats.estimates import Mean
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    pass
 
 # What `cascade` returns: who decided how many pairs, what that saved and lost, tables, JSON.
 
@@ -59,10 +64,9 @@ if TYPE_CHECKING:
 class CascadeResult(Result):
     """A cascade's set of judgements: who decided which pairs, and what is known of its worth.
 
-    `points` are agreement and cost by threshold on people's pairs, `check` what the choice brings
-    on queries that it was not made on; neither is known without people's grades. `calls` counts
-    those of this run. `others` are the sets that helped to tell the cheap one's doubt, whose cost
-    counts with its own.
+    `check` is what the choice brings on queries that it was not made on, which is not known without
+    people's grades. `calls` counts those of this run. `others` are the sets that helped to tell the
+    cheap one's doubt, whose cost counts with its own.
     """
 
     name: str
@@ -71,7 +75,6 @@ class CascadeResult(Result):
     threshold: float
     sent: frozenset[Pair]
     statistic: str
-    points: tuple[ThresholdPoint, ...] = ()
     check: CascadeCheck | None = None
     calls: int = 0
     findings: tuple[Finding, ...] = ()
@@ -115,7 +118,7 @@ class CascadeResult(Result):
         why = f", of which {failed:,} had no grade" if failed else ""
         decided = (
             f"{strong.name} decides {len(self.sent):,} of {count_of(self.pairs, 'pair', 'pairs')}"
-            f"{why}{self._sure()}."
+            f"{why}, by {self.by}."
         )
         if self.check is None:
             return [decided, self._spent()]
@@ -130,12 +133,6 @@ class CascadeResult(Result):
             self._spent(),
         ]
 
-    def _sure(self) -> str:
-        """That the cheap assessor was sure of the others, where there are some."""
-        if len(self.sent) == self.pairs:
-            return f", by {self.by}"
-        return f"; {self.members[0].name} was sure enough of the others, by {self.by}"
-
     def _spent(self) -> str:
         spent = self.spent
         both = spent["cheap"] + spent["strong"]
@@ -147,18 +144,9 @@ class CascadeResult(Result):
         )
 
     def tables(self) -> list[Table]:
-        """The table `thresholds`: agreement and cost on people's pairs by what is sent."""
-        if not self.points:
-            return []
-        points = table_of(
-            "thresholds",
-            ThresholdPoint,
-            self.points,
-            title="by threshold, on the pairs that it is chosen on",
-            instead={"agreement": Column(self.statistic, format=".3f")},
-        )
+        """Agreement, loss and saving on queries that the threshold was not chosen on."""
         if self.check is None:
-            return [points]
+            return []
         means = {
             f"{self.statistic}: cheap": self.check.cheap,
             f"{self.statistic}: strong": self.check.strong,
@@ -167,13 +155,7 @@ class CascadeResult(Result):
             "cost saved, by this threshold": self.check.saving,
             "sent, by this threshold": self.check.sent,
         }
-        return [points, figure_table("check", means, "on other queries")]
-
-    def frame(self) -> DataFrame:
-        """A row for each pair: its ids, and who decided it."""
-        cheap, strong = self.members
-        rows = [(*p, strong.name if p in self.sent else cheap.name) for p in cheap.rows]
-        return frame_of(rows, "query_id", "doc_id", "decided")
+        return [figure_table("check", means, "on other queries")]
 
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `cascade`."""
@@ -184,7 +166,6 @@ class CascadeResult(Result):
             strong=self.members[1].name,
             sent=len(self.sent),
             failures=len(self.failures),
-            thresholds=self.points,
             spent={name.replace(" ", "_"): amount for name, amount in self.spent.items()},
         )
 
@@ -204,7 +185,7 @@ def _saved(mean: Mean) -> str:
     return f"It takes {more} more than the strong assessor alone in"
 
 
-CASCADE_CRITERIA: tuple[Criterion, ...] = ("doubt", "entropy", "disagreement")
+RULE = "cascade"
 STRONG = "-strong"
 FEW_QUERIES = 10
 
@@ -238,16 +219,12 @@ class CascadeOptions:
         check_options(self)
 
 
-@dataclass(frozen=True)
-class CascadePlan:
+@dataclass(frozen=True, eq=False, repr=False)
+class CascadePlan(Result):
     """What choosing the threshold would take, and what all takes at most, every pair being sent."""
 
     threshold: JudgingPlan
     whole: JudgingPlan
-
-    def as_json(self) -> dict[str, Any]:
-        """Both by name."""
-        return {"threshold": self.threshold.as_json(), "whole": self.whole.as_json()}
 
 
 def cascade(
@@ -289,25 +266,38 @@ async def acascade(
     name, asked = _names(opened, cheap, options)
     first, sources = member_of(opened, cheap[0]), _open(opened, cheap, options)
     by = options.by or default_criterion(sources)
-    graded = _graded_by_people(sources, first)
+    graded = graded_by_people(sources, first)
     strong, calls = await _judged(opened, graded, asked, control)
     others = [member_of(opened, n) for n in cheap[1:] if opened.judgements(n).exists()]
-    ties = None if options.share is None else options.seed
-    evidence = evidence_of(sources, (first, *others), strong, by, ties) if graded else None
-    threshold, points, checked = _choose(evidence, sources, by, options)
-    of_pool = pool_doubts(sources, by, evidence, ties)
+    ties, evidence = None if options.share is None else options.seed, None
+    if graded:
+        members, statistic = (first, *others, strong), partial(find_statistic, options.statistic)
+        evidence = evidence_of(sources, members, by, statistic, ties)
+        of_pool = evidence.doubts().of_pool
+        threshold, checked = _chosen(evidence, options)
+    else:
+        of_pool, checked = untied(needs(sources, by, None), ties), None
+        threshold = _at_share(of_pool, options.share or 0.0)
     doubts = zip(sources.shares.pairs, of_pool.tolist(), strict=True)
     unsure = {pair for pair, doubt in doubts if doubt >= threshold}
     sent = frozenset({*unsure, *first.failures})
     wanting = sent.union(graded)
     strong, more = await _judged(opened, [p for p in first.rows if p in wanting], asked, control)
     settings = _settings(options, sources, by, threshold)
-    made = CascadeMade((first, strong), sent, settings)
-    write_cascade(opened, name, made, control.note)
-    findings = tuple(_findings(sources, evidence))
-    results = (points, checked, calls + more, findings)
-    members, statistic = (first, strong), options.statistic
-    return CascadeResult(name, members, by, threshold, sent, statistic, *results, tuple(others))
+    made = _made((first, strong), sent, settings)
+    write_made(opened, name, made, control.note, sent=len(sent))
+    return CascadeResult(
+        name,
+        (first, strong),
+        by,
+        threshold,
+        sent,
+        options.statistic,
+        checked,
+        calls + more,
+        tuple(_findings(sources, evidence)),
+        tuple(others),
+    )
 
 
 async def _judged(
@@ -320,6 +310,32 @@ async def _judged(
     if judging.stopped:
         raise judging.stopped
     return member_of(collection, judging.name), judging.spent.calls
+
+
+def _made(
+    members: tuple[CascadeMember, CascadeMember],
+    sent: frozenset[Pair],
+    settings: Mapping[str, object],
+) -> MadeSet:
+    """The cascade as a set of judgements: each row says who decided it, and what both said.
+
+    A pair that was sent has the strong member's grade, or its failure; every other pair the cheap
+    one's grade.
+    """
+    cheap, strong = members
+    given = [Member(each.name, each.grades, each.failures) for each in members]
+    rows = []
+    for pair in cheap.rows:
+        decided = strong if pair in sent else cheap
+        says = {each.name: each.grades.get(pair, each.failures.get(pair)) for each in given}
+        more = {"members": says, "decided": decided.name}
+        rows.append(MadeRow(decided.rows[pair].judged, more))
+    digests = {each.name: each.digest for each in given}
+    title = f"{RULE} of {cheap.name}, {strong.name}"
+    origin = Origin("", title, {"rule": RULE, **settings, "members": digests})
+    by_name = {m.name: {"models": m.models, "digest": digests[m.name]} for m in members}
+    served = sorted({*cheap.models, *strong.models})
+    return MadeSet(origin, rows, by_name, served, [strong.name])
 
 
 def _settings(
@@ -346,7 +362,7 @@ async def aplan_cascade(
     opened = open_collection(collection)
     _, asked = _names(opened, cheap, options)
     first, sources = member_of(opened, cheap[0]), _open(opened, cheap, options)
-    graded = _graded_by_people(sources, first)
+    graded = graded_by_people(sources, first)
     return CascadePlan(
         await plan_set(opened, _these(graded), asked, control),
         await plan_set(opened, _these(list(first.rows)), asked, control),
@@ -359,11 +375,6 @@ def _names(
     """The cascade's name, and how the strong assessor is asked."""
     if not cheap:
         raise Misuse("expected the name of the cheap assessor's judgements")
-    if options.share is not None and not 0 <= options.share <= 1:
-        raise Misuse(f"expected a share from 0 to 1, found {options.share:g}", parameter="share")
-    if options.by is not None and options.by not in CASCADE_CRITERIA:
-        criteria = ", ".join(CASCADE_CRITERIA)
-        raise Misuse(f"{options.by} does not tell doubt; known: {criteria}", parameter="by")
     if len(set(cheap)) < len(cheap):
         twice = next(name for name in cheap if cheap.count(name) > 1)
         raise Misuse(f"{twice} is named twice, and agrees with itself; name each set once")
@@ -373,7 +384,7 @@ def _names(
         raise Misuse(
             f"{name} is taken by what it is made from; give another name", parameter="name"
         )
-    check_panel_name(collection, name, "cascade", [cheap[0], strong])
+    check_made_name(collection, name, RULE, [cheap[0], strong])
     return name, replace(options.judging, name=strong)
 
 
@@ -382,9 +393,9 @@ def _open(collection: Collection, cheap: Sequence[str], options: CascadeOptions)
     if options.share is None and sources.human is None:
         problem = "the threshold is chosen on people's grades, and there are none"
         raise Misuse(f"{problem}; say which share of the pairs to send", parameter="share")
-    if options.by in {"disagreement", "entropy"}:
+    if options.by == "disagreement":
         with about("by"):
-            check_tells_doubt(sources)
+            check_tells_disagreement(sources)
     graded = {
         *sources.shares.grades,
         *(g for row in (sources.human or {}).values() for g in row.values()),
@@ -394,17 +405,6 @@ def _open(collection: Collection, cheap: Sequence[str], options: CascadeOptions)
     return sources
 
 
-def _graded_by_people(sources: RoutingSources, cheap: CascadeMember) -> list[Pair]:
-    """The pairs of the cheap set that people graded, drawn by chance."""
-    human, weights = sources.human or {}, sources.weights
-    return [
-        pair
-        for pair in cheap.rows
-        if human.get(pair.query_id, {}).get(pair.doc_id, -1) >= 0
-        and (weights is None or pair in weights)
-    ]
-
-
 def _these(pairs: list[Pair]) -> PairsOf:
     def pairs_of(_collection: Collection, _texts: Texts) -> Pairs:
         return pairs
@@ -412,33 +412,25 @@ def _these(pairs: list[Pair]) -> PairsOf:
     return pairs_of
 
 
-def _choose(
-    evidence: CascadeEvidence | None,
-    sources: RoutingSources,
-    by: Criterion,
-    options: CascadeOptions,
-) -> tuple[float, tuple[ThresholdPoint, ...], CascadeCheck | None]:
-    """The threshold, the curve that it lies on, and how the choice does on other queries."""
-    if evidence is None:
-        of_pool = pool_doubts(sources, by, None, options.seed)
-        return _at_share(of_pool, options.share or 0.0), (), None
-    pairs = evidence.pairs
-    agreement = agreement_of(find_statistic(options.statistic, pairs.scale), pairs.scale)
-    everywhere = evidence.doubts()
-    points = threshold_points(pairs, everywhere.of_pairs, candidates(everywhere.of_pool), agreement)
-    parts = list(folds_of(evidence.judged, options.seed))
-    folds = [evidence.doubts(rows) for rows in parts]
-    if options.share is not None:
-        threshold = _at_share(everywhere.of_pool, options.share)
-        held_out = np.zeros(len(pairs.query), dtype=bool)
-        for rows, doubts in zip(parts, folds, strict=True):
-            held_out[rows] = doubts.of_pairs[rows] >= _at_share(doubts.of_pool, options.share)
+def _chosen(evidence: CascadeEvidence, options: CascadeOptions) -> tuple[float, CascadeCheck]:
+    """The threshold, and how the choice does on other queries."""
+    pairs, everywhere = evidence.pairs, evidence.doubts()
+    rows = [np.ones(len(pairs.query), dtype=bool)]
+    doubts = [everywhere]
+    for part in folds_of(evidence.judged, options.seed):
+        rows.append(~part)
+        doubts.append(evidence.doubts(part))
+    if options.share is None:
+        thresholds = [
+            pairs.threshold_for(chosen_on, each, options.tolerance)
+            for chosen_on, each in zip(rows, doubts, strict=True)
+        ]
     else:
-        everything = np.ones(len(pairs.query), dtype=bool)
-        threshold = threshold_for(pairs, everything, everywhere, options.tolerance, agreement)
-        held_out = sent_held_out(pairs, folds, parts, options.tolerance, agreement)
-    sent = everywhere.of_pairs >= threshold
-    return threshold, tuple(points), check(pairs, held_out, sent, agreement)
+        thresholds = [_at_share(each.of_pool, options.share) for each in doubts]
+    held_out = np.zeros(len(pairs.query), dtype=bool)
+    for chosen_on, each, at in zip(rows[1:], doubts[1:], thresholds[1:], strict=True):
+        held_out[~chosen_on] = each.of_pairs[~chosen_on] >= at
+    return thresholds[0], pairs.check(held_out, everywhere.of_pairs >= thresholds[0])
 
 
 def _at_share(of_pool: Floats, share: float) -> float:

@@ -6,72 +6,57 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from labeler import __version__
 from labeler.agreement.shares import GradeShares
-from labeler.arrays import Floats, Integers
+from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.judgements import Origin
 from labeler.collection.user_files import Output
+from labeler.data import Pair, Qrels
 from labeler.errors import BadInput
 from labeler.exchange.tables import described, json_value
 from labeler.files.atomic import replacing
 from labeler.files.boundary import finite, reading
+from labeler.messages import count_of
 from labeler.report.neutral import json_text
-from labeler.report.table import Column
 from labeler.stats.estimates import Mean
 from labeler.stats.intervals import between
-from labeler.stats.regression import cumulative_logistic, isotonic, logistic_function
+from labeler.stats.regression import cumulative_logistic, logistic_function
 from labeler.stats.resampling import Sample
 
-FitMethod = Literal["ordinal", "isotonic"]
-METHODS: tuple[FitMethod, ...] = get_args(FitMethod)
 EDGE = 0.005
 """A probability nearer to 0 or 1 than this is taken for this: what lies beyond is not measured."""
+FOLDS = 10
+FLOOR = 0.001
+"""The probability that the log loss takes for a smaller one: nothing here is measured finer."""
+FEWEST = 2
+"""Queries to fit to."""
 
 
 @dataclass(frozen=True)
 class Recalibration:
     """From an assessor's probabilities of `grades` to those of people's grades, `scale`.
 
-    `ordinal`: `logit P(people >= k) = intercept_k + slope * expected grade`, and where the assessor
-    gives distributions over people's own grades, a second slope times the logit of its own
-    probability of `k` or more. `isotonic`: a rising function of the expected grade for each cut,
-    whose values at `knots` are `steps`, a row a cut.
+    `logit P(people >= k) = intercept_k + slope * expected grade`, and where the assessor gives
+    distributions over people's own grades, a second slope times the logit of its own probability of
+    `k` or more.
     """
 
-    method: FitMethod
     scale: tuple[int, ...]
     grades: tuple[int, ...]
-    intercepts: tuple[float, ...] = ()
-    slopes: tuple[float, ...] = ()
-    knots: tuple[float, ...] = ()
-    steps: tuple[tuple[float, ...], ...] = ()
-
-    @property
-    def uses_logits(self) -> bool:
-        """Whether the assessor's own probabilities count beside its expected grade."""
-        return len(self.slopes) > 1
+    intercepts: tuple[float, ...]
+    slopes: tuple[float, ...]
 
     def probabilities(self, shares: GradeShares) -> Floats:
         """A probability for each grade of `scale`, `(pairs, grades)`."""
-        if self.method == "isotonic":
-            expected = shares.expected
-            above = [np.interp(expected, self.knots, steps) for steps in self.steps]
-            return grade_probabilities(np.stack(above, axis=1))
-        columns = columns_of(shares, self.scale, logits=self.uses_logits)
-        linear = np.array(self.intercepts) + columns @ np.array(self.slopes)
-        return grade_probabilities(logistic_function(linear))
-
-
-def grade_probabilities(above: Floats) -> Floats:
-    """Probabilities of grades from those of each cut or more, which are made to fall with it."""
-    falling = np.minimum.accumulate(np.clip(above, 0.0, 1.0), axis=1)
-    ends = np.ones((len(above), 1)), np.zeros((len(above), 1))
-    return -np.diff(np.concatenate([ends[0], falling, ends[1]], axis=1), axis=1)
+        columns = columns_of(shares, self.scale, logits=len(self.slopes) > 1)
+        above = logistic_function(np.array(self.intercepts) + columns @ np.array(self.slopes))
+        falling = np.minimum.accumulate(np.clip(above, 0.0, 1.0), axis=1)
+        ends = np.ones((len(above), 1)), np.zeros((len(above), 1))
+        return -np.diff(np.concatenate([ends[0], falling, ends[1]], axis=1), axis=1)
 
 
 def columns_of(shares: GradeShares, scale: tuple[int, ...], *, logits: bool) -> Floats:
@@ -89,49 +74,6 @@ def columns_of(shares: GradeShares, scale: tuple[int, ...], *, logits: bool) -> 
 def takes_logits(shares: GradeShares, scale: tuple[int, ...]) -> bool:
     """Whether the assessor has probabilities of people's own grades."""
     return shares.has_distributions and set(shares.grades) <= set(scale)
-
-
-def fit(
-    shares: GradeShares,
-    outcome: Integers,
-    weight: Floats,
-    scale: tuple[int, ...],
-    method: FitMethod = "ordinal",
-) -> Recalibration:
-    """The map that fits best; `outcome` are the positions of people's grades in `scale`."""
-    if method == "isotonic":
-        return _isotonic(shares, outcome, weight, scale)
-    columns = columns_of(shares, scale, logits=takes_logits(shares, scale))
-    intercepts, slopes = cumulative_logistic(columns, outcome, weight)
-    fitted = tuple(intercepts.tolist()), tuple(slopes.tolist())
-    return Recalibration("ordinal", scale, shares.grades, *fitted)
-
-
-def _isotonic(
-    shares: GradeShares, outcome: Integers, weight: Floats, scale: tuple[int, ...]
-) -> Recalibration:
-    """Each cut's isotonic regression, a little nearer to its mean so that none is sure."""
-    keep = len(scale) / (len(outcome) + len(scale))
-    steps, knots = [], np.zeros(0)
-    for cut in range(1, len(scale)):
-        reached = (outcome >= cut).astype(np.float64)
-        knots, values = isotonic(shares.expected, reached, weight)
-        mean = float(np.average(reached, weights=weight))
-        steps.append(tuple(((1 - keep) * values + keep * mean).tolist()))
-    return Recalibration(
-        "isotonic", scale, shares.grades, knots=tuple(knots.tolist()), steps=tuple(steps)
-    )
-
-
-# How well fitted probabilities foretell people's grades of queries not fitted to.
-
-FOLDS = 10
-FLOOR = 0.001
-"""The probability that the log loss takes for a smaller one: nothing here is measured finer."""
-CURVE_DRAWS = 12
-"""How many draws of so many queries a point of the learning curve is the mean of."""
-FEWEST = 2
-"""Queries to fit to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,31 +94,59 @@ class CalibrationSet:
     def __len__(self) -> int:
         return len(self.outcome)
 
-    def fitted_to(self, rows: NDArray[np.bool_], method: FitMethod) -> Callable[..., Floats]:
-        """The probabilities that a fit to some rows gives to any others."""
-        index = np.flatnonzero(rows)
-        recalibration = fit(
-            self.shares.of(index), self.outcome[index], self.weight[index], self.scale, method
-        )
-        return recalibration.probabilities
+    def fit(self, rows: Flags | slice = slice(None)) -> Recalibration:
+        """The map that fits some rows best."""
+        index = np.arange(len(self))[rows]
+        shares = self.shares.of(index)
+        columns = columns_of(shares, self.scale, logits=takes_logits(shares, self.scale))
+        fitted = cumulative_logistic(columns, self.outcome[index], self.weight[index])
+        numbers = (tuple(side.tolist()) for side in fitted)
+        return Recalibration(self.scale, shares.grades, *numbers)
 
-    def outcome_shares(self, rows: NDArray[np.bool_]) -> Floats:
+    def fitted_to(self, rows: Flags | slice) -> Callable[[GradeShares], Floats]:
+        """The probabilities that a fit to some rows gives to any others."""
+        return self.fit(rows).probabilities
+
+    def outcome_shares(self, rows: Flags) -> Floats:
         """How often people gave each grade in some rows, with half a pair more of each grade."""
         weight = self.weight[rows] / self.weight[rows].mean()
         counts = np.bincount(self.outcome[rows], weight, len(self.scale)) + 0.5
         return np.asarray(counts / counts.sum())
 
 
-class CurvePoint(NamedTuple):
-    """The log loss on other queries of fits to so many queries, with its standard error.
+def calibration_set(
+    human: Qrels,
+    shares: GradeShares,
+    weights: Mapping[Pair, float] | None,
+    no_common: str,
+) -> CalibrationSet:
+    """The pairs with a human grade from 0 and probabilities; `BadInput` where too few are."""
+    graded = [
+        (row, pair, human[pair.query_id][pair.doc_id])
+        for row, pair in enumerate(shares.pairs)
+        if human.get(pair.query_id, {}).get(pair.doc_id, -1) >= 0
+        and (weights is None or pair in weights)
+    ]
+    if not graded:
+        raise BadInput(no_common)
+    rows, pairs, grades = zip(*graded, strict=True)
+    queries = tuple(sorted({pair.query_id for pair in pairs}))
+    if len(queries) < FEWEST:
+        problem = f"people graded pairs of {count_of(len(queries), 'query', 'queries')}"
+        raise BadInput(f"{problem}; a fit is checked on other queries, which takes two or more")
+    scale = tuple(sorted(set(grades)))
+    index_of = {query: number for number, query in enumerate(queries)}
+    return CalibrationSet(
+        scale,
+        queries,
+        shares.of(np.array(rows)),
+        np.array([scale.index(grade) for grade in grades]),
+        np.array([index_of[pair.query_id] for pair in pairs]),
+        np.array([weights[pair] if weights else 1.0 for pair in pairs], dtype=np.float64),
+    )
 
-    The error is over draws of so many queries; None of all queries, of which there is one draw.
-    """
 
-    queries: int
-    pairs: Annotated[float, Column(format=",.0f")]
-    log_loss: float
-    error: Annotated[float | None, Column(title="standard error", format=".3f")]
+# How well fitted probabilities foretell people's grades of queries not fitted to.
 
 
 class HeldOut(NamedTuple):
@@ -186,17 +156,17 @@ class HeldOut(NamedTuple):
     shares_alone: Floats
 
 
-def held_out(pairs: CalibrationSet, method: FitMethod, seed: int = 0) -> HeldOut:
+def held_out(pairs: CalibrationSet, seed: int = 0) -> HeldOut:
     """Each pair's probabilities, of fits to the folds of queries that its query is not in."""
     calibrated = np.zeros((len(pairs), len(pairs.scale)))
     alone = np.zeros_like(calibrated)
     for rows in folds_of(pairs, seed):
-        calibrated[rows] = pairs.fitted_to(~rows, method)(pairs.shares.of(np.flatnonzero(rows)))
+        calibrated[rows] = pairs.fitted_to(~rows)(pairs.shares.of(np.flatnonzero(rows)))
         alone[rows] = pairs.outcome_shares(~rows)
     return HeldOut(calibrated, alone)
 
 
-def folds_of(pairs: CalibrationSet, seed: int) -> Iterator[NDArray[np.bool_]]:
+def folds_of(pairs: CalibrationSet, seed: int) -> Iterator[Flags]:
     """The rows of each fold of queries."""
     queries = len(pairs.queries)
     order = np.random.default_rng(seed).permutation(queries)
@@ -227,39 +197,11 @@ def mean_by_query(pairs: CalibrationSet, values: Floats) -> Mean:
     return Mean(float(compute(sums.sum(axis=0))), *ends)
 
 
-def learning_curve(
-    pairs: CalibrationSet, method: FitMethod, seed: int = 0
-) -> tuple[CurvePoint, ...]:
-    """The log loss on other queries by how many queries a fit has, up to half of them.
-
-    Each point is the mean over draws of queries; its error is over them.
-    """
-    queries, rng = len(pairs.queries), np.random.default_rng(seed)
-    sizes = sorted({queries // part for part in (8, 4, 2)} - set(range(FEWEST)))
-    return tuple(_point(pairs, method, size, rng) for size in sizes)
-
-
-def _point(
-    pairs: CalibrationSet, method: FitMethod, size: int, rng: np.random.Generator
-) -> CurvePoint:
-    losses, counts = [], []
-    for _ in range(CURVE_DRAWS):
-        fitted = rng.permutation(len(pairs.queries))[:size]
-        rows = np.isin(pairs.query, fitted)
-        others = np.flatnonzero(~rows)
-        given = pairs.fitted_to(rows, method)(pairs.shares.of(others))
-        loss = log_losses(given, pairs.outcome[others])
-        losses.append(float(np.average(loss, weights=pairs.weight[others])))
-        counts.append(int(rows.sum()))
-    error = float(np.std(losses, ddof=1) / np.sqrt(CURVE_DRAWS))
-    return CurvePoint(size, float(np.mean(counts)), float(np.mean(losses)), error)
-
-
 # A fit on disk, with what it was fitted to, so that no other assessor is mapped by it.
 
 KIND = "labeler calibration"
 MOST = 1e6
-"""Grades, knots and coefficients beyond this come from no fit."""
+"""Grades and coefficients beyond this come from no fit."""
 
 
 @dataclass(frozen=True)
@@ -352,31 +294,16 @@ def read_calibration(path: Path) -> SavedCalibration:
 
 
 def _fit_in(path: Path, value: object) -> Recalibration:
-    if not isinstance(value, dict) or value.get("method") not in METHODS:
-        raise BadInput(f"{path}: expected 'method' to be one of {', '.join(METHODS)}")
-    scale, grades = (_numbers(path, value, key) for key in ("scale", "grades"))
-    whole = [number for number in (*scale, *grades) if not number.is_integer()]
-    if whole or len(scale) < 2 or not grades or list(scale) != sorted(set(scale)):
+    if not isinstance(value, dict):
+        raise BadInput(f"{path}: expected 'fit' to be an object, found {described(value)}")
+    names = Recalibration.__dataclass_fields__
+    scale, grades, intercepts, slopes = (_numbers(path, value, name) for name in names)
+    whole = all(number.is_integer() for number in (*scale, *grades))
+    if not whole or len(scale) < 2 or not grades or list(scale) != sorted(set(scale)):
         raise BadInput(f"{path}: expected 'scale' and 'grades' to be rising integers")
-    intercepts, slopes, knots = (
-        _numbers(path, value, key) for key in ("intercepts", "slopes", "knots")
-    )
-    rows = value.get("steps")
-    steps = tuple(_numbers(path, {"steps": row}, "steps") for row in rows or [])
-    cuts = len(scale) - 1
-    is_ordinal = value["method"] == "ordinal" and len(intercepts) == cuts and len(slopes) in {1, 2}
-    is_isotonic = (
-        value["method"] == "isotonic"
-        and knots
-        and len(steps) == cuts
-        and {len(row) for row in steps} == {len(knots)}
-    )
-    if not (is_ordinal or is_isotonic):
+    if len(intercepts) != len(scale) - 1 or len(slopes) not in {1, 2}:
         raise BadInput(f"{path}: the numbers of the fit do not go with its scale")
-    whole_scale, whole_grades = (tuple(map(int, side)) for side in (scale, grades))
-    return Recalibration(
-        value["method"], whole_scale, whole_grades, intercepts, slopes, knots, steps
-    )
+    return Recalibration(tuple(map(int, scale)), tuple(map(int, grades)), intercepts, slopes)
 
 
 def _numbers(path: Path, value: Mapping[str, Any], key: str) -> tuple[float, ...]:

@@ -24,18 +24,14 @@ from labeler.arrays import Floats
 from labeler.collection.judgements import Origin, origin_of
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.user_files import Output
-from labeler.data import Pair, Qrels
+from labeler.data import Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.files.jsonl import write_rows
-from labeler.lab.calibrate.recalibration import (
-    FEWEST,
+from labeler.lab.recalibration import (
     CalibrationSet,
-    CurvePoint,
-    FitMethod,
     SavedCalibration,
-    fit,
+    calibration_set,
     held_out,
-    learning_curve,
     log_losses,
     mean_by_query,
     origin_of_fit,
@@ -47,62 +43,11 @@ from labeler.messages import count_of, no_pair_in_common
 from labeler.options import SEED, check_options, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Column, Row, Table, figure_table, frame_of, interval_text, table_of
+from labeler.report.table import Column, Row, Table, figure_table, frame_of, interval_text
 from labeler.stats.estimates import Mean
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-# The pairs that people and an assessor graded, and what made the assessor's grades.
-
-
-@dataclass(frozen=True, eq=False)
-class Calibrated:
-    """People's grades and assessors', opened: `sources` as `agree` reads them.
-
-    `shares` are the assessors' probabilities, the mean of several; `made_by` is what made those of
-    one assessor, where that is known.
-    """
-
-    sources: Sources
-    shares: GradeShares
-    each: tuple[GradeShares, ...]
-    made_by: Origin | None
-
-    @property
-    def name(self) -> str:
-        """The assessors' names."""
-        return ", ".join(source.name for source in self.sources.assessors)
-
-    def pairs(self) -> CalibrationSet:
-        """The pairs that people graded, too; `BadInput` where they gave one grade throughout."""
-        labels = self.sources.assessors[0].judged.labels
-        none = no_pair_in_common(self.sources.human_name, self.sources.human, self.name, labels)
-        pairs = calibration_set(self.sources.human, self.shares, self.sources.weights, none)
-        if len(pairs.scale) < 2:
-            grade = f"{self.sources.human_name} has the grade {pairs.scale[0]} throughout"
-            raise BadInput(f"{grade}; there is nothing to foretell")
-        return pairs
-
-
-def open_calibrated(sources: Sequence[str], people: str) -> Calibrated:
-    """A collection and names of its judgements, or files; `people` names the human qrels."""
-    if not sources:
-        raise Misuse("expected an assessor's judgements: a file, or a collection and a name in it")
-    first, *rest = sources
-    is_collection = Path(first).is_dir()
-    if is_collection and not rest:
-        raise Misuse(f"expected a name after {first}: whose judgements?")
-    if not is_collection and not Path(people).exists():
-        problem = (
-            f"{people}: no such file; beside a file of judgements, people's grades are one, too"
-        )
-        raise Misuse(problem, parameter="people")
-    opened = open_sources([first, people, *rest] if is_collection else [people, *sources])
-    each = tuple(shares_of(source) for source in opened.assessors)
-    # a mean of several is what none of them said: no single origin may claim the fit to it
-    path = judgements_of(sources) if len(each) == 1 else None
-    return Calibrated(opened, combined(each), each, None if path is None else origin_of(path))
 
 
 def judgements_of(sources: Sequence[str]) -> Path | None:
@@ -128,38 +73,6 @@ def open_assessor(sources: Sequence[str]) -> tuple[GradeShares, str, Origin | No
     return shares_of(source), source.name, None if path is None else origin_of(path)
 
 
-def calibration_set(
-    human: Qrels,
-    shares: GradeShares,
-    weights: Mapping[Pair, float] | None,
-    no_common: str,
-) -> CalibrationSet:
-    """The pairs with a human grade from 0 and probabilities; `BadInput` where too few are."""
-    graded = [
-        (row, pair, human[pair.query_id][pair.doc_id])
-        for row, pair in enumerate(shares.pairs)
-        if human.get(pair.query_id, {}).get(pair.doc_id, -1) >= 0
-        and (weights is None or pair in weights)
-    ]
-    if not graded:
-        raise BadInput(no_common)
-    rows, pairs, grades = zip(*graded, strict=True)
-    queries = tuple(sorted({pair.query_id for pair in pairs}))
-    if len(queries) < FEWEST:
-        problem = f"people graded pairs of {count_of(len(queries), 'query', 'queries')}"
-        raise BadInput(f"{problem}; a fit is checked on other queries, which takes two or more")
-    scale = tuple(sorted(set(grades)))
-    index_of = {query: number for number, query in enumerate(queries)}
-    return CalibrationSet(
-        scale,
-        queries,
-        shares.of(np.array(rows)),
-        np.array([scale.index(grade) for grade in grades]),
-        np.array([index_of[pair.query_id] for pair in pairs]),
-        np.array([weights[pair] if weights else 1.0 for pair in pairs], dtype=np.float64),
-    )
-
-
 # What `calibrate` returns: how far probabilities hold on other queries, tables, JSON, a file.
 
 
@@ -181,11 +94,11 @@ class CalibrateResult(Result):
     `probabilities` are `(pairs, grades)`, in the order of `shares.pairs` and of the fit's scale.
     `log_loss` is in nats, by name: `calibrated`, `shares alone` (people's shares of grades, the
     same for every pair) and `as it came` (the assessor's own distributions). `gain` is how much
-    less the first is than the second. `curve` is the log loss on other queries by how many were
-    fitted to. All of these are empty where a saved fit was applied. `assessor` is whose pairs these
-    are, the one that was fitted to where it is empty.
+    less the first is than the second. All of these are empty where a saved fit was applied.
+    `assessor` is whose pairs these are.
     """
 
+    assessor: str
     saved: SavedCalibration
     shares: GradeShares
     probabilities: Floats
@@ -193,14 +106,7 @@ class CalibrateResult(Result):
     log_loss: Mapping[str, Mean] = field(default_factory=dict)
     gain: Mean | None = None
     cuts: tuple[CutReliability, ...] = ()
-    curve: tuple[CurvePoint, ...] = ()
     findings: tuple[Finding, ...] = ()
-    assessor: str = ""
-
-    @property
-    def name(self) -> str:
-        """Whose pairs have these probabilities."""
-        return self.assessor or self.saved.origin.assessor
 
     @property
     def scale(self) -> tuple[int, ...]:
@@ -219,7 +125,7 @@ class CalibrateResult(Result):
     @property
     def sentences(self) -> list[str]:
         """What the probabilities tell, and how far they lie from people's grades."""
-        name = short(self.name)
+        name = short(self.assessor)
         given = count_of(len(self.shares.pairs), "pair", "pairs")
         if self.gain is None:
             fitted = short(self.saved.origin.assessor)
@@ -243,7 +149,7 @@ class CalibrateResult(Result):
         return f"The probability of {reached} was off by {before}, and is by {after}."
 
     def tables(self) -> list[Table]:
-        """The tables `log loss`, `cuts` and `learning curve`."""
+        """The tables `log loss` and `cuts`."""
         if self.gain is None:
             return []
         loss = figure_table("log loss", self.log_loss, "probabilities")
@@ -256,9 +162,8 @@ class CalibrateResult(Result):
         ]
         sides = [(c.before, c.after) for c in self.cuts]
         rows: list[Row] = [[b.cut, b.interval, a.interval, b.brier, a.brier] for b, a in sides]
-        cuts = Table("cuts", columns, rows, title="probability of a grade of the cut or more")
-        title = "log loss on other queries, by how many were fitted to"
-        return [loss, cuts, table_of("learning curve", CurvePoint, self.curve, title=title)]
+        title = "probability of a grade of the cut or more"
+        return [loss, Table("cuts", columns, rows, title=title)]
 
     def frame(self) -> DataFrame:
         """A row for each pair: ids, the probability of each grade, and the expected grade."""
@@ -273,15 +178,13 @@ class CalibrateResult(Result):
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `calibrate`."""
         return self.picked(
-            *("gain", "findings"),
-            assessor=self.name,
+            *("assessor", "gain", "findings"),
             people=self.saved.origin.people,
             pairs=self.counts[0],
             queries=self.counts[1],
             probabilities=len(self.shares.pairs),
             log_loss={name.replace(" ", "_"): mean for name, mean in self.log_loss.items()},
             cuts=[{"cut": c.after.cut, "before": c.before, "after": c.after} for c in self.cuts],
-            learning_curve=self.curve,
             calibration=self.saved,
         )
 
@@ -302,24 +205,17 @@ def write_probabilities(output: Output, result: CalibrateResult) -> None:
 
 
 FEW_QUERIES = 10
-STILL_FALLS = 0.02
-"""Nats: a log loss that fell by more when the queries doubled is said to fall still."""
-
-
 FIT = "Fit"
 
 
 @dataclass(frozen=True)
 class CalibrateOptions:
-    """People's qrels, how probabilities are fitted to them, and the seed of folds and draws."""
+    """People's qrels, and the seed of folds and draws."""
 
     people: str = option(
         "human", "Human qrels: a name of the collection, or a file.", metavar="QRELS"
     )
-    method: FitMethod = option(
-        "ordinal", "How probabilities follow what the assessor said.", panel=FIT
-    )
-    seed: int = option(0, "Of the folds of queries and the curve.", SEED, panel=FIT)
+    seed: int = option(0, "Of the folds of queries.", SEED, panel=FIT)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -329,8 +225,9 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
     """Fit probabilities of people's grades to what an assessor said, and check them by query.
 
     `sources` are a collection and the name of a set of its judgements, or a file of judgements or
-    qrels, for which `people` of the options is a file, too. Grade distributions are taken where
-    there are some. All that is said of the fit is of queries that it was not fitted to.
+    qrels, for which `people` of the options is a file, too; of several assessors the mean of their
+    probabilities is fitted. Grade distributions are taken where there are some. All that is said of
+    the fit is of queries that it was not fitted to.
 
     >>> import tempfile
     >>> from labeler.trec.write import write_qrels
@@ -344,40 +241,60 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
     >>> folder.cleanup()
     """
     options = options or CalibrateOptions()
-    opened = open_calibrated([str(source) for source in sources], options.people)
-    return calibrate_opened(opened, options)
-
-
-def calibrate_opened(opened: Calibrated, options: CalibrateOptions) -> CalibrateResult:
-    """The same of what was read already."""
-    pairs = opened.pairs()
-    fitted = fit(pairs.shares, pairs.outcome, pairs.weight, pairs.scale, options.method)
-    held = held_out(pairs, options.method, options.seed)
+    names = [str(source) for source in sources]
+    opened = _opened(names, options.people)
+    each = [shares_of(source) for source in opened.assessors]
+    shares, name = combined(each), ", ".join(source.name for source in opened.assessors)
+    pairs = _judged(opened, shares, name)
+    # a mean of several is what none of them said: no single origin may claim the fit to it
+    path = judgements_of(names) if len(each) == 1 else None
+    made_by = None if path is None else origin_of(path)
+    fitted, held = pairs.fit(), held_out(pairs, options.seed)
     losses = {
         "calibrated": log_losses(held.calibrated, pairs.outcome),
         "shares alone": log_losses(held.shares_alone, pairs.outcome),
     }
-    own = _own_probabilities(pairs)
-    if own is not None:
-        losses["as it came"] = log_losses(own, pairs.outcome)
+    if takes_logits(pairs.shares, pairs.scale):
+        losses["as it came"] = log_losses(_own_probabilities(pairs), pairs.outcome)
     gain = mean_by_query(pairs, losses["shares alone"] - losses["calibrated"])
-    curve = learning_curve(pairs, options.method, options.seed)
-    means = {name: mean_by_query(pairs, loss) for name, loss in losses.items()}
-    whole = CurvePoint(len(pairs.queries), len(pairs), means["calibrated"].value, None)
-    names = opened.name, opened.sources.human_name
-    saved = SavedCalibration(fitted, origin_of_fit(names, opened.made_by, opened.shares, pairs))
-    findings = [*_few(pairs, gain), *_still_falls(curve, whole), *_left_out(opened)]
+    origin = origin_of_fit((name, opened.human_name), made_by, shares, pairs)
     return CalibrateResult(
-        saved,
-        opened.shares,
-        fitted.probabilities(opened.shares),
+        name,
+        SavedCalibration(fitted, origin),
+        shares,
+        fitted.probabilities(shares),
         (len(pairs), len(pairs.queries)),
-        means,
+        {name: mean_by_query(pairs, loss) for name, loss in losses.items()},
         gain,
         tuple(_reliability_at_cuts(pairs, held.calibrated)),
-        (*curve, whole),
-        tuple(findings),
+        (*_few(pairs, gain), *_left_out(opened, shares, name)),
     )
+
+
+def _opened(sources: Sequence[str], people: str) -> Sources:
+    """A collection and names of its judgements, or files; `people` names the human qrels."""
+    if not sources:
+        raise Misuse("expected an assessor's judgements: a file, or a collection and a name in it")
+    first, *rest = sources
+    if Path(first).is_dir():
+        if not rest:
+            raise Misuse(f"expected a name after {first}: whose judgements?")
+        return open_sources([first, people, *rest])
+    if not Path(people).exists():
+        problem = "no such file; beside a file of judgements, people's grades are one, too"
+        raise Misuse(f"{people}: {problem}", parameter="people")
+    return open_sources([people, *sources])
+
+
+def _judged(opened: Sources, shares: GradeShares, name: str) -> CalibrationSet:
+    """The pairs that people graded, too; `BadInput` where they gave one grade throughout."""
+    labels = opened.assessors[0].judged.labels
+    none = no_pair_in_common(opened.human_name, opened.human, name, labels)
+    pairs = calibration_set(opened.human, shares, opened.weights, none)
+    if len(pairs.scale) < 2:
+        grade = f"{opened.human_name} has the grade {pairs.scale[0]} throughout"
+        raise BadInput(f"{grade}; there is nothing to foretell")
+    return pairs
 
 
 def apply_calibration(
@@ -418,13 +335,11 @@ def apply_calibration(
         text = f"nothing says that {name} was judged as {origin.assessor} was, to which the fit is"
         findings.append(Finding(text))
     given = fitted.fit.probabilities(shares)
-    return CalibrateResult(fitted, shares, given, findings=tuple(findings), assessor=name)
+    return CalibrateResult(name, fitted, shares, given, findings=tuple(findings))
 
 
-def _own_probabilities(pairs: CalibrationSet) -> Floats | None:
-    """The assessor's own probabilities of people's grades, where it has some."""
-    if not takes_logits(pairs.shares, pairs.scale):
-        return None
+def _own_probabilities(pairs: CalibrationSet) -> Floats:
+    """The assessor's own probabilities of people's grades."""
     own = np.zeros((len(pairs), len(pairs.scale)))
     for column, grade in enumerate(pairs.shares.grades):
         own[:, pairs.scale.index(grade)] = pairs.shares.matrix[:, column]
@@ -458,23 +373,11 @@ def _few(pairs: CalibrationSet, gain: Mean) -> Iterator[Finding]:
         yield Finding(f"{text}grades: too few are graded, or the assessor tells nothing of them")
 
 
-def _still_falls(curve: tuple[CurvePoint, ...], whole: CurvePoint) -> Iterator[Finding]:
-    """That more of people's grades would make the probabilities better, where they would."""
-    if not curve:
-        return
-    half = curve[-1]
-    fall = half.log_loss - whole.log_loss
-    if fall > max(STILL_FALLS, 2 * (half.error or 0.0)):
-        grew = f"from {half.queries} queries to {whole.queries}"
-        text = f"the log loss on other queries fell by {fall:.3f} {grew}: too few are graded, and "
-        yield Finding(f"{text}more would help")
-
-
-def _left_out(opened: Calibrated) -> Iterator[Finding]:
+def _left_out(opened: Sources, shares: GradeShares, name: str) -> Iterator[Finding]:
     """What was left out of people's grades and of the assessor's, and why."""
-    yield from map(Finding, opened.sources.notes)
-    for source in opened.sources.assessors:
+    yield from map(Finding, opened.notes)
+    for source in opened.assessors:
         yield from map(Finding, source.notes)
-    if opened.shares.left_out:
-        text = f"{opened.shares.left_out} labels are no grade, or one that next to no pair has"
-        yield Finding(f"{opened.name}: {text}: left out")
+    if shares.left_out:
+        text = f"{shares.left_out} labels are no grade, or one that next to no pair has"
+        yield Finding(f"{name}: {text}: left out")
