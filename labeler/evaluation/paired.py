@@ -278,7 +278,7 @@ def _chances(
         p = np.array([paired_t_test(row) for row in defined])
         attainable = np.array([*map(smallest_paired_t, differing, map(len, defined))])
     else:
-        p = randomization_test(np.nan_to_num(differences), options.seed)[0]
+        p = randomization_test(np.nan_to_num(differences), options.seed)
         attainable = np.array([*map(smallest_p, differing)])
     if options.correction == "holm":
         return p, holm(p), holm(attainable)
