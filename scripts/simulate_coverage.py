@@ -26,20 +26,19 @@ import numpy as np
 from harness import parser
 
 from labeler.agreement.align import AssessorLabels, Rules, align
-from labeler.agreement.statistics import Statistic, find_statistic
-from labeler.agreement.statistics.registry import query_tables
+from labeler.agreement.statistics import Statistic, find_statistic, query_tables
 from labeler.arrays import Floats
 from labeler.stats.intervals import (
     Compute,
     Interval,
     Replicates,
+    Sample,
     cluster_bootstrap,
     jackknife,
     of_tables,
     percentile,
     quantiles,
 )
-from labeler.stats.resampling import Sample
 from labeler.trec.labels import read_labels
 from labeler.trec.qrels import read_qrels
 

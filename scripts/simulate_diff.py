@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from labeler.agreement.compare import StatisticOptions, share_of
 from labeler.agreement.diff.diff import STATISTICS
 from labeler.agreement.differences import differences
-from labeler.agreement.statistics import find_statistic
-from labeler.agreement.statistics.registry import GradedPairs
+from labeler.agreement.statistics import GradedPairs, find_statistic
 from labeler.stats.drift import changed
 from labeler.stats.student import SIGNIFICANT
 from labeler.trec.qrels import read_qrels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from labeler.agreement.align import (
     HUMAN,
     LeftOut,
     Rules,
+    grades_of_assessor,
     grades_of_human,
     parse_maps,
     rules_with,
@@ -27,23 +28,20 @@ from labeler.agreement.compare import (
     selected_statistics,
 )
 from labeler.agreement.differences import differences
-from labeler.agreement.overview import whom
 from labeler.agreement.plan import SampleSizePlan, plan
-from labeler.agreement.report import (
-    AgreementResult,
-    AssessorReport,
-    Details,
-    by_class,
-    by_query,
+from labeler.agreement.report import AgreementResult, AssessorReport, Details, by_class, by_query
+from labeler.agreement.several.alternative import (
+    EPSILON,
+    FEWEST_PEOPLE,
+    alternative_test,
 )
-from labeler.agreement.several.alternative import EPSILON
-from labeler.agreement.several.everybody import (
-    alternative,
-    ceilings,
-    everybody,
-    mapped,
-    part_of,
+from labeler.agreement.several.joint import (
+    GradeMatrix,
+    ceiling,
+    grade_matrix,
+    joint_agreement,
 )
+from labeler.agreement.shown import short, whom
 from labeler.agreement.sources import AssessorSource, MoreHumans, RunSources, Sources, sources_of
 from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair
@@ -52,15 +50,15 @@ from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
 from labeler.options import SHARE, WIDTH, option
-from labeler.report.finding import as_findings
+from labeler.report.finding import Finding, as_findings
 from labeler.trec.memory import Source as QrelsSource
 
 if TYPE_CHECKING:
     from labeler.evaluation.leaderboard import Leaderboard
 
-
 SYSTEMS = "Systems"
 PLANNED = ("kappa", "kappa-quadratic")
+CEILING_STATISTICS = ("kappa-quadratic", "kappa")
 
 
 @dataclass(frozen=True)
@@ -176,18 +174,73 @@ def _beside_everybody(
     sources: Sources, reports: list[AssessorReport], options: AgreeOptions
 ) -> list[AssessorReport]:
     """The reports with the ceilings, and with what people and assessors have among themselves."""
-    whole = everybody(sources, options.reading, _weights(sources, options))
-    together = whole.joint(options.statistics)
+    matrix, how = _everybody(sources, options), options.statistics
+    assessors = [source.name for source in sources.assessors]
+    consensus = _made_from_others(sources, matrix.assessors)
+    people = [name for name in matrix.assessors if name not in (*assessors, *consensus)]
+    together = joint_agreement(matrix, people, assessors, how)
+    notes = tuple(_left_out(name, raters) for name, raters in consensus.items())
+    beside = {name: matrix.of(*people, name) for name in assessors}
+    statistics = [find_statistic(name, matrix.grades) for name in CEILING_STATISTICS]
     return [
         replace(
             report,
             joint=together,
-            ceilings=ceilings(whole, report.assessor, options.statistics),
-            alternative=alternative(whole, report.assessor, options.statistics, options.epsilon),
-            notes=(*report.notes, *whole.findings),
+            ceilings=tuple(
+                ceiling(beside[report.assessor], report.assessor, statistic, how)
+                for statistic in (statistics if len(people) > 1 else ())
+            ),
+            alternative=alternative_test(
+                beside[report.assessor], report.assessor, options.epsilon, how
+            )
+            if len(people) >= FEWEST_PEOPLE
+            else None,
+            notes=(*report.notes, *notes),
         )
         for report in reports
     ]
+
+
+def _everybody(sources: Sources, options: AgreeOptions) -> GradeMatrix:
+    """Every assessor's grades, those included of pairs that the first assessor lacks."""
+    rules, scale = options.reading, scale_of(sources.human, options.reading)
+    columns = {sources.human_name: grades_of_human(sources.human, scale, rules)}
+    for source in sources.assessors:
+        columns[source.name] = grades_of_assessor(source.judged.labels, scale, rules)
+    for name, qrels in sources.more_humans.items():
+        columns[name] = grades_of_human(qrels, scale, rules)
+    return grade_matrix(columns, scale if rules.cut is None else (0, 1), _weights(sources, options))
+
+
+def _made_from_others(sources: Sources, everybody: Sequence[str]) -> dict[str, list[str]]:
+    """The people whose grades the card says to be made from others', with whose."""
+    people = [sources.human_name, *sources.more_humans]
+    raters = {name: sorted(sources.made_from.get(name, ())) for name in people}
+    others = {name: {*raters[name]} & {*everybody} - {name} for name in people}
+    return {name: raters[name] for name in people if others[name] and len(people) > 1}
+
+
+def _left_out(name: str, raters: Sequence[str]) -> Finding:
+    made = f"{short(name)} was made from the grades of {_and(list(map(short, raters)))}"
+    rest = "it is no colleague of theirs, and is left out of the ceiling and of people's alpha"
+    return Finding(f"{made}: {rest}", about=name)
+
+
+def _and(names: Sequence[str]) -> str:
+    """`a, b and c`."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _part_of(sources: Sources, source: AssessorSource) -> list[Finding]:
+    """A finding that one of the two sides' grades were made from the other's, among others."""
+    name, human = source.name, sources.human_name
+    for whole, part in ((human, name), (name, human)):
+        raters = sources.made_from.get(whole, ())
+        if part in raters:
+            what = f"{short(whole)} was made from the grades of {_and(list(raters))}"
+            return [Finding(f"{what}: this is the agreement of a part with the whole")]
+    return []
 
 
 def _meet(sources: Sources, source: AssessorSource) -> bool:
@@ -228,7 +281,7 @@ def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> 
         plans=_plans(agreement, options),
         notes=(
             *as_findings([*sources.notes, *source.notes]),
-            *part_of(sources, source),
+            *_part_of(sources, source),
         ),
     )
 
@@ -247,7 +300,10 @@ def _leaderboard(
     models = {"assessor": source.model, "query writer": sources.writer}
     named = {role: model for role, model in models.items() if model}
     kin = kin_of(list(sources.runs), sources.tags, named)
-    two = two_qrels(*mapped(sources, source, rules), own_pools=options.own_pools)
+    scale = scale_of(sources.human, rules)
+    human = grades_of_human(sources.human, scale, rules)
+    assessor = grades_of_assessor(source.judged.labels, scale, rules)
+    two = two_qrels(human, assessor, own_pools=options.own_pools)
     measure, seed = parse(options.measure), options.statistics.seed
     board = leaderboard_of(two, sources.runs, measure, seed, kin)
     return board and replace(board, qrels=(sources.human_name, source.name))

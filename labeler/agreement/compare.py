@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.agreement.align import AssessorLabels, Labels, LeftOut, Rules, align
-from labeler.agreement.statistics import STATISTICS, find_statistic
-from labeler.agreement.statistics.registry import (
+from labeler.agreement.align import AssessorLabels, Labels, LeftOut, Rules, align, suspicions
+from labeler.agreement.statistics import (
     NO_PAIRS,
+    STATISTICS,
     GradedPairs,
     Statistic,
     default_names,
+    find_statistic,
     query_tables,
 )
-from labeler.agreement.suspicions import suspicions
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse, about
@@ -28,12 +28,12 @@ from labeler.report.table import Interval as TableInterval
 from labeler.stats.intervals import (
     Ends,
     Replicates,
+    Sample,
     between,
     jackknife_error,
     of_tables,
 )
-from labeler.stats.resampling import Sample
-from labeler.stats.shares import share_interval
+from labeler.stats.means import share_interval
 from labeler.stats.student import LEVEL, t_quantile
 
 # One statistic of an assessor and people: its value and its interval over queries.

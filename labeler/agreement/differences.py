@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from labeler.agreement.compare import StatisticOptions, defined
-from labeler.agreement.statistics.registry import GradedPairs, Statistic, query_tables, restricted
+from labeler.agreement.statistics import GradedPairs, Statistic, query_tables, restricted
 from labeler.arrays import Floats
 from labeler.report.result import Hidden
 from labeler.report.table import shown
-from labeler.stats.intervals import Compute, Replicates, cluster_bootstrap, degrees
-from labeler.stats.resampling import Sample
+from labeler.stats.intervals import Compute, Replicates, Sample, cluster_bootstrap, degrees
 from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_quantile
 
 

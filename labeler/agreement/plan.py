@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from labeler.agreement.compare import Agreement, estimated
-from labeler.agreement.statistics.registry import Statistic
+from labeler.agreement.statistics import Statistic
 from labeler.stats.intervals import FEWEST_DEGREES, degrees_of
 from labeler.stats.power import fewest
 from labeler.stats.student import LEVEL, f_quantile, t_quantile

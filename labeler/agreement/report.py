@@ -24,7 +24,7 @@ from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Row, Table, interval_text
 
 if TYPE_CHECKING:
-    from labeler.agreement.statistics.registry import Statistic
+    from labeler.agreement.statistics import Statistic
     from labeler.evaluation.leaderboard import Leaderboard
 
 # Where two assessors disagree: by class and by query.

@@ -20,8 +20,7 @@ from labeler.judging.changes import read_set
 from labeler.messages import count_of
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Interval, Table, figure_table, interval_text
-from labeler.stats.intervals import between
-from labeler.stats.resampling import Sample
+from labeler.stats.intervals import Sample, between
 
 Asked = Mapping[Pair, tuple[int, ...]]
 """The grades of pairs that were asked about several times, those of each time in one place."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from labeler.agreement.align import RARE
 from labeler.agreement.calibration import Distributions
 from labeler.agreement.sources import (
     AssessorSource,
@@ -19,7 +20,6 @@ from labeler.agreement.sources import (
     source_of_file,
     weights_of_people,
 )
-from labeler.agreement.suspicions import RARE
 from labeler.arrays import Floats, Integers
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import people_path

@@ -28,9 +28,8 @@ from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Interval, Row, Table, interval_text, shown, table_of
 from labeler.stats.correlation import UNDEFINED, Association, concordance, tau_over_queries
-from labeler.stats.means import Preferences, preferences
+from labeler.stats.means import DrawnQueries, Preferences, preferences, query_share, share_interval
 from labeler.stats.randomization import TIED, holm, sign_test
-from labeler.stats.shares import DrawnQueries, query_share, share_interval
 from labeler.stats.student import SIGNIFICANT
 from labeler.trec.qrels import read_qrels
 

@@ -10,11 +10,16 @@ from typing import Annotated
 import typer
 
 from labeler.agreement.agree import SYSTEMS, AgreeOptions, agree_all, scale_names
-from labeler.agreement.overview import findings_of_all
 from labeler.agreement.plot import agreement_drawings
 from labeler.agreement.report import AssessorReport, agreement_gates, check_agreement
 from labeler.agreement.report import as_json as reports_as_json
-from labeler.agreement.shown import joint_parts, overview_parts, report_parts, statistics_of_all
+from labeler.agreement.shown import (
+    findings_of_all,
+    joint_parts,
+    overview_parts,
+    report_parts,
+    statistics_of_all,
+)
 from labeler.agreement.sources import Sources, open_sources
 from labeler.cli.options import OutputFlags
 from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from labeler.agreement.overview import grade_name, overview, short, summary
 from labeler.agreement.plot import matrix_drawing
 from labeler.agreement.report import AssessorReport
-from labeler.agreement.shown import confusion_table, detail_tables, report_parts, statistics_table
+from labeler.agreement.shown import (
+    confusion_table,
+    detail_tables,
+    grade_name,
+    overview,
+    report_parts,
+    short,
+    statistics_table,
+    summary,
+)
 from labeler.collection_report.figures import (
     WHERE_UNJUDGED,
     FarPair,

@@ -17,6 +17,7 @@ from labeler.stats.means import (
     bounded_interval,
     mean_interval,
     paired_interval,
+    share_interval,
     weighted_bounded,
     weighted_interval,
     weighted_mean,
@@ -29,7 +30,6 @@ from labeler.stats.randomization import (
     smallest_p,
     wins_ties_losses,
 )
-from labeler.stats.shares import share_interval
 from labeler.stats.student import SIGNIFICANT, paired_t_test, smallest_paired_t
 
 # Which measures are means over queries, and between which values they lie.

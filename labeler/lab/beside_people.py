@@ -18,15 +18,14 @@ from labeler.agreement.compare import (
     selected_statistics,
 )
 from labeler.agreement.differences import Difference, differences
-from labeler.agreement.statistics.registry import GradedPairs, Statistic, query_tables
+from labeler.agreement.statistics import GradedPairs, Statistic, query_tables
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.lab.members import PanelSet
 from labeler.lab.panel_rules import UNGRADED, Votes
 from labeler.report.result import Result, figure_names
 from labeler.report.table import Interval
-from labeler.stats.intervals import between
-from labeler.stats.resampling import Sample, draws_of
+from labeler.stats.intervals import Sample, between, draws_of
 
 
 @dataclass(frozen=True)

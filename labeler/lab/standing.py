@@ -15,8 +15,7 @@ from labeler.agreement.align import AssessorLabels, Rules, align, rules_with
 from labeler.agreement.compare import Agreement, Estimate, StatisticOptions, agreement_of, value_of
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.shown import closer
-from labeler.agreement.statistics import find_statistic
-from labeler.agreement.statistics.registry import Statistic, query_tables
+from labeler.agreement.statistics import Statistic, find_statistic, query_tables
 from labeler.data import Failure, Judged, Pair, Qrels
 from labeler.errors import BadInput, BudgetReached, Misuse, about
 from labeler.messages import count_of

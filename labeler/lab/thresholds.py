@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labeler.agreement.shares import GradeShares, RoutingSources
-from labeler.agreement.statistics.registry import Statistic
+from labeler.agreement.statistics import Statistic
 from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.judgements import JudgementRow, read_judgements
 from labeler.collection.layout import Collection
@@ -18,9 +18,8 @@ from labeler.errors import BadInput
 from labeler.lab.recalibration import CalibrationSet
 from labeler.lab.route import Criterion, needs
 from labeler.stats.estimates import Mean
-from labeler.stats.intervals import between
+from labeler.stats.intervals import Sample, between
 from labeler.stats.regression import isotonic
-from labeler.stats.resampling import Sample
 
 FAILED = -1
 """The position of the grade that the cheap assessor did not give."""

@@ -16,17 +16,18 @@ from numpy.typing import ArrayLike
 
 from labeler.arrays import Flags, Floats, Integers
 from labeler.stats.intervals import (
+    BLOCK,
     Compute,
     Interval,
     Replicates,
+    Sample,
     between,
     jackknife,
     jackknife_error,
     reach,
     stretched,
 )
-from labeler.stats.resampling import BLOCK, Sample
-from labeler.stats.shares import wilson_of
+from labeler.stats.means import wilson_of
 from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_quantile
 
 

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from labeler.arrays import Floats, Integers
+from labeler.stats.intervals import in_blocks
 from labeler.stats.means import tail_shift, unseen_others
-from labeler.stats.resampling import in_blocks
 from labeler.stats.student import LEVEL, t_quantile
 
 # How the queries that people judged were drawn, and what each of them stands for.

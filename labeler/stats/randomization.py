@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from labeler.arrays import Flags, Floats
-from labeler.stats.resampling import in_blocks
+from labeler.stats.intervals import in_blocks
 from labeler.stats.student import SIGNIFICANT, binomial_below
 
 TIED = 1e-9

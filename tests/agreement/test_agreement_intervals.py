@@ -12,8 +12,7 @@ from labeler.agreement.compare import (
     StatisticOptions,
     compare_qrels,
 )
-from labeler.agreement.statistics import find_statistic
-from labeler.agreement.statistics.registry import query_tables, restricted
+from labeler.agreement.statistics import find_statistic, query_tables, restricted
 from labeler.arrays import Floats
 from labeler.data import Qrels
 from labeler.trec.labels import read_labels

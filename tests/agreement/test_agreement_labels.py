@@ -9,8 +9,7 @@ from every_row import every_row
 
 from labeler.agreement.align import AssessorLabels, Rules, align, scale_of
 from labeler.agreement.compare import StatisticOptions, agreement_of, compare_qrels
-from labeler.agreement.statistics import STATISTICS
-from labeler.agreement.statistics.registry import query_tables
+from labeler.agreement.statistics import STATISTICS, query_tables
 from labeler.cli import execute
 from labeler.cli.agree import MAPS
 from labeler.data import Pair
@@ -493,7 +492,7 @@ def test_two_ways_to_write_a_grade_are_no_conflict(tmp_path: Path) -> None:
 
 
 def test_a_bias_that_rounds_to_nothing_has_no_sign() -> None:
-    from labeler.agreement.overview import signed
+    from labeler.agreement.shown import signed
 
     assert [signed(x, 2) for x in (-0.001, 0.001, -0.01, 0.01)] == [
         "0.00",

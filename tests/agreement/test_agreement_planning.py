@@ -10,8 +10,7 @@ import pytest
 
 from labeler.agreement.compare import StatisticOptions, compare_qrels
 from labeler.agreement.plan import in_words, plan
-from labeler.agreement.statistics import find_statistic
-from labeler.agreement.statistics.registry import Statistic
+from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.cli import execute
 from labeler.data import Qrels
 from labeler.stats.student import f_quantile

@@ -7,8 +7,13 @@ import pytest
 
 from labeler.agreement.agree import AgreeOptions, agree
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.overview import summary
-from labeler.agreement.shown import confusion_table, joint_parts, report_parts, statistics_table
+from labeler.agreement.shown import (
+    confusion_table,
+    joint_parts,
+    report_parts,
+    statistics_table,
+    summary,
+)
 from labeler.report.render import render, rendered_all
 from labeler.report.table import Table
 

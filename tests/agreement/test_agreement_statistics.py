@@ -11,8 +11,7 @@ from statsmodels.stats import inter_rater
 
 from labeler.agreement.align import Rules
 from labeler.agreement.compare import compare_qrels
-from labeler.agreement.statistics import find_statistic
-from labeler.agreement.statistics.registry import ALIASES, STATISTICS, default_names
+from labeler.agreement.statistics import ALIASES, STATISTICS, default_names, find_statistic
 from labeler.errors import Misuse
 
 SMALL = [[20, 5], [10, 15]]

@@ -21,7 +21,7 @@ from labeler.collection.people import SampledPair, sample_path, write_sample
 from labeler.data import Pair
 from labeler.errors import BadInput
 from labeler.report.render import rendered_all
-from labeler.stats.shares import clustered_interval
+from labeler.stats.means import clustered_interval
 from labeler.testing import small_collection
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from labeler.agreement.compare import UNDEFINED, StatisticOptions, share_of
 from labeler.agreement.diff.sides import Sides
 from labeler.agreement.differences import Difference
-from labeler.agreement.overview import hundred, plain, short
 from labeler.agreement.report import AssessorReport
 from labeler.agreement.retest import (
     Asked,
@@ -23,7 +22,7 @@ from labeler.agreement.retest import (
     scale_of,
     share_off_diagonal,
 )
-from labeler.agreement.shown import closer
+from labeler.agreement.shown import closer, hundred, plain, short
 from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair
 from labeler.judging.changes import Move

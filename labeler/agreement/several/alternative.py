@@ -23,9 +23,8 @@ from labeler.agreement.several.joint import UNGRADED, GradeMatrix
 from labeler.arrays import Flags, Floats
 from labeler.errors import Misuse
 from labeler.report.table import shown
-from labeler.stats.intervals import between, degrees, jackknife_error
+from labeler.stats.intervals import Sample, between, degrees, jackknife_error
 from labeler.stats.randomization import benjamini_yekutieli
-from labeler.stats.resampling import Sample
 from labeler.stats.student import SIGNIFICANT, t_below
 
 EPSILON = 0.1

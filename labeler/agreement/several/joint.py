@@ -10,15 +10,19 @@ from itertools import chain, combinations
 import numpy as np
 
 from labeler.agreement.compare import Estimate, StatisticOptions, defined
-from labeler.agreement.statistics import alphas
-from labeler.agreement.statistics.registry import Statistic
+from labeler.agreement.statistics import (
+    Statistic,
+    fleiss_kappa,
+    interval_alpha,
+    nominal_alpha,
+    ordinal_alpha,
+)
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
 from labeler.report.result import Hidden
 from labeler.report.table import shown
-from labeler.stats.intervals import between
-from labeler.stats.resampling import Sample
+from labeler.stats.intervals import Sample, between
 
 UNGRADED = -1
 
@@ -131,10 +135,10 @@ def tables_of_two(matrix: GradeMatrix, first: int, second: int) -> Floats:
 
 
 JOINT = {
-    "alpha-nominal": alphas.nominal,
-    "alpha-ordinal": alphas.ordinal,
-    "alpha-interval": alphas.interval,
-    "fleiss": alphas.fleiss,
+    "alpha-nominal": nominal_alpha,
+    "alpha-ordinal": ordinal_alpha,
+    "alpha-interval": interval_alpha,
+    "fleiss": fleiss_kappa,
 }
 """Statistics of any number of assessors, from coincidences and grades."""
 
