@@ -28,7 +28,6 @@ from labeler.evaluation.options import (
     FEWEST,
     EvaluationOptions,
     Facts,
-    IntervalKind,
     Missing,
     Scoring,
     Stale,
@@ -39,7 +38,7 @@ from labeler.evaluation.origin import kin_behind, kin_finding, origin_findings
 from labeler.evaluation.paired import (
     MEANS,
     Comparison,
-    ComparisonOptions,
+    Correction,
     Discrimination,
     best,
     compare_all_pairs,
@@ -132,13 +131,11 @@ def compared(
     findings += identical_findings(runs)
     pairs = compare_all_pairs(scores, options.seed)
     baseline = options.baseline or best(scores, first)
-    how = ComparisonOptions(
-        options.interval, options.seed, "hsd" if options.baseline is None else "holm"
-    )
+    correction: Correction = "hsd" if options.baseline is None else "holm"
     mark = next(run.mark for run in runs if run.name == baseline)
     identical = [run.name for run in runs if run.mark == mark]
     return RunsCompared(
-        tuple(compare_scores(scores, baseline, how, pairs)),
+        tuple(compare_scores(scores, baseline, correction, options.seed, pairs)),
         discrimination(pairs),
         tuple(equivalences(scores, baseline, options.margins, identical))
         if options.margins
@@ -155,7 +152,6 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     missing: Missing = "zero",
     unanswerable: Unanswerable = "count",
     max_grade: int | None = None,
-    interval: IntervalKind = "bootstrap",
     scenarios: bool = True,
     seed: int = 0,
     stale: Stale = "drop",
@@ -193,9 +189,7 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     names = names_of(measures)
     margins = margins_by_measure(margin, names)
     grouping = grouping_of(by, weights, queries, min_queries)
-    options = EvaluationOptions(
-        names, scoring, baseline, interval, scenarios, seed, margins, grouping
-    )
+    options = EvaluationOptions(names, scoring, baseline, scenarios, seed, margins, grouping)
     return report_of(qrels, runs, options)
 
 

@@ -111,8 +111,8 @@ def _mark(ranked: Rankings) -> str:
 
 def intervals(scores: Scores, options: EvaluationOptions) -> dict[str, tuple[float, float]]:
     """The 95 % interval over queries of each mean; `nan` for sums and where nothing is defined."""
-    how = options.interval, options.seed, scores.weighting
     rows = zip(scores.measures, scores.values, strict=True)
+    how = options.seed, scores.weighting
     return {str(measure): summary_interval(measure, row, *how) for measure, row in rows}
 
 
