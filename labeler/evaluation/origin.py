@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from labeler.collection.layout import Collection
-from labeler.data import Run
+from labeler.data import Failure, Run
 from labeler.evaluation.inputs import AnyQrels, qrels_path, short_name
-from labeler.evaluation.scores import judgement_findings
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.trec.runs import read_tag
@@ -85,6 +85,23 @@ def part_findings(collection: Collection, name: str) -> list[Finding]:
     if parent.is_by_grades:
         tells += ", and those judged are not like them"
     return [Finding(f"{parent.sentence(name)}; {tells}")]
+
+
+def judgement_findings(judgements: Path) -> list[Finding]:
+    """How many pairs have no grade, and why; nothing without a file."""
+    if not judgements.exists():
+        return []
+    from labeler.collection.judgements import read_judgements  # takes long to load
+
+    outcomes = (row.judged.outcome for row in read_judgements(judgements))
+    statuses = Counter(o.status if isinstance(o, Failure) else "" for o in outcomes)
+    asked = count_of(statuses.total(), "pair", "pairs")
+    statuses.pop("", None)
+    if not statuses:
+        return []
+    by_status = ", ".join(f"{count:,} {status}" for status, count in statuses.most_common())
+    missing = f"no grade for {statuses.total():,} of {asked} ({by_status})"
+    return [Finding(f"{judgements}: {missing}; counted as unjudged", about=str(judgements))]
 
 
 def kin_behind(qrels: AnyQrels, runs: Mapping[str, Path | Run]) -> list[Kin]:

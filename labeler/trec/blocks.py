@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.arrays import Floats, Integers
+from labeler.arrays import Flags, Floats, Integers
 from labeler.errors import BadInput
 from labeler.trec.columns import (
     Fields,
@@ -36,7 +36,6 @@ from labeler.trec.index import (
     refuse_repeated,
     texts_of,
 )
-from labeler.trec.runs import in_order
 
 
 @dataclass(frozen=True)
@@ -119,6 +118,47 @@ class Batch:
             line = int(order[1:][again].min())
             query, document = self.names[int(self.query[line])], self.part.cell(line, 2)
             raise refuse_repeated(self.indexes[int(self.origin[line])], query, document)
+
+
+def in_order(
+    group: Integers, score: Floats, documents: Keys, hits: Integers | None = None
+) -> Integers:
+    """Where the lines of ascending groups go in trec_eval's order: by score, then by document id.
+
+    Both descend; ids compare by their bytes. Where only the places of some `hits` lines count,
+    ties without any of them are left as they are.
+    """
+    order = np.arange(len(group))
+    same = group[1:] == group[:-1]
+    rising = same & (score[1:] > score[:-1])
+    if rising.any():  # only the groups that are not sorted yet are
+        unsorted = np.zeros(int(group[-1]) + 1, dtype=np.bool_)
+        unsorted[group[1:][rising]] = True
+        lines = np.flatnonzero(unsorted[group])
+        order[lines] = lines[np.lexsort((-score[lines], group[lines]))]
+    score = score[order]
+    tied = same & (score[1:] == score[:-1])
+    if tied.any():
+        part = np.append(tied, False) | np.append(False, tied)
+        runs = np.cumsum(np.append(True, ~tied))  # a number for each run of equal scores
+        if hits is not None:
+            part &= _with_a_hit(runs, order, hits)
+        runs = runs[part]
+        words = documents.words[order[part]]
+        # ids descend: the complement of big-endian words orders them so; the last key counts most
+        by_id = [~words[:, i] for i in reversed(range(words.shape[1]))]
+        order[part] = order[part][np.lexsort((*by_id, runs))]
+    return order
+
+
+def _with_a_hit(runs: Integers, order: Integers, hits: Integers) -> Flags:
+    """Which places lie in a run of ties that holds one of the `hits` lines."""
+    is_hit = np.zeros(len(order), dtype=np.bool_)
+    is_hit[hits] = True
+    holds = np.zeros(int(runs[-1]) + 1, dtype=np.bool_)
+    holds[runs[is_hit[order]]] = True
+    in_such_ties: Flags = holds[runs]
+    return in_such_ties
 
 
 def ranks_in_groups(group: Integers, order: Integers) -> Integers:
