@@ -96,7 +96,6 @@ RENAMED = (
     Renamed("evaluate --jobs", r" --jobs \S+", ""),
     Renamed("evaluate --thin", r" --thin \S+", ""),
     Renamed("correct --ties", r" --ties trec", ""),
-    Renamed("correct --no-worse-than", r"(^correct .*?) --no-worse-than \S+", r"\1"),
     # batch, parts
     Renamed(
         "judge --batch", r"^judge (.*?)--batch (\S+)(?: --batch-file (\S+))?", r"batch \2 \1\3"
@@ -124,6 +123,7 @@ GONE = {
     "queries from-log --click-run": "clicks are read by `monitor`",
     "queries from-log --attention": "clicks are read by `monitor`",
     "correct --require": "gates on scores are of `evaluate`",
+    "correct --no-worse-than": "gates on scores are of `evaluate`",
     "evaluate --interval": "the paired t test is left to statistics packages",
     "evaluate --ties": "documents of one score stand in trec_eval's order",
     "evaluate --lgtm": "people's answers of LGTM are given on the page, and no file says them",
@@ -157,7 +157,7 @@ KEYS_GONE: tuple[Key, ...] = (
     Key(".*", "/p_max_t$", "no verdict goes by it"),
     Key("(evaluate|report|correct)", "/p_(holm|hsd)$", "`p_corrected` is what the verdict goes by"),
     Key("(evaluate|report)", "/p_least$", "the verdict goes by `p_attainable`"),
-    Key("power", "/largest$|/widest_pair|/(needed|detectable)/[0-9.]+/[01]$", "one deviation"),
+    Key("power", "/largest$|widest.pair|/(needed|detectable)/[0-9.]+/[01]$", "one deviation"),
     Key("correct", "/turns_at$|/human_pairs$", "what other queries could do turns no verdict"),
     Key(
         "(evaluate|report)",

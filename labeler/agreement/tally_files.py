@@ -18,9 +18,8 @@ from labeler.exchange.qrels import judged_in
 from labeler.exchange.shapes import tell
 from labeler.files.read import file_of, file_problems, rereadable
 from labeler.messages import Advance
-from labeler.trec.blocks import Batch, batches
 from labeler.trec.columns import Fields, Irregular, Words, keys, mixed, widened
-from labeler.trec.index import QRELS, Index, Kind, indexed, numbered_ids, texts_of
+from labeler.trec.index import QRELS, Batch, Index, Kind, batches, indexed, numbered_ids, texts_of
 from labeler.trec.labels import CONFLICT, is_same_label
 from labeler.trec.qrels import RepeatedPairs, Warn, distinct_lines, repeats_in
 

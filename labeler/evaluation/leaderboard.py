@@ -17,6 +17,9 @@ from labeler.evaluation.favour import JudgeBias, favour_findings, judge_bias
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
+    Kin,
+    kin_behind,
+    origin_findings,
     qrels_from,
     qrels_path,
     runs_from,
@@ -24,7 +27,6 @@ from labeler.evaluation.inputs import (
     top_grade_beside,
 )
 from labeler.evaluation.options import Scoring
-from labeler.evaluation.origin import Kin, kin_behind, origin_findings
 from labeler.evaluation.paired import difference_interval
 from labeler.evaluation.scores import FEW_QUERIES, name_findings, run_findings
 from labeler.evaluation.two_sided import (

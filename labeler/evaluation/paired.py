@@ -203,8 +203,8 @@ def compare_scores(
         differences = np.array([counted(runs[name], measure) - base for name in names])
         hsd = None
         if correction == "hsd":
-            place = [*runs].index(baseline)
-            hsd = np.delete(tests[str(measure)].p[place], place)
+            index = [*runs].index(baseline)
+            hsd = np.delete(tests[str(measure)].p[index], index)
         chances = zip(*_chances(differences, hsd, seed), strict=True)
         for name, (p, p_corrected, attainable) in zip(names, chances, strict=True):
             figures = _figures(measure, runs[name], runs[baseline], seed)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from labeler.report.charts import Axis, Drawing, NamedValue, Point, Series, intervals, plane
 
 if TYPE_CHECKING:
+    from labeler.evaluation.evaluate import Report
     from labeler.evaluation.leaderboard import Leaderboard
-    from labeler.evaluation.score_report import Report
     from labeler.evaluation.two_sided import System
 
 

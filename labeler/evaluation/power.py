@@ -8,8 +8,7 @@ from typing import Any
 
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import SystemScores, scores_of
-from labeler.evaluation.inputs import AnyQrels, AnyRuns, runs_from
-from labeler.evaluation.origin import pool_findings
+from labeler.evaluation.inputs import AnyQrels, AnyRuns, pool_findings, runs_from
 from labeler.messages import count_of
 from labeler.options import COUNT, SHARE, SIZE, given, option
 from labeler.report.finding import Finding

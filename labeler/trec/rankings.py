@@ -20,7 +20,6 @@ from labeler.arrays import Floats, Integers
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, rankings, top_grade
-from labeler.trec.blocks import Batch, Scattered, batches, in_order, streamed
 from labeler.trec.columns import (
     Irregular,
     Small,
@@ -35,7 +34,7 @@ from labeler.trec.columns import (
     mixed,
     widened,
 )
-from labeler.trec.index import RUN, indexed
+from labeler.trec.index import RUN, Batch, Scattered, batches, in_order, indexed, streamed
 from labeler.trec.qrels import read_qrels
 from labeler.trec.rows import QRELS_COLUMNS
 from labeler.trec.runs import (
