@@ -94,10 +94,8 @@ RENAMED = (
     # evaluation: what is left of a line is compared
     Renamed("evaluate --movers", r" --movers \S+", ""),
     Renamed("evaluate --jobs", r" --jobs \S+", ""),
-    Renamed("evaluate --ties", r" --ties trec", ""),
     Renamed("evaluate --thin", r" --thin \S+", ""),
     Renamed("correct --ties", r" --ties trec", ""),
-    Renamed("correct --no-worse-than", r"(^correct .*?) --no-worse-than \S+", r"\1"),
     # batch, parts
     Renamed(
         "judge --batch", r"^judge (.*?)--batch (\S+)(?: --batch-file (\S+))?", r"batch \2 \1\3"
@@ -125,6 +123,8 @@ GONE = {
     "queries from-log --click-run": "clicks are read by `monitor`",
     "queries from-log --attention": "clicks are read by `monitor`",
     "correct --require": "gates on scores are of `evaluate`",
+    "correct --no-worse-than": "gates on scores are of `evaluate`",
+    "evaluate --interval": "the paired t test is left to statistics packages",
     "evaluate --ties": "documents of one score stand in trec_eval's order",
     "evaluate --lgtm": "people's answers of LGTM are given on the page, and no file says them",
 }
@@ -157,6 +157,7 @@ KEYS_GONE: tuple[Key, ...] = (
     Key(".*", "/p_max_t$", "no verdict goes by it"),
     Key("(evaluate|report|correct)", "/p_(holm|hsd)$", "`p_corrected` is what the verdict goes by"),
     Key("(evaluate|report)", "/p_least$", "the verdict goes by `p_attainable`"),
+    Key("power", "/largest$|widest.pair|/(needed|detectable)/[0-9.]+/[01]$", "one deviation"),
     Key("correct", "/turns_at$|/human_pairs$", "what other queries could do turns no verdict"),
     Key(
         "(evaluate|report)",
@@ -165,6 +166,7 @@ KEYS_GONE: tuple[Key, ...] = (
     ),
 )
 KEYS_NEW: tuple[Key, ...] = (
+    Key("power", "/(needed|detectable)/[0-9.]+$", "by the pooled deviation alone"),
     Key("(evaluate|report|correct)", "/p_corrected$", "in place of `p_holm`, `p_hsd`, `p_max_t`"),
 )
 """Values that only one of the two has, each with the reason."""

@@ -31,7 +31,7 @@ def covered(scores: Scores, size: int, repeats: int, seed: int) -> np.ndarray:
         plain = np.array([percentile(replicates_of_mean(row, repeat)) for row in drawn]).T
         ours = np.array(
             [
-                summary_interval(measure, row, "bootstrap", repeat)
+                summary_interval(measure, row, repeat)
                 for measure, row in zip(scores.measures, drawn, strict=True)
             ]
         ).T

@@ -51,8 +51,7 @@ from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
 from labeler.queries.style import read_personas
 from labeler.trec import rankings
-from labeler.trec.blocks import batches
-from labeler.trec.index import QRELS, RUN, Kind, indexed
+from labeler.trec.index import QRELS, RUN, Kind, batches, indexed
 from labeler.trec.labels import read_labels
 from labeler.trec.qrels import read_qrels
 from labeler.trec.rankings import pool_of

@@ -293,8 +293,8 @@ def _leaderboard(
     if sources.weights is not None or not sources.runs:
         return None
 
+    from labeler.evaluation.inputs import kin_of
     from labeler.evaluation.leaderboard import leaderboard_of
-    from labeler.evaluation.origin import kin_of
     from labeler.evaluation.two_sided import two_qrels
 
     models = {"assessor": source.model, "query writer": sources.writer}

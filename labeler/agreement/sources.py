@@ -28,7 +28,7 @@ from labeler.collection.whose import (
 )
 from labeler.data import Failure, Pair, Qrels, Run
 from labeler.errors import Misuse
-from labeler.evaluation.origin import caveats, mixed_findings, part_findings
+from labeler.evaluation.inputs import caveats, mixed_findings, part_findings
 from labeler.exchange.qrels import hold_labels, read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable

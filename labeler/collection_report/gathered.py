@@ -29,7 +29,7 @@ from labeler.collection_report.figures import (
 )
 from labeler.collection_report.provenance import Private, Provenance
 from labeler.data import Pair
-from labeler.evaluation.score_report import Report
+from labeler.evaluation.evaluate import Report
 from labeler.judging.status import SetStatus
 from labeler.messages import count_of
 from labeler.report.finding import Finding, merged

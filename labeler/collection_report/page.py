@@ -35,8 +35,8 @@ from labeler.collection_report.queries import (
     levels,
 )
 from labeler.data import Document
+from labeler.evaluation.evaluate import Report
 from labeler.evaluation.plot import measure_drawing
-from labeler.evaluation.score_report import Report
 from labeler.judging.status import status_table
 from labeler.messages import count_of
 from labeler.report.charts import (

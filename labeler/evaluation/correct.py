@@ -29,6 +29,7 @@ from labeler.evaluation.inputs import (
     AnyRuns,
     collection_around,
     folder_of,
+    origin_findings,
     pool_from,
     qrels_from,
     qrels_path,
@@ -43,7 +44,6 @@ from labeler.evaluation.options import (
     Target,
     names_of,
 )
-from labeler.evaluation.origin import origin_findings
 from labeler.evaluation.paired import MEANS
 from labeler.evaluation.scores import common_queries_finding, counted, qrels_findings, run_findings
 from labeler.messages import count_of, no_pair_in_common

@@ -10,8 +10,8 @@ import numpy as np
 
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
+from labeler.evaluation.evaluate import P_TITLES, allowance, told_apart
 from labeler.evaluation.paired import UNBOUNDED, Correction
-from labeler.evaluation.score_report import P_TITLES, allowance, told_apart
 from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, parse, score
 from labeler.report.finding import Finding

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.evaluation.origin import Kin, together
+from labeler.evaluation.inputs import Kin, together
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden

@@ -12,8 +12,8 @@ from labeler.metrics import Measure, parse
 from labeler.metrics.scores import whole_queries
 
 if TYPE_CHECKING:
+    from labeler.evaluation.evaluate import Report
     from labeler.evaluation.groups import ByGroup, GroupScore
-    from labeler.evaluation.score_report import Report
     from labeler.evaluation.scores import RunScores
 
 

@@ -349,7 +349,7 @@ def _ends(measure: Measure, r: Rankings, worst: Floats, best: Floats) -> dict[st
     if measure.name == "RBP":  # what stands below the last retrieved document may count, too
         last = np.inf if measure.cutoff is None else float(measure.cutoff)
         p = _persistence(measure)
-        high = best + p ** np.minimum(r.retrieved, last).astype(np.float64) - p**last
+        high = best + (p ** np.minimum(r.retrieved, last).astype(np.float64) - p**last)
     elif measure.name in BOUND_FUNCTIONS and 0 < level_of(measure) <= r.max_grade:
         low, high = bounds(measure, r)
     return {"low": low, "high": high}

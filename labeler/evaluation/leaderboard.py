@@ -17,6 +17,9 @@ from labeler.evaluation.favour import JudgeBias, favour_findings, judge_bias
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
+    Kin,
+    kin_behind,
+    origin_findings,
     qrels_from,
     qrels_path,
     runs_from,
@@ -24,17 +27,9 @@ from labeler.evaluation.inputs import (
     top_grade_beside,
 )
 from labeler.evaluation.options import Scoring
-from labeler.evaluation.origin import Kin, kin_behind, origin_findings
-from labeler.evaluation.paired import difference_interval, summary_interval
-from labeler.evaluation.scores import (
-    RunScores,
-    few_queries,
-    name_findings,
-    qrels_findings,
-    run_findings,
-)
+from labeler.evaluation.paired import difference_interval
+from labeler.evaluation.scores import FEW_QUERIES, name_findings, run_findings
 from labeler.evaluation.two_sided import (
-    OWN_POOLS,
     SHOWN,
     PairCounts,
     Swap,
@@ -52,9 +47,9 @@ from labeler.evaluation.two_sided import (
     two_qrels,
 )
 from labeler.messages import count_of, no_pair_in_common, no_query_in_common
-from labeler.metrics import Measure, Scores, parse
+from labeler.metrics import Measure, parse
 from labeler.report.finding import Finding
-from labeler.report.result import Result, notebook_html
+from labeler.report.result import Result
 from labeler.report.table import Table, interval_text
 from labeler.stats.correlation import (
     Correlation,
@@ -64,7 +59,7 @@ from labeler.stats.correlation import (
     swapped_pairs,
 )
 from labeler.stats.randomization import Decisions, decisions, pairwise_p, randomised_hsd
-from labeler.trec.rankings import Facts, pool_of
+from labeler.trec.rankings import Facts
 
 
 def leaderboard(  # noqa: PLR0913 - whoever calls it names the few that are needed
@@ -99,7 +94,7 @@ def leaderboard(  # noqa: PLR0913 - whoever calls it names the few that are need
         raise Misuse("a leaderboard needs at least two runs")
     parsed = mean_measure(measure)
     sides = [_side(first, "the first qrels"), _side(second, "the second qrels")]
-    two, findings = _common(sides, parsed, own_pools=own_pools)
+    two, findings = _common(sides, own_pools=own_pools)
     kin = kin_behind(second, runs_by_name)
     board = leaderboard_of(two, runs_by_name, parsed, seed, kin)
     if board is None:
@@ -107,7 +102,9 @@ def leaderboard(  # noqa: PLR0913 - whoever calls it names the few that are need
     for name, facts in zip(runs_by_name, board.facts, strict=True):
         of_run = run_findings(name, two.pool, facts, Scoring())
         findings += [finding.without_advice() for finding in of_run]
-    findings += few_queries([_first_run(board, parsed)])
+    if (n := len(board.queries)) < FEW_QUERIES:
+        few = count_of(n, "query", "queries")
+        findings.append(Finding(f"only {few}: intervals are wide"))
     findings += [finding for qrels in (first, second) for finding in origin_findings(qrels)]
     board = replace(board, qrels=(sides[0].name, sides[1].name))
     findings = [*name_findings([str(measure)]), *findings]
@@ -132,9 +129,7 @@ def _side(qrels: AnyQrels, name: str) -> _Side:
     return _Side(name if path is None else str(path), grades, top_grade_beside(qrels), of_qrels)
 
 
-def _common(
-    sides: Sequence[_Side], measure: Measure, *, own_pools: bool
-) -> tuple[TwoQrels, list[Finding]]:
+def _common(sides: Sequence[_Side], *, own_pools: bool) -> tuple[TwoQrels, list[Finding]]:
     """Both over their common queries, and what to say of them; `BadInput` where there is none."""
     first, second = sides
     queries = [{q for q, row in side.qrels.items() if row} for side in sides]
@@ -146,37 +141,13 @@ def _common(
         apart = no_pair_in_common(first.name, first.qrels, second.name, second.qrels)
         raise BadInput(f"{apart}; own pools would score each on all that it judged")
     findings = [*first.findings, *second.findings]
-    for number, side in enumerate(sides):
-        pool = pool_of(two.qrels(number), side.name)
-        of_side = qrels_findings(pool, [measure], Scoring(max_grade=side.top), may_skip=False)
-        findings += [finding.without_advice() for finding in of_side]
     if dropped := len(queries[0] ^ queries[1]):
         left_out = count_of(dropped, "query is", "queries are")
         findings.append(Finding(f"{left_out} in one of the two qrels only: left out"))
     if dropped := len(queries[0] & queries[1]) - len(two.pool.queries):
         left_out = count_of(dropped, "query", "queries")
         findings.append(Finding(f"{left_out} of which no pair was judged by both: left out"))
-    if two.shared:
-        findings += [finding for side in sides for finding in _relevant_alone(side)]
     return two, findings
-
-
-def _relevant_alone(side: _Side) -> Iterator[Finding]:
-    """That qrels list relevant documents alone, so that those both judged tell systems little."""
-    if all(grade > 0 for row in side.qrels.values() for grade in row.values()):
-        what = f"{short_name(side.name)} lists relevant documents alone"
-        yield Finding(
-            f"{what}: where the others are meant to be irrelevant, {OWN_POOLS} counts so",
-            settings=(OWN_POOLS,),
-        )
-
-
-def _first_run(board: Leaderboard, measure: Measure) -> RunScores:
-    """The first run's scores by the first qrels, with their interval."""
-    values = board.scores[0, 0]
-    interval = summary_interval(measure, values)
-    scores = Scores(board.queries, (measure,), values[None])
-    return RunScores(board.systems[0].run, scores, {str(measure): interval}, {}, {})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -220,7 +191,7 @@ class Leaderboard(Result):
         first, second = self.names
         return [*board_sentences(self, first, second), *self.bias.sentences(first, second)]
 
-    def tables(self, most_swaps: int | None = None) -> list[Table]:
+    def tables(self, most_swaps: int | None = SHOWN) -> list[Table]:
         """The tables `runs`, `statistics`, `significance` and `swaps`, of these the surest."""
         return [
             system_table(
@@ -262,9 +233,6 @@ class Leaderboard(Result):
         tau = self.statistics["tau_b"].value
         alike = None if tau is None else round(tau, 4)
         return f"Leaderboard({self.measure!r}, runs={len(self.systems)}, tau_b={alike})"
-
-    def _repr_html_(self) -> str:
-        return notebook_html(self.tables(SHOWN), self.findings, self.sentences)
 
     @property
     def judged_name(self) -> str:
@@ -357,7 +325,7 @@ def _systems(
     systems = []
     for i, run in enumerate(runs):
         change = scores[1, i] - scores[0, i]
-        ends = difference_interval(measure, change, "bootstrap", seed)
+        ends = difference_interval(measure, change, seed)
         low, high = (None if np.isnan(end) else end for end in ends)
         means = float(first[i]), float(second[i])
         ranks = first_ranks[i], second_ranks[i]

@@ -19,7 +19,6 @@ DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
 Missing = Literal["zero", "skip"]
 Unanswerable = Literal["count", "skip"]
 Stale = Literal["drop", "keep"]
-IntervalKind = Literal["bootstrap", "t"]
 Target = Literal["these", "like-these"]
 
 
@@ -119,7 +118,7 @@ class Grouping:
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """What to compute: measures, intervals of this kind, and a comparison with the baseline.
+    """What to compute: measures, and a comparison with the baseline.
 
     Of the measures in `margins` it is said whether runs are shown to differ by less than that.
     `progress` is told how many runs are scored, and how much of each field's groups is.
@@ -128,12 +127,6 @@ class EvaluationOptions:
     measures: tuple[str, ...] = option(DEFAULT_MEASURES, MEASURES)
     scoring: Scoring = field(default_factory=Scoring)
     baseline: str | None = option(None, BASELINE)
-    interval: IntervalKind = option(
-        "bootstrap",
-        "bootstrap over queries, at least as wide as t's; or t, with the paired t test.",
-        panel=COMPARING,
-        rare=True,
-    )
     scenarios: bool = True
     seed: int = 0
     margins: Mapping[str, float] = field(default_factory=dict)

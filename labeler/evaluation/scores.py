@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from labeler.data import Failure
 from labeler.errors import BadInput
 from labeler.evaluation.options import EvaluationOptions, Scoring
 from labeler.evaluation.paired import summary_interval
@@ -111,8 +108,8 @@ def _mark(ranked: Rankings) -> str:
 
 def intervals(scores: Scores, options: EvaluationOptions) -> dict[str, tuple[float, float]]:
     """The 95 % interval over queries of each mean; `nan` for sums and where nothing is defined."""
-    how = options.interval, options.seed, scores.weighting
     rows = zip(scores.measures, scores.values, strict=True)
+    how = options.seed, scores.weighting
     return {str(measure): summary_interval(measure, row, *how) for measure, row in rows}
 
 
@@ -316,20 +313,3 @@ def hole_findings(runs: Sequence[RunScores]) -> list[Finding]:
     table = Setting("scenarios")
     what = f"were the rest judged, its {measure} could be anything from {ends} ({table})"
     return [Finding(f"{run.name}: {share_name} is {share:.2f}; {what}", run.name, (table,))]
-
-
-def judgement_findings(judgements: Path) -> list[Finding]:
-    """How many pairs have no grade, and why; nothing without a file."""
-    if not judgements.exists():
-        return []
-    from labeler.collection.judgements import read_judgements  # takes long to load
-
-    outcomes = (row.judged.outcome for row in read_judgements(judgements))
-    statuses = Counter(o.status if isinstance(o, Failure) else "" for o in outcomes)
-    asked = count_of(statuses.total(), "pair", "pairs")
-    statuses.pop("", None)
-    if not statuses:
-        return []
-    by_status = ", ".join(f"{count:,} {status}" for status, count in statuses.most_common())
-    missing = f"no grade for {statuses.total():,} of {asked} ({by_status})"
-    return [Finding(f"{judgements}: {missing}; counted as unjudged", about=str(judgements))]

@@ -88,15 +88,6 @@ class TwoQrels:
         by_both: Flags = self.grades.min(axis=0) >= 0
         return by_both
 
-    def qrels(self, side: int) -> Qrels:
-        """The judgements that one side's scores stand on."""
-        grades = self.grades[side]
-        counts = self.judged_by_both if self.shared else grades > _ABSENT
-        return {
-            query: {d: int(grades[code]) for d, code in row.items() if counts[code]}
-            for query, row in self.pool.qrels.items()
-        }
-
 
 def two_qrels(
     first: Qrels,

@@ -8,7 +8,7 @@ from pathlib import Path
 from labeler.collection.user_files import Output
 from labeler.errors import Misuse
 from labeler.exchange.runs import FORMATS, indexed_run, write_run_as
-from labeler.trec.blocks import Batch, batches
+from labeler.trec.index import Batch, batches
 from labeler.trec.write import RankedPart
 
 

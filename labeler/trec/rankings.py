@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Integers
+from labeler.arrays import Floats, Integers
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, rankings, top_grade
-from labeler.trec.blocks import Batch, Scattered, batches, streamed
 from labeler.trec.columns import (
     Irregular,
     Small,
@@ -35,14 +34,11 @@ from labeler.trec.columns import (
     mixed,
     widened,
 )
-from labeler.trec.index import RUN, indexed
+from labeler.trec.index import RUN, Batch, Scattered, batches, in_order, indexed, streamed
 from labeler.trec.qrels import read_qrels
 from labeler.trec.rows import QRELS_COLUMNS
 from labeler.trec.runs import (
-    contradictions,
-    in_order,
     read_run_by_line,
-    tied_pairs,
 )
 
 BLOCK = 1 << 22
@@ -260,6 +256,31 @@ def _placed(
         "grade": pool.grade[pairs][sort],
         "score": lines.score[hits][sort],
     }
+
+
+def tied_pairs(group: Integers, score: Floats) -> int:
+    """How many pairs of one query's documents have one score, in lines that are in order."""
+    tied = (score[1:] == score[:-1]) & (group[1:] == group[:-1])
+    if not tied.any():
+        return 0
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], tied, [False]]).astype(np.int8)))
+    sizes = edges[1::2] - edges[::2] + 1
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def contradictions(group: Integers, declared: Integers, score: Floats) -> int:
+    """How many lines have a higher score than the line that the rank column puts before them.
+
+    A rank of -1 is none.
+    """
+    numbered = declared >= 0
+    if not numbered.all():
+        group, declared, score = group[numbered], declared[numbered], score[numbered]
+    same = group[1:] == group[:-1]
+    if (same & (declared[1:] < declared[:-1])).any():
+        order = np.lexsort((declared, group))
+        declared, score = declared[order], score[order]
+    return int((same & (declared[1:] > declared[:-1]) & (score[1:] > score[:-1])).sum())
 
 
 def _note(facts: Facts, lines: Batch, pool_query: Integers) -> None:

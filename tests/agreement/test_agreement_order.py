@@ -24,8 +24,8 @@ from labeler.agreement.several.joint import (
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.data import Pair, Qrels, Run
+from labeler.evaluation.inputs import families, kin_of
 from labeler.evaluation.leaderboard import leaderboard_of
-from labeler.evaluation.origin import families, kin_of
 from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
 from labeler.trec.qrels import read_qrels

@@ -162,9 +162,6 @@ def test_plain_files_are_grouped_by_a_table(
     for form in ("markdown", "latex"):
         assert labeler(["evaluate", *files, *table, "-m", "RR", "--format", form]) == 0
         assert "how-to" in capsys.readouterr().out
-    picture = folder / "groups.svg"
-    assert labeler(["evaluate", *files, *table, "-m", "RR", "--plot", str(picture)]) == 0
-    assert "keyword (20)" in picture.read_text()
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from scipy import stats
 from labeler.arrays import Floats
 from labeler.cli import execute
 from labeler.data import Qrels, Run
+from labeler.evaluation.inputs import Kin, kin_of
 from labeler.evaluation.leaderboard import leaderboard_of
-from labeler.evaluation.origin import Kin, kin_of
 from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import parse
 from labeler.stats.regression import components, trend

@@ -9,8 +9,8 @@ import pytest
 
 from labeler.cli import execute
 from labeler.evaluation.evaluate import evaluate
+from labeler.evaluation.inputs import kin_of
 from labeler.evaluation.leaderboard import leaderboard, leaderboard_of
-from labeler.evaluation.origin import kin_of
 from labeler.evaluation.plot import board_drawings, score_drawings
 from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import parse

@@ -195,14 +195,3 @@ def test_queries_of_which_both_judged_no_pair_are_left_out_and_counted() -> None
     assert "1 query of which no pair was judged by both: left out" in texts
     with pytest.raises(BadInput, match="but no pair"):
         labeler.leaderboard({"b": {"x": 1}}, {"b": {"y": 1}}, runs, "P@1")
-
-
-def test_qrels_of_relevant_documents_alone_are_named_with_what_would_count_them_so() -> None:
-    sparse, full = {"a": {"x": 1}}, {"a": {"x": 1, "y": 0, "z": 1}}
-    runs = {"one": {"a": {"y": 2.0, "x": 1.0}}, "two": {"a": {"x": 2.0, "y": 1.0}}}
-    board = labeler.leaderboard(sparse, full, runs, "RR")
-    (said,) = [text for text in map(str, board.findings) if "relevant documents alone" in text]
-    assert said.startswith("the first qrels lists relevant documents alone")
-    own = labeler.leaderboard(sparse, full, runs, "RR", own_pools=True)
-    assert [system.first for system in own.systems] == [0.5, 1.0]
-    assert not any("alone:" in str(finding) for finding in own.findings)

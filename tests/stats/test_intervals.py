@@ -12,7 +12,7 @@ from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
 from labeler.data import Qrels, Run
 from labeler.evaluation.leaderboard import leaderboard_of
-from labeler.evaluation.paired import ComparisonOptions, compare_scores, summary_interval
+from labeler.evaluation.paired import compare_scores, summary_interval
 from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
 from labeler.stats.intervals import (
@@ -56,9 +56,7 @@ def test_the_same_differences_get_the_same_interval_from_whoever_is_asked() -> N
     board = leaderboard_of(two_qrels(first, second, own_pools=True), runs, parse("RR"), 3)
     assert board is not None
     scores = [evaluate(qrels, runs["a"], ["RR"]) for qrels in (first, second)]
-    (found,) = compare_scores(
-        {"first": scores[0], "second": scores[1]}, "first", ComparisonOptions(seed=3)
-    )
+    (found,) = compare_scores({"first": scores[0], "second": scores[1]}, "first", seed=3)
     system = board.systems[0]
     assert (system.difference, system.low, system.high) == pytest.approx(
         (found.difference, found.low, found.high)
@@ -71,7 +69,7 @@ def test_the_mean_of_a_measure_has_the_interval_of_the_engine_within_its_bounds(
     values = RNG.beta(2, 2, size=40)
     ours = mean_interval(values, seed=5)
     assert ours is not None
-    assert summary_interval(parse("nDCG@10"), values, "bootstrap", 5) == pytest.approx(ours)
+    assert summary_interval(parse("nDCG@10"), values, 5) == pytest.approx(ours)
     sums = np.stack([values, np.ones(40)], axis=1)
     of = Replicates(Sample(sums, seed=5), lambda s: s[..., 0] / s[..., 1], freedom=39)
     assert cluster_bootstrap(of) == ours
