@@ -366,7 +366,7 @@ _COMMANDS = (
         ),
         _Row(
             "route",
-            "Choose the pairs whose grades people should check, and say what that brings.",
+            "Choose the pairs whose grades people should check.",
             "coll/ first second --pairs 200 --sheet sheet.csv",
             at="lab_grades:route",
         ),

@@ -13,7 +13,7 @@ import numpy as np
 
 from labeler.agreement.shares import RoutingSources, open_routing
 from labeler.agreement.statistics import find_statistic
-from labeler.arrays import Floats
+from labeler.arrays import Flags, Floats
 from labeler.collection.judgements import Origin
 from labeler.collection.layout import Collection, check_name, open_collection
 from labeler.data import Pair
@@ -39,6 +39,7 @@ from labeler.lab.thresholds import (
     CascadeCheck,
     CascadeEvidence,
     CascadeMember,
+    Doubts,
     evidence_of,
     graded_by_people,
     member_of,
@@ -274,7 +275,7 @@ async def acascade(
         members, statistic = (first, *others, strong), partial(find_statistic, options.statistic)
         evidence = evidence_of(sources, members, by, statistic, ties)
         of_pool = evidence.doubts().of_pool
-        threshold, checked = _chosen(evidence, options)
+        threshold, checked = _threshold_of(evidence, options)
     else:
         of_pool, checked = untied(needs(sources, by, None), ties), None
         threshold = _at_share(of_pool, options.share or 0.0)
@@ -412,25 +413,22 @@ def _these(pairs: list[Pair]) -> PairsOf:
     return pairs_of
 
 
-def _chosen(evidence: CascadeEvidence, options: CascadeOptions) -> tuple[float, CascadeCheck]:
+def _threshold_of(evidence: CascadeEvidence, options: CascadeOptions) -> tuple[float, CascadeCheck]:
     """The threshold, and how the choice does on other queries."""
-    pairs, everywhere = evidence.pairs, evidence.doubts()
-    rows = [np.ones(len(pairs.query), dtype=bool)]
-    doubts = [everywhere]
-    for part in folds_of(evidence.judged, options.seed):
-        rows.append(~part)
-        doubts.append(evidence.doubts(part))
-    if options.share is None:
-        thresholds = [
-            pairs.threshold_for(chosen_on, each, options.tolerance)
-            for chosen_on, each in zip(rows, doubts, strict=True)
-        ]
-    else:
-        thresholds = [_at_share(each.of_pool, options.share) for each in doubts]
+    pairs = evidence.pairs
+
+    def threshold(doubts: Doubts, rows: Flags) -> float:
+        if options.share is None:
+            return pairs.threshold_for(rows, doubts, options.tolerance)
+        return _at_share(doubts.of_pool, options.share)
+
     held_out = np.zeros(len(pairs.query), dtype=bool)
-    for chosen_on, each, at in zip(rows[1:], doubts[1:], thresholds[1:], strict=True):
-        held_out[~chosen_on] = each.of_pairs[~chosen_on] >= at
-    return thresholds[0], pairs.check(held_out, everywhere.of_pairs >= thresholds[0])
+    for part in folds_of(evidence.judged, options.seed):
+        doubts = evidence.doubts(part)
+        held_out[part] = doubts.of_pairs[part] >= threshold(doubts, ~part)
+    everywhere = evidence.doubts()
+    at = threshold(everywhere, np.ones(len(pairs.query), dtype=bool))
+    return at, pairs.check(held_out, everywhere.of_pairs >= at)
 
 
 def _at_share(of_pool: Floats, share: float) -> float:

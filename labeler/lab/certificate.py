@@ -277,10 +277,10 @@ class ProbeResult(WithCost, Result):
     @property
     def sentences(self) -> list[str]:
         """What the certificate says, in words."""
-        said = [*self._of_attacks(), *self._of_changes(), *self._left_out()]
+        words = [*self._of_attacks(), *self._of_changes(), *self._left_out()]
         cost = cost_of(self.cost, self.cost_at_most)
         made_by = f"{self.prompt}, {self.model}, by {self.qrels}"
-        return [made_by, *said, f"cost of this run: {cost}; calls: {self.spent.calls:,}"]
+        return [made_by, *words, f"cost of this run: {cost}; calls: {self.spent.calls:,}"]
 
     @property
     def findings(self) -> list[Finding]:

@@ -324,8 +324,8 @@ def _failure(pair: Pair, answers: Mapping[str, int | str | None], fewest: int) -
     status = max(FAILURES, key=lambda name: statuses[name])
     graded = sum(isinstance(grade, int) for grade in answers.values())
     have = count_of(graded, "member has", "members have")
-    said = ", ".join(f"{name} {each}" for name, each in failed.items())
-    return Failure(pair, status, f"{have} a grade, and {fewest} are needed: {said}")
+    statuses_by_name = ", ".join(f"{name} {each}" for name, each in failed.items())
+    return Failure(pair, status, f"{have} a grade, and {fewest} are needed: {statuses_by_name}")
 
 
 def _answers(members: Sequence[Member], pair: Pair) -> dict[str, int | str | None]:

@@ -122,12 +122,12 @@ class PanelResult(Result):
 
     def _undecided(self, best: MemberBesidePeople) -> str:
         less, members = best.panel_less_it, len(self.panel.members)
-        told = "Which of the two is closer cannot be told"
+        undecided = "Which of the two is closer cannot be told"
         if not less.leaves_0_out:
-            return told
+            return undecided
         return (
-            f"{told}: the difference {interval_text(less)} is of these two alone, and the verdict "
-            f"allows for {members} members"
+            f"{undecided}: the difference {interval_text(less)} is of these two alone, and the "
+            f"verdict allows for {members} members"
         )
 
     def _worth(self) -> Iterator[str]:

@@ -45,7 +45,7 @@ class Attack(NamedTuple):
     def text(self, target: Target) -> str:
         """The text of the attack against a target."""
         text = self.texts[sum(target.query.encode("utf-8", "replace")) % len(self.texts)]
-        return _PLACE.sub(lambda place: PLACES[place[1]](target), text)
+        return _PLACE.sub(lambda match: PLACES[match[1]](target), text)
 
 
 def _hidden(target: Target) -> str:

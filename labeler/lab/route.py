@@ -135,8 +135,15 @@ def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteRes
     if opened.shares.left_out:
         text = f"{opened.shares.left_out} labels are no grade, or one that next to no pair has"
         findings.append(Finding(f"{text}: left out"))
-    found = (opened.human_name or None, opened.collection, tuple(findings))
-    return RouteResult(opened.names, by, tuple(pairs), len(candidates), *found)
+    return RouteResult(
+        opened.names,
+        by,
+        tuple(pairs),
+        len(candidates),
+        opened.human_name or None,
+        opened.collection,
+        tuple(findings),
+    )
 
 
 def write_routed(

@@ -1,7 +1,7 @@
-"""Samples that come in blocks: which of many shares differ.
+"""Samples that come in blocks: which of many shares differ, and how far points are apart.
 
-Searches of one session, or of one day, are not independent. So what is permuted and left out is a
-block of them: a day, or a handful of sessions.
+Searches of one session, or of one day, are not independent. So what is permuted is a block of them:
+a day, or a handful of sessions.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class BlockSides:
         return drawn
 
 
-# Shares and quantiles of what comes in blocks, and which of many shares differ in two samples.
+# Shares of what comes in blocks, and which of many shares differ in two samples.
 
 
 class BlockShare(NamedTuple):

@@ -8,11 +8,6 @@ import numpy as np
 from labeler.stats.blocks import BlockSides, block_share, shares_moved
 
 
-def points_of(count: int, seed: int = 0) -> np.ndarray:
-    points = np.random.default_rng(seed).standard_normal((count, 5)).astype(np.float32)
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
-
-
 def test_blocks_move_within_their_stratum_alone() -> None:
     sides = BlockSides(np.array([1, 0, 0, 1, 0], dtype=bool), np.array([0, 0, 0, 1, 1]))
     assert sides.ways == 3 * 2
