@@ -24,7 +24,7 @@ from labeler.models.local.caveats import caveat
 from labeler.models.local.serve import EMBEDDED, can_serve, engine_id, model_path, serving
 from labeler.models.prices import Price, price_of
 from labeler.models.server.client import Calls, answers, called_model, models_of, server_model
-from labeler.models.settings import AssessorSettings
+from labeler.models.settings import AssessorSettings, check_model_name
 from labeler.models.similarity import cosine_of, similarity_model
 from labeler.text.terms import TermStatistics, terms, text_to_search
 from labeler.text.vectors import encode, encoder_id
@@ -132,8 +132,6 @@ DEFAULTS: Mapping[Task, str] = {"generate": "local", "judge": "similarity", "ran
 """The embedded model of a task: the small LLM writes and ranks, the similarity rule grades."""
 
 SERVER_CONCURRENCY = 16
-LONGEST_NAME = 500
-"""Characters of a model's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,14 +238,6 @@ async def choose(
 def namer_of(declared: AssessorSettings, base_url: str | None) -> str:
     """The file that says which server an assessor asks, or with which key; empty without one."""
     return declared.file if (declared.server or declared.key) and not base_url else ""
-
-
-def check_model_name(model_name: str) -> None:
-    """Raise `Misuse` where no server can have a model of that name."""
-    if not model_name.isprintable() or len(model_name) > LONGEST_NAME:
-        shown = repr(model_name[:40])
-        problem = f"{shown} is no model's name: it is too long, or has characters without a shape"
-        raise Misuse(problem, parameter="model")
 
 
 def is_embedded_name(name: str) -> bool:

@@ -21,11 +21,9 @@ from labeler.collection.whose import made_by
 from labeler.errors import BadInput, BudgetReached, CallFailed, Misconfigured, Misuse
 from labeler.evaluation.origin import kin_of
 from labeler.models.control import Control
-from labeler.models.encoder_options import EncoderOptions
-from labeler.models.encoders import EncoderTexts, Encoding
-from labeler.models.encoding import TEXTS_OF_A_CALL
+from labeler.models.encoders import TEXTS_OF_A_CALL, EncoderTexts, Encoding
 from labeler.models.prices import price_of
-from labeler.models.settings import Limits
+from labeler.models.settings import EncoderOptions, Limits
 from labeler.testing import Answer, Call, FakeServer, embeddings, small_collection
 from labeler.testing.fake_server import texts_in
 from labeler.trec.runs import read_run
@@ -111,7 +109,7 @@ def test_after_an_error_the_next_run_asks_for_the_rest_alone(tmp_path: Path) -> 
 KILLED = """
 import sys
 from pathlib import Path
-from labeler.models.encoder_options import EncoderOptions
+from labeler.models.settings import EncoderOptions
 from labeler.models.encoders import EncoderTexts, Encoding
 texts = [f"text {n}" for n in range(160)]
 encoding = Encoding(EncoderOptions("fake", sys.argv[1]))
