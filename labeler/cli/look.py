@@ -24,8 +24,6 @@ from labeler.options import COUNT, option
 from labeler.report.neutral import flat, one_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from labeler.collection.layout import Collection
     from labeler.collection.validate import Validation
     from labeler.judging.explain import AttemptHistory, Explanation
@@ -327,7 +325,7 @@ def doctor(
     from labeler.models.choose import choose
 
     to, settings = output.made_from(), project_path()
-    asked, prices = who.asked(), limits.prices
+    asked = who.asked()
     if output.format == "table":
         with said_to(to):
             say(f"OPENAI_API_KEY   {'set' if has_key() else 'not set'}")
@@ -336,7 +334,7 @@ def doctor(
             say(f"model            {choice}")
             call = asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note))
             _show_call(call)
-            _show_estimate(choice, pairs, prices)
+            _show_estimate(choice, pairs)
             _show_time(call, pairs)
         return
     choice = asyncio.run(choose("judge", asked, who.base_url))
@@ -347,22 +345,19 @@ def doctor(
             choice,
             asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note)),
             pairs,
-            prices,
         ),
     }
     show_records([record], output.format, to)
 
 
-def _record_of(
-    choice: Choice, call: TrialCall | None, pairs: int, prices: Path | None
-) -> dict[str, Any]:
+def _record_of(choice: Choice, call: TrialCall | None, pairs: int) -> dict[str, Any]:
     """The model, the call for trial and the estimate, for programs."""
     from dataclasses import asdict
 
     from labeler.models.check import estimate, time_of
     from labeler.wire.addresses import identity
 
-    taken = estimate(choice, pairs, prices)
+    taken = estimate(choice, pairs)
     return {
         "model": choice.name,
         "address": identity(choice.base_url) if choice.base_url else None,
@@ -392,18 +387,15 @@ def _accepts(abilities: Abilities) -> str:
     return ", ".join([f"replies as {abilities.shape}", abilities.limit, *parameters, *thinks])
 
 
-def _show_estimate(choice: Choice, pairs: int, prices: Path | None) -> None:
+def _show_estimate(choice: Choice, pairs: int) -> None:
     from labeler.models.check import estimate
-    from labeler.models.prices import example_of
 
-    taken = estimate(choice, pairs, prices)
+    taken = estimate(choice, pairs)
     if taken.price:
         cost = f"about {dollars(taken.cost)}, {taken.price.basis}"
     else:
-        cost = "unknown: its price is not listed; --prices FILE can give it"
+        cost = "unknown: not listed; --set model.tokens_in=X --set model.tokens_out=Y gives it"
     say(f"{pairs:,} pairs".ljust(17) + f"{cost} (about {taken.tokens_in:,} tokens in)")
-    if not taken.price:
-        say(f"such a FILE      {example_of(choice.base_url, choice.name)}")
 
 
 def _show_time(call: TrialCall | None, pairs: int) -> None:

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from labeler.models.call_plan import CallTimes, Duration, duration_of
 from labeler.models.choose import SERVER_CONCURRENCY, Choice, ready
@@ -69,10 +68,10 @@ async def try_call(
         return TrialCall(time.monotonic() - began, abilities)
 
 
-def estimate(choice: Choice, pairs: int, prices: Path | None = None) -> CostEstimate:
+def estimate(choice: Choice, pairs: int) -> CostEstimate:
     """About what judging so many pairs takes."""
     tokens_in, tokens_out = (pairs * tokens for tokens in TOKENS_OF_A_PAIR)
-    return CostEstimate(pairs, tokens_in, tokens_out, choice.price(prices))
+    return CostEstimate(pairs, tokens_in, tokens_out, choice.price)
 
 
 def time_of(call: TrialCall, pairs: int) -> Duration:

@@ -159,12 +159,14 @@ class Choice:
         """Whether the model runs on this machine, inside this package's reach."""
         return self.base_url is None
 
-    def price(self, prices: Path | None = None) -> Price | None:
-        """What is declared, else the price in a file of the user's or in the list."""
+    @property
+    def price(self) -> Price | None:
+        """What is declared, else the price in the list; None where neither says it."""
         declared = self.declared
         if declared.tokens_in is None or declared.tokens_out is None:
-            return price_of(self.base_url, self.name, prices)
-        return Price(declared.tokens_in, declared.tokens_out, declared.file or declared.name)
+            return price_of(self.base_url, self.name)
+        where = declared.file or declared.name or "your settings"
+        return Price(declared.tokens_in, declared.tokens_out, where)
 
     @property
     def caveat(self) -> str | None:

@@ -98,7 +98,7 @@ class Encoding:
                 f"{problem}; the embedded encoder is {EMBEDDED_ENCODER}", parameter="embeddings_url"
             )
         address, why = server
-        price = price_of(address, name, self.limits.prices, writes=False)
+        price = price_of(address, name, writes=False)
         check_priced(name, price, self.limits)
         encoder = f"{identity(address)} {name}"
         file = folder / f"{_plain(name)[:_LONGEST]}-{_digest(encoder)}.vectors"

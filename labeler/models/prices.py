@@ -1,27 +1,19 @@
-"""What models cost: the user's own file of prices, then the list that `genai-prices` keeps.
+"""What models cost, where nobody declares it: the list that `genai-prices` keeps.
 
 That list comes with the package, and is read from it: nothing is asked over the network. It counts
-only for the provider's own address: a server of another name has no price until a file gives one.
+only for the provider's own address: a server of another name has no price until one is declared.
 """
 
 from __future__ import annotations
 
 import ipaddress
-import math
 import re
-import tomllib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
-
-from labeler.errors import BadInput
-from labeler.files.boundary import finite, problem_of
-from labeler.files.read import file_problems
 from labeler.wire.addresses import OPENAI
 
 if TYPE_CHECKING:
@@ -32,10 +24,6 @@ _NAMED_BY_USERS = {"azure", "databricks", "modal"}
 
 _CHARGED_BESIDE = ("requests_kcount", "output_reasoning_mtok", "output_citation_mtok")
 """What is charged for a chat beside its tokens; a model with such a price has none that we know."""
-
-
-HIGHEST_RATE = 1e6
-"""Dollars for a million tokens."""
 
 
 class Tier(NamedTuple):
@@ -90,47 +78,15 @@ def batch_price(price: Price, address: str | None) -> Price:
     return Price(*rates, price.as_of, tuple(tiers), price.cached)
 
 
-def _checked_rate(rate: float) -> float:
-    """A rate that costs can be counted with: with NaN or below 0, no budget would ever be spent."""
-    if finite(rate, 0, HIGHEST_RATE) is None or math.copysign(1, rate) < 0:
-        raise ValueError(f"expected dollars from 0 to {HIGHEST_RATE:,.0f}, found {rate}")
-    return rate
+def price_of(address: str | None, model: str, *, writes: bool = True) -> Price | None:
+    """The price of a model at an address, as listed; None where it is unknown.
 
-
-_Rate = Annotated[float, AfterValidator(_checked_rate)]
-
-
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    tokens_in: _Rate
-    tokens_out: _Rate
-
-
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    as_of: str
-    hosts: dict[str, dict[str, _Entry]]
-
-
-def price_of(
-    address: str | None, model: str, own: Path | None = None, *, writes: bool = True
-) -> Price | None:
-    """The price of a model at an address; the user's file comes first; None where it is unknown.
-
-    One that does not write, as an encoder, needs no price of what it writes.
-
-    A model without an address is embedded, and costs nothing; the file is read all the same, as
-    one that is not there is a mistake.
+    One that does not write, as an encoder, needs no price of what it writes. A model without an
+    address is embedded, and costs nothing.
     """
-    file = _read(own) if own is not None else None
     if address is None:
         return Price(0.0, 0.0)
     host = urlsplit(address).hostname or ""
-    entry = file.hosts.get(host, {}).get(model) if file else None
-    if file and entry:
-        return Price(entry.tokens_in, entry.tokens_out, file.as_of)
     return _listed(address, model, writes=writes) if _may_be_listed(host) else None
 
 
@@ -206,26 +162,3 @@ def _at(rate: Decimal | TieredPrices | None, tokens_in: int = 0) -> float:
 def _starts(rate: Decimal | TieredPrices | None) -> list[int]:
     """The lengths of calls beyond which a rate is another."""
     return [] if rate is None or isinstance(rate, Decimal) else [tier.start for tier in rate.tiers]
-
-
-def example_of(address: str | None, model: str) -> str:
-    """The lines of a file of prices that would say a model's, to be filled in."""
-    host = urlsplit(address or "").hostname or ""
-    lines = (
-        "as_of = 'DAY'",
-        f"[hosts.'{host}']",
-        f"'{model}' = {{ tokens_in = X, tokens_out = Y }}",
-    )
-    return "\n                 ".join(lines)
-
-
-def _read(path: Path) -> _File:
-    """A user's file of prices; `BadInput` shows what one looks like."""
-    try:
-        with file_problems(path):
-            text = path.read_text(encoding="utf-8")
-        return _File.model_validate(tomllib.loads(text))
-    except (ValueError, RecursionError) as error:  # of the text, of TOML, or of what it says
-        example = 'as_of = "2026-01-31" and [hosts."api.example.com"] with lines such as'
-        line = "model = { tokens_in = 0.4, tokens_out = 1.6 }"
-        raise BadInput(f"{path}: expected {example} {line} ({problem_of(error)})") from error

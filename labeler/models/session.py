@@ -179,7 +179,7 @@ async def select_model(task: Task, options: SessionOptions, control: Control) ->
         selection = Selection(Choice(model.id, "given"), None, options)
     else:
         choice = await choose(task, options.declared, options.base_url, rehearsal=options.rehearsal)
-        price = choice.price(options.limits.prices)
+        price = choice.price
         if price and options.deferral.is_for_batch:
             price = batch_price(price, choice.base_url)
         selection = Selection(choice, price, options)
@@ -197,8 +197,8 @@ def check_priced(name: str, price: Price | None, limits: Limits) -> None:
     """The same of a model's name, its price and the limits."""
     if price is None and limits.max_cost is not None:
         raise Misconfigured(
-            f"the price of {name} is unknown, so a budget in dollars cannot be kept; give prices, "
-            "or a budget in tokens",
+            f"the price of {name} is unknown, so a budget in dollars cannot be kept; declare "
+            "tokens_in and tokens_out, or give a budget in tokens",
             parameter="max_cost",
         )
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from labeler.errors import Misuse, about
@@ -64,9 +63,8 @@ class Limits:
 
     `rpm` and `tpm` bound the calls begun and the tokens used in a minute. `max_calls`,
     `max_tokens`, `max_cost` (dollars) and `deadline` (seconds) end the run before they are
-    exceeded; `prices` is a file of prices that come before the shipped ones. `timeout` is the
-    longest that a call may take, `patience` the longest that one request is retried, both in
-    seconds, and `tries` the calls for one request before it has failed.
+    exceeded. `timeout` is the longest that a call may take, `patience` the longest that one request
+    is retried, both in seconds, and `tries` the calls for one request before it has failed.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {"strict": True, "extra": "forbid"}
@@ -105,12 +103,6 @@ class Limits:
         SECONDS,
         section="budget",
         example=3600,
-    )
-    prices: Path | None = option(
-        None,
-        "A file of your own prices; labeler doctor shows the format.",
-        section="budget",
-        example="prices.toml",
     )
     timeout: float = option(
         600.0, "The most seconds that a call may take.", SECONDS_OF_A_CALL, section="model"

@@ -316,7 +316,7 @@ class RayRun:
     def share(self) -> Share:
         """What each of the workers may take; the budgets are allotted to it as it goes on."""
         whole = share_of(self.options.limits, self.options.concurrency, self.how.workers)
-        limits, _ = unallotted(replace(whole.limits, deadline=None, prices=None))
+        limits, _ = unallotted(replace(whole.limits, deadline=None))
         retried = self.options.retry_failed
         named = (self.job.server or "", self.job.store)
         return replace(whole, limits=limits, price=self.price, retry_failed=retried, named=named)

@@ -208,12 +208,12 @@ async def partition_worker(
     options = SessionOptions(
         share.model or replace(job.declared, model=job.model),
         address,
-        replace(share.limits, prices=None),
+        share.limits,
         share.concurrency,
         job.redact,
         patient=False,
     )
-    if share.price is not None:  # it is known already, and the file of prices may not be here
+    if share.price is not None:  # it is known already
         unbounded = replace(options, limits=replace(options.limits, max_cost=None))
         selection = await select_model("judge", unbounded, control)
         selection = selection._replace(price=share.price, options=options)
