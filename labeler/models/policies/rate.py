@@ -31,12 +31,9 @@ CALM, ENOUGH = 5.0, 0.2
 series lasts before its answers alone tell the server's rate.
 """
 
-SLOWED, FELT = 2.5, 1.3
-"""By how much longer than at best calls take where more at once were too many, or begin to be."""
-
-DOUBLING, GENTLE = 1.0, 0.1
+DOUBLING = 1.0
 """By how much the calls at once grow with each answer, until the server says that it is too much:
-they double in a round of answers, or grow by a tenth.
+they double in a round of answers.
 """
 
 
@@ -190,30 +187,6 @@ class Answers:
         return taken, refused, now - since
 
 
-@dataclass(slots=True)
-class Latency:
-    """How long calls take, in windows of about as many as are under way."""
-
-    seconds: list[float] = field(default_factory=list)
-    best: float = float("inf")
-    last_rate: float = 0.0
-    began: float = 0.0
-
-    def add(self, seconds: float, now: float, at_once: float) -> tuple[float, bool] | None:
-        """Where a window is full: how many times longer than at best its calls took, and whether
-        more of them were answered in a second than in the window before.
-        """
-        self.seconds.append(seconds)
-        if len(self.seconds) < max(8, int(at_once)):
-            return None
-        mean = sum(self.seconds) / len(self.seconds)
-        rate = len(self.seconds) / max(1e-9, now - self.began)
-        result = (mean / max(1e-9, self.best), rate >= 1.05 * self.last_rate)
-        self.best = min(self.best * 1.002, mean)
-        self.seconds, self.began, self.last_rate = [], now, rate
-        return result
-
-
 Clock = Callable[[], float]
 
 AS_ALLOWED = "as many as are allowed"
@@ -239,7 +212,7 @@ class RateLimits:
 class RateLimiter(Policy):
     """How many calls may be under way and how fast they may begin.
 
-    One more call at once a round of answers, fewer when the server says 429 or 503 or slows down;
+    Twice as many at once a round of answers, fewer and slowly more once the server says 429 or 503;
     a rate only once the server has refused calls: what it took in the last second, then slowly up.
     Waits end when `stop` says so; then every call is let through, to be stopped behind the limiter.
     `why` says what bounds the calls at once.
@@ -255,7 +228,6 @@ class RateLimiter(Policy):
         self._slots = Slots(float(min(START, limits.at_once)))
         self._pace = Pace(Bucket.a_minute(limits.requests, 1.0), Bucket.a_minute(limits.tokens))
         self._answers = Answers()
-        self._latency = Latency()
         self._sizes = Sizes()
         self._say_if_as_allowed()
 
@@ -307,7 +279,6 @@ class RateLimiter(Policy):
         if self._pace.rate is None:
             self._say_if_as_allowed()
         self._pace.grow(now)
-        self._watch_latency(now, now - call.began)
         if reply.hold:
             self._pace.pause_until = max(self._pace.pause_until, now + reply.hold)
             self.why = "the server's rate limit"
@@ -343,16 +314,3 @@ class RateLimiter(Policy):
         self._slots.limit = max(1.0, self._slots.limit * CUT)
         self._pace.cut(now, taken / seconds)
         self.why = "the server refuses more (429 or 503)"
-
-    def _watch_latency(self, now: float, seconds: float) -> None:
-        """Fewer calls at once where more of them only made each one slower."""
-        measured = self._latency.add(seconds, now, self._slots.limit)
-        if measured is None:
-            return
-        slowdown, is_faster = measured
-        if slowdown > SLOWED and not is_faster and self._slots.limit > START:
-            cut = min(CUT, max(0.5, 2 / slowdown))
-            self._slots.limit, self._slots.step = max(float(START), self._slots.limit * cut), 0.0
-            self.why = "more at once only made the server slower"
-        elif slowdown > FELT:
-            self._slots.step = min(self._slots.step, GENTLE)
