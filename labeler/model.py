@@ -58,9 +58,8 @@ class Reply:
     `model` is the name that the server gave; token counts are 0 where the server gave none;
     `top_tokens` holds, a token, its log probability and those of the alternatives that the server
     offered, the token that was chosen first; `body` is the answer as it came over the wire, empty
-    where none did; `cost` is in dollars, None where no price is known; `hold` is how many seconds
-    the server wants no further call; `cached_tokens` are those of the request that the server had
-    ready from an earlier one; `thought` is true where the model reasoned before it answered, in
+    where none did; `cost` is in dollars, None where no price is known; `cached_tokens` are
+    those of the request that the server had ready from an earlier one; `thought` is true where the model reasoned before it answered, in
     tokens that are no part of `text`; `remembered` is true where the store answered, `shared`
     where, too, it had that answer from a call made since it was opened. `completion_id` is the id
     that the server gave; `is_bound` tells, a moment later, whether the answer was certainly to this
@@ -79,7 +78,6 @@ class Reply:
     top_tokens: Sequence[Mapping[str, float]] = ()
     body: bytes = field(default=b"", repr=False)
     cost: float | None = None
-    hold: float = 0.0
     thought: bool = False
     remembered: bool = False
     shared: bool = False

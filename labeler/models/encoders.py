@@ -27,7 +27,7 @@ from labeler.models.policies.budget import Spending
 from labeler.models.policies.call import StopSignal
 from labeler.models.policies.stack import unremembered
 from labeler.models.prices import Price, price_of
-from labeler.models.server.answers import SHOWN, hold_of, tokens_used, usage_in
+from labeler.models.server.answers import SHOWN, tokens_used, usage_in
 from labeler.models.server.client import Calls, Connected, wire_format
 from labeler.models.session import check_priced, guard_of
 from labeler.models.settings import (
@@ -270,8 +270,7 @@ def read_embeddings(
         raise failed
     served = answer.get("model")
     name = whole(served) if isinstance(served, str) else ""
-    hold = hold_of(headers)
-    return Reply("", "stop", None, name, *tokens, body=vectors.tobytes(), hold=hold, is_bound=bound)
+    return Reply("", "stop", None, name, *tokens, body=vectors.tobytes(), is_bound=bound)
 
 
 def _in_order(rows: Any) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -113,22 +113,22 @@ class Session:
     """A model that can be asked within its limits, and what stands around it.
 
     `inputs` joins what each request's `inputs` hold; `needs_probe` is true where the first call
-    finds out what the server accepts; `secret` is what marks round documents are made with.
-    `lease` takes leases on keys as a call does; those that it gives, nobody else asks now. `fact`
-    gives what was learned under a name, and `learn` keeps it; `thoughts` are the tokens that the
-    model may think in before each reply.
+    finds out what the server accepts; `secret` is what marks round documents are made with;
+    `thoughts` are the tokens that the model may think in before each reply.
     """
 
     selection: Selection
     model: Model
     inputs: Mapping[str, Any]
     guard: Guard
+    store: Store
     needs_probe: bool
     secret: bytes = field(default=b"", repr=False)
-    lease: Callable[[Sequence[bytes]], Set[bytes]] = frozenset
-    fact: Callable[[str], str | None] = lambda _name: None
-    learn: Callable[[str, str], None] = lambda _name, _fact: None
     thoughts: int = 0
+
+    def lease(self, keys: Sequence[bytes]) -> Set[bytes]:
+        """Take leases on keys as a call does; those that it gives, nobody else asks now."""
+        return self.store.write(WriteBatch(claimed=keys)).leases
 
     @property
     def at_once(self) -> int:
@@ -184,17 +184,12 @@ async def select_model(task: Task, options: SessionOptions, control: Control) ->
             price = batch_price(price, choice.base_url)
         selection = Selection(choice, price, options)
     control.note(f"model: {selection.choice}")
-    check_price(selection)
+    check_priced(selection.choice.name, selection.price, options.limits)
     return selection
 
 
-def check_price(selection: Selection) -> None:
-    """Raise `Misconfigured` where a budget in dollars cannot be kept."""
-    check_priced(selection.choice.name, selection.price, selection.options.limits)
-
-
 def check_priced(name: str, price: Price | None, limits: Limits) -> None:
-    """The same of a model's name, its price and the limits."""
+    """Raise `Misconfigured` where a budget in dollars cannot be kept."""
     if price is None and limits.max_cost is not None:
         raise Misconfigured(
             f"the price of {name} is unknown, so a budget in dollars cannot be kept; declare "
@@ -270,11 +265,9 @@ async def session_on(
                     model,
                     started.inputs,
                     guard,
+                    store,
                     needs_probe,
                     secret,
-                    lambda keys: store.write(WriteBatch(claimed=keys)).leases,
-                    store.fact,
-                    store.learn,
                     most_thoughts(started.model, store),
                 )
         finally:

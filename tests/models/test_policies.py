@@ -242,18 +242,15 @@ def test_a_stop_signal_ends_waits_and_begins_nothing() -> None:
 
 
 @pytest.mark.parametrize("ends", ["a stop signal", "the deadline"])
-@pytest.mark.parametrize("waits", ["a pause", "a rate limit"])
-def test_waits_before_a_call_end_like_those_between_tries(ends: str, waits: str) -> None:
+def test_waits_before_a_call_end_like_those_between_tries(ends: str) -> None:
     async def main() -> float:
         stop = StopSignal()
         budget = Budget(max_seconds=0.1 if ends == "the deadline" else None)
         stop.until = budget.ends
-        limiter = RateLimiter(
-            RateLimits(8, requests=1 if waits == "a rate limit" else None), stop=stop
-        )
+        limiter = RateLimiter(RateLimits(8, requests=1), stop=stop)
 
         async def answer(_request: Request) -> Reply:
-            return Reply("ok", hold=60.0 if waits == "a pause" else 0.0)
+            return Reply("ok")
 
         model = asked_through([limiter, Budgeting(budget), Stopping(stop)], Model("m", answer))
         await model.ask(request(0))

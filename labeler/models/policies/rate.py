@@ -279,9 +279,6 @@ class RateLimiter(Policy):
         if self._pace.rate is None:
             self._say_if_as_allowed()
         self._pace.grow(now)
-        if reply.hold:
-            self._pace.pause_until = max(self._pace.pause_until, now + reply.hold)
-            self.why = "the server's rate limit"
         if self._pace.tokens and call.sizes:
             taken = reply.prompt_tokens + reply.completion_tokens
             self._pace.tokens.give_back(sum(call.sizes[0]) - taken)
