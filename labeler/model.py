@@ -58,15 +58,15 @@ class Reply:
     `model` is the name that the server gave; token counts are 0 where the server gave none;
     `top_tokens` holds, a token, its log probability and those of the alternatives that the server
     offered, the token that was chosen first; `body` is the answer as it came over the wire, empty
-    where none did; `cost` is in dollars, None where no price is known; `cached_tokens` are
-    those of the request that the server had ready from an earlier one; `thought` is true where the model reasoned before it answered, in
-    tokens that are no part of `text`; `remembered` is true where the store answered, `shared`
-    where, too, it had that answer from a call made since it was opened. `completion_id` is the id
-    that the server gave; `is_bound` tells, a moment later, whether the answer was certainly to this
-    request, and is None where it is. `sent` are the parameters that were sent with the request,
-    in this package's names: without those that the server refuses, with its limit on tokens raised
-    by what it thinks; of a stored reply, those with which it was asked then. Many replies share
-    one mapping, so that nobody may change it.
+    where none did; `cost` is in dollars, None where no price is known; `cached_tokens` are those of
+    the request that the server had ready from an earlier one; `thought` is true where the model
+    reasoned before it answered, in tokens that are no part of `text`; `remembered` is true where
+    the store answered, `shared` where, too, it had that answer from a call made since it was
+    opened. `completion_id` is the id that the server gave; `is_bound` tells, a moment later,
+    whether the answer was certainly to this request, and is None where it is. `sent` are the
+    parameters that were sent with the request, in this package's names: without those that the
+    server refuses, with its limit on tokens raised by what it thinks; of a stored reply, those with
+    which it was asked then. Many replies share one mapping, so that nobody may change it.
     """
 
     text: str
