@@ -22,7 +22,7 @@ from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.queries import read_queries
 from labeler.data import Pair, Qrels
-from labeler.models.similarity import cosine_of, similarity_score
+from labeler.models.embedded import cosine_of, similarity_score
 from labeler.stats.resampling import Sample
 from labeler.text.terms import TermStatistics, matched_share, terms, text_to_search
 from labeler.text.vectors import DENSE_EXTRA, can_encode, encode

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from labeler.collection.validate import Validation
     from labeler.judging.explain import AttemptHistory, Explanation
     from labeler.judging.status import SetStatus
-    from labeler.models.check import TrialCall
+    from labeler.models.call_plan import TrialCall
     from labeler.models.choose import Choice
     from labeler.models.policies.learn import Abilities
     from labeler.store.base import Record
@@ -321,7 +321,7 @@ def doctor(
     """Say which model would judge, try one call, estimate the cost."""
     import asyncio
 
-    from labeler.models.check import has_key, try_call
+    from labeler.models.call_plan import has_key, try_call
     from labeler.models.choose import choose
 
     to, settings = output.made_from(), project_path()
@@ -354,7 +354,7 @@ def _record_of(choice: Choice, call: TrialCall | None, pairs: int) -> dict[str, 
     """The model, the call for trial and the estimate, for programs."""
     from dataclasses import asdict
 
-    from labeler.models.check import estimate, time_of
+    from labeler.models.call_plan import estimate, time_of
     from labeler.wire.addresses import identity
 
     taken = estimate(choice, pairs)
@@ -365,9 +365,9 @@ def _record_of(choice: Choice, call: TrialCall | None, pairs: int) -> dict[str, 
         "call_seconds": call.seconds if call else None,
         "accepts": asdict(call.abilities) if call else None,
         "pairs": pairs,
-        "tokens_in": taken.tokens_in,
-        "tokens_out": taken.tokens_out,
-        "cost": taken.cost,
+        "tokens_in": taken.about.inside,
+        "tokens_out": taken.about.outside,
+        "cost": taken.about_cost,
         "seconds": time_of(call, pairs).seconds if call else None,
     }
 
@@ -388,19 +388,19 @@ def _accepts(abilities: Abilities) -> str:
 
 
 def _show_estimate(choice: Choice, pairs: int) -> None:
-    from labeler.models.check import estimate
+    from labeler.models.call_plan import estimate
 
     taken = estimate(choice, pairs)
     if taken.price:
-        cost = f"about {dollars(taken.cost)}, {taken.price.basis}"
+        cost = f"about {dollars(taken.about_cost)}, {taken.price.basis}"
     else:
         cost = "unknown: not listed; --set model.tokens_in=X --set model.tokens_out=Y gives it"
-    say(f"{pairs:,} pairs".ljust(17) + f"{cost} (about {taken.tokens_in:,} tokens in)")
+    say(f"{pairs:,} pairs".ljust(17) + f"{cost} (about {taken.about.inside:,} tokens in)")
 
 
 def _show_time(call: TrialCall | None, pairs: int) -> None:
     """Say how long so many calls like the one for trial take, where nothing limits them."""
-    from labeler.models.check import time_of
+    from labeler.models.call_plan import time_of
     from labeler.models.choose import SERVER_CONCURRENCY
 
     if call is not None:

@@ -19,7 +19,7 @@ from labeler.trec.runs import read_tag
 
 def caveats(models: Sequence[str]) -> Iterator[Finding]:
     """How far the grades of embedded assessors among the models can be trusted, each once."""
-    from labeler.models.local.caveats import caveat, embedded_name
+    from labeler.models.embedded import caveat, embedded_name
 
     names = dict.fromkeys(filter(None, map(embedded_name, models)))
     return (Finding(caveat(name)) for name in names)

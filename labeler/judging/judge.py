@@ -44,6 +44,7 @@ from labeler.judging.part import DerivedPairs
 from labeler.model import Request
 from labeler.models.call_plan import CallPlan, CallTimes, duration_of, plan_calls
 from labeler.models.control import Control, Underway, run_to_end
+from labeler.models.cost import Tokens
 from labeler.models.policies.call import Deferral
 from labeler.models.policies.stack import Guard
 from labeler.models.session import Session, SessionOptions, open_session, select_model
@@ -56,7 +57,6 @@ from labeler.models.settings import (
     Limits,
     Proof,
 )
-from labeler.models.tokens import Tokens
 from labeler.options import COUNT, check_options, option
 from labeler.prompt import checked_prompt
 

@@ -20,12 +20,11 @@ from labeler.files.cache import sha256_of
 from labeler.files.paths import expanded
 from labeler.files.settings import ASSESSORS, NAME, read_toml
 from labeler.model import Model, Reply, Request
-from labeler.models.local.caveats import caveat
+from labeler.models.cost import Price, price_of
+from labeler.models.embedded import caveat, cosine_of, similarity_model
 from labeler.models.local.serve import EMBEDDED, can_serve, engine_id, model_path, serving
-from labeler.models.prices import Price, price_of
 from labeler.models.server.client import Calls, answers, called_model, models_of, server_model
 from labeler.models.settings import AssessorSettings, check_model_name
-from labeler.models.similarity import cosine_of, similarity_model
 from labeler.text.terms import TermStatistics, terms, text_to_search
 from labeler.text.vectors import encode, encoder_id
 from labeler.wire.addresses import masked, ollama_address, server_address

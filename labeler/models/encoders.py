@@ -23,10 +23,10 @@ from labeler.messages import Advance, cost_of, count_of, dollars
 from labeler.model import Bound, Message, Model, Reply, Request, whole
 from labeler.models.choose import SERVER_CONCURRENCY, server_of
 from labeler.models.control import Control, run_to_end
+from labeler.models.cost import NOTHING, Price, Tokens, about, at_most, price_of
 from labeler.models.policies.budget import Spending
 from labeler.models.policies.call import StopSignal
 from labeler.models.policies.stack import unremembered
-from labeler.models.prices import Price, price_of
 from labeler.models.server.answers import SHOWN, tokens_used, usage_in
 from labeler.models.server.client import Calls, Connected, wire_format
 from labeler.models.session import check_priced, guard_of
@@ -37,7 +37,6 @@ from labeler.models.settings import (
     EncoderOptions,
     Limits,
 )
-from labeler.models.tokens import NOTHING, Tokens, about, at_most
 from labeler.store.vectors import VectorFile, Vectors, key_of_text
 from labeler.text.vectors import Encode, Encoder, embedded_encoder, unit_vectors
 from labeler.wire import addresses

@@ -25,6 +25,7 @@ from labeler.models.choose import (
     rehearsed,
 )
 from labeler.models.control import Control
+from labeler.models.cost import Price, batch_price
 from labeler.models.policies.budget import Budget
 from labeler.models.policies.call import Deferral
 from labeler.models.policies.rate import RateLimiter, RateLimits
@@ -36,7 +37,6 @@ from labeler.models.policies.stack import (
     most_thoughts,
     remembered_size,
 )
-from labeler.models.prices import Price, batch_price
 from labeler.models.server.client import Calls
 from labeler.models.settings import AnyModel, AssessorSettings, Limits
 from labeler.store import Store, StorePlace, Waiting, open_store
@@ -285,8 +285,9 @@ async def _started(
     if selection.options.rehearsal and is_llm(selection.choice):
         yield rehearsed(selection.choice)
         return
-    calls = Calls.watched(selection.options.limits.timeout, control.note)
-    async with ready(selection.choice, documents, calls) as started:
+    limits, choice = selection.options.limits, selection.choice
+    calls = None if choice.is_embedded else Calls.watched(limits.timeout, control.note)
+    async with ready(choice, documents, calls) as started:
         yield started
 
 

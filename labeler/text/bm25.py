@@ -273,12 +273,6 @@ class Bm25:
         rows = {term: row for row, term in enumerate(asked)}
         return cls(parts, rows, _idf(frequency, count), numbers, length / count if length else 1.0)
 
-    def scores(self, query: str) -> npt.NDArray[np.float32]:
-        """The scores of all texts for one of the queries, in the order of the parts."""
-        none = np.zeros(0, dtype=np.float32)
-        parts = [scorer.scores(query).copy() for scorer in map(self.scorer, range(len(self.parts)))]
-        return np.concatenate([none, *parts])
-
     def scorer(self, part: int) -> PartScorer:
         """What scores the texts of a part."""
         return PartScorer(self, part)

@@ -21,8 +21,8 @@ from labeler.collection.whose import made_by
 from labeler.errors import BadInput, BudgetReached, CallFailed, Misconfigured, Misuse
 from labeler.evaluation.origin import kin_of
 from labeler.models.control import Control
+from labeler.models.cost import price_of
 from labeler.models.encoders import TEXTS_OF_A_CALL, EncoderTexts, Encoding
-from labeler.models.prices import price_of
 from labeler.models.settings import EncoderOptions, Limits
 from labeler.testing import Answer, Call, FakeServer, embeddings, small_collection
 from labeler.testing.fake_server import texts_in

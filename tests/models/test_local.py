@@ -18,9 +18,9 @@ from tiny_model import write_tiny_model
 import labeler
 from labeler.errors import CallFailed, Misconfigured, Retryable
 from labeler.model import Message, Model, Reply, Request
+from labeler.models.embedded import cosine_of, similarity_model
 from labeler.models.local.serve import Served, can_serve, serving
 from labeler.models.server.client import served_models, server_model
-from labeler.models.similarity import cosine_of, similarity_model
 from labeler.text.terms import TermStatistics, terms
 from labeler.text.vectors import encode
 

@@ -16,11 +16,11 @@ from made import grade_in, make_collection, pair_calls
 from labeler.cli import execute
 from labeler.errors import BudgetReached, CallFailed, Retryable, Stopped
 from labeler.model import Message, Model, Reply, Request
+from labeler.models.cost import Price, Tier, price_of
 from labeler.models.policies.budget import Budget, Budgeting
 from labeler.models.policies.call import Stopping, StopSignal, asked_through
 from labeler.models.policies.rate import Bucket, RateLimiter, RateLimits
 from labeler.models.policies.stack import Patience, Retrying
-from labeler.models.prices import Price, Tier, price_of
 from labeler.models.server.answers import read_answer
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
 from labeler.trec.qrels import read_qrels

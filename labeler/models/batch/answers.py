@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
-from labeler.errors import CallFailed, LabelerError, NoCompletion, Retryable
-from labeler.model import Reply, Request
+from labeler.errors import CallFailed, LabelerError, Retryable
+from labeler.model import Reply, Request, is_cut
+from labeler.models.cost import Price
 from labeler.models.policies.learn import Abilities
-from labeler.models.prices import Price
-from labeler.models.server.answers import is_cut, read_answer, read_refusal
+from labeler.models.server.answers import read_answer, read_refusal
 from labeler.models.server.client import request_body
 from labeler.store.base import Failed, KeyedReply, Store, WriteBatch
 from labeler.store.keys import cut_key, limit_of
@@ -289,16 +289,12 @@ def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | No
         return Failed(line.key, "call_failed", f"{asked.where}: in a batch: {words}"[:300])
     body = without_key(line.body, asked.api_key)
     try:
-        read = read_answer if line.status == 200 else None
-        reply = (
-            read(body, asked.where, {})
-            if read
-            else read_refusal(line.status, body, asked.where, {})
-        )
-    except (Retryable, NoCompletion):
-        return None
+        if line.status == 200:
+            reply = read_answer(body, asked.where, {})
+        else:
+            reply = read_refusal(line.status, body, asked.where, {})
     except CallFailed as error:
-        return Failed(line.key, error.status, str(error))
+        return None if isinstance(error, Retryable) else Failed(line.key, error.status, str(error))
     except LabelerError:  # a key or an account that was refused, which another try may mend
         return None
     text, reply = asked.texts[line.key], _priced(reply, asked.price)

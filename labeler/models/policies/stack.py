@@ -22,7 +22,8 @@ from labeler.errors import (
     WaitsInBatch,
 )
 from labeler.files.boundary import count
-from labeler.model import Model, Reply, Request
+from labeler.model import Model, Reply, Request, is_cut
+from labeler.models.cost import NOTHING, Reported, Tokens
 from labeler.models.policies.budget import Budget, Budgeting
 from labeler.models.policies.call import (
     Deferral,
@@ -46,10 +47,9 @@ from labeler.models.policies.learn import (
     written_abilities,
 )
 from labeler.models.policies.rate import RateLimiter
-from labeler.models.server.answers import IS_IT_COMPATIBLE, is_cut
+from labeler.models.server.answers import IS_IT_COMPATIBLE
 from labeler.models.server.client import STRAY
 from labeler.models.settings import AssessorSettings
-from labeler.models.tokens import NOTHING, Reported, Tokens
 from labeler.store.base import Failed, KeyedReply, Store
 from labeler.store.base import Waiting as StoreWaiting
 from labeler.store.keys import Canon, Keyed
@@ -411,9 +411,11 @@ def most_thoughts(model: Model, store: Store) -> int:
     A call that is cut while the model thinks is asked again with twice as many, up to a bound: all
     of them together have less than twice that bound.
     """
+    if not model.is_server:
+        return 0
     abilities = read_abilities(store.fact(_abilities_of(model.id)))
     if abilities is None:
-        return 2 * MOST_THINKING if model.is_server else 0
+        return 2 * MOST_THINKING
     return 2 * abilities.bounded(MOST_THINKING) if abilities.thoughts else 0
 
 

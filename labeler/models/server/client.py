@@ -28,9 +28,9 @@ from pydantic_core import to_json
 from labeler import __version__
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.model import Bound, Model, Reply, Request, whole
+from labeler.models.cost import about
 from labeler.models.server.answers import read_answer, read_models, read_refusal
 from labeler.models.settings import AssessorSettings
-from labeler.models.tokens import about
 from labeler.wire import addresses
 from labeler.wire.addresses import Place, masked, server_address
 from labeler.wire.gate import NO_KEY, USUAL, Admitted, admit, named

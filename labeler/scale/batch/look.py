@@ -31,8 +31,8 @@ from labeler.files.read import file_problems, numbered_bytes
 from labeler.models.batch.answers import BatchRequests, Collected, store_answers
 from labeler.models.batch.service import MOST_ANSWERED, BatchService, BatchState, batch_service
 from labeler.models.choose import Choice
+from labeler.models.cost import batch_price
 from labeler.models.policies.stack import known_abilities
-from labeler.models.prices import batch_price
 from labeler.report.table import Column, Row, Table
 from labeler.store import open_store
 from labeler.wire.addresses import masked, server_address

@@ -36,10 +36,10 @@ from labeler.errors import (
 from labeler.judging.judge import JudgeOptions
 from labeler.messages import missing_extra
 from labeler.models.control import Control, Underway, run_to_end
+from labeler.models.cost import Price
 from labeler.models.policies.budget import Budget
 from labeler.models.policies.rate import RateLimits
 from labeler.models.policies.stack import Guard
-from labeler.models.prices import Price
 from labeler.models.session import select_model
 from labeler.options import AT_ONCE, COUNT, check_options, option
 from labeler.scale.partitions.collect import CollectedPartitions, acollect_partitions

@@ -19,8 +19,8 @@ from labeler.judging.job import Tally, with_suspicions
 from labeler.judging.methods.examples import Examples, GradedExample
 from labeler.model import Model
 from labeler.models.control import Control, run_to_end
+from labeler.models.cost import Price
 from labeler.models.policies.call import StopSignal
-from labeler.models.prices import Price
 from labeler.models.session import (
     Session,
     SessionOptions,
