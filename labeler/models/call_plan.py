@@ -16,7 +16,7 @@ from labeler.models.policies.call import asked_through
 from labeler.models.policies.learn import PROBE_TOKENS, PROBES, Abilities, probe
 from labeler.models.policies.rate import START, RateLimits
 from labeler.models.policies.stack import Confirming, FirstContact, Patience, Retrying
-from labeler.models.server.client import Calls
+from labeler.models.server.client import MUTE_SECONDS, Calls
 from labeler.models.session import Session
 
 # How long calls to a server take, before any is made, and what bounds them.
@@ -188,7 +188,7 @@ async def try_call(
     What does not work is raised, with what to do about it; `note` is given what a person should
     know meanwhile.
     """
-    async with ready(choice, (), Calls.watched(timeout, note)) as started:
+    async with ready(choice, (), Calls(timeout, note, mute=MUTE_SECONDS)) as started:
         if not started.model.is_server:
             return None
         began = time.monotonic()

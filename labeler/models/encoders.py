@@ -28,7 +28,7 @@ from labeler.models.policies.budget import Spending
 from labeler.models.policies.call import StopSignal
 from labeler.models.policies.stack import unremembered
 from labeler.models.server.answers import SHOWN, tokens_used, usage_in
-from labeler.models.server.client import Calls, Connected, wire_format
+from labeler.models.server.client import MUTE_SECONDS, Calls, Connected, wire_format
 from labeler.models.session import check_priced, guard_of
 from labeler.models.settings import (
     EMBEDDED_ENCODER,
@@ -120,7 +120,7 @@ class Encoding:
 
     async def _encode(self, texts: Iterable[str], served: _Served, control: Control) -> Encoded:
         guard = guard_of(self.limits, served.price, SERVER_CONCURRENCY, control)
-        calls = Calls.watched(self.limits.timeout, control.note)
+        calls = Calls(self.limits.timeout, control.note, mute=MUTE_SECONDS)
         server = admit(served.address, key=KEY if os.environ.get(KEY) else "")
         model = unremembered(embeddings_model(self.options.name, server, calls), guard)
         file, stop = served.file, control.stop

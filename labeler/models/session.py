@@ -37,7 +37,7 @@ from labeler.models.policies.stack import (
     most_thoughts,
     remembered_size,
 )
-from labeler.models.server.client import Calls
+from labeler.models.server.client import MUTE_SECONDS, Calls
 from labeler.models.settings import AnyModel, AssessorSettings, Limits
 from labeler.store import Store, StorePlace, Waiting, open_store
 from labeler.store.base import WriteBatch
@@ -286,7 +286,7 @@ async def _started(
         yield rehearsed(selection.choice)
         return
     limits, choice = selection.options.limits, selection.choice
-    calls = None if choice.is_embedded else Calls.watched(limits.timeout, control.note)
+    calls = None if choice.is_embedded else Calls(limits.timeout, control.note, mute=MUTE_SECONDS)
     async with ready(choice, documents, calls) as started:
         yield started
 
