@@ -31,11 +31,6 @@ CALM, ENOUGH = 5.0, 0.2
 series lasts before its answers alone tell the server's rate.
 """
 
-DOUBLING = 1.0
-"""By how much the calls at once grow with each answer, until the server says that it is too much:
-they double in a round of answers.
-"""
-
 
 @dataclass(slots=True)
 class Bucket:
@@ -69,12 +64,12 @@ class Bucket:
 class Slots:
     """How many calls may be under way, how many are, and who waits for one of them to end.
 
-    `step` is by how much the limit grows with each answer; at 0, by one a round of answers.
+    The limit doubles in a round of answers; once it `was_cut`, it grows by one.
     """
 
     limit: float
     taken: int = 0
-    step: float = DOUBLING
+    was_cut: bool = False
     waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
 
     def take_now(self) -> bool:
@@ -110,7 +105,8 @@ class Slots:
 
     def grow(self, most: int) -> None:
         """Allow a little more after an answer, up to `most`."""
-        self.limit = min(float(most), self.limit + (self.step or 1.0 / max(1.0, self.limit)))
+        step = 1.0 / max(1.0, self.limit) if self.was_cut else 1.0
+        self.limit = min(float(most), self.limit + step)
 
 
 @dataclass(slots=True)
@@ -307,7 +303,7 @@ class RateLimiter(Policy):
             self._pace.pause_until = max(self._pace.pause_until, now + wait)
         if began <= self._pace.cut_at:  # it began before the last cut, which may be enough
             return
-        self._slots.step = 0.0
+        self._slots.was_cut = True
         self._slots.limit = max(1.0, self._slots.limit * CUT)
         self._pace.cut(now, taken / seconds)
         self.why = "the server refuses more (429 or 503)"

@@ -18,7 +18,6 @@ from labeler.errors import (
     NoAnswer,
     NoCompletion,
     Retryable,
-    Stopped,
     WaitsInBatch,
 )
 from labeler.files.boundary import count
@@ -28,7 +27,6 @@ from labeler.models.policies.budget import Budget, Budgeting
 from labeler.models.policies.call import (
     Deferral,
     Deferring,
-    GivenUp,
     ModelCall,
     Policy,
     Stopping,
@@ -72,49 +70,28 @@ class Confirming(Policy):
 
 # Less patience with a server that never answered: its address may be wrong.
 
-STOP_SECONDS = 5.0
-"""How long a first call may go on, once there is a signal to stop."""
-
 
 class FirstContact(Policy):
-    """Until the server has answered once: ends the run where the answer is no chat completion,
-    gives up a long call where told to stop, and marks what stays unanswered as the first, which is
-    not worth many tries.
+    """Until the server has answered once: ends the run where the answer is no chat completion, and
+    marks what stays unanswered as the first, which is not worth many tries.
     """
 
-    def __init__(self, stop: StopSignal | None = None, stop_seconds: float = STOP_SECONDS) -> None:
-        self._stop = stop
-        self._stop_seconds = stop_seconds
+    def __init__(self) -> None:
         self._has_answered = False
-
-    def admit(self, call: ModelCall) -> Waiting:
-        """Watch a first call."""
-        if self._stop is not None and not self._has_answered:
-            call.is_watched = True
-            self._stop.when_set(partial(self._give_up, call))
-        return None
-
-    def _give_up(self, call: ModelCall) -> None:
-        if call.timeout is not None:
-            latest = asyncio.get_running_loop().time() + self._stop_seconds
-            call.timeout.reschedule(min(latest, call.timeout.when() or latest))
 
     def result(self, call: ModelCall, reply: Reply) -> Waiting:
         """Note that there is a server."""
-        call.is_watched, self._has_answered = False, True
+        self._has_answered = True
         return None
 
     def error(self, call: ModelCall, error: Exception) -> Waiting:
         """Say what an error means of a server that has not answered yet."""
-        call.is_watched = False
         if isinstance(error, NoAnswer):
             error.is_first = not self._has_answered
         elif isinstance(error, NoCompletion) and not self._has_answered:
             raise Misconfigured(f"{error}; {IS_IT_COMPATIBLE}") from error
         elif isinstance(error, CallFailed):
             self._has_answered = True
-        elif isinstance(error, GivenUp):
-            raise Stopped("stopped before the server had answered anything") from None
         return None
 
 
@@ -355,7 +332,7 @@ def _tries(model: Model, guard: Guard, adapting: Adapting | None = None) -> list
     if not model.is_server:
         return inner
     fitting = [Fitting(adapting)] if adapting else []
-    return [Confirming(), guard.limiter, *fitting, FirstContact(guard.stop), *inner]
+    return [Confirming(), guard.limiter, *fitting, FirstContact(), *inner]
 
 
 def unremembered(model: Model, guard: Guard) -> Model:
