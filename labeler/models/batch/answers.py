@@ -172,16 +172,19 @@ class Collected:
 
     def add(self, other: Collected) -> None:
         """Count what another file held."""
-        self.replies += other.replies
-        self.failed += other.failed
-        self.unasked += other.unasked
-        self.repeated += other.repeated
-        self.strange += other.strange
-        self.tokens += other.tokens
-        both = self.cost is not None and other.cost is not None
-        self.cost = (self.cost or 0.0) + (other.cost or 0.0) if both else None
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.cost = _both(self.cost, other.cost)
         self.problem = self.problem or other.problem
         self.keys |= other.keys
+
+
+_COUNTS = ("replies", "failed", "unasked", "repeated", "strange", "tokens")
+
+
+def _both(cost: float | None, more: float | None) -> float | None:
+    """The sum of what two things cost; None where one is not known."""
+    return None if cost is None or more is None else cost + more
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,23 +264,15 @@ def _content_of(outcome: KeyedReply | Failed) -> tuple[str, ...]:
 
 
 def _write(outcomes: list[KeyedReply | Failed], store: Store, collected: Collected) -> None:
-    for outcome in outcomes:
-        _count(outcome, collected)
     replies = [outcome for outcome in outcomes if isinstance(outcome, KeyedReply)]
     failed = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
+    collected.replies += len(replies)
+    collected.failed += len(failed)
+    for reply in (keyed.reply for keyed in replies):
+        collected.tokens += reply.prompt_tokens + reply.completion_tokens
+        collected.cost = _both(collected.cost, reply.cost)
     if outcomes:
         store.write(WriteBatch(replies, failed))
-
-
-def _count(outcome: KeyedReply | Failed, collected: Collected) -> None:
-    if isinstance(outcome, Failed):
-        collected.failed += 1
-        return
-    reply = outcome.reply
-    collected.replies += 1
-    collected.tokens += reply.prompt_tokens + reply.completion_tokens
-    both = collected.cost is not None and reply.cost is not None
-    collected.cost = (collected.cost or 0.0) + (reply.cost or 0.0) if both else None
 
 
 def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | None:
