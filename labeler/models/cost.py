@@ -249,19 +249,15 @@ def _most_outside(request: Request) -> int | None:
 class Reported:
     """The most that a server has said calls took: it may add a prompt of its own to each.
 
-    `size` is the largest request that it said so of, in tokens at most. `beyond` is by how much a
-    call took more than it was thought to take at most, in this run or an earlier one.
+    `size` is the largest request that it said so of, in tokens at most.
     """
 
     size: int = 0
     inside: int = 0
     outside: int = 0
-    beyond: Tokens = NOTHING
 
     def learn(self, most: Tokens, used: Tokens) -> None:
         """Take in what the server says of a call that was thought to take `most`."""
-        inside, outside = used.inside - most.inside, used.outside - most.outside
-        self.beyond = Tokens(max(self.beyond.inside, inside), max(self.beyond.outside, outside))
         self.size = max(self.size, most.inside)
         self.inside = max(self.inside, used.inside)
         self.outside = max(self.outside, used.outside)
@@ -269,7 +265,7 @@ class Reported:
     def bound(self, most: Tokens) -> Tokens:
         """At least what was reported of any call of this run, and more for a longer request."""
         if not self.size:
-            return most.plus(self.beyond)
+            return most
         longer = max(0, most.inside - self.size) // FEWEST_BYTES
         inside = max(most.inside, self.inside + longer)
         return Tokens(inside, max(most.outside, self.outside))

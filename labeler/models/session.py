@@ -35,7 +35,6 @@ from labeler.models.policies.stack import (
     guarded,
     knows,
     most_thoughts,
-    remembered_size,
 )
 from labeler.models.server.client import MUTE_SECONDS, Calls
 from labeler.models.settings import AnyModel, AssessorSettings, Limits
@@ -258,18 +257,17 @@ async def session_on(
         )
         try:
             needs_probe = not (deferral.is_live or knows(started.model, store))
-            with remembered_size(started.model, store, guard.budget.reported):
-                secret = secret_of(store) if options.rehearsal else kept_secret(store)
-                yield Session(
-                    selection,
-                    model,
-                    started.inputs,
-                    guard,
-                    store,
-                    needs_probe,
-                    secret,
-                    most_thoughts(started.model, store),
-                )
+            secret = secret_of(store) if options.rehearsal else kept_secret(store)
+            yield Session(
+                selection,
+                model,
+                started.inputs,
+                guard,
+                store,
+                needs_probe,
+                secret,
+                most_thoughts(started.model, store),
+            )
         finally:
             await model.close()
 

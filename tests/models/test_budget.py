@@ -197,7 +197,7 @@ def test_a_refusal_takes_nothing_of_a_budget(
             bounds = ["--as", f"a{code}", "--set", "budget.max_tokens=5000", "--json-progress"]
             assert judge(tmp_path, server, *bounds) in {3, 69}
         figures = re.findall("^{.*}$", capsys.readouterr().err, re.MULTILINE)
-        assert json.loads(figures[-1])["tokens_at_most"] == 110
+        assert json.loads(figures[-1])["tokens_at_most"] <= 110  # of a small question of our own
 
 
 @every_row("value", [math.nan, math.inf, -math.inf, -1, 10**400, True, "5", [1]])

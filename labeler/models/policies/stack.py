@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -20,9 +18,7 @@ from labeler.errors import (
     Retryable,
     WaitsInBatch,
 )
-from labeler.files.boundary import count
 from labeler.model import Model, Reply, Request, is_cut
-from labeler.models.cost import NOTHING, Reported, Tokens
 from labeler.models.policies.budget import Budget, Budgeting
 from labeler.models.policies.call import (
     Deferral,
@@ -368,13 +364,9 @@ def _abilities_of(model_id: str) -> str:
 
 def facts_about(model_id: str, store: Store) -> dict[str, str]:
     """What a store has found out about a server's model, by the names under which it is kept."""
-    names = (_abilities_of(model_id), _size_of(model_id))
-    facts = {name: store.fact(name) for name in names}
-    return {name: fact for name, fact in facts.items() if fact is not None}
-
-
-def _size_of(model_id: str) -> str:
-    return f"tokens beyond those sent of {model_id}"
+    name = _abilities_of(model_id)
+    fact = store.fact(name)
+    return {} if fact is None else {name: fact}
 
 
 def knows(model: Model, store: Store) -> bool:
@@ -394,30 +386,6 @@ def most_thoughts(model: Model, store: Store) -> int:
     if abilities is None:
         return 2 * MOST_THINKING
     return 2 * abilities.bounded(MOST_THINKING) if abilities.thoughts else 0
-
-
-@contextmanager
-def remembered_size(model: Model, store: Store, reported: Reported) -> Iterator[None]:
-    """Begin with what earlier runs found out of how much a server adds to each call, and keep it.
-
-    So the first calls of a run are within its budget, even those of which nobody hears again.
-    """
-    name = _size_of(model.id)
-    earlier = reported.beyond = _read_size(store.fact(name) if model.is_server else None)
-    try:
-        yield
-    finally:
-        if reported.beyond != earlier:
-            store.learn(name, json.dumps(reported.beyond))
-
-
-def _read_size(fact: str | None) -> Tokens:
-    """The tokens in a text that was stored; none where another version wrote it, or nobody did."""
-    try:
-        inside, outside = map(count, json.loads(fact or "[0, 0]"))
-    except (ValueError, TypeError, RecursionError):
-        return NOTHING
-    return Tokens(inside or 0, outside or 0)
 
 
 def only_remembered(model_id: str, store: Store) -> Model:

@@ -349,7 +349,7 @@ async def answers(base_url: str) -> bool:
         return False
     wire = Wire(named(address), address, 1.0, 1.0)
     try:
-        return (await wire.get({})).status == 200
+        return (await wire.send("GET", {})).status == 200
     except NoAnswer:
         return False
     finally:
@@ -416,7 +416,7 @@ class Connected:
         wire = self._open()
         try:
             headers = {**self._headers, "X-Request-Id": sent}
-            answer = await self._first.within(wire.post(headers, content))
+            answer = await self._first.within(wire.send("POST", headers, content))
             return await self._read(answer, sent, read)
         except LabelerError as problem:
             raise self._without_key(problem) from problem.__cause__
@@ -479,7 +479,7 @@ class Connected:
         """The models that the server lists."""
         wire = self._wire_to(self._form.words["models"])
         try:
-            answer = await wire.get(self._client_headers())
+            answer = await wire.send("GET", self._client_headers())
         finally:
             await wire.close()
         received = without_key(answer.body, self._key)
@@ -498,7 +498,7 @@ class Connected:
             self._form.words["models"], min(CONNECT_SECONDS, self._calls.seconds, most)
         )
         try:
-            await wire.get(self._headers)
+            await wire.send("GET", self._headers)
         except NoAnswer:
             return False
         finally:
