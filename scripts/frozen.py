@@ -70,7 +70,7 @@ def moved(old: str, new: str) -> Renamed:
 
 SETTINGS = {
     "model": ("rpm", "tpm", "timeout", "patience", "tries"),
-    "budget": ("max-tokens", "deadline", "prices", "max-failed"),
+    "budget": ("max-tokens", "deadline", "max-failed"),
     "passages": ("min-words", "code-share", "list-share", "duplicate-share"),
 }
 RENAMED = (
@@ -102,6 +102,7 @@ RENAMED = (
     ),
     moved("collect", "parts collect"),
     # any command
+    Renamed("--prices", r"--prices \S+", "--set model.tokens_in=1 --set model.tokens_out=2"),
     *(
         Renamed(f"--{name}", rf"--{name} (\S+)", rf"--set {table}.{name.replace('-', '_')}=\1")
         for table, names in SETTINGS.items()

@@ -234,7 +234,7 @@ _COMMANDS = (
         "runs",
         _Row(
             "rerank",
-            "Put a run's first documents in the order of an LLM or a cross-encoder.",
+            "Put a run's first documents in the order of an LLM.",
             "coll/ bm25 --as bm25-gpt --model gpt-4.1",
         ),
         _Row(

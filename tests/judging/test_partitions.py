@@ -23,9 +23,9 @@ from labeler.judging.assessor import Texts, values_of
 from labeler.judging.judge import JudgeOptions, judge
 from labeler.model import Model, Reply, Request
 from labeler.models.control import Control
+from labeler.models.cost import Tokens
 from labeler.models.policies.budget import Budget, Spending
 from labeler.models.settings import Limits
-from labeler.models.tokens import Tokens
 from labeler.scale.partitions.collect import CollectedPartitions, collect
 from labeler.scale.partitions.folder import (
     PartitionedJob,

@@ -36,10 +36,10 @@ from labeler.errors import (
 from labeler.judging.judge import JudgeOptions
 from labeler.messages import missing_extra
 from labeler.models.control import Control, Underway, run_to_end
+from labeler.models.cost import Price
 from labeler.models.policies.budget import Budget
 from labeler.models.policies.rate import RateLimits
 from labeler.models.policies.stack import Guard
-from labeler.models.prices import Price
 from labeler.models.session import select_model
 from labeler.options import AT_ONCE, COUNT, check_options, option
 from labeler.scale.partitions.collect import CollectedPartitions, acollect_partitions
@@ -316,7 +316,7 @@ class RayRun:
     def share(self) -> Share:
         """What each of the workers may take; the budgets are allotted to it as it goes on."""
         whole = share_of(self.options.limits, self.options.concurrency, self.how.workers)
-        limits, _ = unallotted(replace(whole.limits, deadline=None, prices=None))
+        limits, _ = unallotted(replace(whole.limits, deadline=None))
         retried = self.options.retry_failed
         named = (self.job.server or "", self.job.store)
         return replace(whole, limits=limits, price=self.price, retry_failed=retried, named=named)

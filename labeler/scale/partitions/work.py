@@ -19,8 +19,8 @@ from labeler.judging.job import Tally, with_suspicions
 from labeler.judging.methods.examples import Examples, GradedExample
 from labeler.model import Model
 from labeler.models.control import Control, run_to_end
+from labeler.models.cost import Price
 from labeler.models.policies.call import StopSignal
-from labeler.models.prices import Price
 from labeler.models.session import (
     Session,
     SessionOptions,
@@ -208,12 +208,12 @@ async def partition_worker(
     options = SessionOptions(
         share.model or replace(job.declared, model=job.model),
         address,
-        replace(share.limits, prices=None),
+        share.limits,
         share.concurrency,
         job.redact,
         patient=False,
     )
-    if share.price is not None:  # it is known already, and the file of prices may not be here
+    if share.price is not None:  # it is known already
         unbounded = replace(options, limits=replace(options.limits, max_cost=None))
         selection = await select_model("judge", unbounded, control)
         selection = selection._replace(price=share.price, options=options)
