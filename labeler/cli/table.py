@@ -427,9 +427,9 @@ _COMMANDS = (
         ),
         _Row(
             "work",
-            "Judge partitions in this process, or on a Ray cluster.",
+            "Judge partitions that no other worker is at.",
             "/shared/parts --concurrency 16",
-            words="--ray --workers",
+            words="ray slurm kubernetes",
         ),
         _Row(
             "collect",

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from labeler.collection.lock import is_acquired, lock_file
 from labeler.data import JUDGED, Document, Failure, Judged, Judgement, Listed, Pair, Query
-from labeler.errors import BadInput, FileProblem, Locked, Misuse
+from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.exchange.tables import batches_of_parquet, parquet_writer
 from labeler.files.atomic import replacing
 from labeler.files.cache import sha256_of
@@ -199,20 +198,6 @@ class PartitionFolder:
     def unfinished(self, job: PartitionedJob) -> list[int]:
         """The numbers of the partitions without judgements."""
         return [n for n in range(len(job.partitions)) if not self.judged(n).is_file()]
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Work on the folder while no other process writes or runs its partitions."""
-        with file_problems(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
-            lock = lock_file(self.path / ".lock")
-            is_free = is_acquired(lock)
-        if not is_free:
-            raise Locked(f"{self.path}: another process is at work on these partitions")
-        try:
-            yield
-        finally:
-            lock.release()
 
 
 # The rows of partitions as Parquet holds them: pairs with their texts, and judgements.
