@@ -26,7 +26,6 @@ from labeler.scale.partitions.folder import (
 from labeler.scale.partitions.work import examples_of
 from labeler.scale.partitions.write import FILES, hashes_of
 from labeler.store import open_store
-from labeler.store.open import copy_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ def _take_replies(
     opened = open_store(collection.store, redacted=job.redact)
     with opened as store, control.progress("replies") as advance:
         for number, path in enumerate(paths, start=1):
-            copied += copy_store(path, store)
+            copied += store.take_in_file(path)
             advance(number, len(paths))
     return copied
 

@@ -136,7 +136,7 @@ class PartitionFolder:
         """Where the replies to a partition's requests are kept."""
         if not job.store:
             return self.replies(number)
-        from labeler.store.postgres.address import DatabaseAddress
+        from labeler.store.address import DatabaseAddress
 
         return DatabaseAddress.of(job.store, unsent=self.replies(number))
 

@@ -33,7 +33,6 @@ from labeler.scale.partitions.folder import (
     write_pairs,
 )
 from labeler.store import Store, open_store
-from labeler.store.sqlite.store import copy_keys
 from labeler.wire.addresses import masked
 
 # Replies that a collection has already, brought along into the partitions that would ask them.
@@ -81,7 +80,8 @@ def seeded(folder: PartitionFolder, job: PartitionedJob, prepared: Prepared) -> 
             for chunk in in_chunks(inquiries.pairs):
                 inquiries.recalled(chunk)
             if hits.keys:
-                copy_keys(file, folder.replies(number), hits.keys)
+                with open_store(folder.replies(number)) as target:
+                    target.take_in(store.stored_rows(hits.keys))
 
         yield seed
 
