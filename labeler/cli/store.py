@@ -44,7 +44,7 @@ def verify(folder: Folder, *, output: OutputFlags) -> None:
     show_outcome(result, _show_checked, output, to)
     if result.problems:
         problems = f"{len(result.problems):,} problems; bring back a copy of it"
-        raise BadInput(f"{store.database.place}: {problems}")
+        raise BadInput(f"{store.database.address}: {problems}")
 
 
 def _show_checked(result: Verified) -> None:
@@ -63,7 +63,7 @@ def stats(folder: Folder, *, output: OutputFlags) -> None:
     with _store_of(folder, reading=True) as store:
         counts = maintain.statistics(store)
         size = store.database.size()
-    table = maintain.statistics_table(counts, f"{store.database.place}: {size / 1e6:,.1f} MB")
+    table = maintain.statistics_table(counts, f"{store.database.address}: {size / 1e6:,.1f} MB")
     show([table], output.format, to)
 
 

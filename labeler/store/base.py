@@ -241,6 +241,17 @@ def _sent_in(text: str) -> Mapping[str, Any]:
     return MappingProxyType(json.loads(text))
 
 
+class Statements(Protocol):
+    """What runs SQL inside of a transaction, on a connection of the database's own kind."""
+
+    connection: Any
+
+    def run(
+        self, query: str, keys: Sequence[bytes] | None = None, **values: Any
+    ) -> Sequence[Sequence[Any]]:
+        """The rows of a statement; `:name` stands for a value, and `{keys}` for a table of keys."""
+
+
 # Who holds a lease: a process, told from all others of this and of other machines.
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from labeler.errors import BadInput
 from labeler.messages import moment
 from labeler.report.table import Column, Table
-from labeler.store.base import REPLY, checksum
-from labeler.store.replies import ReplyStore, Statements
+from labeler.store.base import REPLY, Statements, checksum
+from labeler.store.replies import ReplyStore
 
 ROWS_AT_ONCE = 500
 FORGOTTEN_AT_ONCE = 10_000
@@ -72,8 +72,8 @@ def statistics(store: ReplyStore) -> list[ModelCount]:
         " max(at) FROM replies GROUP BY model ORDER BY 2 DESC, 1"
     )
     return [
-        ModelCount(model, *map(int, counts), cost, first, last)
-        for model, *counts, cost, first, last in store.rows(query)
+        ModelCount(model, int(count), int(tokens_in), int(tokens_out), *rest)
+        for model, count, tokens_in, tokens_out, *rest in store.rows(query)
     ]
 
 

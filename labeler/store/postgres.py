@@ -10,9 +10,10 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from ssl import SSLError
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,6 +24,7 @@ from labeler.store.base import (
     LEASE_SECONDS,
     REPLY,
     LeaseHolder,
+    Statements,
     StoredRow,
     Waiting,
     has_ended,
@@ -32,8 +34,6 @@ from labeler.wire.gate import on_the_way
 
 if TYPE_CHECKING:
     from pg8000.native import Connection
-
-    from labeler.store.rescue import Rescue
 
 # The tables of a store in PostgreSQL, in a schema of their own, `labeler`.
 #
@@ -202,7 +202,7 @@ class _Statements:
     """Runs SQL on a connection; a table of keys takes the place of `{keys}`."""
 
     def __init__(self, connection: Connection) -> None:
-        self.connection = connection
+        self.connection: Any = connection
 
     def run(self, query: str, keys: Sequence[bytes] | None = None, **values: Any) -> Rows:
         if keys is not None:
@@ -230,7 +230,7 @@ class PostgresDatabase:
             import pg8000  # noqa: F401  said before anything is asked of the database
         except ImportError as error:
             raise Misconfigured(missing_extra("postgres", "a team's store needs")) from error
-        self.place = address
+        self.address = address
         self.beside = address.unsent
         self._waiting = waiting or Waiting()
         self._lock = threading.Lock()
@@ -240,21 +240,21 @@ class PostgresDatabase:
     def _make_tables(self) -> None:
         """Make what is missing; `BadInput` where another version made it."""
 
-        def make(to: _Statements) -> None:
+        def make(to: Statements) -> None:
             for statement in TABLES.split(";\n"):
                 to.run(statement)
 
-        there = "SELECT to_regclass('labeler.version') IS NOT NULL"
-        if not self.transaction(lambda to: to.run(there), writing=False)[0][0]:
+        query = "SELECT to_regclass('labeler.version') IS NOT NULL"
+        if not self.transaction(lambda to: to.run(query), writing=False)[0][0]:
             self.transaction(make)
         query = "SELECT version FROM labeler.version"
         rows = self.transaction(lambda to: to.run(query), writing=False)
         versions = {row[0] for row in rows}
         if versions != {VERSION}:
             problem = f"its tables are of version {max(versions, default=0)}, not {VERSION}"
-            raise BadInput(f"{self.place}: {problem}; another labeler made them")
+            raise BadInput(f"{self.address}: {problem}; another labeler made them")
 
-    def transaction(self, work: Callable[[_Statements], Result], *, writing: bool = True) -> Result:
+    def transaction(self, work: Callable[[Statements], Result], *, writing: bool = True) -> Result:
         """Do work in one transaction, which is durable when this returns.
 
         While it is writing, no other does, on any machine.
@@ -262,7 +262,7 @@ class PostgresDatabase:
         with self._lock:
             return self._again_where_lost(lambda: self._once(work, lock=writing))
 
-    def insert(self, to: _Statements, rows: Sequence[StoredRow]) -> set[bytes]:
+    def insert(self, to: Statements, rows: Sequence[StoredRow]) -> set[bytes]:
         """Write replies, by one statement; the keys of those that are kept."""
         if not rows:
             return set()
@@ -270,7 +270,7 @@ class PostgresDatabase:
         columns = map(list, zip(*cells, strict=True))
         return {key for (key,) in to.run(_INSERT, **dict(zip(_GIVEN, columns, strict=True)))}
 
-    def registered(self, to: _Statements, owner: int | None) -> int:
+    def registered(self, to: Statements, owner: int | None) -> int:
         """The number under which this process holds leases, renewed, or made anew."""
         renewed = f"UPDATE owners SET until = {_UNTIL} WHERE id = :owner RETURNING id"
         if owner is not None and to.run(renewed, owner=owner):
@@ -281,7 +281,7 @@ class PostgresDatabase:
         made = f"INSERT INTO owners {columns} RETURNING id"
         return int(to.run(made, **this_process()._asdict())[0][0])
 
-    def release_dead(self, to: _Statements) -> None:
+    def release_dead(self, to: Statements) -> None:
         """Release the leases of processes that are gone: by the server's clock, or by a look."""
         to.run("DELETE FROM owners WHERE until < now()")
         query = "SELECT id, place, process, started FROM owners WHERE place = :place"
@@ -289,10 +289,14 @@ class PostgresDatabase:
             if has_ended(LeaseHolder(*holder)):
                 to.run("DELETE FROM owners WHERE id = :id", id=number)
 
-    def is_lost(self, error: LabelerError, rescue: Rescue) -> bool:
+    def is_lost(self, error: LabelerError) -> bool:
         """Nothing is lost for good; but from now on nothing is waited for."""
         self.stop_waiting()
         return False
+
+    def rows_left(self) -> Iterator[list[StoredRow]]:
+        """Nothing: it is all on the server."""
+        return iter(())
 
     def check(self) -> None:
         """Nothing is done to a server that its answers would not show."""
@@ -316,14 +320,17 @@ class PostgresDatabase:
         owner += f" WHERE oid = CAST('{_KEPT_TABLES[0]}' AS regclass)"
         [(name, is_owner)] = self.transaction(lambda to: to.run(owner), writing=False)
         if not is_owner:
-            problem = f"{self.place}: only {name}, who owns the tables, can give their room back"
+            problem = f"{self.address}: only {name}, who owns the tables, can give their room back"
             raise Misconfigured(problem, parameter="store")
         before = self.size()
         with self._lock:
             for table in _KEPT_TABLES:
                 vacuum = f"VACUUM (FULL, ANALYZE) {table}"  # which no transaction may hold
-                self._again_where_lost(lambda vacuum=vacuum: self._open().run(vacuum))
+                self._again_where_lost(partial(self._ran, vacuum))
         return before, self.size()
+
+    def _ran(self, statement: str) -> None:
+        self._open().run(statement)
 
     def _again_where_lost(self, work: Callable[[], Result]) -> Result:
         """Do work, and again where that may help, for as long as one would wait."""
@@ -345,7 +352,7 @@ class PostgresDatabase:
                 noted = True
             time.sleep(POLL_SECONDS)
 
-    def _once(self, work: Callable[[_Statements], Result], *, lock: bool) -> Result:
+    def _once(self, work: Callable[[Statements], Result], *, lock: bool) -> Result:
         connection = self._open()
         connection.run("BEGIN")
         try:
@@ -363,7 +370,7 @@ class PostgresDatabase:
         if self._connection is None:
             from pg8000.native import Connection
 
-            address = self.place
+            address = self.address
             with on_the_way(str(address)):
                 opened = _socket_to(address)
             try:
@@ -390,7 +397,7 @@ class PostgresDatabase:
         code, message = "", str(error)
         if isinstance(details, dict):
             code, message = str(details.get("C", "")), str(details.get("M", ""))
-        line = f"{self.place}: {' '.join(message.split())[:200]}"
+        line = f"{self.address}: {' '.join(message.split())[:200]}"
         if code in _OF_PASSWORDS and not os.environ.get(PASSWORD):
             line += f"; {PASSWORD} is not set"
         if code in _REFUSED or isinstance(error, SSLError) or "refuses SSL" in message:

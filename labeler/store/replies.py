@@ -26,6 +26,7 @@ from labeler.store.base import (
     KeyedReply,
     LeaseHolder,
     Record,
+    Statements,
     StoredRow,
     Waiting,
     WriteBatch,
@@ -42,20 +43,11 @@ StorePlace = Path | DatabaseAddress
 """Where a store is."""
 
 
-class Statements(Protocol):
-    """What runs SQL inside of a transaction."""
-
-    def run(
-        self, query: str, keys: Sequence[bytes] | None = None, **values: Any
-    ) -> Sequence[Sequence[Any]]:
-        """The rows of a statement; `:name` stands for a value, and `{keys}` for a table of keys."""
-
-
 class Database(Protocol):
     """Where the tables of a store are, and what is not the same in every database."""
 
     @property
-    def place(self) -> StorePlace:
+    def address(self) -> StorePlace:
         """Where it is, fit to be shown."""
 
     @property
@@ -86,8 +78,11 @@ class Database(Protocol):
     def release_dead(self, to: Statements) -> None:
         """Release the leases of processes that are gone."""
 
-    def is_lost(self, error: LabelerError, rescue: Rescue) -> bool:
-        """Whether nothing can be written any more after an error; what can be read is saved."""
+    def is_lost(self, error: LabelerError) -> bool:
+        """Whether nothing can be written any more after an error."""
+
+    def rows_left(self) -> Iterable[list[StoredRow]]:
+        """What can still be read of the replies, once the database is lost."""
 
     def check(self) -> None:
         """Raise `Lost` where something was done to what was opened."""
@@ -168,7 +163,7 @@ class ReplyStore:
         for number, stored_sum, *row in to.run(query, keys):
             if stored_sum != checksum(*row):
                 advice = "`labeler store verify` lists what is not as it was written"
-                raise BadInput(f"{self.database.place}: the store is damaged; {advice}")
+                raise BadInput(f"{self.database.address}: the store is damaged; {advice}")
             replies[row[0]] = reply_of(row, shared=number > self._newest)
         return replies
 
@@ -355,8 +350,10 @@ class ReplyStore:
         with self._lock:
             if self._rescue is None:
                 self._rescue = Rescue(self.database.beside, self._lasting)
-            if self._lost is None and self.database.is_lost(error, self._rescue):
+            if self._lost is None and self.database.is_lost(error):
                 self._lost = error
+                if isinstance(error, Lost):
+                    self._rescue.copy(self.database.rows_left())
             self._rescue.add([row_of(reply, redacted=self._redacted) for reply in replies])
             return type(error)("; ".join(filter(None, (str(error), str(self._rescue)))))
 

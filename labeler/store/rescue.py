@@ -7,14 +7,14 @@ import os
 import secrets
 import sqlite3
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from labeler.errors import FileProblem
 from labeler.messages import count_of
 from labeler.store.base import StoredRow
-from labeler.store.sqlite import committed, create, insert_rows, whole_rows
+from labeler.store.sqlite import committed, create, insert_rows
 
 _MARK = ".rescued-"
 
@@ -65,9 +65,9 @@ class Rescue:
         if rows and not self._keeps([rows]):
             self._unsaved += len(rows)
 
-    def copy(self, source: sqlite3.Connection) -> None:
+    def copy(self, chunks: Iterable[list[StoredRow]]) -> None:
         """Keep all that can be read of a store."""
-        self._keeps(list(whole_rows(source)))
+        self._keeps(list(chunks))
         self._is_copy_empty = not any(self._saved.values())
         if self._is_copy_empty:
             self._leave()

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from labeler.errors import BadInput, FileProblem, LabelerError, Locked
 from labeler.files.paths import true_path
@@ -24,14 +24,12 @@ from labeler.store.base import (
     LEASE_SECONDS,
     REPLY,
     LeaseHolder,
+    Statements,
     StoredRow,
     Waiting,
     has_ended,
     this_process,
 )
-
-if TYPE_CHECKING:
-    from labeler.store.rescue import Rescue
 
 Result = TypeVar("Result")
 
@@ -307,7 +305,7 @@ _INSERT_WIRE = "INSERT OR REPLACE INTO wires VALUES (?, ?, ?, ?)"
 
 def insert_rows(connection: sqlite3.Connection, rows: Iterable[StoredRow]) -> set[bytes]:
     """Write replies; the keys of those that are the first under their keys, and so are kept."""
-    kept = set[bytes]()
+    new = set[bytes]()
     for row in rows:
         key = row.values[0]
         done = connection.execute(_INSERT_REPLY, (row.checksum, *row.values))
@@ -315,8 +313,8 @@ def insert_rows(connection: sqlite3.Connection, rows: Iterable[StoredRow]) -> se
             wire = (done.lastrowid, row.wire_sum, row.request, row.body)
             connection.execute(_INSERT_WIRE, wire)
             connection.execute("DELETE FROM failures WHERE key = ?", (key,))
-            kept.add(key)
-    return kept
+            new.add(key)
+    return new
 
 
 def whole_rows(source: sqlite3.Connection) -> Iterator[list[StoredRow]]:
@@ -333,8 +331,8 @@ def whole_rows(source: sqlite3.Connection) -> Iterator[list[StoredRow]]:
     )
     for start in range(0, last, ROWS_OF_A_CHUNK):
         with suppress(sqlite3.DatabaseError):
-            found = source.execute(query, (start, start + ROWS_OF_A_CHUNK)).fetchall()
-            rows = [row for row in map(StoredRow.of, found) if row.is_whole]
+            stored = source.execute(query, (start, start + ROWS_OF_A_CHUNK)).fetchall()
+            rows = [row for row in map(StoredRow.of, stored) if row.is_whole]
             if rows:
                 yield rows
 
@@ -451,14 +449,15 @@ class _Statements:
     """Runs SQL on a connection; `{keys}` stands for as many keys as one statement takes."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
+        self.connection: Any = connection
 
     def run(
         self, query: str, keys: Sequence[bytes] | None = None, **values: Any
     ) -> list[tuple[Any, ...]]:
-        if keys is None:
-            return self.connection.execute(query, values).fetchall()
         rows: list[tuple[Any, ...]] = []
+        if keys is None:
+            rows += self.connection.execute(query, values)
+            return rows
         for start in range(0, len(keys), ROWS_OF_A_CHUNK):
             some = {f"k{at}": key for at, key in enumerate(keys[start : start + ROWS_OF_A_CHUNK])}
             table = f"VALUES {','.join(f'(:{name})' for name in some)}"
@@ -479,7 +478,7 @@ class SqliteDatabase:
         *,
         reading: bool = False,
     ) -> None:
-        self.place = self.beside = path
+        self.address = self.beside = path
         self._waiting = waiting or Waiting()
         self._clock = clock
         self._first_seen: dict[tuple[int, Now], float] = {}
@@ -496,16 +495,16 @@ class SqliteDatabase:
         """The time in seconds since 1970."""
         return repr(time.time())
 
-    def transaction(self, work: Callable[[_Statements], Result], *, writing: bool = True) -> Result:
+    def transaction(self, work: Callable[[Statements], Result], *, writing: bool = True) -> Result:
         """Do work in one transaction, which is on the disk when this returns.
 
         While another program holds the store, this waits; other threads may read meanwhile.
         """
         if writing:
             self.check()
-        turn = Turn(self.place, self._waiting)
+        turn = Turn(self.address, self._waiting)
         while True:
-            with self._lock, store_problems(self.place):
+            with self._lock, store_problems(self.address):
                 if not writing:
                     return work(_Statements(self._connection))
                 if begins(self._connection):
@@ -513,26 +512,24 @@ class SqliteDatabase:
                         return work(_Statements(self._connection))
             turn.wait()
 
-    def insert(self, to: _Statements, rows: Sequence[StoredRow]) -> set[bytes]:
+    def insert(self, to: Statements, rows: Sequence[StoredRow]) -> set[bytes]:
         """Write replies; the keys of those that are kept."""
         return insert_rows(to.connection, rows)
 
-    def registered(self, to: _Statements, owner: int | None) -> int:
+    def registered(self, to: Statements, owner: int | None) -> int:
         """The number under which this process holds leases, which are renewed; else a new one."""
         moment = self._clock()
-        until = {"until": moment.monotonic + LEASE_SECONDS, "wall": moment.wall + LEASE_SECONDS}
-        if owner is None:
-            columns = "(place, process, started, until, until_wall)"
-            values = "(:machine, :process, :started, :until, :wall) RETURNING id"
-            holder = this_process()._asdict()
-            return int(
-                to.run(f"INSERT INTO owners {columns} VALUES {values}", **holder, **until)[0][0]
-            )
-        renewed = "UPDATE owners SET until = :until, until_wall = :wall WHERE id = :owner"
-        to.run(renewed, owner=owner, **until)
-        return owner
+        until, wall = (clock + LEASE_SECONDS for clock in moment)
+        if owner is not None:
+            renewed = "UPDATE owners SET until = :until, until_wall = :wall WHERE id = :owner"
+            to.run(renewed, owner=owner, until=until, wall=wall)
+            return owner
+        columns = "(place, process, started, until, until_wall)"
+        made = f"INSERT INTO owners {columns} VALUES (:machine, :process, :started, :until, :wall)"
+        holder = this_process()._asdict()
+        return int(to.run(f"{made} RETURNING id", until=until, wall=wall, **holder)[0][0])
 
-    def release_dead(self, to: _Statements) -> None:
+    def release_dead(self, to: Statements) -> None:
         """Release the leases of processes that are gone.
 
         Whoever is alive renews its leases. So none is honored longer than it can last from the
@@ -550,12 +547,14 @@ class SqliteDatabase:
                 to.run("DELETE FROM leases WHERE owner = :owner", owner=number)
                 to.run("DELETE FROM owners WHERE id = :owner", owner=number)
 
-    def is_lost(self, error: LabelerError, rescue: Rescue) -> bool:
-        """Whether nothing can be written any more; what is left of a lost file is saved."""
-        if isinstance(error, Lost):
-            with self._lock:
-                rescue.copy(self._connection)
+    def is_lost(self, error: LabelerError) -> bool:
+        """Whether nothing can be written any more: all but a lock, which may pass."""
         return not isinstance(error, Locked)
+
+    def rows_left(self) -> Iterator[list[StoredRow]]:
+        """What can still be read of the replies."""
+        with self._lock:
+            yield from whole_rows(self._connection)
 
     def check(self) -> None:
         """Raise `Lost` where something was done to the file that was opened."""
@@ -569,12 +568,12 @@ class SqliteDatabase:
 
     def size(self) -> int:
         """How many bytes the file takes."""
-        return self.place.stat().st_size
+        return self.address.stat().st_size
 
     def collect_garbage(self) -> tuple[int, int]:
         """Give unused room back to the disk; the bytes before and after."""
 
-        def collect(to: _Statements) -> int:
+        def collect(to: Statements) -> int:
             to.run("PRAGMA wal_checkpoint(TRUNCATE)")
             before = self.size()
             to.run("VACUUM")

@@ -3,7 +3,6 @@
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -198,9 +197,9 @@ def test_the_lease_of_a_machine_that_is_gone_ends_by_the_servers_clock(
 
 
 def test_a_connection_that_is_cut_is_made_again(server: PostgresServer) -> None:
-    store = database_store(DatabaseAddress.of(server.database()))
+    address = DatabaseAddress.of(server.database())
+    store, other = database_store(address), database_store(address)
     store.write(WriteBatch([keyed()]))
-    other = database_store(store.database.place)
     cut = (
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -486,10 +485,8 @@ def test_replies_that_the_database_cannot_take_in_are_saved_and_sent_later(
     collection, url = small_collection(), server.database()
     monkeypatch.setenv("LABELER_STORE", url)
     place = collection.store
-    with ExitStack() as stack:
-        store: Store = database_store(DatabaseAddress.of(url, place.unsent), waiting=Waiting(0.0))
-        stack.callback(store.close)
-        assert isinstance(place, DatabaseAddress)
+    assert isinstance(place, DatabaseAddress)
+    with open_store(place, waiting=Waiting(0.0)) as store:
         server.stop()
         try:
             with pytest.raises(FileProblem, match="replies are saved in"):
@@ -519,7 +516,7 @@ def test_the_replies_of_a_file_go_into_the_database_and_answer_there(
     store = database_store(DatabaseAddress.of(server.database()))
     assert (store.take_in_file(file), store.take_in_file(file)) == (4, 0)
     store.close()
-    monkeypatch.setenv("LABELER_STORE", str(store.database.place))
+    monkeypatch.setenv("LABELER_STORE", str(store.database.address))
     notes: list[str] = []
     control = Control(note=notes.append)
     assert judge(collection, model=model, name="two", control=control).judged == 4

@@ -241,7 +241,7 @@ class PartitionWorker:
         With `wait`, go on until all are.
         """
         done = dict[int, JudgedPartition]()
-        left = range(len(self.job.partitions))
+        left = list(range(len(self.job.partitions)))
         while True:
             for number in left:
                 with self._alone(number) as is_free:
