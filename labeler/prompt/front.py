@@ -62,12 +62,12 @@ class GradedExamples(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     count: int = Field(default=4, ge=1, le=50)
-    of: str = "human"
+    of: str = Field(default="human", pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$")
     seed: int = 0
     max_chars: int = Field(default=1000, gt=0)
 
 
-_GRADE = re.compile(r"-?[0-9]{1,9}")
+GRADE = re.compile(r"-?[0-9]{1,9}")
 
 PLACEHOLDERS = {
     "grade": (
@@ -205,13 +205,13 @@ class FrontMatter(BaseModel):
     def part_grades(self) -> tuple[int, ...]:
         """The grades of a criterion or a question, ascending; those of the pair without any."""
         scale = self.combine.scale if self.combine else {}
-        if not all(_GRADE.fullmatch(grade) for grade in scale):
+        if not all(GRADE.fullmatch(grade) for grade in scale):
             return ()
         return tuple(sorted(map(int, scale))) or self.grades
 
     @property
     def grades(self) -> tuple[int, ...]:
         """The grades of the scale, ascending; none where one of them is no integer."""
-        if not all(_GRADE.fullmatch(grade) for grade in self.scale):
+        if not all(GRADE.fullmatch(grade) for grade in self.scale):
             return ()
         return tuple(sorted(map(int, self.scale)))
