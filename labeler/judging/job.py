@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -36,6 +36,7 @@ from labeler.files.boundary import count
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.attempts import ReadAtMost
 from labeler.judging.in_flight import PairOptions, judge_pairs
+from labeler.judging.pilot import Pairs, Pilot
 from labeler.judging.suspicions import suspicions
 from labeler.messages import count_of
 from labeler.models.policies.budget import Spending, WithCost
@@ -49,43 +50,6 @@ if TYPE_CHECKING:
 # The counts of a set of judgements: what has a grade, what failed and how, and what it took.
 
 EXAMPLES = 3
-
-
-Projected = Sequence[float]
-"""About how much it is, and an interval of 95 %; empty where it is not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pilot:
-    """What some pairs of a run say of all `total` of them.
-
-    `without_grade` is the share of failed pairs, `thoughts` of those that the model thought about.
-    Tokens are those of a pair; `dollars` and `hours` those of all pairs, empty where no price is
-    known, or nothing was asked anew.
-    """
-
-    pairs: int
-    failed: int
-    total: int
-    without_grade: Projected
-    thoughts: float
-    tokens_in: float
-    tokens_out: float
-    dollars: Projected
-    hours: Projected
-
-    def sentences(self) -> list[str]:
-        """What the pilot showed, and what all pairs would take."""
-        failed = "{:.0%} [{:.0%}, {:.0%}] without a grade".format(*self.without_grade)
-        took = f"{self.tokens_in:,.0f} tokens in and {self.tokens_out:,.0f} out a pair"
-        thoughts = f"{self.thoughts:.0%} after thoughts"
-        cost, hours = "${:,.4g} [{:,.4g}, {:,.4g}]", "{:.2g} [{:.2g}, {:.2g}] hours"
-        takes = [cost.format(*self.dollars)] if self.dollars else []
-        takes += [hours.format(*self.hours)] if self.hours else []
-        return [
-            f"pilot of {self.pairs} pairs: {failed}, {thoughts}, {took}",
-            f"all {self.total:,} pairs: about {', '.join(takes) or 'nothing'}",
-        ]
 
 
 @dataclass(slots=True)
@@ -205,10 +169,6 @@ def pool_of(collection: Collection, texts: Texts) -> PoolPairs:
     return pool_pairs(collection.pool, texts.queries, texts.documents)
 
 
-Pairs = Sequence[Pair] | PoolPairs
-"""Pairs that can be counted and gone through more than once."""
-
-
 class Job(NamedTuple):
     """A set of judgements to make: where, under which name, of which pairs and texts.
 
@@ -267,17 +227,15 @@ def check_keeps(collection: Collection, name: str, pairs: Pairs) -> None:
         raise Misuse(problem, parameter="name")
 
 
-async def do_job(
-    job: Job, assessor: Assessor, options: PairOptions, note: Note = lambda _line: None
-) -> Tally:
+async def do_job(job: Job, assessor: Assessor, options: PairOptions) -> Tally:
     """Judge pairs of a collection; write `judgements/NAME.jsonl` and `qrels/NAME.qrels`.
 
     What an interrupted run was answered is in the store, so that the same call goes on where it
-    stopped. `note` is given a line that says which process is waited for.
+    stopped.
     """
     judging = judge_pairs(job.pairs, job.texts, assessor, options)
     flagged = (with_suspicions(judged, job.texts) async for judged in judging)
-    return await write_set(job, assessor, flagged, options.stop, note)
+    return await write_set(job, assessor, flagged, options.stop, options.note)
 
 
 async def write_set(

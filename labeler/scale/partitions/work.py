@@ -17,6 +17,7 @@ from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import Tally, with_suspicions
 from labeler.judging.methods.examples import Examples, GradedExample
+from labeler.judging.pilot import piloted
 from labeler.model import Model
 from labeler.models.control import Control, run_to_end
 from labeler.models.policies.call import StopSignal
@@ -289,8 +290,12 @@ class PartitionWorker:
             session.guard.limiter.limits.in_hand,
             self.share.retry_failed,
             stop=self.control.stop,
+            note=self.control.note,
             proof=self.share.proof,
         )
+        if not session.guard.budget.spent.calls:  # nothing was asked by this worker yet
+            guard = session.guard
+            options, _ = await piloted(rows.pairs, rows.texts, assessor, options, guard)
         judging = judge_pairs(rows.pairs, rows.texts, assessor, options)
         return [with_suspicions(judged, rows.texts) async for judged in judging]
 
