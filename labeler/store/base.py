@@ -134,9 +134,6 @@ class Store(Protocol):
     def record(self, key: bytes) -> Record | None:
         """All that is kept of the reply under a key."""
 
-    def records_with(self, model_id: str, parts: tuple[str, str]) -> list[Record]:
-        """The records of a model's replies to requests whose canonical text holds both parts."""
-
     def failure(self, key: bytes) -> tuple[float, str, str] | None:
         """When and how the last call under a key failed for good: time, status, detail."""
 

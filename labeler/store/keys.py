@@ -97,11 +97,6 @@ def canonical(model_id: str, request: Request) -> str:
     return Canon(model_id).text(request)
 
 
-def quoted(text: str) -> str:
-    """How a text stands inside the messages of a canonical text."""
-    return encode_basestring(text)[1:-1]
-
-
 def without_texts(text: str) -> str:
     """What `Canon` wrote of a request, without what was shown to a model."""
     asked = json.loads(text)

@@ -149,7 +149,7 @@ PASSWORD = "PGPASSWORD"
 
 _TEXTS = frozenset(
     {"model", "served", "text", "finish_reason", "refusal", "sent", "top_tokens"}
-    | {"request", "detail", "first", "second"}
+    | {"request", "detail"}
 )
 """Columns, and values of statements, that are texts here and bytes in the database."""
 
@@ -222,7 +222,6 @@ class PostgresDatabase:
     The connection is made anew where it was lost, for as long as `waiting` allows.
     """
 
-    holds = "position(:first IN request) > 0 AND position(:second IN request) > 0"
     now = "extract(epoch FROM clock_timestamp())"
 
     def __init__(self, address: DatabaseAddress, waiting: Waiting | None = None) -> None:

@@ -55,10 +55,6 @@ class Database(Protocol):
         """The file next to which replies are saved that it does not take in, if there is one."""
 
     @property
-    def holds(self) -> str:
-        """The condition, in SQL, that a request holds two texts, `:first` and `:second`."""
-
-    @property
     def now(self) -> str:
         """The time in seconds since 1970, in SQL."""
 
@@ -103,9 +99,9 @@ class Database(Protocol):
         """End the connection."""
 
 
-_RECORDS = (
+_RECORD = (
     "SELECT at, served, text, finish_reason, refusal, prompt_tokens, completion_tokens, cost,"
-    " request, body FROM replies JOIN wires USING (id)"
+    " request, body FROM replies JOIN wires USING (id) WHERE key = :key"
 )
 
 
@@ -265,14 +261,8 @@ class ReplyStore:
 
     def record(self, key: bytes) -> Record | None:
         """All that is kept of the reply under a key."""
-        rows = self.rows(f"{_RECORDS} WHERE key = :key", key=key)
+        rows = self.rows(_RECORD, key=key)
         return Record(*rows[0]) if rows else None
-
-    def records_with(self, model_id: str, parts: tuple[str, str]) -> list[Record]:
-        """The records of a model's replies to requests whose canonical text holds both parts."""
-        query = f"{_RECORDS} WHERE model = :model AND {self.database.holds} ORDER BY id"
-        rows = self.rows(query, model=model_id, first=parts[0], second=parts[1])
-        return [Record(*row) for row in rows]
 
     def failure(self, key: bytes) -> tuple[float, str, str] | None:
         """When and how the last call under a key failed for good."""

@@ -468,8 +468,6 @@ class _Statements:
 class SqliteDatabase:
     """The file of a store, open."""
 
-    holds = "instr(request, :first) AND instr(request, :second)"
-
     def __init__(
         self,
         path: Path,

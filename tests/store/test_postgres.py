@@ -154,14 +154,6 @@ def test_facts_are_kept_and_some_only_once(place: StorePlace) -> None:
         assert store.learn_once("c", "second") == "first"
 
 
-def test_records_are_found_by_model_and_parts_of_their_request(place: StorePlace) -> None:
-    with open_store(place) as store:
-        store.write(WriteBatch([keyed(request="one two"), keyed(OTHER, request="two three")]))
-        assert [r.request for r in store.records_with("m", ("two", "three"))] == ["two three"]
-        assert len(store.records_with("m", ("two", "two"))) == 2
-        assert store.records_with("n", ("two", "two")) == []
-
-
 def test_a_redacted_store_keeps_no_request_text(place: StorePlace) -> None:
     with open_store(place, redacted=True) as store:
         store.write(WriteBatch([keyed()]))
@@ -289,7 +281,9 @@ def test_a_database_of_another_encoding_keeps_all_texts(
     store = database_store(DatabaseAddress.of(server.database(how)))
     store.write(WriteBatch([keyed(text="кот 猫", request="кто")]))
     assert store.replies([KEY])[KEY].text == "кот 猫"
-    assert len(store.records_with("m", ("к", "о"))) == 1
+    record = store.record(KEY)
+    assert record is not None
+    assert record.request == "кто"
     store.learn("é", "ü")
     assert store.fact("é") == "ü"
     store.close()

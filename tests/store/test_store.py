@@ -570,9 +570,6 @@ class MemoryStore:
     def record(self, key: bytes) -> Record | None:
         return None
 
-    def records_with(self, model_id: str, parts: tuple[str, str]) -> list[Record]:
-        return []
-
     def failure(self, key: bytes) -> tuple[float, str, str] | None:
         return self.failures.get(key)
 
