@@ -103,7 +103,7 @@ CASES = {
     "lab repeat": Case("lab repeat coll --model similarity --dry-run -o OUT", ()),
     **{
         f"batch {act}": Case(f"batch {act} coll -o OUT", ())
-        for act in ("status", "collect", "cancel", "forget", "clear")
+        for act in ("status", "collect", "cancel")
     },
     **{
         f"batch {act}": Case(f"batch {act} coll --model similarity --dry-run -o OUT", ())

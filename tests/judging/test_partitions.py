@@ -16,6 +16,7 @@ import pytest
 from made import make_collection
 
 from labeler.cli import execute
+from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
 from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, BudgetReached, CallFailed, FileProblem, Incomplete, Misuse
@@ -29,7 +30,6 @@ from labeler.scale.partitions.folder import (
     PartitionedJob,
     PartitionFolder,
     PositionedPair,
-    read_judged,
     read_pairs,
     write_pairs,
 )
@@ -240,8 +240,8 @@ def test_a_pair_that_fails_has_no_grade_and_is_asked_about_again_when_told_to(
     collected = work_all(collection, folder, failing)
     assert collected.result.failures == {"call_failed": DOCUMENTS}
     assert "q1" not in read_qrels(collection.qrels("one"))
-    [first, *_] = (judged for _, judged in read_judged(folder.judged(1)))
-    assert getattr(first.outcome, "detail", "") == "the server is gone"
+    [first, *_] = read_judgements(folder.judged(1))
+    assert getattr(first.judged.outcome, "detail", "") == "the server is gone"
     failing.fails, calls = "", failing.calls
     assert work(folder, failing, 1).judged == DOCUMENTS
     assert failing.calls == calls + DOCUMENTS
@@ -297,7 +297,7 @@ def test_files_that_are_damaged_missing_or_something_else_are_refused_in_a_line(
         work(folder, assessor, 0)
     work(folder, assessor, 1)
     folder.judged(1).write_bytes(b"nothing of the kind")
-    with pytest.raises(BadInput, match=r"00001.parquet.*remove it, and run again"):
+    with pytest.raises(BadInput, match=r"00001.jsonl:1: "):
         collect(collection, folder)
     prompt = folder.prompt("four-grades")
     prompt.write_text(prompt.read_text().replace("0", "5"))

@@ -20,7 +20,6 @@ from labeler.models.policies.budget import Spending
 from labeler.scale.partitions.folder import (
     PartitionedJob,
     PartitionFolder,
-    read_judged,
     read_positions,
 )
 from labeler.scale.partitions.work import examples_of
@@ -155,10 +154,17 @@ async def _judged(
     ends = [partition.start for partition in job.partitions[1:]]
     for number, end in enumerate([*ends, set_of_pairs.total + 1]):
         is_done = number not in unfinished
-        rows = read_judged(folder.judged(number)) if is_done else earlier.pop(number, {})
+        rows = _rows(folder, number) if is_done else earlier.pop(number, {})
         waiting.update(rows)
         for position in sorted(position for position in waiting if position < end):
             yield replace(waiting.pop(position), remembered=True)
+
+
+def _rows(folder: PartitionFolder, number: int) -> dict[int, Judged]:
+    """The judgements of a partition by the positions of their pairs."""
+    positions = read_positions(folder.pairs(number))
+    rows = (row.judged for row in read_judgements(folder.judged(number)))
+    return {positions[judged.outcome.pair]: judged for judged in rows}
 
 
 def _earlier(

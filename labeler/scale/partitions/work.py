@@ -9,20 +9,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from labeler.collection.judgements import JudgementLines, read_judgements
 from labeler.collection.lock import POLL_SECONDS, is_acquired, lock_file
 from labeler.data import Document, Judged, Query
 from labeler.errors import Misconfigured, Misuse, Stopped
+from labeler.files.atomic import replacing
 from labeler.files.read import file_problems
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs
-from labeler.judging.job import Tally, with_suspicions
+from labeler.judging.job import Tally, origin, with_suspicions
 from labeler.judging.methods.examples import Examples, GradedExample
 from labeler.judging.pilot import piloted
 from labeler.model import Model
 from labeler.models.control import Control, run_to_end
 from labeler.models.policies.call import StopSignal
+from labeler.models.policies.stack import Guard
 from labeler.models.session import (
-    Session,
     SessionOptions,
     StartedModel,
     open_source,
@@ -37,10 +39,7 @@ from labeler.scale.partitions.folder import (
     PartitionedJob,
     PartitionFolder,
     PartitionPairs,
-    read_judged,
     read_pairs,
-    statuses_in,
-    write_judged,
 )
 from labeler.store import StorePlace, open_store
 from labeler.store.keys import share_secret
@@ -104,8 +103,8 @@ class JudgedPartition:
     def of(cls, number: int, path: Path) -> JudgedPartition:
         """The counts of the judgements in the file of a partition."""
         tally = Tally()
-        for _, judged in read_judged(path):
-            tally.add(judged)
+        for row in read_judgements(path):
+            tally.add(row.judged)
         return cls(number, tally.pairs, tally.judged, tally.failures_by_status)
 
     def as_json(self) -> dict[str, Any]:
@@ -260,20 +259,23 @@ class PartitionWorker:
 
     async def _judge_alone(self, number: int) -> JudgedPartition:
         path = self.folder.judged(number)
-        if path.is_file() and not self._has_failed(path):
-            return JudgedPartition.of(number, path)
+        if path.is_file():
+            earlier = JudgedPartition.of(number, path)
+            failures = set(earlier.failures)
+            if not (failures if self.share.retry_failed else failures & {"call_failed"}):
+                return earlier
         rows = read_pairs(self.folder.pairs(number), self.job.partitions[number])
         replies = self.folder.store(self.job, number)
         self._prepare_store(replies)
         async with session_on(self.source, replies, self.control) as session:
-            judged = await self._judged(rows, session)
-        write_judged(path, rows.positions, judged)
+            assessor = Assessor.asked_in(session, self.prompt)
+            examples = examples_of(self.job, self.prompt)
+            assessor = replace(assessor, lists=rows.lists, examples=examples)
+            judged = await self._judged(rows, assessor, session.guard)
+        lines = JudgementLines(origin(assessor))
+        with replacing(path) as out:
+            out.writelines(f"{lines.line(each)}\n" for each in judged)
         return JudgedPartition.of(number, path)
-
-    def _has_failed(self, path: Path) -> bool:
-        """Whether there are pairs to ask about again."""
-        failures = statuses_in(path)
-        return bool(failures if self.share.retry_failed else failures["call_failed"])
 
     def _prepare_store(self, replies: StorePlace) -> None:
         """Let a store know what the collection's does, so that requests are the same."""
@@ -282,19 +284,15 @@ class PartitionWorker:
             for name, fact in self.job.facts.items():
                 store.learn_once(name, fact)
 
-    async def _judged(self, rows: PartitionPairs, session: Session) -> list[Judged]:
-        assessor = Assessor.asked_in(session, self.prompt)
-        examples = examples_of(self.job, self.prompt)
-        assessor = replace(assessor, lists=rows.lists, examples=examples)
+    async def _judged(self, rows: PartitionPairs, assessor: Assessor, guard: Guard) -> list[Judged]:
         options = PairOptions(
-            session.guard.limiter.limits.in_hand,
+            guard.limiter.limits.in_hand,
             self.share.retry_failed,
             stop=self.control.stop,
             note=self.control.note,
             proof=self.share.proof,
         )
-        if not session.guard.budget.spent.calls:  # nothing was asked by this worker yet
-            guard = session.guard
+        if not guard.budget.spent.calls:  # nothing was asked by this worker yet
             options, _ = await piloted(rows.pairs, rows.texts, assessor, options, guard)
         judging = judge_pairs(rows.pairs, rows.texts, assessor, options)
         return [with_suspicions(judged, rows.texts) async for judged in judging]
