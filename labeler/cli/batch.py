@@ -197,7 +197,7 @@ def _check_collected(collected: CollectedBatches) -> None:
 
 
 def _show_collected(collected: CollectedBatches) -> None:
-    for sentence in collected.sentences():
+    for sentence in collected.sentences:
         say(sentence)
     if collected.ended and collected.collected.cost is not None:
         say(f"cost of these batches: {dollars(collected.collected.cost)}")

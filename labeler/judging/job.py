@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,7 +41,8 @@ from labeler.judging.suspicions import suspicions
 from labeler.messages import count_of
 from labeler.models.policies.budget import Spending, WithCost
 from labeler.models.policies.call import StopSignal
-from labeler.report.table import Column, Row, Table
+from labeler.report.result import Result
+from labeler.report.table import Column, Table, frame_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -371,8 +372,8 @@ def judged_pairs(collection: Collection, name: str, texts: Texts) -> list[Pair]:
 # What judging gave: the counts of a set of judgements, its files, and the cost of the run.
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class JudgeResult(WithCost):
+@dataclass(frozen=True, repr=False)
+class JudgeResult(Result, WithCost):
     """A set of judgements as a run left it, and what the run took.
 
     `total` counts the pairs that were to be judged: those that have a grade, those that failed,
@@ -444,35 +445,23 @@ class JudgeResult(WithCost):
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the files and the cost by name."""
-        return {
-            "name": self.name,
-            "pairs": self.total,
-            "judged": self.judged,
-            "failed": self.failed,
-            "failures": self.failures,
-            "suspicious": self.suspicious,
-            "calls": self.spent.calls,
-            "cached_tokens": self.cached_tokens,
-            "cost": self.cost,
-            "cost_at_most": self.cost_at_most,
-            "stopped": str(self.stopped) if self.stopped else None,
-            "pilot": asdict(self.tally.pilot) if self.tally.pilot else None,
-            "judgements": str(self.judgements),
-            "qrels": str(self.qrels),
-        }
+        return self.picked(
+            *("name", "judged", "failed", "failures", "suspicious", "cached_tokens"),
+            *("cost", "cost_at_most", "stopped", "judgements", "qrels"),
+            pairs=self.total,
+            calls=self.spent.calls,
+            pilot=self.tally.pilot,
+        )
 
-    def table(self) -> Table:
+    def tables(self) -> list[Table]:
         """How many pairs have a grade, failed in each way, or were not asked about."""
         left = self.total - self.tally.pairs
         counts = {JUDGED: self.judged, **self.failures, **({"not asked": left} if left else {})}
-        columns = [Column("status", align="left"), Column("pairs", format=",d")]
-        rows: list[Row] = [list(row) for row in counts.items()]
-        return Table("judging", columns, rows, title=self.name)
+        columns = [Column("status", align="left"), Column("pairs")]
+        return [Table("judging", columns, [list(row) for row in counts.items()], title=self.name)]
 
     def frame(self) -> DataFrame:
         """The judgements as a pandas DataFrame: a row a pair, with its grade or why it has none."""
-        import pandas as pd
-
         outcomes = [row.judged.outcome for row in read_judgements(self.judgements)]
         rows = [
             (*o.pair, None, o.status, o.detail)
@@ -480,11 +469,8 @@ class JudgeResult(WithCost):
             else (*o.pair, o.grade, JUDGED, o.reason)
             for o in outcomes
         ]
-        columns = ["query_id", "doc_id", "grade", "status", "reason"]
-        return pd.DataFrame(rows, columns=pd.Index(columns)).astype({"grade": "Int64"})
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+        frame = frame_of(rows, "query_id", "doc_id", "grade", "status", "reason")
+        return frame.astype({"grade": "Int64"})
 
     def __repr__(self) -> str:
         failures = "".join(f", {status}={count}" for status, count in self.failures.items())

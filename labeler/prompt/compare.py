@@ -78,17 +78,14 @@ class PromptDiff:
         sentences = [self._on_replies()]
         if self.a.front.kind == "grade":
             sentences += _on_grades(self.a, self.b)
-        before, after = tokens_of(self.a), tokens_of(self.b)
-        if before != after:
-            sentences.append(
-                f"A call takes about {before.inside:,} tokens of template in {self.a.name} and "
-                f"{after.inside:,} in {self.b.name}, and at most {before.outside:,} and "
-                f"{after.outside:,} in reply."
-            )
-        calls, names = [calls_in_words(p) for p in (self.a, self.b)], (self.a.name, self.b.name)
-        if calls[0] != calls[1]:
-            a, b = (f"{number} in {name}" for number, name in zip(calls, names, strict=True))
-            sentences.append(f"Calls a document: {a}, {b}.")
+        takes = [
+            f"calls a document: {calls_in_words(prompt)}; tokens of template:"
+            f" about {tokens_of(prompt).inside:,}; of a reply: at most {tokens_of(prompt).outside:,}"
+            for prompt in (self.a, self.b)
+        ]
+        if takes[0] != takes[1]:
+            names = (self.a.name, self.b.name)
+            sentences += [f"{name}: {taken}." for name, taken in zip(names, takes, strict=True)]
         return sentences
 
     def _on_replies(self) -> str:

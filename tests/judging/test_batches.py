@@ -478,7 +478,7 @@ def test_answers_come_in_several_files(collection: Collection, tmp_path: Path) -
         some = run(aread_answers(collection, tmp_path / "answers.0.jsonl"))
         assert (some.results[0].judged, some.open) == (3, 1)
         assert "read them" in some.advice()
-        assert any("read the others" in sentence for sentence in some.sentences())
+        assert any("read the others" in sentence for sentence in some.sentences)
         assert len(waiting_requests(collection)) == 1
         rest = run(aread_answers(collection, tmp_path / "answers.1.jsonl"))
         assert (rest.results[0].judged, rest.open) == (4, 0)
