@@ -78,11 +78,11 @@ class PromptDiff:
         sentences = [self._on_replies()]
         if self.a.front.kind == "grade":
             sentences += _on_grades(self.a, self.b)
-        takes = [
-            f"calls a document: {calls_in_words(prompt)}; tokens of template:"
-            f" about {tokens_of(prompt).inside:,}; of a reply: at most {tokens_of(prompt).outside:,}"
-            for prompt in (self.a, self.b)
-        ]
+        takes = []
+        for prompt in (self.a, self.b):
+            inside, outside = tokens_of(prompt)
+            size = f"about {inside:,} tokens, a reply {outside:,} at most"
+            takes.append(f"calls a document: {calls_in_words(prompt)}; the template has {size}")
         if takes[0] != takes[1]:
             names = (self.a.name, self.b.name)
             sentences += [f"{name}: {taken}." for name, taken in zip(names, takes, strict=True)]
