@@ -10,10 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
-from labeler.prompt.front import FrontMatter
 from labeler.prompt.listing import calls_in_words, scale_of, tokens_of
-from labeler.prompt.source import Source, cut_source
-from labeler.prompt.template import Prompt, schema_of
+from labeler.prompt.template import FrontMatter, Prompt, Source, cut_source, schema_of
 from labeler.report.table import Column, Row, Table
 
 

@@ -13,11 +13,17 @@ from labeler.errors import Misuse, TooLarge
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems
 from labeler.model import Message
-from labeler.prompt.front import TO_DO, FrontMatter
 from labeler.prompt.reply_rules import reply_problems
 from labeler.prompt.rules import read_front, template_problems
-from labeler.prompt.source import PromptProblem, Source, cut_source, refuse_errors
-from labeler.prompt.template import Prompt
+from labeler.prompt.template import (
+    TO_DO,
+    FrontMatter,
+    Prompt,
+    PromptProblem,
+    Source,
+    cut_source,
+    refuse_errors,
+)
 
 LARGEST = 1 << 18
 """Bytes; a larger file is no prompt, which stands in every request."""

@@ -8,10 +8,8 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from labeler.messages import count_of
-from labeler.prompt.front import FrontMatter
 from labeler.prompt.reply import NoGrade
-from labeler.prompt.source import PromptProblem, Source, warning
-from labeler.prompt.template import PLACEHOLDER
+from labeler.prompt.template import PLACEHOLDER, FrontMatter, PromptProblem, Source, warning
 
 # The words of a template and the `[scale]`.
 #

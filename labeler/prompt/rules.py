@@ -11,17 +11,20 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from labeler.prompt.front import (
+from labeler.prompt.template import (
     GRADE,
+    PLACEHOLDER,
     PLACEHOLDERS,
     WRITING_PLACEHOLDERS,
     Combine,
     FrontMatter,
     GradedExamples,
+    PromptProblem,
+    Source,
     WrittenQuestions,
+    close_to,
+    warning,
 )
-from labeler.prompt.source import PromptProblem, Source, close_to, warning
-from labeler.prompt.template import PLACEHOLDER
 
 # The front matter: its TOML, its keys and their values, and what does not go together.
 
