@@ -26,7 +26,7 @@ _MOST = 1 << 20
 """The most bytes of a `.gitignore`."""
 
 _LONGEST = 500
-"""The most characters of a pattern, and of the path that it is held against."""
+"""The most characters of a pattern."""
 
 
 class Rule(NamedTuple):
@@ -49,84 +49,49 @@ class Rule(NamedTuple):
 
 def rule_of(line: str) -> Rule | None:
     """The rule in a line of a `.gitignore`; `None` of blank lines, comments and nonsense."""
-    pattern = _without_spaces(line.rstrip("\r\n"))
-    if not pattern or pattern.startswith("#") or len(pattern) > _LONGEST:
+    line = line.rstrip("\r\n")[: _LONGEST + 1]
+    pattern = re.sub(r"(?<!\\)[ \t]{1,500}$", "", line)
+    if not pattern or pattern.startswith("#") or len(line) > _LONGEST:
         return None
     takes_back = pattern.startswith("!")
     pattern = pattern.removeprefix("!") if takes_back else pattern
     of_folders = pattern.endswith("/")
     pattern = pattern.removesuffix("/")
     is_tied = "/" in pattern
-    expression = _expression(pattern.removeprefix("/"))
-    if not pattern or expression is None:
-        return None
-    return Rule(expression, is_tied, of_folders, takes_back)
-
-
-def _without_spaces(line: str) -> str:
-    """A line without the spaces at its end, but for one that a backslash keeps."""
-    pattern = line.rstrip()
-    slashes = len(pattern) - len(pattern.rstrip("\\"))
-    return pattern + line[len(pattern) : len(pattern) + 1] if slashes % 2 else pattern
-
-
-def _expression(pattern: str) -> re.Pattern[str] | None:
-    """A pattern as a regular expression over a path; `None` where it can match nothing."""
-    parts, position = [], 0
-    pattern = re.sub(r"(?:\*\*/)+", "**/", re.sub(r"\*{3,}", "**", pattern))
-    while position < len(pattern):
-        part, position = _next(pattern, position)
-        if part is None:
-            return None
-        parts.append(part)
     try:
-        return re.compile("".join(parts), re.DOTALL)
-    except re.error:  # a range that ends before it begins
+        expression = re.compile(_expression(pattern.removeprefix("/")), re.DOTALL)
+    except (ValueError, re.error):  # a bracket that is not closed, a range that ends first
         return None
+    return Rule(expression, is_tied, of_folders, takes_back) if pattern else None
 
 
-def _next(pattern: str, at: int) -> tuple[str | None, int]:
-    """The expression of what stands at a place in a pattern, and where the next begins."""
-    starts = at == 0 or pattern[at - 1] == "/"
-    if starts and pattern.startswith("**/", at):
-        return "(?:[^/]+/)*+", at + 3
-    if starts and pattern[at:] == "**":
-        return ".+", at + 2
-    if pattern[at] == "*":
-        end = at + len(pattern[at:]) - len(pattern[at:].lstrip("*"))
-        return "[^/]*", end
-    if pattern[at] == "[":
-        return _set_of(pattern, at)
-    if pattern[at] == "\\":
-        is_last = at + 1 == len(pattern)
-        return None if is_last else re.escape(pattern[at + 1]), at + 2
-    return "[^/]" if pattern[at] == "?" else re.escape(pattern[at]), at + 1
+_LETTER = re.compile(r"\*+|\[([!^]?)(\]?(?:\\.|[^\]\\])*)\]|\\(.)|[^\[\\]", re.DOTALL)
+"""Stars, a set in brackets, a letter after a backslash, or any other letter."""
 
 
-_CLASSES = {"alnum": r"\w", "alpha": "A-Za-z", "digit": r"\d", "space": r"\s", "upper": "A-Z"}
-_CLASSES |= {"lower": "a-z", "xdigit": "0-9A-Fa-f", "punct": r"!-/:-@\[-`{-~"}
+def _expression(pattern: str) -> str:
+    """A pattern as a regular expression over a path; `ValueError` where it can match nothing."""
+    *folders, name = re.sub(r"(?:\*\*/)+", "**/", re.sub(r"\*{3,}", "**", pattern)).split("/")
+    above = ("(?:[^/]+/)*+" if folder == "**" else f"{_of_name(folder)}/" for folder in folders)
+    return "".join(above) + (".+" if name == "**" else _of_name(name))
 
 
-def _set_of(pattern: str, at: int) -> tuple[str | None, int]:
-    """The expression of a set of characters in brackets, none of which is a slash."""
-    is_not = pattern[at + 1 : at + 2] in ("!", "^")
-    inside = at + 1 + is_not
-    end, members = inside, []
-    while end < len(pattern) and (pattern[end] != "]" or end == inside):
-        named = re.match(r"\[:(\w+):\]", pattern[end:])
-        if named:
-            members.append(_CLASSES.get(named[1], ""))
-            end += len(named[0])
-            continue
-        if pattern[end] == "\\" and end + 1 < len(pattern):
-            end += 1
-            members.append(re.escape(pattern[end]))
-        else:
-            members.append("-" if pattern[end] == "-" else re.escape(pattern[end]))
-        end += 1
-    if end >= len(pattern):
-        return None, end
-    return f"(?!/)[{'^' if is_not else ''}{''.join(members)}]", end + 1
+def _of_name(pattern: str) -> str:
+    letters = list(_LETTER.finditer(pattern))
+    if sum(len(letter[0]) for letter in letters) < len(pattern):
+        raise ValueError(pattern)
+    return "".join(map(_of_letter, letters))
+
+
+def _of_letter(letter: re.Match[str]) -> str:
+    if letter[0] == "?":
+        return "[^/]"
+    if letter[0].startswith("*"):
+        return "[^/]*"
+    if letter[2] is None:
+        return re.escape(letter[3] or letter[0])
+    members = re.sub(r"\\(.)|([^-\\])", lambda match: re.escape(match[1] or match[2]), letter[2])
+    return f"(?!/)[{'^' if letter[1] else ''}{members}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +104,6 @@ class IgnoreRules:
     def says(self, path: str, *, is_folder: bool) -> bool | None:
         """Whether the last rule about a path leaves it out; `None` where none is about it."""
         relative = os.path.relpath(path, self.folder).replace(os.sep, "/")
-        if len(relative) > _LONGEST * 8:
-            return None
         about = (r for r in reversed(self.rules) if r.applies(relative, is_folder=is_folder))
         last = next(about, None)
         return None if last is None else not last.takes_back
