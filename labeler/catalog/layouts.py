@@ -11,8 +11,9 @@ from xml.etree import ElementTree
 
 from labeler.data import Document, Pair, Qrels, Query
 from labeler.errors import BadInput, LabelerError
+from labeler.exchange.shapes import head_of
+from labeler.exchange.tables import delimiter_of, first_line, rows_of_text
 from labeler.files.boundary import reading
-from labeler.files.csv import read_table, table_lines
 from labeler.files.jsonl import identifier
 from labeler.files.read import decoded, file_problems
 
@@ -68,7 +69,7 @@ def read_judged_table(files: Mapping[str, Path], layout: Layout) -> UpstreamColl
     path = files["table"]
     upstream = UpstreamCollection()
     ids: dict[str, str] = {}
-    for line, row in read_table(path, table_lines(path)):
+    for line, row in rows_of_text(path, delimiter_of(first_line(head_of(path)))).rows:
         _check_columns(path, layout, row)
         text = row[layout.columns["query"]].strip()
         if not text:
@@ -156,7 +157,7 @@ def _member(path: Path, name: str) -> str:
 
 def _answers(path: Path, text: str) -> dict[str, Document]:
     documents: dict[str, Document] = {}
-    for line, row in read_table(path, text.split("\n")):
+    for line, row in rows_of_text(path, ",", lines=text.split("\n")).rows:
         if "Answer" not in row:
             raise BadInput.at(path, 1, "no column Answer")
         parts = _ANSWER.fullmatch(row["Answer"])

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from labeler.corpus.blocks import Block
 from labeler.corpus.readers.docx import read_docx
@@ -30,11 +28,15 @@ from labeler.errors import BadInput, TooLarge
 from labeler.exchange.documents import document_rows
 from labeler.exchange.fields import FieldNames
 from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, head_of, shape_of, tell
+from labeler.exchange.tables import (
+    Rows,
+    delimiter_of,
+    first_line,
+    rows_of_json_lines,
+    rows_of_text,
+)
 from labeler.files.boundary import reading
-from labeler.files.csv import read_table, read_tsv, table_lines
-from labeler.files.jsonl import read_rows
 from labeler.files.read import decoded, read_bytes
-from labeler.messages import count_of
 
 TEXT_READERS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
     ".md": read_markdown,
@@ -61,7 +63,6 @@ _PLAIN = (".txt", ".text")
 _ANY_LINE_END = (".md", ".markdown", ".mdx")
 _TABLES = (".csv", ".tsv")
 _ROWS = (".jsonl", ".ndjson", ".json", ".parquet")
-_NAMED = 5
 _USUAL = FieldNames()
 
 LARGEST_FILE = 1 << 26
@@ -107,7 +108,7 @@ def documents_in(
 
     A file that is one document has at most `most` bytes, or is `TooLarge`, and one of markup a
     sixteenth of that; of a file of rows, each row is held to the bound of a line. Rows come one by
-    one: where one of them is bad, the error comes at the end, and none of them counts.
+    one; where one of them is bad, none of them counts.
     """
     kind = kind_of(path)
     with reading(path):
@@ -156,51 +157,40 @@ def _holds_rows(path: Path) -> bool:
 
 
 def _documents_of_rows(path: Path, kind: str, fields: FieldNames) -> Iterator[SourceDocument]:
-    problems = _Problems()
-    wrapped = document_rows(path, problems.add)
-    if wrapped is not None:
-        form, rows = wrapped.form, iter(wrapped.rows)
-    elif kind in _ROWS:
-        form, rows = "JSON Lines", read_rows(path, problems.add)
-    else:
-        form = "TSV" if kind == ".tsv" else "CSV"
-        read = read_tsv if kind == ".tsv" else read_table
-        rows = read(path, table_lines(path), problems.add)
+    read = document_rows(path)
+    if read is None and kind in _ROWS:
+        read = rows_of_json_lines(path)
+    read = read or _table(path, kind)
+    rows = iter(read.rows)
     first = next(rows, None)
-    if first:
-        check_has_text(path, first[1], fields)
-    names = ", ".join(paths_of(first[1])) if first else ""
-    again: Iterator[tuple[int, dict[str, Any]]] = chain([first] if first else [], rows)
-    count = 0
-    for document in documents_of_rows(path, again, problems.add, fields):
-        count += 1
-        yield document
-    if problems.count:
-        problem = problems.in_words(count)
-        raise BadInput(problem, parameter=problems.first[0].parameter)
-    all_of_them = first is not None and takes_all_columns(first[1], fields)
-    more = "; none is called the text, so all are, each with its name" if all_of_them else ""
-    tell(path, f"documents from {form} (columns {names}){more}")
-    if not count:
+    if first is None:
         raise BadInput(f"{path}: empty")
+    check_has_text(path, first[1], fields)
+    yield from documents_of_rows(path, chain([first], rows), fields)
+    all_of_them = takes_all_columns(first[1], fields)
+    more = "; none is called the text, so all are, each with its name" if all_of_them else ""
+    tell(path, f"documents from {read.form} (columns {', '.join(paths_of(first[1]))}){more}")
 
 
-@dataclass
-class _Problems:
-    """The first bad rows of a file, and how many there are."""
+def _table(path: Path, kind: str) -> Rows:
+    """The rows of a table of text, of which MS MARCO's may name no columns."""
+    line = first_line(head_of(path))
+    if kind != ".tsv":
+        return rows_of_text(path, delimiter_of(line))
+    return rows_of_text(path, "\t", _names_of(line.split("\t")))
 
-    first: list[BadInput] = field(default_factory=list)
-    count: int = 0
 
-    def add(self, error: BadInput) -> None:
-        """Count a bad row."""
-        self.count += 1
-        if len(self.first) < _NAMED:
-            self.first.append(error)
+def _names_of(cells: list[str]) -> list[str]:
+    """The names that MS MARCO's columns have where no row names them; else none.
 
-    def in_words(self, good: int) -> str:
-        """Describe the first bad rows, in the file's order, and count the others."""
-        listed = "; ".join(map(str, self.first))
-        more = f"; and {self.count - _NAMED:,} more" if self.count > _NAMED else ""
-        left = f" (so its {count_of(good, 'good row was', 'good rows were')} left out too)"
-        return listed + more + (left if good else "")
+    Passages have an id and a text, documents an id, an address, a title and a text.
+    """
+    if len(cells) == 2 and _are_values(*cells):
+        return ["id", "text"]
+    is_page = len(cells) == 4 and cells[1].startswith(("http://", "https://"))
+    return ["id", "url", "title", "text"] if is_page else []
+
+
+def _are_values(first: str, second: str) -> bool:
+    """Whether a first row holds values, not names: names hold no digits and are short."""
+    return any(map(str.isdigit, first)) or len(second.split()) > 3 or len(second) > 100

@@ -12,8 +12,8 @@ from labeler.exchange import columns as usual
 from labeler.exchange.fields import unbulked
 from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of, tell
 from labeler.exchange.tables import (
-    DELIMITERS,
     Rows,
+    delimiter_of,
     first_line,
     json_value,
     rows_of_array,
@@ -46,7 +46,7 @@ def rows_of_any(path: Path, names: str) -> Rows:
             raise BadInput(f"{path}: expected an array of objects, or a table")
         return _with_all_columns(rows_of_array(path, value))
     line = first_line(head)
-    delimiter = max(DELIMITERS, key=line.count)
+    delimiter = delimiter_of(line)
     if shape == XML or delimiter not in line:
         raise BadInput(f"{path}: expected a table whose first row names its columns: {names}")
     return rows_of_text(path, delimiter)

@@ -2,80 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput
 from labeler.exchange.fields import action_of
 from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, head_of, shape_of
-from labeler.exchange.tables import Row, described, json_value
+from labeler.exchange.tables import (
+    Row,
+    Rows,
+    described,
+    json_value,
+    rows_of_array,
+    rows_of_parquet,
+)
 from labeler.files.jsonl import read_rows
 
 _HIT = "_source"
 _LINES = (".jsonl", ".ndjson")
 
 
-@dataclass(frozen=True)
-class DocumentRows:
-    """The rows of a file, freed of what a search engine wraps them in, and what holds them."""
+def document_rows(path: Path) -> Rows | None:
+    """The rows of JSON, JSON Lines or Parquet, without what a search engine wraps them in.
 
-    form: str
-    rows: Iterable[Row]
-
-
-def document_rows(path: Path, bad: Callable[[BadInput], None]) -> DocumentRows | None:
-    """The rows of a file of JSON, JSON Lines or Parquet; `None` of a table of text, or of text.
-
-    `bad` is told of each line that is no JSON object.
+    `None` of a table of text, or of text.
     """
     head = head_of(path)
     shape = shape_of(path, head)
     if shape == PARQUET:
-        from labeler.exchange.tables import rows_of_parquet
-
-        return DocumentRows("Parquet", rows_of_parquet(path).rows)
+        return rows_of_parquet(path)
     if shape == JSON_LINES:
-        return _of_lines(path, bad)
-    if shape == JSON:
-        is_of_lines = path.name.removesuffix(".gz").endswith(_LINES)
-        try:
-            value = json_value(path)
-        except BadInput:
-            if not is_of_lines:
-                raise
-            return _of_lines(path, bad)  # which names every line that is none
-        is_one_line = is_of_lines or (len(head) < HEAD and b"\n" not in head.strip())
-        if is_one_line and isinstance(value, dict) and _listed(value)[0] is None:
-            return _of_lines(path, bad)
-        return _of_json(path, value, bad)
-    return None
+        return _of_lines(path)
+    return _of_json(path, head) if shape == JSON else None
 
 
-def _of_lines(path: Path, bad: Callable[[BadInput], None]) -> DocumentRows:
-    first = next(read_rows(path, lambda _error: None), (1, {}))[1]
+def _of_lines(path: Path) -> Rows:
+    rows = read_rows(path)
+    first = next(rows, (1, {}))
     form = "JSON Lines"
-    if action_of(first) is not None:
+    if action_of(first[1]) is not None:
         form = "a _bulk file"
-    elif isinstance(first.get(_HIT), dict):
+    elif isinstance(first[1].get(_HIT), dict):
         form = "OpenSearch hits"
-    return DocumentRows(form, _unwrapped(path, read_rows(path, bad), bad))
+    return Rows(form, (), _unwrapped(path, chain([first] if first[1] else [], rows)))
 
 
-def _of_json(path: Path, value: Any, bad: Callable[[BadInput], None]) -> DocumentRows:
+def _of_json(path: Path, head: bytes) -> Rows:
+    is_of_lines = path.name.removesuffix(".gz").endswith(_LINES)
+    try:
+        value = json_value(path)
+    except BadInput:
+        if not is_of_lines:
+            raise
+        return _of_lines(path)  # which names the line that is none
     rows, form = _listed(value)
+    is_one_line = is_of_lines or (len(head) < HEAD and b"\n" not in head.strip())
+    if rows is None and isinstance(value, dict) and is_one_line:
+        return _of_lines(path)
     if rows is None:
         raise BadInput(f"{path}: {described(value)}; expected an array of documents, or hits")
-
-    def objects() -> Iterator[Row]:
-        for number, row in enumerate(rows, start=1):
-            if isinstance(row, dict):
-                yield number, row
-            else:
-                bad(BadInput.at(path, number, f"expected an object, found {row!r:.40}"))
-
-    return DocumentRows(form, _unwrapped(path, objects(), bad))
+    return Rows(form, (), _unwrapped(path, rows_of_array(path, rows).rows))
 
 
 def _listed(value: Any) -> tuple[list[Any] | None, str]:
@@ -119,7 +107,7 @@ def _are_objects(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
-def _unwrapped(path: Path, rows: Iterable[Row], bad: Callable[[BadInput], None]) -> Iterator[Row]:
+def _unwrapped(path: Path, rows: Iterable[Row]) -> Iterator[Row]:
     """The rows without lines of actions, and in place of hits what these hold."""
     action: Mapping[str, Any] | None = None
     for number, row in rows:
@@ -135,9 +123,8 @@ def _unwrapped(path: Path, rows: Iterable[Row], bad: Callable[[BadInput], None])
                 source = {"_id": action["_id"], **source}
         action = None
         if not source:
-            bad(BadInput.at(path, number, "a hit without what was indexed (_source, fields)"))
-        else:
-            yield number, source
+            raise BadInput.at(path, number, "a hit without what was indexed (_source, fields)")
+        yield number, source
 
 
 def _of_hit(row: dict[str, Any]) -> dict[str, Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.data import Run
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput
 from labeler.exchange.columns import (
     DOCUMENT_ID,
     GRADE,
@@ -28,16 +27,12 @@ from labeler.exchange.tables import (
     first_line,
     json_value,
     rows_of_pairs,
-    write_csv_run,
-    write_parquet_run,
 )
-from labeler.files.atomic import replacing
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable
 from labeler.trec import runs as trec_runs
 from labeler.trec.index import RUN, Index, indexed
 from labeler.trec.values import ids_of, score_of
-from labeler.trec.write import RankedPart, write_ranked
 
 _SHAPE = "expected an object of query: {document: score}"
 
@@ -53,65 +48,6 @@ def read_json_run(path: Path) -> Iterator[tuple[str, str, float]]:
             raise BadInput(f"{where}: {_SHAPE}")
         for doc_id, score in scores.items():
             yield *ids_of(where, query_id, doc_id), score_of(where, score)
-
-
-def write_json_run(path: Path, parts: Iterable[RankedPart], _tag: str) -> int:
-    """Write a run as one object; how many documents it has."""
-    count = 0
-    with replacing(path) as out:
-        opening = "{"
-        for part in parts:
-            count += len(part.query)
-            for query_id, scores in part.by_query():
-                inner = json.dumps(scores, ensure_ascii=False)
-                out.write(f"{opening}{json.dumps(query_id, ensure_ascii=False)}: {inner}")
-                opening = ", "
-        out.write("}" if opening == ", " else "{}")
-    return count
-
-
-class RunFormat(NamedTuple):
-    """How runs of a format are written: parts come in with a tag."""
-
-    write: Callable[[Path, Iterable[RankedPart], str], int]
-
-
-FORMATS = {
-    "trec": RunFormat(write_ranked),
-    "json": RunFormat(write_json_run),
-    "parquet": RunFormat(write_parquet_run),
-    "csv": RunFormat(write_csv_run),
-}
-"""The formats of runs by what a file's name ends in; `trec` is also any other ending."""
-
-UNSUPPORTED = (
-    "tsv",
-    "jsonl",
-    "ndjson",
-    "xlsx",
-    "feather",
-    "arrow",
-    "pkl",
-    "lz4",
-    "zip",
-    "bz2",
-)
-"""Endings of files in which nobody expects a run as TREC has it."""
-
-_FORMATS_IN_WORDS = "known: .json (BEIR's), .csv, .parquet, .trec (also .trec.gz)"
-
-
-def format_of(path: Path) -> str:
-    """The format that a file's name says; `Misuse` where that is none of ours."""
-    ending = Path(path.name.removesuffix(".gz")).suffix.removeprefix(".").casefold()
-    if ending in UNSUPPORTED or path.name.casefold().endswith(".parquet.gz"):
-        raise Misuse(f"{path}: runs are not written as .{ending}; {_FORMATS_IN_WORDS}")
-    return ending if ending in FORMATS else "trec"
-
-
-def write_run_as(path: Path, parts: Iterable[RankedPart], tag: str, form: str = "") -> int:
-    """Write a run in the format that its name says, or in `form`; how many documents it has."""
-    return FORMATS[form or format_of(path)].write(path, parts, tag)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,19 +16,19 @@ from typing import Any
 from labeler.errors import BadInput, Misconfigured, TooLarge
 from labeler.exchange.columns import RowPart, checked, is_of_a_pair, names_a_pair
 from labeler.exchange.shapes import JSON_LINES, PARQUET, TEXT, XML
-from labeler.files.atomic import replacing, replacing_bytes
+from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import problem_of, reading
 from labeler.files.csv import read_cells, table_lines
 from labeler.files.jsonl import read_rows, strict_decoder
 from labeler.files.read import TIMES, decoded, file_of, file_problems, most_unpacked, read_bytes
 from labeler.messages import missing_extra
-from labeler.trec.write import RankedPart
 
 Row = tuple[int, dict[str, Any]]
 Select = Callable[[Sequence[str]], Iterator[tuple[int, tuple[Any, ...]]]]
 """Reads some columns alone, where a format can."""
 
 DELIMITERS = {"\t": "TSV", ",": "CSV", ";": "CSV with semicolons", "|": "CSV with bars"}
+_NO_NAME = re.compile(r"-?\d+(\.\d+)?|\w+://.*")
 
 
 @dataclass(frozen=True)
@@ -68,17 +69,37 @@ class Rows:
         return f"{what} from {self.form} (columns {', '.join(filter(None, columns))})"
 
 
-def rows_of_text(path: Path, delimiter: str) -> Rows:
-    """The rows of a table of text, whose first row names the columns."""
-    cells = read_cells(path, table_lines(path), delimiter)
-    _, names = next(cells, (1, []))
-    header = tuple(name.strip() for name in names)
-    twice = next((name for name in header if header.count(name) > 1), None)
-    if twice is not None:
-        raise BadInput.at(path, 1, f"two columns have the name {twice!r}")
+def rows_of_text(
+    path: Path, delimiter: str, names: Sequence[str] = (), lines: Iterable[str] | None = None
+) -> Rows:
+    """The rows of a table of text; the first one names the columns, unless `names` do.
+
+    The lines are those of the file, or `lines`, in which a row's number counts from 1.
+    """
+    cells = read_cells(path, table_lines(path) if lines is None else lines, delimiter)
+    header = tuple(names or (name.strip() for name in next(cells, (1, []))[1]))
+    if not names:
+        _check_names(path, header)
     if delimiter == "\t":
         cells = ((number, list(map(_unquoted, row))) for number, row in cells)
     return Rows(DELIMITERS.get(delimiter, "columns"), header, _by_name(path, header, cells))
+
+
+def delimiter_of(line: str) -> str:
+    """The delimiter that stands in a line most often."""
+    return max(DELIMITERS, key=line.count)
+
+
+def _check_names(path: Path, names: Sequence[str]) -> None:
+    """`BadInput` of a first row that does not name the columns, each once."""
+    value = next((name for name in names if _NO_NAME.fullmatch(name) or len(name) > 100), None)
+    if value is not None or not any(names):
+        problem = f"expected the names of the columns, as id and text; found {str(value)[:40]!r}"
+        raise BadInput.at(path, 1, f"{problem}; write such a row above it")
+    times = Counter(names)
+    twice = next((name for name in names if times[name] > 1), None)
+    if twice is not None:
+        raise BadInput.at(path, 1, f"two columns have the name {twice!r}")
 
 
 def _unquoted(cell: str) -> str:
@@ -160,20 +181,6 @@ def frame_rows(value: Any) -> list[dict[str, Any]] | None:
     return [{name: column[row] for name, column in value.items()} for row in columns[0]]
 
 
-def write_csv_run(path: Path, parts: Iterable[RankedPart], _tag: str) -> int:
-    """Write a run's queries, documents, ranks and scores as CSV, a row each; how many there are."""
-    count = 0
-    with replacing(path) as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(("query_id", "doc_id", "rank", "score"))
-        for part in parts:
-            for query_id, scores in part.by_query():
-                ranked = enumerate(scores.items(), start=1)
-                writer.writerows((query_id, doc, rank, score) for rank, (doc, score) in ranked)
-            count += len(part.query)
-    return count
-
-
 # A whole JSON file as one value, read strictly.
 
 LARGEST = 1 << 29
@@ -203,11 +210,9 @@ def described(value: Any) -> str:
     return f"{value!r:.40}"
 
 
-# Tables in parquet; runs are written with ir_measures' columns: `query_id`, `doc_id`, `score`.
+# Tables in parquet.
 
 NEEDS = missing_extra("parquet", "parquet files need")
-_COLUMNS = ["query_id", "doc_id", "score"]
-_TYPES = ("string", "string", "double")
 _ROWS, _NESTED_ROWS = 1 << 16, 1 << 8
 """Rows of a batch; fewer where values are lists or structs, whose texts are not shared."""
 
@@ -315,17 +320,6 @@ def _problems(path: Path) -> Iterator[None]:
             yield
     except arrow.ArrowException as error:
         raise BadInput(f"{path}: not parquet: {problem_of(error)}") from error
-
-
-def write_parquet_run(path: Path, parts: Iterable[RankedPart], _tag: str) -> int:
-    """Write a run's queries, documents and scores, a row each; how many there are."""
-    count = 0
-    with parquet_writer(path, dict(zip(_COLUMNS, _TYPES, strict=True))) as write:
-        for part in parts:
-            count += len(part.query)
-            names = [part.names[query].decode() for query in part.query.tolist()]
-            write([names, [doc_id.decode() for doc_id in part.documents], part.score])
-    return count
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 
 from labeler.errors import TooLarge
 from labeler.exchange.tables import rows_of_parquet
-from labeler.files.csv import read_table, table_lines
+from labeler.files.csv import read_cells, table_lines
 from labeler.files.jsonl import read_rows
 from labeler.files.read import (
     LONGEST_LINE,
@@ -27,7 +27,7 @@ READERS: dict[str, Callable[[Path], Iterator[Any]]] = {
     "bytes": numbered_bytes,
     "blocks": lambda path: byte_blocks(path, 1 << 20),
     "rows": read_rows,
-    "table": lambda path: read_table(path, table_lines(path)),
+    "table": lambda path: read_cells(path, table_lines(path), ","),
 }
 
 

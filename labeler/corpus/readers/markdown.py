@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import html
 import re
-import tomllib
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,6 @@ from labeler.corpus.readers.outline import (
     role_text,
     trimmed,
 )
-from labeler.corpus.readers.rst import read_rst
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -195,42 +193,19 @@ def _tidied(text: str) -> str:
     return _AROUND_BREAK.sub("\n", _BLANKS.sub(" ", text)).strip(" \n")
 
 
-# Take the front matter off a document; only its title is used.
-
-_TITLE = re.compile(r"title\s*:\s*(.+?)\s*")
+_TITLE = re.compile(r"title\s*[:=]\s*([^>|\s].*?)\s*")
 
 
 def without_front_matter(text: str) -> tuple[str, int, str]:
     """Return the title in YAML or TOML, the first line after it, and the text from there."""
     lines = text.split("\n")
-    fence = lines[0].rstrip()
-    ends = {"---": ("---", "..."), "+++": ("+++",)}.get(fence, ())
+    ends = {"---": ("---", "..."), "+++": ("+++",)}.get(lines[0].rstrip(), ())
     last = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ends), 0)
     if not last:
         return "", 1, text
-    inside = [line.rstrip() for line in lines[1:last]]
-    title = _toml_title("\n".join(inside)) if fence == "+++" else _yaml_title(inside)
+    titles = filter(None, map(_TITLE.fullmatch, lines[1:last]))
+    title = next((title[1].strip("\"'").replace('\\"', '"') for title in titles), "")
     return title, last + 2, "\n".join(lines[last + 1 :])
-
-
-def _toml_title(text: str) -> str:
-    try:
-        return str(tomllib.loads(text).get("title", ""))
-    except (ValueError, RecursionError):  # no TOML, a number of thousands of digits, deep lists
-        return ""
-
-
-def _yaml_title(lines: Sequence[str]) -> str:
-    """The title, in quotes or not, or folded over the indented lines below it."""
-    for position, line in enumerate(lines):
-        match = _TITLE.fullmatch(line)
-        if match and match[1][0] in ">|":
-            below = lines[position + 1 :]
-            end = next((n for n, text in enumerate(below) if text[:1].strip()), len(below))
-            return " ".join(" ".join(below[:end]).split())
-        if match:
-            return match[1].strip("\"'")
-    return ""
 
 
 _LINE_ENDS = re.compile(r"\r\n?")
@@ -406,9 +381,6 @@ class _Reader:
         options, content = _options(lines)
         if UNSHOWN.fullmatch(name):
             return
-        if name == "eval-rst":
-            self.restructured(lines, outline)
-            return
         line = lines[0][0] - 1
         caption = options.get("caption", "")
         if CODE.fullmatch(name):
@@ -422,14 +394,6 @@ class _Reader:
             self.walk_text(text, line, inner, indent)
         if content:
             self.read("\n".join(text for _, text in content), content[0][0], inner, indent)
-
-    def restructured(self, lines: Lines, outline: Outline) -> None:
-        """Add the blocks of a directive that holds reStructuredText."""
-        _, blocks = read_rst("\n".join(text for _, text in lines))
-        for block in blocks:
-            path = (*outline.path, *block.headings)
-            line = block.line + lines[0][0] - 1
-            outline.blocks.append(replace(block, headings=path, line=line))
 
     def walk_text(self, text: str, line: int, outline: Outline, indent: int) -> None:
         """Add a title or caption, in which Markdown's marks are read."""

@@ -223,7 +223,7 @@ def xml_of(path: Path, raw: bytes) -> ElementTree.Element:
 
 CODE = re.compile(
     r"code|code-block|code-cell|sourcecode|literal|parsed-literal|prompt|ipython|doctest|testcode"
-    r"|testoutput|productionlist|math|mermaid"
+    r"|testoutput|productionlist|math|mermaid|eval-rst"
 )
 """Directives whose content is kept as it is."""
 

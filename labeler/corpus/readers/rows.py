@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -13,7 +13,7 @@ from uuid import UUID
 
 from labeler.corpus.blocks import Block
 from labeler.corpus.readers.outline import read_plaintext
-from labeler.errors import BadInput, refuse
+from labeler.errors import BadInput
 from labeler.exchange.documents import is_plumbing
 from labeler.exchange.fields import FieldNames, value_at
 from labeler.files.jsonl import identifier
@@ -64,30 +64,23 @@ class SourceDocument:
 
 
 def documents_of_rows(
-    path: Path,
-    rows: Iterable[tuple[int, dict[str, Any]]],
-    bad: Callable[[BadInput], None] = refuse,
-    fields: FieldNames = _USUAL,
+    path: Path, rows: Iterable[tuple[int, dict[str, Any]]], fields: FieldNames = _USUAL
 ) -> Iterator[SourceDocument]:
     """The documents of rows, their columns known by name, or as `fields` calls them.
 
     A row's id stays as it is, and the row whole, even an empty one (public corpora have them, and
     qrels that name them); without one, its text is cut into passages. Where a column is called the
     title and none the text, or where `fields` says `*`, all others are the text, each with its
-    name. `bad` is called with the error of each row that is no document.
+    name.
     """
     ids, lines = RowIndex(), array("q")
     for number, row in rows:
-        try:
-            document = _document(path, number, row, fields)
-        except BadInput as error:
-            bad(error)
-            continue
-        if document.id is not None and (first := ids.add(document.id)) < len(lines):
-            problem = f"the id {document.id!r:.80} stands in line {lines[first]} too"
-            bad(BadInput.at(path, number, problem))
-            continue
+        document = _document(path, number, row, fields)
         if document.id is not None:
+            first = ids.add(document.id)
+            if first < len(lines):
+                problem = f"the id {document.id!r:.80} stands in line {lines[first]} too"
+                raise BadInput.at(path, number, problem)
             lines.append(number)
         yield document
 

@@ -7,8 +7,8 @@ is read as text, so that nothing is lost by it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from string import punctuation
 
 from labeler.corpus.blocks import Block
 from labeler.corpus.readers.outline import (
@@ -96,13 +96,16 @@ _SIMPLE_RULE = re.compile(r"=+(?: +=+)+ *")
 _INNER_RULE = re.compile(r"[-=]+(?: +[-=]+)* *")
 _RULES = (GRID_RULE, _HEAD_RULE, _INNER_RULE)
 _SUBSTITUTION = re.compile(r"\.\. +\|([^|\s](?:[^|]*[^|\s])?)\| +replace:: *(.*)")
-_AFTER_NAME = re.compile(r"\A__?(?!\w)")
+_SUBSTITUTED = re.compile(r"\|([^|\n]{1,100})\|(?:__?(?!\w))?")
+_LONGEST_TEXT = 100
+"""Longer texts are not put in the place of names: a few lines may name one a thousand times."""
+
 EXPLICIT = re.compile(r"(?:\.\.|__)(?: +.*)?")
 RULE = re.compile(r"([!-/:-@\[-`{-~])\1+ *")
 
 
 def substituted(lines: Lines) -> Lines:
-    """The lines with every `|name|` that the document defines as a text replaced by it."""
+    """The lines with every `|name|` that the document defines as a short text replaced by it."""
     texts: dict[str, str] = {}
     for position, (_, line) in enumerate(lines):
         definition = _SUBSTITUTION.fullmatch(line)
@@ -110,34 +113,17 @@ def substituted(lines: Lines) -> Lines:
             end = indented_block(lines, position + 1, 1)
             more = (text.strip() for _, text in lines[position + 1 : end])
             texts[definition[1]] = " ".join(filter(None, (definition[2].strip(), *more)))
+
+    def replaced(match: re.Match[str]) -> str:
+        text = texts.get(match[1], "")
+        return text if text and len(text) <= _LONGEST_TEXT else match[0]
+
     if not texts:
         return lines
-    room = sum(len(line) for _, line in lines)  # what the texts may add; a few may be very long
-    shown: Lines = []
-    for number, line in lines:
-        words = line if line.startswith("..") else _with_texts(line, texts, len(line) + room)
-        room -= max(0, len(words) - len(line))
-        shown.append((number, words))
-    return shown
+    return [(n, s if s.startswith("..") else _SUBSTITUTED.sub(replaced, s)) for n, s in lines]
 
 
-def _with_texts(line: str, texts: Mapping[str, str], most: int) -> str:
-    """A line with the texts for its `|name|`s, as long as it has at most so many characters."""
-    parts = line.split("|")
-    shown, size, position = [parts[0]], len(line), 1
-    while position < len(parts):
-        text = texts.get(parts[position]) if position + 1 < len(parts) else None
-        if text is None or size + len(text) > most:
-            shown += ["|", parts[position]]
-            position += 1
-        else:
-            shown += [text, _AFTER_NAME.sub("", parts[position + 1], count=1)]
-            size += len(text)
-            position += 2
-    return "".join(shown)
-
-
-def take_rows(lines: Lines, start: int, outline: Outline) -> int:
+def _take_rows(_reader: _Reader, lines: Lines, start: int, outline: Outline, _depth: int) -> int:
     """A table, a line block or a doctest session."""
     line = lines[start][1].rstrip()
     if GRID_RULE.fullmatch(line) or _SIMPLE_RULE.fullmatch(line):
@@ -324,11 +310,6 @@ def _parts_of(argument: str, body: Lines) -> tuple[str, dict[str, str], Lines]:
     return argument, options, body[position:]
 
 
-def _take_rows(_reader: _Reader, lines: Lines, start: int, outline: Outline, _depth: int) -> int:
-    """A table, a line block or a doctest session."""
-    return take_rows(lines, start, outline)
-
-
 def _take_nested(reader: _Reader, lines: Lines, start: int, outline: Outline, depth: int) -> int:
     """A quotation, a list's item or a field: its inside is read like a document."""
     if depth >= DEEPEST:
@@ -418,15 +399,9 @@ def _take_paragraph(reader: _Reader, lines: Lines, start: int, outline: Outline,
 
 def _quoted_literal(lines: Lines, start: int, outline: Outline) -> int:
     """A literal block that is not indented: each line begins with the same mark."""
-    begin = start
-    while begin < len(lines) and not lines[begin][1].strip():
-        begin += 1
-    mark = line_at(lines, begin)[:1]
-    end = begin
-    if mark and not mark.isalnum() and not mark.isspace() and mark != ".":
-        while line_at(lines, end)[:1] == mark:
-            end += 1
-    if end > begin:
-        outline.code(lines[begin:end])
-        return end
-    return start
+    begin = next((n for n in range(start, len(lines)) if lines[n][1].strip()), start)
+    mark, end = line_at(lines, begin)[:1], begin
+    while mark and mark in punctuation.replace(".", "") and line_at(lines, end)[:1] == mark:
+        end += 1
+    outline.code(lines[begin:end])
+    return end if end > begin else start

@@ -2,26 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Mapping
-from pathlib import Path
-
 from labeler.exchange.export.content import Content, Export, Write, lost, write_json_lines
-from labeler.files.atomic import replacing
-
-# BEIR's qrels: a header, then a query's id, a document's id and a grade, with tabs between.
-
-HEADER = ("query-id", "corpus-id", "score")
-
-
-def write_beir_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> int:
-    """Write qrels as BEIR's loader reads them, sorted; how many pairs there are."""
-    pairs = [(q, d, grade) for q, grades in qrels.items() for d, grade in grades.items()]
-    with replacing(path) as out:
-        rows = csv.writer(out, delimiter="\t", lineterminator="\n")
-        rows.writerow(HEADER)
-        rows.writerows(sorted(pairs))
-    return len(pairs)
+from labeler.exchange.written import BEIR_HEADER, write_table
 
 
 def _files(content: Content) -> dict[str, Write]:
@@ -36,7 +18,7 @@ def _files(content: Content) -> dict[str, Write]:
     return {
         "corpus.jsonl": lambda path: write_json_lines(path, documents),
         "queries.jsonl": lambda path: write_json_lines(path, queries),
-        "qrels/test.tsv": lambda path: write_beir_qrels(path, content.qrels),
+        "qrels/test.tsv": lambda path: write_table(path, BEIR_HEADER, content.grades(), "\t"),
     }
 
 

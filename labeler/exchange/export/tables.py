@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import islice
@@ -17,6 +16,7 @@ from labeler.exchange.export.content import (
     refuse_equal_texts,
 )
 from labeler.exchange.tables import parquet_writer
+from labeler.exchange.written import write_table
 from labeler.files.atomic import replacing
 
 Rows = Iterable[Sequence[object]]
@@ -25,10 +25,7 @@ _BATCH = 10_000
 
 
 def _write_csv(columns: Sequence[str], rows: Rows, path: Path) -> None:
-    with replacing(path) as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
+    write_table(path, columns, rows)
 
 
 def _csv_files(content: Content) -> dict[str, Write]:
