@@ -65,7 +65,7 @@ def rule_of(line: str) -> Rule | None:
     return Rule(expression, is_tied, of_folders, takes_back) if pattern else None
 
 
-_LETTER = re.compile(r"\*+|\[([!^]?)(\]?(?:\\.|[^\]\\])*)\]|\\(.)|[^\[\\]", re.DOTALL)
+_LETTER = re.compile(r"\*+|\[([!^]?)(\]?(?:\\.|[^\]\\]){0,80})\]|\\(.)|[^\[\\]", re.DOTALL)
 """Stars, a set in brackets, a letter after a backslash, or any other letter."""
 
 

@@ -193,7 +193,7 @@ def _tidied(text: str) -> str:
     return _AROUND_BREAK.sub("\n", _BLANKS.sub(" ", text)).strip(" \n")
 
 
-_TITLE = re.compile(r"title\s*[:=]\s*([^>|\s].*?)\s*")
+_TITLE = re.compile(r"title\s*[:=]\s*([\"']?)([^>|\s].*?)\1\s*")
 
 
 def without_front_matter(text: str) -> tuple[str, int, str]:
@@ -204,7 +204,7 @@ def without_front_matter(text: str) -> tuple[str, int, str]:
     if not last:
         return "", 1, text
     titles = filter(None, map(_TITLE.fullmatch, lines[1:last]))
-    title = next((title[1].strip("\"'").replace('\\"', '"') for title in titles), "")
+    title = next((title[2].replace('\\"', '"') for title in titles), "")
     return title, last + 2, "\n".join(lines[last + 1 :])
 
 
