@@ -168,14 +168,6 @@ def _say_update(result: UpdateResult, folder: Path) -> None:
     if carryover.stale:
         grades = count_of(carryover.stale, "grade is", "grades are")
         note(f"{grades} not carried over: what the assessor was shown has changed, be it the title")
-    if carryover.lower_bounds:
-        grades = count_of(carryover.lower_bounds, "grade", "grades")
-        note(f"{grades} of merged passages may be higher: a part of the passage was never judged")
-    if carryover.unchecked:
-        queries = count_of(carryover.unchecked, "unanswerable query", "unanswerable queries")
-        note(
-            f"{queries} may be answered by new passages: what was checked are the documents before"
-        )
     if result.history is None:
         note("nothing was written")
         return

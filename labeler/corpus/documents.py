@@ -378,18 +378,16 @@ def _relative_path(path: Path, base: Path) -> str:
 
 
 def _nothing_read(inputs: Sequence[str], input_files: InputFiles, result: Ingested) -> str:
-    names = ", ".join(inputs)
-    if result.unread:
-        more = f" (and {len(result.unread) - 1} more)" if len(result.unread) > 1 else ""
-        return f"{names}: no document could be read: {result.unread[0]}{more}"
-    if result.missing_extras:
-        return f"{names}: {next(iter(result.missing_extras))}"
-    if input_files.files:
-        kinds, readable = ", ".join(sorted(result.other_kinds)), ", ".join(kinds_read())
-        return f"{names}: no file of a kind that can be read, only {kinds}; known: {readable}"
-    if result.links_out:
-        return f"{names}: nothing in it but links that lead out of it, as {result.links_out[0]}"
-    if result.left_out:
-        counts = ", ".join(f"{reason} {count}" for reason, count in result.left_out.items())
-        return f"{names}: no file in it that is read; left out: {counts}"
-    return f"{names}: no file in it; files and folders whose names begin with a dot are passed over"
+    """Why there is no document in inputs, by the first of the reasons that there are."""
+    kinds, readable = ", ".join(sorted(result.other_kinds)), ", ".join(kinds_read())
+    reasons = (
+        *(f"no document could be read: {problem}" for problem in result.unread[:1]),
+        *result.missing_extras,
+        f"no file of a kind that can be read, only {kinds}; known: {readable}"
+        if input_files.files
+        else "",
+        *(f"nothing but links that lead out of it, as {link}" for link in result.links_out[:1]),
+        *(f"no file in it that is read; left out: {reason}" for reason in result.left_out),
+        "no file in it",
+    )
+    return f"{', '.join(inputs)}: {next(filter(None, reasons))}"

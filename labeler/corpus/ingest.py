@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from labeler import __version__
-from labeler.collection.card import check_made, making, update_card
+from labeler.collection.card import card_section, check_made, making, read_card, update_card
 from labeler.collection.corpus import distinct_documents, write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries, write_queries
-from labeler.corpus.blocks import FEWEST, MOST_ASKED, USUAL, FileRules, lengths_of
+from labeler.corpus.blocks import FileRules, lengths_of
 from labeler.corpus.documents import Ingested, Reading, read_documents
 from labeler.corpus.find import FileSelection, Patterns
 from labeler.corpus.read import LARGEST_FILE
@@ -23,6 +23,7 @@ from labeler.data import Query
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.fields import FieldNames
 from labeler.exchange.queries import read_query_list
+from labeler.files.boundary import reading
 from labeler.files.paths import true_path
 from labeler.messages import count_of, counted
 from labeler.models.control import Control
@@ -45,27 +46,23 @@ def as_settings(how: Reading) -> dict[str, Any]:
     }
 
 
-def settings_of(section: Mapping[str, Any]) -> Reading:
-    """The settings in a card's section; the usual ones where it has none, or something else."""
-    held = section.get("settings")
-    settings: Mapping[str, Any] = held if isinstance(held, dict) else {}
-    words, most = settings.get("words"), settings.get("max_file_size")
-    patterns = Patterns.of(*(_texts(settings.get(name)) for name in ("include", "exclude")))
-    is_usable = type(words) is int and FEWEST <= words <= MOST_ASKED
-    return Reading(
-        most if type(most) is int and most > 0 else LARGEST_FILE,
-        FileSelection(
-            patterns,
-            settings.get("gitignore") is not False,
-            settings.get("follow_links") is True,
-        ),
-        FieldNames(**{name: str(settings.get(name) or "") for name in asdict(FieldNames())}),
-        lengths_of(words if is_usable and words else USUAL),
-    )
+def settings_of(collection: Collection) -> Reading:
+    """The settings in a collection's card; the usual ones where it has none."""
+    settings = _section(collection).get("settings")
+    if settings is None:
+        return Reading()
+    with reading(collection.card):
+        patterns = Patterns.of(settings["include"], settings["exclude"])
+        return Reading(
+            int(settings["max_file_size"]),
+            FileSelection(patterns, bool(settings["gitignore"]), bool(settings["follow_links"])),
+            FieldNames(**{name: str(settings.get(name, "")) for name in asdict(FieldNames())}),
+            lengths_of(int(settings["words"])),
+        )
 
 
-def _texts(value: Any) -> list[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+def _section(collection: Collection) -> Mapping[str, Any]:
+    return card_section(read_card(collection), "ingest")
 
 
 def inputs_from(collection: Collection, inputs: Sequence[str]) -> list[str]:
@@ -74,10 +71,11 @@ def inputs_from(collection: Collection, inputs: Sequence[str]) -> list[str]:
     return [os.path.relpath(os.path.realpath(path), folder).replace(os.sep, "/") for path in inputs]
 
 
-def inputs_of(collection: Collection, section: Mapping[str, Any]) -> list[str]:
-    """The inputs that a card's section tells of, as paths that can be read from here."""
-    relative = _texts(section.get("inputs_from_here"))
-    return [os.path.normpath(collection.folder / path) for path in relative]
+def inputs_of(collection: Collection) -> list[str]:
+    """The inputs that a collection's card tells of, as paths that can be read from here."""
+    relative = _section(collection).get("inputs_from_here")
+    paths = relative if isinstance(relative, list) else []
+    return [os.path.normpath(collection.folder / str(path)) for path in paths]
 
 
 def _bytes(megabytes: str | int) -> int:

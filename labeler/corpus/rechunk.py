@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from labeler.collection.card import card_section, read_card
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked
@@ -44,12 +43,11 @@ def rechunk(
     """
     opened, control = open_collection(collection), control or Control()
     lengths = lengths_of(words)
-    section = card_section(read_card(opened), "ingest")
     several = [inputs] if isinstance(inputs, str | Path) else inputs
-    names = [str(path) for path in several] or inputs_of(opened, section)
+    names = [str(path) for path in several] or inputs_of(opened)
     old = corpus_on_demand(opened.corpus)
     _check_was_cut(opened, old, names)
-    how = replace(settings_of(section), lengths=lengths)
+    how = replace(settings_of(opened), lengths=lengths)
     try:
         with control.progress("files") as advance:
             ingested = read_documents(names, (opened.folder,), advance, how)

@@ -45,18 +45,15 @@ class Carryover:
     """What became of a collection's passages and judgements, counted by state.
 
     `passages` counts the old passages, `by_set` the graded pairs of each set of judgements and
-    qrels. `lower_bounds` are grades of merged passages of which a part was never judged. `unjudged`
-    counts the pairs of the new pool that no set of judgements has a grade of, `unchecked` the
-    unanswerable queries that passages which were not there before may answer, `stale` the grades
-    of passages that are shown otherwise now, as under another title, which are asked for again.
+    qrels. `unjudged` counts the pairs of the new pool that no set of judgements has a grade of,
+    `stale` the grades of passages that are shown otherwise now, as under another title, which are
+    asked for again.
     """
 
     passages: Counts = field(default_factory=Counter)
     by_set: Mapping[str, Counts] = field(default_factory=dict)
-    lower_bounds: int = 0
     pool: int = 0
     unjudged: int = 0
-    unchecked: int = 0
     stale: int = 0
 
     def table(self) -> Table:
@@ -74,10 +71,8 @@ class Carryover:
         return {
             "passages": _in_order(self.passages),
             "judgements": {name: _in_order(counts) for name, counts in self.by_set.items()},
-            "lower_bounds": self.lower_bounds,
             "pool": self.pool,
             "unjudged": self.unjudged,
-            "unchecked": self.unchecked,
             "stale": self.stale,
         }
 
@@ -231,12 +226,6 @@ class Carrying:
         """The queries of a file, the passages that they are about named as they are called now."""
         return [self._moved(query) for query in read_queries(path).values()]
 
-    def unchecked(self, new_ids: Iterable[str]) -> int:
-        """How many unanswerable queries new passages may answer, of which nothing was there."""
-        if not self.old.unanswerable.exists() or all(new_id in self.parts for new_id in new_ids):
-            return 0
-        return len(read_queries(self.old.unanswerable))
-
     def _moved(self, query: Query) -> Query:
         moved = {
             name: [self._source(each) if isinstance(each, dict) else each for each in passages]
@@ -257,7 +246,6 @@ class Carrying:
     def outcome(self) -> Carryover:
         """The counts of what became of passages and judgements; nothing is written."""
         by_set, judged = {}, set[Pair]()
-        lower = 0
         for name in self.old.qrels_names():
             qrels = read_qrels(self.old.qrels(name))
             by_set[name] = Counter(
@@ -268,16 +256,11 @@ class Carrying:
             rows = ((q, d, grade) for q, grades in qrels.items() for d, grade in grades.items())
             carried = self.graded(rows, self.stale.get(name, ()))
             judged |= carried.keys()
-            lower += sum(self._is_lower_bound(pair, each) for pair, (each, _) in carried.items())
         pool = self.pool(self.old.pool)
         unjudged = sum(entry.pair not in judged for entry in pool)
         states = Counter(match.state for match in self.matches.values())
         stale = sum(map(len, self.stale.values()))
-        return Carryover(states, by_set, lower, len(pool), unjudged, stale=stale)
-
-    def _is_lower_bound(self, pair: Pair, carried: _Carried) -> bool:
-        """Whether a part of a merged passage was never judged, so that its grade may be higher."""
-        return carried.state == MERGED and len(carried.sources) < len(self.parts[pair.doc_id])
+        return Carryover(states, by_set, len(pool), unjudged, stale)
 
 
 def _united(first: Pooled, second: Pooled) -> Pooled:
@@ -437,7 +420,7 @@ def update(
     names = [str(path) for path in several]
     opened, control = open_collection(collection), control or Control()
     refuse_to_write_into(names, opened)
-    how = settings_of(card_section(read_card(opened), "ingest"))
+    how = settings_of(opened)
     if words is not None:
         how = replace(how, lengths=lengths_of(words))
     with control.progress("files") as advance:
@@ -466,7 +449,7 @@ def change_corpus(  # noqa: PLR0913  what is read, and how
         matches = match_passages(old_documents, ingested.documents, advance)
     carrying = partial(Carrying, matches=matches, documents=ingested.documents, merges=merges)
     from_old = carrying(old)
-    outcome = replace(from_old.outcome(), unchecked=from_old.unchecked(ingested.documents))
+    outcome = from_old.outcome()
     is_same = _is_same(old_documents, ingested.documents) and old is collection
     if dry_run or is_same:
         return UpdateResult(ingested, outcome)

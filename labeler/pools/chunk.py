@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.collection.card import card_section, read_card
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection, is_collection, open_collection
 from labeler.collection.lock import locked
@@ -142,8 +141,7 @@ def compare_chunkings(
 
 
 def _compared(collection: Collection, hows: Sequence[Reading], control: Control) -> ChunkComparison:
-    section = card_section(read_card(collection), "ingest")
-    names, own = inputs_of(collection, section), settings_of(section)
+    names, own = inputs_of(collection), settings_of(collection)
     old = read_corpus(collection.corpus)
     queries = read_queries(collection.queries)
     spans = {q.id: sources for q in queries.values() if (sources := list(_spans(q, old)))}

@@ -25,7 +25,8 @@ def read_epub(path: Path, raw: bytes, most: int) -> Extracted:
     with opened(path, raw, most) as archive:
         book = _package(archive, path, most)
         package = xml_of(path, part_of(archive, book, path, most))
-        _refuse_encrypted(archive, path, most)
+        if _ENCRYPTION in archive.namelist():
+            raise BadInput(f"{path}: encrypted (DRM); a copy without it can be read")
         for name in _chapters(package, posixpath.dirname(book)):
             page = part_of(archive, name, path, most)
             size += len(page)
@@ -58,15 +59,3 @@ def _chapters(package: Element, folder: str) -> Iterator[str]:
             continue
         if "nav" not in (item.get("properties") or "").split():
             yield posixpath.normpath(posixpath.join(folder, unquote(item.get("href") or "")))
-
-
-def _refuse_encrypted(archive: zipfile.ZipFile, path: Path, most: int) -> None:
-    """`BadInput` where pages are encrypted, as bookshops do; fonts may be."""
-    if _ENCRYPTION not in archive.namelist():
-        return
-    listed = xml_of(path, part_of(archive, _ENCRYPTION, path, most))
-    names = (
-        node.get("URI") or "" for node in listed.iter() if node.tag.endswith("CipherReference")
-    )
-    if any(name.casefold().endswith((".xhtml", ".html", ".htm", ".xml")) for name in names):
-        raise BadInput(f"{path}: encrypted (DRM); a copy without it can be read")

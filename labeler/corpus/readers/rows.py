@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -225,13 +226,12 @@ def _metadata(path: Path, number: int, rest: dict[str, Any]) -> dict[str, Any]:
 
 def _as_json(path: Path, number: int, key: str, value: Any) -> Any:
     """A value of a row as JSON has it: dates, times and exact numbers as text."""
-    if isinstance(value, dict):
-        return {str(name): _as_json(path, number, key, inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_as_json(path, number, key, inner) for inner in value]
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    if isinstance(value, date | time | timedelta | Decimal | UUID):
-        return str(value)
-    problem = f"expected text or numbers in {key!r}, found {type(value).__name__}"
-    raise BadInput.at(path, number, problem)
+
+    def text_of(inner: Any) -> str:
+        if isinstance(inner, date | time | timedelta | Decimal | UUID):
+            return str(inner)
+        problem = f"expected text or numbers in {key!r}, found {type(inner).__name__}"
+        raise BadInput.at(path, number, problem)
+
+    is_plain = isinstance(value, str | bool | int | float)
+    return value if is_plain else json.loads(json.dumps(value, default=text_of))
