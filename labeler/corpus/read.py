@@ -25,7 +25,7 @@ from labeler.corpus.readers.rows import (
 from labeler.corpus.readers.rst import read_rst
 from labeler.entry_points import fill
 from labeler.errors import BadInput, TooLarge
-from labeler.exchange.documents import document_rows
+from labeler.exchange.any_table import structured_rows
 from labeler.exchange.fields import FieldNames
 from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, head_of, shape_of, tell
 from labeler.exchange.tables import (
@@ -157,7 +157,7 @@ def _holds_rows(path: Path) -> bool:
 
 
 def _documents_of_rows(path: Path, kind: str, fields: FieldNames) -> Iterator[SourceDocument]:
-    read = document_rows(path)
+    read = structured_rows(path)
     if read is None and kind in _ROWS:
         read = rows_of_json_lines(path)
     read = read or _table(path, kind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from labeler.options import option
 
 if TYPE_CHECKING:  # the options of commands are made of these names
-    from labeler.exchange.tables import Row
+    pass
 
 ROWS = "Rows of documents and queries"
 name = partial(option, section="fields", metavar="NAME", flag=True, rare=True, panel=ROWS)
-
-_ACTIONS = ("index", "create", "update", "delete")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,38 +83,3 @@ def value_at(row: Mapping[str, Any], field: str) -> Any:
 def has_field(columns: Sequence[str], field: str) -> bool:
     """Whether a column, or what a column may hold, has this name."""
     return field in columns or field.partition(".")[0] in columns
-
-
-def unbulked(rows: Iterable[Row]) -> Iterator[Row]:
-    """The rows of a `_bulk` file without its lines of actions; others as they are.
-
-    The id in an action becomes the `_id` of the row below it, where that has none.
-    """
-    action: dict[str, Any] | None = None
-    for number, row in rows:
-        inner = action_of(row)
-        if inner is not None:
-            action = inner
-            continue
-        if action is not None and "_id" in action and "_id" not in row:
-            yield number, {"_id": action["_id"], **row}
-        else:
-            yield number, row
-        action = None
-
-
-def action_of(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What an action of a `_bulk` file says; `None` of a row that is none."""
-    if len(row) != 1:
-        return None
-    ((name, value),) = row.items()
-    if name in _ACTIONS and isinstance(value, dict) and all(key in _PARTS for key in value):
-        return value
-    return None
-
-
-_PARTS = {
-    *("_index", "_id", "_type", "routing", "_routing", "version", "version_type", "pipeline"),
-    *("op_type", "require_alias", "retry_on_conflict", "dynamic_templates", "if_seq_no"),
-    "if_primary_term",
-}

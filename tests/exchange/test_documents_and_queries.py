@@ -166,7 +166,7 @@ def test_queries_are_what_the_file_says(tmp_path: Path, kind: str) -> None:
     ("content", "problem"),
     [
         ("suche,nr\nLampen,a\nHosen,b\n", "a table with the first row suche, nr; which column"),
-        ('{"a": {"b": 1}}', "which holds the query's text"),
+        ('{"a": {"b": 1}}', "an object with the keys 'a'; expected queries"),
         ('{"a": 3}', "an object with the keys 'a'; expected queries"),
         ("[1, 2]", "expected an object, found 1"),
         ("q1 0 d1 2\nq1 0 d2 1\n", "these are qrels in TREC's columns"),

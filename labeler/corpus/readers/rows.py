@@ -15,7 +15,7 @@ from uuid import UUID
 from labeler.corpus.blocks import Block
 from labeler.corpus.readers.outline import read_plaintext
 from labeler.errors import BadInput
-from labeler.exchange.documents import is_plumbing
+from labeler.exchange.any_table import is_plumbing
 from labeler.exchange.fields import FieldNames, value_at
 from labeler.files.jsonl import identifier
 from labeler.files.row_index import RowIndex
