@@ -13,6 +13,7 @@ from typing import Any
 
 from labeler.errors import BadInput
 from labeler.exchange import columns as usual
+from labeler.exchange.fields import action_of
 from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, XML, head_of, shape_of, tell
 from labeler.exchange.tables import (
     Row,
@@ -31,7 +32,6 @@ from labeler.files.read import rereadable
 
 _HIT = "_source"
 _LINES = (".jsonl", ".ndjson")
-_ACTIONS = ("index", "create", "update", "delete")
 
 
 def rows_of_any(path: Path, names: str) -> Rows:
@@ -77,7 +77,7 @@ def _of_lines(path: Path) -> Rows:
     first = next(rows, None)
     row = first[1] if first else {}
     form = "OpenSearch hits" if isinstance(row.get(_HIT), dict) else "JSON Lines"
-    form = form if _action_of(row) is None else "a _bulk file"
+    form = form if action_of(row) is None else "a _bulk file"
     return Rows(form, (), _unwrapped(path, chain([first] if first else [], rows)))
 
 
@@ -151,7 +151,7 @@ def _unwrapped(path: Path, rows: Iterable[Row]) -> Iterator[Row]:
     """The rows without lines of actions, and in place of hits what these hold."""
     action: Mapping[str, Any] | None = None
     for number, row in rows:
-        inner = _action_of(row)
+        inner = action_of(row)
         if inner is not None:
             action = None if "delete" in row else inner
             continue
@@ -190,23 +190,6 @@ _PLUMBING = frozenset(
 def is_plumbing(name: str) -> bool:
     """Whether a field is a search engine's own, and says nothing of the document."""
     return name.startswith("_") or name in _PLUMBING
-
-
-def _action_of(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What an action of a `_bulk` file says; `None` of a row that is none."""
-    if len(row) != 1:
-        return None
-    ((name, value),) = row.items()
-    if name in _ACTIONS and isinstance(value, dict) and all(key in _PARTS for key in value):
-        return value
-    return None
-
-
-_PARTS = {
-    *("_index", "_id", "_type", "routing", "_routing", "version", "version_type", "pipeline"),
-    *("op_type", "require_alias", "retry_on_conflict", "dynamic_templates", "if_seq_no"),
-    "if_primary_term",
-}
 
 
 # What is known of queries beside their texts: a table with their ids, and any other columns.

@@ -61,6 +61,9 @@ class EventFields(LogFields):
     agent_field: str = ""
 
 
+_ACTIONS = ("index", "create", "update", "delete")
+
+
 class Picked(NamedTuple):
     """The fields of a query's id and of its text; empty where there is none."""
 
@@ -83,3 +86,20 @@ def value_at(row: Mapping[str, Any], field: str) -> Any:
 def has_field(columns: Sequence[str], field: str) -> bool:
     """Whether a column, or what a column may hold, has this name."""
     return field in columns or field.partition(".")[0] in columns
+
+
+def action_of(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What an action of a `_bulk` file says; `None` of a row that is none."""
+    if len(row) != 1:
+        return None
+    ((name, value),) = row.items()
+    if name in _ACTIONS and isinstance(value, dict) and all(key in _PARTS for key in value):
+        return value
+    return None
+
+
+_PARTS = {
+    *("_index", "_id", "_type", "routing", "_routing", "version", "version_type", "pipeline"),
+    *("op_type", "require_alias", "retry_on_conflict", "dynamic_templates", "if_seq_no"),
+    "if_primary_term",
+}

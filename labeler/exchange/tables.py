@@ -166,21 +166,6 @@ def first_line(head: bytes) -> str:
     return line.decode("utf-8", "replace").rstrip("\r")
 
 
-def frame_rows(value: Any) -> list[dict[str, Any]] | None:
-    """The rows of a data frame that pandas wrote by column, `{column: {row: value}}`.
-
-    `None` where the value is something else.
-    """
-    if not isinstance(value, dict) or len(value) < 2:
-        return None
-    columns = list(value.values())
-    if not all(
-        isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns
-    ):
-        return None
-    return [{name: column[row] for name, column in value.items()} for row in columns[0]]
-
-
 # A whole JSON file as one value, read strictly.
 
 LARGEST = 1 << 29
@@ -378,10 +363,7 @@ def _of_text(path: Path, line: str, example: str) -> Rows | None:
 
 
 def json_rows(path: Path, value: Any) -> Rows | None:
-    """The rows of a data frame by column, of an array of objects, or of one object of a pair."""
-    frame = frame_rows(value)
-    if frame is not None and names_a_pair(list(value)):
-        return rows_of_array(path, frame)
+    """The rows of an array of objects, or of one object of a pair."""
     if isinstance(value, dict) and names_a_pair(list(value)):
         return rows_of_array(path, [value])
     if value == []:
