@@ -286,8 +286,6 @@ def write_carried(collection: Collection, carrying: Carrying) -> None:
         write_pool(collection.dropped, carrying.pool(old.dropped))
     if old.queries.exists():
         write_queries(collection.queries, carrying.queries(old.queries))
-    if old.unanswerable.exists():
-        write_queries(collection.unanswerable, carrying.queries(old.unanswerable))
     absent = {entry.pair for entry in dropped_pairs(collection)}
     for name in old.judgement_names():
         rows = list(carrying.judgement_rows(old.judgements(name)))

@@ -12,7 +12,6 @@ from labeler.collection.lock import locked
 from labeler.collection.pool import read_pool, write_pool
 from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.stale import stale_pairs
-from labeler.collection.validate import validate
 from labeler.corpus.blocks import lengths_of
 from labeler.corpus.documents import Reading, read_documents
 from labeler.corpus.ingest import ingest
@@ -201,19 +200,6 @@ def test_queries_name_their_passages_as_they_are_called_now(world: World) -> Non
     rechunk(world.collection, 500)
     (source,) = read_queries(world.collection.queries)["q1"].metadata["source"]
     assert source["doc_id"] in read_corpus(world.collection.corpus)
-
-
-def test_unanswerable_queries_name_their_passages_as_they_are_called_now(world: World) -> None:
-    collection = world.collection
-    first = next(iter(read_corpus(collection.corpus)))
-    about = {"kind": "unanswerable", "about": [{"doc_id": first}]}
-    with locked(collection):
-        write_queries(collection.unanswerable, [Query("u1", "where do cats swim", about)])
-    rechunk(collection, 60)
-    (source,) = read_queries(collection.unanswerable)["u1"].metadata["about"]
-    assert source["doc_id"] in read_corpus(collection.corpus)
-    assert source["doc_id"] != first
-    assert validate(collection).errors == 0
 
 
 def test_a_rehearsal_writes_nothing(world: World) -> None:

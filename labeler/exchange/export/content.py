@@ -101,8 +101,6 @@ FormatName = Literal[
     "beir",
     "mteb",
     "trec",
-    "ranx",
-    "ir_datasets",
     "hf",
     "csv",
     "quepid",
