@@ -92,9 +92,6 @@ def note_left_out(result: Ingested) -> None:
     if result.duplicates:
         twice = ("passage that stands elsewhere too is", "passages that stand elsewhere too are")
         note(f"{count_of(result.duplicates, *twice)} kept once")
-    if result.removed:
-        removed = count_of(result.removed, "document", "documents")
-        note(f"no longer there: {removed} of the earlier corpus.jsonl")
 
 
 def _note_unread(result: Ingested) -> None:

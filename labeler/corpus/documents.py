@@ -206,10 +206,9 @@ class Ingested:
     `unread` says of each file that could not be read why, and `too_large` counts those of them that
     are larger than a document may be; `other_kinds` counts the files of kinds that are not read, by
     ending; `collection_files` are those of a collection beside its corpus; `duplicates` counts
-    passages that an earlier file had already, `removed` the documents of an earlier corpus that are
-    not among these; `links_out` are links that lead out of their folder; `parameter` is the one
-    that would help to read a file; `left_out` counts files and folders by the reason why they were
-    passed over, and `missing_extras` files by what has to be installed to read them.
+    passages that an earlier file had already; `links_out` are links that lead out of their folder;
+    `parameter` is the one that would help to read a file; `left_out` counts files and folders by
+    the reason why they were passed over, and `missing_extras` files by what has to be installed.
     """
 
     documents: StoredDocuments = field(default_factory=StoredDocuments)
@@ -219,7 +218,6 @@ class Ingested:
     too_large: int = 0
     collection_files: list[str] = field(default_factory=list)
     duplicates: int = 0
-    removed: int = 0
     queries: dict[str, Query] = field(default_factory=dict)
     links_out: list[str] = field(default_factory=list)
     parameter: str = ""

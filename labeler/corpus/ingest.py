@@ -10,7 +10,7 @@ from typing import Any
 
 from labeler import __version__
 from labeler.collection.card import card_section, check_made, making, read_card, update_card
-from labeler.collection.corpus import distinct_documents, write_corpus
+from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import read_pool
@@ -20,7 +20,7 @@ from labeler.corpus.documents import Ingested, Reading, read_documents
 from labeler.corpus.find import FileSelection, Patterns
 from labeler.corpus.read import LARGEST_FILE
 from labeler.data import Query
-from labeler.errors import BadInput, Misuse
+from labeler.errors import Misuse
 from labeler.exchange.fields import FieldNames
 from labeler.exchange.queries import read_query_list
 from labeler.files.boundary import reading
@@ -172,7 +172,6 @@ def _keep(
     how, control = work
     if not force:
         _refuse_to_replace(collection, result.queries)
-    result.removed = _count_removed(collection, result)
     _refuse_to_orphan(collection, result)
     is_new = bool(result.queries) and not _has_queries(collection, result.queries)
     paths = [collection.corpus, *([collection.queries] if is_new else [])]
@@ -223,17 +222,6 @@ def refuse_to_write_into(inputs: Sequence[str], collection: Collection) -> None:
                 f"{collection.folder} is the input itself; choose another directory",
                 parameter="out",
             )
-
-
-def _count_removed(collection: Collection, result: Ingested) -> int:
-    """Return how many documents of the collection's earlier corpus are not among the new ones."""
-    if not collection.corpus.exists():
-        return 0
-    try:
-        old = distinct_documents(collection.corpus)
-        return sum(document.id not in result.documents for document in old)
-    except BadInput:  # it is replaced, so that its faults do not matter
-        return 0
 
 
 def card_of(

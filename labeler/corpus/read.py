@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from labeler.corpus.blocks import Block
 from labeler.corpus.readers.docx import read_docx
 from labeler.corpus.readers.epub import read_epub
 from labeler.corpus.readers.html import read_html
-from labeler.corpus.readers.markdown import read_markdown, read_mdx
+from labeler.corpus.readers.markdown import read_markdown
 from labeler.corpus.readers.notebook import read_notebook
 from labeler.corpus.readers.outline import Extracted, read_plaintext
 from labeler.corpus.readers.pdf import read_pdf
@@ -41,7 +42,7 @@ from labeler.files.read import decoded, read_bytes
 TEXT_READERS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
     ".md": read_markdown,
     ".markdown": read_markdown,
-    ".mdx": read_mdx,
+    ".mdx": partial(read_markdown, mdx=True),
     ".rst": read_rst,
     ".rest": read_rst,
     ".txt": read_plaintext,

@@ -83,9 +83,6 @@ def _in_order(counts: Counts) -> dict[str, int]:
 
 # Carry a collection's queries, pool, judgements and qrels over to another cut of its documents.
 
-PASSAGES_OF_QUERIES = ("source", "about")
-"""Where a query's metadata name passages: those that it was written for, or about."""
-
 
 class _Carried(NamedTuple):
     """A graded pair in its new place: the old pairs behind it, and the one whose grade it has."""
@@ -223,16 +220,16 @@ class Carrying:
         return result
 
     def queries(self, path: Path) -> list[Query]:
-        """The queries of a file, the passages that they are about named as they are called now."""
+        """The queries of a file; the passages that they were written for have their new names."""
         return [self._moved(query) for query in read_queries(path).values()]
 
     def _moved(self, query: Query) -> Query:
-        moved = {
-            name: [self._source(each) if isinstance(each, dict) else each for each in passages]
-            for name in PASSAGES_OF_QUERIES
-            if isinstance(passages := query.metadata.get(name), list)
-        }
-        return Query(query.id, query.text, {**query.metadata, **moved})
+        """A query whose `source`, the passages that it was written for, has their names of now."""
+        passages = query.metadata.get("source")
+        if not isinstance(passages, list):
+            return query
+        moved = [self._source(each) if isinstance(each, dict) else each for each in passages]
+        return Query(query.id, query.text, {**query.metadata, "source": moved})
 
     def _source(self, source: dict[str, Any]) -> dict[str, Any]:
         match = self.matches.get(str(source.get("doc_id")))

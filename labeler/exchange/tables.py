@@ -24,8 +24,6 @@ from labeler.files.read import TIMES, decoded, file_of, file_problems, most_unpa
 from labeler.messages import missing_extra
 
 Row = tuple[int, dict[str, Any]]
-Select = Callable[[Sequence[str]], Iterator[tuple[int, tuple[Any, ...]]]]
-"""Reads some columns alone, where a format can."""
 
 DELIMITERS = {"\t": "TSV", ",": "CSV", ";": "CSV with semicolons", "|": "CSV with bars"}
 _NO_NAME = re.compile(r"-?\d+(\.\d+)?|\w+://.*")
@@ -41,13 +39,6 @@ class Rows:
     form: str
     columns: tuple[str, ...]
     rows: Iterable[Row]
-    selected: Select | None = None
-
-    def select(self, names: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """The cells of some columns, row by row; None where a row lacks one."""
-        if self.selected is not None:
-            return self.selected(names)
-        return ((number, tuple(map(row.get, names))) for number, row in self.rows)
 
     def cells(self, path: Path, parts: Sequence[RowPart]) -> Iterator[tuple[int, tuple[Any, ...]]]:
         """The cells of the columns of some parts, row by row; None where a row lacks one.
@@ -55,14 +46,9 @@ class Rows:
         `BadInput` at a row where another column that means the same holds another value.
         """
         columns = [part.column for part in parts]
-        names = [*columns, *(name for part in parts for name in part.alike(self.columns))]
-        if names == columns:
-            return self.select(columns)
-        selected = self.select(names)
-        rows = ((number, dict(zip(names, cells, strict=True))) for number, cells in selected)
-        return (
-            (number, tuple(map(row.get, columns))) for number, row in checked(path, rows, parts)
-        )
+        is_doubtful = any(part.alike(self.columns) for part in parts)
+        rows = checked(path, self.rows, parts) if is_doubtful else self.rows
+        return ((number, tuple(map(row.get, columns))) for number, row in rows)
 
     def kind(self, what: str, columns: Iterable[str | None]) -> str:
         """What the file was taken for: `qrels from CSV (columns query_id, doc_id, grade)`."""
@@ -211,20 +197,16 @@ def rows_of_parquet(path: Path) -> Rows:
     if twice is not None:
         raise BadInput(f"{path}: two columns are called {twice}")
 
-    def selected(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        return _cells(path, columns)
-
-    rows = ((number, dict(zip(names, cells, strict=True))) for number, cells in _cells(path, names))
-    return Rows("Parquet", names, rows, selected)
+    return Rows("Parquet", names, _parquet_rows(path, names))
 
 
-def _cells(path: Path, names: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+def _parquet_rows(path: Path, names: Sequence[str]) -> Iterator[Row]:
     number = 0
     for batch in batches_of_parquet(path, names):
         columns = [batch.column(name) for name in names]
         for cells in zip(*map(_values, columns), strict=True):
             number += 1
-            yield number, cells
+            yield number, dict(zip(names, cells, strict=True))
 
 
 def parquet_columns(path: Path) -> tuple[tuple[str, ...], frozenset[str]]:

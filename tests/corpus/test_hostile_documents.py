@@ -3,6 +3,7 @@
 import itertools
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,18 @@ from every_row import every_row
 from labeler.corpus.cut import passages
 from labeler.corpus.read import read_documents_of
 from labeler.corpus.readers import markdown_tokens
-from labeler.corpus.readers.markdown import read_markdown, read_mdx
+from labeler.corpus.readers.markdown import read_markdown
 from labeler.corpus.readers.outline import read_plaintext
 from labeler.corpus.readers.rst import read_rst
 from labeler.errors import TooLarge
 from tests.work import peak
 
-READERS = {"md": read_markdown, "mdx": read_mdx, "rst": read_rst, "txt": read_plaintext}
+READERS = {
+    "md": read_markdown,
+    "mdx": partial(read_markdown, mdx=True),
+    "rst": read_rst,
+    "txt": read_plaintext,
+}
 
 REPEATED = (
     *("a ", " ", "\\", "[", "](", "`", "|", "<", "&", "'", '"', "*", "_", "~", "$", "{", "}"),

@@ -253,13 +253,6 @@ def test_a_file_of_queries_among_the_documents_is_none_of_them(docs: Path, tmp_p
     assert [d.text for d in result.documents.values()] == ["text"]
 
 
-def test_a_second_run_says_which_documents_are_gone(docs: Path, tmp_path: Path) -> None:
-    write(docs, a_DOT_md="text", b_DOT_md="more")
-    assert ingest([str(docs)], Collection(tmp_path / "coll")).removed == 0
-    (docs / "b.md").unlink()
-    assert ingest([str(docs)], Collection(tmp_path / "coll")).removed == 1
-
-
 def test_the_command_reports_what_it_left_out(
     docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
