@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,47 +37,39 @@ from labeler.trec.write import write_qrels, write_sorted_qrels
 
 # What became of a collection's passages and judgements, as counts and as a table.
 
-Counts = Counter[str]
+Counts = dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Carryover:
     """What became of a collection's passages and judgements, counted by state.
 
-    `passages` counts the old passages, `by_set` the graded pairs of each set of judgements and
+    `passages` counts the old passages, `judgements` the graded pairs of each set of judgements and
     qrels. `unjudged` counts the pairs of the new pool that no set of judgements has a grade of,
     `stale` the grades of passages that are shown otherwise now, as under another title, which are
     asked for again.
     """
 
-    passages: Counts = field(default_factory=Counter)
-    by_set: Mapping[str, Counts] = field(default_factory=dict)
+    passages: Counts
+    judgements: Mapping[str, Counts]
     pool: int = 0
     unjudged: int = 0
     stale: int = 0
 
     def table(self) -> Table:
         """The five counts of the passages, and of the grades of each set."""
-        names = ("of", *STATES)
-        columns = [Column(n, align="left" if n == "of" else "right") for n in names]
-        rows: list[list[str | int]] = [
-            [name, *(counts[state] for state in STATES)]
-            for name, counts in [("passages", self.passages), *self.by_set.items()]
-        ]
-        return Table("carried", columns, rows)
+        counted = {"passages": self.passages, **self.judgements}
+        rows = [[name, *counts.values()] for name, counts in counted.items()]
+        return Table("carried", [Column("of", align="left"), *map(Column, STATES)], rows)
 
     def as_json(self) -> dict[str, Any]:
         """The counts by name."""
-        return {
-            "passages": _in_order(self.passages),
-            "judgements": {name: _in_order(counts) for name, counts in self.by_set.items()},
-            "pool": self.pool,
-            "unjudged": self.unjudged,
-            "stale": self.stale,
-        }
+        return asdict(self)
 
 
-def _in_order(counts: Counts) -> dict[str, int]:
+def _counted(states: Iterable[str]) -> Counts:
+    """How often each state is among these."""
+    counts = Counter(states)
     return {state: counts[state] for state in STATES}
 
 
@@ -245,7 +237,7 @@ class Carrying:
         by_set, judged = {}, set[Pair]()
         for name in self.old.qrels_names():
             qrels = read_qrels(self.old.qrels(name))
-            by_set[name] = Counter(
+            by_set[name] = _counted(
                 self.matches[doc_id].state if doc_id in self.matches else "gone"
                 for grades in qrels.values()
                 for doc_id in grades
@@ -255,7 +247,7 @@ class Carrying:
             judged |= carried.keys()
         pool = self.pool(self.old.pool)
         unjudged = sum(entry.pair not in judged for entry in pool)
-        states = Counter(match.state for match in self.matches.values())
+        states = _counted(match.state for match in self.matches.values())
         stale = sum(map(len, self.stale.values()))
         return Carryover(states, by_set, len(pool), unjudged, stale)
 

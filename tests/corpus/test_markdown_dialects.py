@@ -212,7 +212,6 @@ def test_a_page_of_mdx_shows_no_javascript() -> None:
 
 def test_a_page_of_myst_shows_what_its_directives_and_roles_show() -> None:
     assert numbered(read_markdown(MYST_STYLE)[1]) == [
-        (2, "The title"),
         (4, "Ask the guide about `Client`."),
         (7, "```code-block\nrun()\n```"),
         (10, "warning"),
