@@ -59,7 +59,7 @@ class Carryover:
     def table(self) -> Table:
         """The five counts of the passages, and of the grades of each set."""
         counted = {"passages": self.passages, **self.judgements}
-        rows = [[name, *counts.values()] for name, counts in counted.items()]
+        rows: list[list[str | int]] = [[name, *counts.values()] for name, counts in counted.items()]
         return Table("carried", [Column("of", align="left"), *map(Column, STATES)], rows)
 
     def as_json(self) -> dict[str, Any]:

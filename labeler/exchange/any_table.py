@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput
-from labeler.exchange import columns as usual
+from labeler.exchange import tables as usual
 from labeler.exchange.fields import action_of
 from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, XML, head_of, shape_of, tell
 from labeler.exchange.tables import (
@@ -29,6 +29,7 @@ from labeler.exchange.tables import (
 from labeler.files.boundary import reading
 from labeler.files.jsonl import identifier, read_rows
 from labeler.files.read import rereadable
+from labeler.trec.values import QUERY_ID
 
 _HIT = "_source"
 _LINES = (".jsonl", ".ndjson")
@@ -197,7 +198,7 @@ def is_plumbing(name: str) -> bool:
 QueryFacts = dict[str, dict[str, Any]]
 """Query id to the name of a field to its value."""
 
-_IDS = (*usual.QUERY_ID, "id")
+_IDS = (*QUERY_ID, "id")
 
 
 def read_query_facts(path: str | os.PathLike[str]) -> QueryFacts:

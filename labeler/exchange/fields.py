@@ -31,9 +31,7 @@ class FieldNames:
     query_field: str = name("", "What rows of queries call the query.", key="query")
 
 
-def _column(text: str) -> str:
-    declared: str = option("", text, metavar="NAME", panel="Columns")
-    return declared
+_column = partial(option, "", metavar="NAME", panel="Columns")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from labeler.data import Qrels
 from labeler.errors import BadInput, SaysTooLittle
-from labeler.exchange import columns as usual
+from labeler.exchange import tables as usual
 from labeler.exchange.opensearch import ranking_evaluation, workbench_judgements
 from labeler.exchange.quepid import book_judgements
 from labeler.exchange.ratings import GradeRule, Grades, RatedFile, Rating, number_of
@@ -23,7 +23,7 @@ from labeler.files.read import read_instead, rereadable
 from labeler.messages import count_of
 from labeler.trec import qrels as trec_qrels
 from labeler.trec.index import QRELS, Index, indexed
-from labeler.trec.values import ids_of
+from labeler.trec.values import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, ids_of
 
 # The ids of queries that a file names by their text.
 
@@ -245,14 +245,14 @@ def _of_json(path: Path, value: Any) -> RatedFile:
 
 def _of_rows(path: Path, rows: Rows) -> RatedFile:
     names = rows.columns
-    by_id = usual.part_of(names, usual.QUERY_ID, "query's id")
+    by_id = usual.part_of(names, QUERY_ID, "query's id")
     query = by_id or usual.part_of(names, usual.QUERY_TEXT, "query")
-    document = usual.part_of(names, usual.DOCUMENT_ID, "document's id")
-    grade = usual.part_of(names, usual.GRADE, "grade")
+    document = usual.part_of(names, DOCUMENT_ID, "document's id")
+    grade = usual.part_of(names, GRADE, "grade")
     if grade is None and not usual.has_column(names, usual.RANK):
-        grade = usual.part_of(names, usual.SCORE, "grade")
+        grade = usual.part_of(names, SCORE, "grade")
     if query is None or document is None or grade is None:
-        is_run = usual.has_column(names, usual.RANK, usual.SCORE)
+        is_run = usual.has_column(names, usual.RANK, SCORE)
         hint = "; a run?" if is_run and query and document else ""
         have = f"{rows.form} with the columns {usual.in_words(names)}"
         raise BadInput(f"{path}: {have}; expected those of qrels, as query_id, doc_id, grade{hint}")

@@ -13,13 +13,13 @@ from typing import Any
 
 from labeler.data import Query
 from labeler.errors import BadInput
-from labeler.exchange import columns as usual
+from labeler.exchange import tables as usual
 from labeler.exchange.any_table import rows_of_json, structured_rows, with_all_columns
 from labeler.exchange.fields import Picked, has_field, value_at
 from labeler.exchange.opensearch import workbench_judgements, workbench_queries
 from labeler.exchange.quepid import book_judgements
 from labeler.exchange.ratings import NUMBER
-from labeler.exchange.shapes import JSON, TEXT, XML, head_of, shape_of, tell
+from labeler.exchange.shapes import JSON, XML, head_of, shape_of, tell
 from labeler.exchange.tables import (
     DELIMITERS,
     Row,
@@ -35,7 +35,7 @@ from labeler.files.boundary import reading
 from labeler.files.csv import read_cells
 from labeler.files.jsonl import identifier, text_of
 from labeler.files.read import decoded, numbered_lines, read_bytes, rereadable
-from labeler.trec.values import key_of
+from labeler.trec.values import DOCUMENT_ID, QUERY_ID, key_of
 
 # TREC topics, with tags that are closed or not, and as XML.
 
@@ -100,7 +100,7 @@ def _plain(value: str) -> str:
     return text[label.end() :].strip() if label else text
 
 
-_LINE_IDS = (*usual.QUERY_ID, "id")
+_LINE_IDS = (*QUERY_ID, "id")
 _LINE_TEXTS = (*usual.QUERY_TEXT, "question", "text", "title", "body", "prompt", "utterance")
 _PLAIN_IDS = tuple(key for key in _LINE_IDS if key != "topic")
 _PLAIN_TEXTS = (*usual.QUERY_TEXT, "question", "text")
@@ -175,16 +175,16 @@ def _rows(path: Path, query_field: str) -> QueryRows:
     if shape == XML:
         text = decoded(path, read_bytes(path, _LARGEST))
         return QueryRows("TREC topics", (), topics(path, text))
-    if shape == TEXT:
-        return _of_text(path, head, query_field)
     rows = _of_json(path, json_value(path)) if shape == JSON else structured_rows(path)
+    if rows is None:
+        return _of_text(path, head, query_field)
     return rows if isinstance(rows, QueryRows) else _of_rows(rows)
 
 
 def _of_rows(rows: Rows) -> QueryRows:
     """The rows of a table; of a list of judgements, a query stands in several."""
     rows = with_all_columns(rows)
-    repeats = usual.has_column(rows.columns, usual.DOCUMENT_ID)
+    repeats = usual.has_column(rows.columns, DOCUMENT_ID)
     return QueryRows(rows.form, rows.columns, rows.rows, repeats)
 
 

@@ -9,30 +9,24 @@ from typing import Any, NamedTuple
 
 from labeler.data import Run
 from labeler.errors import BadInput
-from labeler.exchange.columns import (
-    DOCUMENT_ID,
-    GRADE,
-    QUERY_ID,
-    QUERY_TEXT,
-    RANK,
-    SCORE,
-    has_column,
-    in_words,
-    part_of,
-)
 from labeler.exchange.ratings import number_of, shown
 from labeler.exchange.shapes import JSON, head_of, shape_of, tell
 from labeler.exchange.tables import (
+    QUERY_TEXT,
+    RANK,
     Rows,
     first_line,
+    has_column,
+    in_words,
     json_value,
+    part_of,
     rows_of_pairs,
 )
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable
 from labeler.trec import runs as trec_runs
 from labeler.trec.index import RUN, Index, indexed
-from labeler.trec.values import ids_of, score_of
+from labeler.trec.values import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, ids_of, score_of
 
 _SHAPE = "expected an object of query: {document: score}"
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from labeler.arrays import Integers
 from labeler.errors import BadInput
-from labeler.exchange.columns import in_words, part_of
 from labeler.exchange.fields import EventFields, action_of, has_field, value_at
 from labeler.exchange.logs import EVENT_PARTS
 from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
@@ -23,8 +22,10 @@ from labeler.exchange.tables import (
     batches_of_parquet,
     first_cells,
     first_line,
+    in_words,
     json_value,
     parquet_columns,
+    part_of,
     rows_of_parquet,
 )
 from labeler.files.jsonl import row_of_line

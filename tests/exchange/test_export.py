@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import ir_datasets
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
@@ -136,22 +135,6 @@ def test_trec_documents_and_topics_say_the_same(collection: Collection, tmp_path
     assert losses == ["1 query's text is put on one line"]
 
 
-def test_csv_is_exact_and_says_what_a_spreadsheet_would_change(
-    collection: Collection, tmp_path: Path
-) -> None:
-    losses = written(collection, "csv", tmp_path)
-    tables = {
-        path.stem: pd.read_csv(path, dtype=str, keep_default_na=False)
-        for path in tmp_path.glob("*.csv")
-    }
-    assert graded(tables["qrels"].itertuples(index=False)) == QRELS
-    with (tmp_path / "documents.csv").open(encoding="utf-8", newline="") as lines:
-        _, *rows = csv.reader(lines)
-    assert [tuple(row) for row in rows] == [(d.id, d.title, d.text) for d in DOCUMENTS]
-    assert list(tables["queries"]["query_id"]) == [q.id for q in QUERIES]
-    assert [line.split(" with")[0] for line in losses] == ["1 cell begins"]
-
-
 def test_quepid_knows_queries_by_their_text(collection: Collection, tmp_path: Path) -> None:
     export(collection, tmp_path / "ours.csv", "quepid")
     with (tmp_path / "ours.csv").open(encoding="utf-8", newline="") as lines:
@@ -216,11 +199,7 @@ def test_ragas_has_the_relevant_documents_as_references(
     assert losses == ["the 4 grades become relevant or not, from 2 on"]
 
 
-def test_deepeval_and_promptfoo_have_a_case_a_query(collection: Collection, tmp_path: Path) -> None:
-    export(collection, tmp_path / "g.json", "deepeval", ExportOptions(relevant=3))
-    (golden,) = json.loads((tmp_path / "g.json").read_text())
-    assert (golden["input"], golden["context"]) == (QUERIES[0].text, texts("1"))
-    assert golden["additional_metadata"] == {"query_id": "1", "relevant": ["1"]}
+def test_promptfoo_has_a_case_a_query(collection: Collection, tmp_path: Path) -> None:
     losses: list[str] = []
     export(collection, tmp_path / "p.json", "promptfoo", warn=losses.append)
     tests = json.loads((tmp_path / "p.json").read_text())

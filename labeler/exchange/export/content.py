@@ -102,11 +102,9 @@ FormatName = Literal[
     "mteb",
     "trec",
     "hf",
-    "csv",
     "quepid",
     "opensearch",
     "ragas",
-    "deepeval",
     "promptfoo",
 ]
 """The names of `EXPORTS` in `exchange/export/formats.py`."""

@@ -102,43 +102,13 @@ OPENSEARCH = Export(
 # Tables: CSV, Quepid's ratings, and the Parquet folder that Hugging Face and MTEB load.
 
 Rows = Iterable[Sequence[object]]
-_FORMULA = ("=", "+", "-", "@")
 _BATCH = 10_000
-
-
-def _write_csv(columns: Sequence[str], rows: Rows, path: Path) -> None:
-    write_table(path, columns, rows)
-
-
-def _csv_files(content: Content) -> dict[str, Write]:
-    documents = ((d.id, d.title, d.text) for d in content.documents.values())
-    queries = ((q.id, q.text) for q in content.queries.values())
-    tables: dict[str, tuple[Sequence[str], Rows]] = {
-        "documents.csv": (("doc_id", "title", "text"), documents),
-        "queries.csv": (("query_id", "text"), queries),
-        "qrels.csv": (("query_id", "doc_id", "grade"), content.grades()),
-    }
-    return {name: partial(_write_csv, *table) for name, table in tables.items()}
-
-
-def _csv_losses(content: Content) -> list[str]:
-    documents = ((d.id, d.title, d.text) for d in content.documents.values())
-    cells = (cell for row in documents for cell in row)
-    queries = (cell for q in content.queries.values() for cell in (q.id, q.text))
-    formulas = sum(cell.startswith(_FORMULA) for part in (cells, queries) for cell in part)
-    what = "with = + - or @, which a spreadsheet takes for a formula; programs read it as it is"
-    return lost(formulas, "cell begins", "cells begin", what)
-
-
-CSV = Export(
-    _csv_files, _csv_losses, 'pandas.read_csv("{}/qrels.csv", dtype=str, keep_default_na=False)'
-)
 
 
 def _quepid_files(content: Content) -> dict[str, Write]:
     refuse_equal_texts(content, "Quepid")
     rows = ((content.queries[q].text, d, grade) for q, d, grade in content.grades())
-    return {"ratings.csv": partial(_write_csv, ("query", "docid", "rating"), rows)}
+    return {"ratings.csv": lambda path: write_table(path, ("query", "docid", "rating"), rows)}
 
 
 QUEPID = Export(_quepid_files, nothing_lost, "Quepid: a case, Import, Ratings, {}")
@@ -333,28 +303,6 @@ RAGAS = Export(
 )
 
 
-def _deepeval_files(content: Content) -> dict[str, Write]:
-    goldens = [
-        {
-            "input": case.text,
-            "context": case.references,
-            "retrieval_context": case.contexts,
-            "name": case.query_id,
-            "additional_metadata": {"query_id": case.query_id, "relevant": case.relevant},
-        }
-        for case in _cases(content)
-    ]
-    return {"deepeval.json": lambda path: write_json(path, goldens)}
-
-
-DEEPEVAL = Export(
-    _deepeval_files,
-    _case_losses,
-    'deepeval.dataset.EvaluationDataset().add_goldens_from_json_file("{}")',
-    takes_runs=True,
-)
-
-
 def _promptfoo_files(content: Content) -> dict[str, Write]:
     tests = [
         {
@@ -389,10 +337,8 @@ EXPORTS: dict[FormatName, Export] = {
     "mteb": MTEB,
     "trec": TREC,
     "hf": HUGGING_FACE,
-    "csv": CSV,
     "quepid": QUEPID,
     "opensearch": OPENSEARCH,
     "ragas": RAGAS,
-    "deepeval": DEEPEVAL,
     "promptfoo": PROMPTFOO,
 }
