@@ -15,9 +15,9 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import NamedTuple
 
-from labeler.corpus.blocks import Lengths
+from labeler.corpus.blocks import FileRules, lengths_of
 from labeler.corpus.cut import passages_of, writable
-from labeler.corpus.find import FileSelection, InputFiles, find_files
+from labeler.corpus.find import InputFiles, find_files
 from labeler.corpus.read import (
     LARGEST_FILE,
     documents_in,
@@ -246,12 +246,19 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How documents are read: which files, how large, how cut, and what rows call their fields."""
+    """How documents are read: which files, how large, how cut, and what rows call their fields.
+
+    Links that lead out of a folder are read with `follow_links` alone.
+    """
 
     max_file_size: int = LARGEST_FILE
-    selection: FileSelection = field(default_factory=FileSelection)
+    follow_links: bool = False
+    files: FileRules = field(default_factory=FileRules)
     fields: FieldNames = field(default_factory=FieldNames)
-    lengths: Lengths = field(default_factory=Lengths)
+
+    def of_length(self, words: int) -> Reading:
+        """The same with passages of about so many words."""
+        return replace(self, files=replace(self.files, words=words))
 
 
 _USUAL = Reading()
@@ -267,7 +274,7 @@ def read_documents(
 
     Raises `BadInput` where none of the files holds any.
     """
-    input_files = find_files(inputs, leave_out, how.selection)
+    input_files = find_files(inputs, leave_out, how.files, follow_links=how.follow_links)
     result = Ingested(
         left_out=input_files.left_out,
         links_out=[writable(str(path)) for path in input_files.links_out],
@@ -333,6 +340,7 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading, steps: File
     `BadInput` at the end where an id stands in an earlier file, too.
     """
     before, repeated, has_text, digest = result.documents.mark(), list[BadInput](), False, ""
+    lengths = lengths_of(how.files.words)
     for source in documents_in(file.path, how.max_file_size, how.fields):
         steps.passed(len(source.text))
         has_text = has_text or source.has_text
@@ -345,7 +353,7 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading, steps: File
             result.documents.add(document)  # a row with an id of its own stays as it is
             continue
         digest = digest or _sha256(file.path)
-        for document in passages_of(source, file.shown_path, digest, how.lengths):
+        for document in passages_of(source, file.shown_path, digest, lengths):
             _add(document, file.shown_path, result)
     if repeated:
         raise repeated[0]

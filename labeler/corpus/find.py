@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from labeler.corpus.blocks import FileRules
 from labeler.errors import FileProblem, LabelerError, Misuse
 from labeler.files.paths import expanded
 from labeler.files.read import decoded, read_bytes
@@ -140,44 +141,21 @@ def is_ignored(path: Path, above: Sequence[IgnoreRules], *, is_folder: bool) -> 
     return next((answer for answer in answers if answer is not None), False)
 
 
-@dataclass(frozen=True, slots=True)
-class Patterns:
-    """Patterns of files to read alone, and of files and folders to leave out.
-
-    `written` are both as a user wrote them.
-    """
-
-    include: tuple[Rule, ...] = ()
-    exclude: tuple[Rule, ...] = ()
-    written: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-
-    @classmethod
-    def of(cls, include: Iterable[str], exclude: Iterable[str]) -> Patterns:
-        """The patterns as a user wrote them; `Misuse` of one that can match nothing."""
-        written = tuple(include), tuple(exclude)
-        included, excluded = _rules(written[0], "include"), _rules(written[1], "exclude")
-        return cls(tuple(included), tuple(excluded), written)
-
-    def excludes(self, relative: str, *, is_folder: bool) -> bool:
-        """Whether a path relative to its input is left out."""
-        return any(rule.applies(relative, is_folder=is_folder) for rule in self.exclude)
-
-    def includes(self, relative: str) -> bool:
-        """Whether a file, or a folder that it lies in, is among those to read."""
-        if not self.include:
-            return True
-        parts = relative.split("/")
-        paths = [("/".join(parts[: n + 1]), n + 1 < len(parts)) for n in range(len(parts))]
-        return any(rule.applies(p, is_folder=f) for rule in self.include for p, f in paths)
+def _is_included(included: Sequence[Rule], relative: str) -> bool:
+    """Whether a file, or a folder that it lies in, is among those to read."""
+    parts = relative.split("/")
+    paths = [("/".join(parts[: n + 1]), n + 1 < len(parts)) for n in range(len(parts))]
+    return any(rule.applies(p, is_folder=f) for rule in included for p, f in paths)
 
 
-def _rules(patterns: Iterable[str], parameter: str) -> Iterator[Rule]:
-    for pattern in patterns:
-        rule = rule_of(pattern)
+def _rules(patterns: Iterable[str], parameter: str) -> tuple[Rule, ...]:
+    """The rules that a user's patterns are; `Misuse` of one that can match nothing."""
+    rules = {pattern: rule_of(pattern) for pattern in patterns}
+    for pattern, rule in rules.items():
         if rule is None or rule.takes_back:
             problem = f"no pattern of files: {pattern!r:.80}; expected one like '*.md' or 'api/**'"
             raise Misuse(problem, parameter=parameter)
-        yield rule
+    return tuple(filter(None, rules.values()))
 
 
 HIDDEN, IGNORED = "hidden", "gitignore"
@@ -217,23 +195,15 @@ class InputFiles:
         return not any(real == root or real.startswith(f"{root}{os.sep}") for root in self.roots)
 
 
-@dataclass(frozen=True, slots=True)
-class FileSelection:
-    """Which files below a folder are read; one that is named itself is, whatever this says.
-
-    Links that lead out of all inputs are followed with `follow_links` alone.
-    """
-
-    patterns: Patterns = field(default_factory=Patterns)
-    gitignore: bool = True
-    follow_links: bool = False
-
-
-_ALL = FileSelection()
+_ALL = FileRules()
 
 
 def find_files(
-    inputs: Sequence[str], leave_out: Iterable[Path] = (), selection: FileSelection = _ALL
+    inputs: Sequence[str],
+    leave_out: Iterable[Path] = (),
+    rules: FileRules = _ALL,
+    *,
+    follow_links: bool = False,
 ) -> InputFiles:
     """The files that folders, files and patterns name, each once.
 
@@ -241,16 +211,19 @@ def find_files(
     a folder that somebody else packed should not bring in files of this machine. No folder is
     entered twice, so that circular links end; names that begin with a dot are passed over, unless
     given themselves; so is what is in `leave_out`, what a `.gitignore` names, and what the
-    selection's patterns leave out. Raises `FileProblem` where an input names nothing.
+    patterns of `rules` leave out. A file that is named itself is read, whatever these say. Raises
+    `FileProblem` where an input names nothing.
     """
     starts = [start for pattern in inputs for start in _starts(pattern)]
     result = InputFiles(_common_base([start.base for start in starts]))
-    if not selection.follow_links:
+    if not follow_links:
         result.roots = [os.path.realpath(start.root).rstrip(os.sep) for start in starts]
     entered = {os.path.realpath(path) for path in leave_out}
+    included, excluded = _rules(rules.include, "include"), _rules(rules.exclude, "exclude")
     for start in starts:
-        above = rules_above(start.path) if selection.gitignore and start.path.is_dir() else []
-        walk = _Walk(start.path, selection, entered, result)
+        above = rules_above(start.path) if rules.gitignore and start.path.is_dir() else []
+        patterns = IgnoreRules(os.path.abspath(start.path), excluded)
+        walk = _Walk(start.path, rules.gitignore, patterns, included, entered, result)
         for path in walk.below(start.path, above):
             real = os.path.realpath(path)
             if real not in entered:
@@ -302,7 +275,9 @@ class _Walk:
     """Goes through what lies below one input."""
 
     start: Path
-    selection: FileSelection
+    gitignore: bool
+    excluded: IgnoreRules
+    included: Sequence[Rule]
     entered: set[str]
     result: InputFiles
 
@@ -342,7 +317,7 @@ class _Walk:
 
     def rules_of(self, folder: Path) -> IgnoreRules | None:
         """The rules of a folder's `.gitignore`; one that cannot be read is named, and has none."""
-        if not self.selection.gitignore:
+        if not self.gitignore:
             return None
         try:
             return rules_in(folder)
@@ -357,9 +332,9 @@ class _Walk:
         is_folder = entry.is_dir()
         if rules and is_ignored(entry, rules, is_folder=is_folder):
             return IGNORED
-        relative = entry.relative_to(self.start).as_posix()
-        if self.selection.patterns.excludes(relative, is_folder=is_folder):
+        if is_ignored(entry, [self.excluded], is_folder=is_folder):
             return EXCLUDED
-        if not is_folder and not self.selection.patterns.includes(relative):
+        relative = entry.relative_to(self.start).as_posix()
+        if self.included and not is_folder and not _is_included(self.included, relative):
             return NOT_INCLUDED
         return ""

@@ -15,9 +15,8 @@ from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries, write_queries
-from labeler.corpus.blocks import FileRules, lengths_of
+from labeler.corpus.blocks import FileRules
 from labeler.corpus.documents import Ingested, Reading, read_documents
-from labeler.corpus.find import FileSelection, Patterns
 from labeler.corpus.read import LARGEST_FILE
 from labeler.data import Query
 from labeler.errors import Misuse
@@ -34,16 +33,9 @@ from labeler.options import SIZE_OF_A_FILE, given, option
 
 def as_settings(how: Reading) -> dict[str, Any]:
     """The settings as the card holds them."""
-    selection = how.selection
-    return {
-        "words": how.lengths.usual,
-        "gitignore": selection.gitignore,
-        "follow_links": selection.follow_links,
-        "include": list(selection.patterns.written[0]),
-        "exclude": list(selection.patterns.written[1]),
-        "max_file_size": how.max_file_size,
-        **{name: value for name, value in asdict(how.fields).items() if value},
-    }
+    fields = {name: value for name, value in asdict(how.fields).items() if value}
+    links = {"follow_links": how.follow_links, "max_file_size": how.max_file_size}
+    return {**asdict(how.files), **links, **fields}
 
 
 def settings_of(collection: Collection) -> Reading:
@@ -52,12 +44,17 @@ def settings_of(collection: Collection) -> Reading:
     if settings is None:
         return Reading()
     with reading(collection.card):
-        patterns = Patterns.of(settings["include"], settings["exclude"])
+        rules = FileRules(
+            include=tuple(settings["include"]),
+            exclude=tuple(settings["exclude"]),
+            gitignore=bool(settings["gitignore"]),
+            words=int(settings["words"]),
+        )
         return Reading(
             int(settings["max_file_size"]),
-            FileSelection(patterns, bool(settings["gitignore"]), bool(settings["follow_links"])),
+            bool(settings["follow_links"]),
+            rules,
             FieldNames(**{name: str(settings.get(name, "")) for name in asdict(FieldNames())}),
-            lengths_of(int(settings["words"])),
         )
 
 
@@ -114,11 +111,7 @@ class IngestOptions:
     @property
     def reading(self) -> Reading:
         """How documents are read."""
-        files = self.files
-        patterns = Patterns.of(files.include, files.exclude)
-        selection = FileSelection(patterns, files.gitignore, self.follow_links)
-        lengths = lengths_of(files.words)
-        return Reading(self.max_file_size, selection, self.fields, lengths)
+        return Reading(self.max_file_size, self.follow_links, self.files, self.fields)
 
 
 def ingest(

@@ -23,7 +23,6 @@ from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.readme import write_readme
 from labeler.collection.stale import shown_by, shown_in
-from labeler.corpus.blocks import lengths_of
 from labeler.corpus.documents import Ingested, Reading, read_documents
 from labeler.corpus.ingest import card_of, refuse_to_write_into, settings_of
 from labeler.corpus.matching import CARRIED, MERGED, STATES, UNCHANGED, Match, match_passages
@@ -409,7 +408,7 @@ def update(
     refuse_to_write_into(names, opened)
     how = settings_of(opened)
     if words is not None:
-        how = replace(how, lengths=lengths_of(words))
+        how = how.of_length(words)
     with control.progress("files") as advance:
         ingested = read_documents(names, (opened.folder,), advance, how)
     with locked(opened, control.note):

@@ -109,7 +109,7 @@ def test_of_a_converted_file_the_span_is_in_the_text_that_was_taken_out(
 def test_spans_of_real_documents_hold_their_words(name: str, words: int) -> None:
     folder = DOCS / name
     lost = total = 0
-    how = Reading(lengths=lengths_of(words))
+    how = Reading().of_length(words)
     for document in read_documents([str(folder)], how=how).documents.values():
         metadata = document.metadata
         text = (folder / metadata["source"]).read_bytes().decode()

@@ -12,7 +12,6 @@ from labeler.collection.lock import locked
 from labeler.collection.pool import read_pool, write_pool
 from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.stale import stale_pairs
-from labeler.corpus.blocks import lengths_of
 from labeler.corpus.documents import Reading, read_documents
 from labeler.corpus.ingest import ingest
 from labeler.corpus.matching import CARRIED, STATES, Match, match_passages
@@ -322,7 +321,7 @@ def test_each_old_passage_is_in_one_state_and_its_words_are_where_that_says(
     (tmp_path / "a.md").write_text(page(("cat", 3), ("dog", 25), ("cow", 60), ("ant", 9)))
 
     def cut(words: int) -> dict[str, Document]:
-        return read_documents([str(tmp_path)], how=Reading(lengths=lengths_of(words))).documents
+        return read_documents([str(tmp_path)], how=Reading().of_length(words)).documents
 
     old, new = cut(few), cut(many)
     matches = match_passages(old, new)
