@@ -13,7 +13,7 @@ from made_documents import HTML, pdf, word_document
 from labeler.catalog.layouts import READERS, Layout
 from labeler.catalog.recipes import read_recipe
 from labeler.corpus.cut import Spans, passages
-from labeler.corpus.read import read_documents_of
+from labeler.corpus.read import documents_in
 from labeler.corpus.readers.rows import SourceDocument
 from labeler.data import Query
 from labeler.errors import BadInput
@@ -137,7 +137,7 @@ OTHERS = {
 def check_documents(path: Path, content: bytes) -> bool:
     """Whether a file was read; its documents must then be fit to be written as a corpus."""
     path.write_bytes(content)
-    read = refused(path, lambda: read_documents_of(path))
+    read = refused(path, lambda: list(documents_in(path)))
     if not isinstance(read, list):
         return False
     for document in read:

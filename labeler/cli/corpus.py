@@ -103,9 +103,6 @@ def _note_unread(result: Ingested) -> None:
     if result.unread:
         files = count_of(len(result.unread) + result.files, "file", "files")
         note(f"{len(result.unread):,} of {files} not read")
-    if result.too_large:
-        files = count_of(result.too_large, "file", "files")
-        note(f"{files} too large; --max-file-size says how large one may be")
     for problem, count in result.missing_extras.items():
         note(f"{count_of(count, 'file', 'files')} not read: {problem}")
 

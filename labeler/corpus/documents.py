@@ -19,15 +19,13 @@ from labeler.corpus.blocks import FileRules, lengths_of
 from labeler.corpus.cut import passages_of, writable
 from labeler.corpus.find import InputFiles, find_files
 from labeler.corpus.read import (
-    LARGEST_FILE,
     documents_in,
     holds_rows,
     kind_of,
-    kinds_of_documents,
     kinds_read,
 )
 from labeler.data import Document, Query
-from labeler.errors import BadInput, FileProblem, Misconfigured, Misuse, TooLarge
+from labeler.errors import BadInput, FileProblem, Misconfigured
 from labeler.exchange.fields import FieldNames
 from labeler.files.read import file_problems
 from labeler.files.row_index import RowIndex
@@ -203,19 +201,18 @@ def _steps_of(path: Path) -> int:
 class Ingested:
     """The documents by id, and what became of every file.
 
-    `unread` says of each file that could not be read why, and `too_large` counts those of them that
-    are larger than a document may be; `other_kinds` counts the files of kinds that are not read, by
-    ending; `collection_files` are those of a collection beside its corpus; `duplicates` counts
-    passages that an earlier file had already; `links_out` are links that lead out of their folder;
-    `parameter` is the one that would help to read a file; `left_out` counts files and folders by
-    the reason why they were passed over, and `missing_extras` files by what has to be installed.
+    `unread` says of each file that could not be read why; `other_kinds` counts the files of kinds
+    that are not read, by ending; `collection_files` are those of a collection beside its corpus;
+    `duplicates` counts passages that an earlier file had already; `links_out` are links that lead
+    out of their folder; `parameter` is the one that would help to read a file; `left_out` counts
+    files and folders by the reason why they were passed over, and `missing_extras` files by what
+    has to be installed to read them.
     """
 
     documents: StoredDocuments = field(default_factory=StoredDocuments)
     files: int = 0
     unread: list[str] = field(default_factory=list)
     other_kinds: Counter[str] = field(default_factory=Counter)
-    too_large: int = 0
     collection_files: list[str] = field(default_factory=list)
     duplicates: int = 0
     queries: dict[str, Query] = field(default_factory=dict)
@@ -231,7 +228,6 @@ class Ingested:
             "documents": len(self.documents),
             "duplicates": self.duplicates,
             "unread": self.unread,
-            "too_large": self.too_large,
             "links_out": self.links_out,
             "left_out": dict(sorted(self.left_out.items())),
             "missing_extras": dict(self.missing_extras),
@@ -251,7 +247,6 @@ class Reading:
     Links that lead out of a folder are read with `follow_links` alone.
     """
 
-    max_file_size: int = LARGEST_FILE
     follow_links: bool = False
     files: FileRules = field(default_factory=FileRules)
     fields: FieldNames = field(default_factory=FieldNames)
@@ -281,8 +276,6 @@ def read_documents(
         collection_files=[writable(str(path)) for path in input_files.collection_files],
         unread=[writable(problem) for problem in input_files.unread],
     )
-    if how.max_file_size < 1:
-        raise Misuse("expected a size of 1 byte or more", parameter="max_file_size")
     steps = FileSteps(input_files.files, advance)
     for path in input_files.files:
         file = _InputFile(path, _relative_path(path, input_files.base), str(path) in inputs)
@@ -317,7 +310,6 @@ def _read_into(result: Ingested, file: _InputFile, how: Reading, steps: FileStep
     except (BadInput, FileProblem) as error:
         result.unread.append(writable(str(error)))
         result.parameter = result.parameter or error.parameter
-        result.too_large += kind in kinds_of_documents() and isinstance(error, TooLarge)
         has_text = False
     except Misconfigured as error:
         if is_named:
@@ -341,7 +333,7 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading, steps: File
     """
     before, repeated, has_text, digest = result.documents.mark(), list[BadInput](), False, ""
     lengths = lengths_of(how.files.words)
-    for source in documents_in(file.path, how.max_file_size, how.fields):
+    for source in documents_in(file.path, how.fields):
         steps.passed(len(source.text))
         has_text = has_text or source.has_text
         if source.id is not None:

@@ -17,7 +17,6 @@ from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries, write_queries
 from labeler.corpus.blocks import FileRules
 from labeler.corpus.documents import Ingested, Reading, read_documents
-from labeler.corpus.read import LARGEST_FILE
 from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.exchange.fields import FieldNames
@@ -26,7 +25,7 @@ from labeler.files.boundary import reading
 from labeler.files.paths import true_path
 from labeler.messages import count_of, counted
 from labeler.models.control import Control
-from labeler.options import SIZE_OF_A_FILE, given, option
+from labeler.options import given, option
 
 # How a collection's documents were read, as its card tells it, so that they can be read anew.
 
@@ -34,8 +33,7 @@ from labeler.options import SIZE_OF_A_FILE, given, option
 def as_settings(how: Reading) -> dict[str, Any]:
     """The settings as the card holds them."""
     fields = {name: value for name, value in asdict(how.fields).items() if value}
-    links = {"follow_links": how.follow_links, "max_file_size": how.max_file_size}
-    return {**asdict(how.files), **links, **fields}
+    return {**asdict(how.files), "follow_links": how.follow_links, **fields}
 
 
 def settings_of(collection: Collection) -> Reading:
@@ -51,7 +49,6 @@ def settings_of(collection: Collection) -> Reading:
             words=int(settings["words"]),
         )
         return Reading(
-            int(settings["max_file_size"]),
             bool(settings["follow_links"]),
             rules,
             FieldNames(**{name: str(settings.get(name, "")) for name in asdict(FieldNames())}),
@@ -75,34 +72,14 @@ def inputs_of(collection: Collection) -> list[str]:
     return [os.path.normpath(collection.folder / str(path)) for path in paths]
 
 
-def _bytes(megabytes: str | int) -> int:
-    """The bytes of so many megabytes; `Misuse` of what is no usable number of them."""
-    if not (str(megabytes).isdecimal() and SIZE_OF_A_FILE.hold(int(str(megabytes)[:20]))):
-        raise Misuse("expected a number of megabytes, 1 to 1,000,000", parameter="max_file_size")
-    return int(megabytes) << 20
-
-
 @dataclass(frozen=True, slots=True)
 class IngestOptions:
     """Which files are read, how they are cut, and what their rows call their fields.
 
-    Of files that are one document each, those of more than `max_file_size` bytes, of markup a
-    sixteenth of that, are left out and counted; rows are held to 64 MB each. Links that lead out of
-    a folder are read with `follow_links` alone; a corpus and queries that this did not write are
-    replaced with `force` alone.
+    Links that lead out of a folder are read with `follow_links` alone; a corpus and queries that
+    this did not write are replaced with `force` alone.
     """
 
-    max_file_size: int = option(
-        LARGEST_FILE,
-        "Leave out larger texts, and markup of 1/16 of it.",
-        metavar="MB",
-        section="reading",
-        flag=True,
-        rare=True,
-        read=_bytes,
-        usual=str(LARGEST_FILE >> 20),
-        example=LARGEST_FILE >> 20,
-    )
     follow_links: bool = option(False, "Read links that lead out of a folder, too.", rare=True)
     files: FileRules = field(default_factory=FileRules)
     fields: FieldNames = field(default_factory=FieldNames)
@@ -111,7 +88,7 @@ class IngestOptions:
     @property
     def reading(self) -> Reading:
         """How documents are read."""
-        return Reading(self.max_file_size, self.follow_links, self.files, self.fields)
+        return Reading(self.follow_links, self.files, self.fields)
 
 
 def ingest(

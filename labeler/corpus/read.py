@@ -12,7 +12,7 @@ from labeler.corpus.readers.docx import read_docx
 from labeler.corpus.readers.html import read_html
 from labeler.corpus.readers.markdown import read_markdown
 from labeler.corpus.readers.notebook import read_notebook
-from labeler.corpus.readers.outline import Extracted, read_plaintext
+from labeler.corpus.readers.outline import LARGEST_FILE, Extracted, read_plaintext
 from labeler.corpus.readers.pdf import read_pdf
 from labeler.corpus.readers.rows import (
     SourceDocument,
@@ -49,13 +49,13 @@ TEXT_READERS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
 }
 """The registry of what reads a text of some ending: it gives a title and blocks."""
 
-_EXTRACTED: dict[str, Callable[[Path, bytes, int], Extracted]] = {
+_EXTRACTED: dict[str, Callable[[Path, bytes], Extracted]] = {
     ".pdf": read_pdf,
-    ".html": lambda path, raw, _most: read_html(path, raw),
-    ".htm": lambda path, raw, _most: read_html(path, raw),
-    ".xhtml": lambda path, raw, _most: read_html(path, raw),
+    ".html": read_html,
+    ".htm": read_html,
+    ".xhtml": read_html,
     ".docx": read_docx,
-    ".ipynb": lambda path, raw, _most: read_notebook(path, decoded(path, raw)),
+    ".ipynb": lambda path, raw: read_notebook(path, decoded(path, raw)),
 }
 _ARCHIVES = (".pdf", ".docx")
 _PLAIN = (".txt", ".text")
@@ -64,19 +64,10 @@ _TABLES = (".csv", ".tsv")
 _ROWS = (".jsonl", ".ndjson", ".json", ".parquet")
 _USUAL = FieldNames()
 
-LARGEST_FILE = 1 << 26
-"""The most bytes of a file that is one document, 64 MB, where nothing else is said."""
-
-MARKUP = 16
-"""Markup may have so many times fewer: the tree of very short blocks takes 700 times its size,
+LARGEST_MARKUP = LARGEST_FILE // 16
+"""Markup may have fewer: the tree of very short blocks takes 700 times its size,
 up to the bound of tokens, and plain text 12 times.
 """
-
-
-def kinds_of_documents() -> tuple[str, ...]:
-    """The endings of files that are one document each."""
-    fill(TEXT_READERS, "readers", Callable)  # type: ignore[arg-type]  # a kind of values
-    return (*TEXT_READERS, *_EXTRACTED)
 
 
 def kinds_read() -> tuple[str, ...]:
@@ -93,39 +84,26 @@ def kind_of(path: Path) -> str:
     return inner if ending == ".gz" and inner in (*_TABLES, *_ROWS) else ending
 
 
-def read_documents_of(
-    path: Path, most: int = LARGEST_FILE, fields: FieldNames = _USUAL
-) -> list[SourceDocument]:
-    """The same as `documents_in`, all at once."""
-    return list(documents_in(path, most, fields))
-
-
-def documents_in(
-    path: Path, most: int = LARGEST_FILE, fields: FieldNames = _USUAL
-) -> Iterator[SourceDocument]:
+def documents_in(path: Path, fields: FieldNames = _USUAL) -> Iterator[SourceDocument]:
     """Read the documents of a file of a known kind; `BadInput` says why there are none.
 
-    A file that is one document has at most `most` bytes, or is `TooLarge`, and one of markup a
-    sixteenth of that; of a file of rows, each row is held to the bound of a line. Rows come one by
+    A file that is one document has a bound, or is `TooLarge`; of a file of rows, each row is held
+    to the bound of a line. Rows come one by
     one; where one of them is bad, none of them counts.
     """
     kind = kind_of(path)
     with reading(path):
         if kind in TEXT_READERS and not (kind in _PLAIN and _holds_rows(path)):
-            sources: Iterable[SourceDocument] = [_of_text(path, kind, most)]
+            sources: Iterable[SourceDocument] = [_of_text(path, kind)]
         elif kind in _EXTRACTED:
-            sources = [_of_extracted(path, kind, most)]
+            sources = [_of_extracted(path, kind)]
         else:
             sources = _documents_of_rows(path, kind, fields)
         yield from sources
 
 
-def _of_markup(most: int) -> int:
-    return max(most // MARKUP, 1)
-
-
-def _of_text(path: Path, kind: str, most: int) -> SourceDocument:
-    text = decoded(path, read_bytes(path, most if kind in _PLAIN else _of_markup(most)))
+def _of_text(path: Path, kind: str) -> SourceDocument:
+    text = decoded(path, read_bytes(path, LARGEST_FILE if kind in _PLAIN else LARGEST_MARKUP))
     try:
         title, blocks = TEXT_READERS[kind](text)
     except TooLarge as error:
@@ -134,11 +112,11 @@ def _of_text(path: Path, kind: str, most: int) -> SourceDocument:
     return SourceDocument(title, blocks, spans_in=spans_in)
 
 
-def _of_extracted(path: Path, kind: str, most: int) -> SourceDocument:
-    raw = read_bytes(path, most if kind in _ARCHIVES else _of_markup(most))
+def _of_extracted(path: Path, kind: str) -> SourceDocument:
+    raw = read_bytes(path, LARGEST_FILE if kind in _ARCHIVES else LARGEST_MARKUP)
     if not raw:
         raise BadInput(f"{path}: empty")
-    read = _EXTRACTED[kind](path, raw, most)
+    read = _EXTRACTED[kind](path, raw)
     if read.note:
         tell(path, read.note)
     spans_in = SourceText(read.text, own=False, paged=read.paged)

@@ -10,7 +10,7 @@ import pytest
 from every_row import every_row
 
 from labeler.corpus.cut import passages
-from labeler.corpus.read import read_documents_of
+from labeler.corpus.read import documents_in
 from labeler.corpus.readers import markdown_tokens
 from labeler.corpus.readers.markdown import read_markdown
 from labeler.corpus.readers.outline import read_plaintext
@@ -136,7 +136,7 @@ def test_a_document_of_more_blocks_than_are_held_is_named(tmp_path: Path) -> Non
     path = tmp_path / "a.md"
     path.write_text("- a\n" * (markdown_tokens.MOST_TOKENS // 5 + 1))
     with pytest.raises(TooLarge, match=r"a\.md: more than 1,000,000 marks of blocks in it; divide"):
-        read_documents_of(path)
+        list(documents_in(path))
 
 
 def test_what_follows_the_most_tokens_of_a_block_is_kept_as_it_is() -> None:

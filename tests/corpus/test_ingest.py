@@ -297,24 +297,6 @@ def test_a_tsv_file_is_read_as_the_field_writes_it(docs: Path) -> None:
     assert document.text == "question: What is it?\nanswer: A thing"
 
 
-def test_larger_documents_than_asked_for_are_named_counted_and_left_out(
-    docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write(docs, good_DOT_txt="good", large_DOT_txt="A sentence of a few words. " * 40_000)
-    write(docs, markup_DOT_md="# Word\n\n" + "word\n\n" * 11_000)
-    write(docs, rows_DOT_jsonl='{"text": "' + "A sentence of a few words. " * 40_000 + '"}\n')
-    arguments = ["corpus", "ingest", str(docs), "-o", str(tmp_path / "c"), "--max-file-size"]
-    assert execute([*arguments, "1"]) == 0
-    err = capsys.readouterr().err
-    assert "large.txt: more than the 1 MB that a document may have" in err
-    assert "markup.md: more than the 0.0625 MB that a document may have" in err
-    assert "2 files too large; --max-file-size" in err
-    assert "2 of 4 files not read" in err
-    assert json.loads((tmp_path / "c" / "card.json").read_text())["ingest"]["too_large"] == 2
-    assert execute([*arguments, "2"]) == 0
-    assert "too large" not in capsys.readouterr().err
-
-
 def test_a_passage_in_every_file_costs_no_more_than_its_files(docs: Path) -> None:
     def many(count: int) -> Callable[[], object]:
         folder = docs / str(count)

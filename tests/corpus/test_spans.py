@@ -13,7 +13,7 @@ from made_documents import HTML, pdf, word_document
 from labeler.corpus.blocks import lengths_of
 from labeler.corpus.cut import Spans, passages
 from labeler.corpus.documents import Reading, read_documents
-from labeler.corpus.read import read_documents_of
+from labeler.corpus.read import documents_in
 from labeler.corpus.readers.outline import read_plaintext
 
 DOCS = Path(__file__).parents[3] / "shared" / "data" / "docs"
@@ -92,7 +92,7 @@ def test_of_a_converted_file_the_span_is_in_the_text_that_was_taken_out(
 ) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    (source,) = read_documents_of(path)
+    (source,) = documents_in(path)
     assert source.spans_in is not None
     text = source.spans_in.text
     for document in read_documents([str(path)]).documents.values():

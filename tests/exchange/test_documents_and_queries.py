@@ -8,7 +8,7 @@ from fuzzing import mutants, refused
 
 from labeler.cli import execute
 from labeler.corpus.ingest import ingest
-from labeler.corpus.read import read_documents_of
+from labeler.corpus.read import documents_in
 from labeler.errors import BadInput
 from labeler.exchange.queries import read_query_list
 
@@ -198,4 +198,4 @@ def test_damaged_documents_are_read_or_refused_in_one_line(tmp_path: Path, kind:
     path = tmp_path / "a.json"
     for data in mutants(DOCUMENTS[kind].encode(), 100):
         path.write_bytes(data)
-        refused(path, lambda: read_documents_of(path))
+        refused(path, lambda: list(documents_in(path)))

@@ -8,7 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labeler.corpus.readers.outline import Extracted, Outline, extracted
+from labeler.corpus.readers.outline import LARGEST_FILE, Extracted, Outline, extracted
 from labeler.errors import BadInput, Misconfigured, TooLarge
 from labeler.files.read import in_megabytes
 from labeler.messages import missing_extra
@@ -31,13 +31,13 @@ _MARKUP = 8
 """The tree of a document's XML takes some eight times its size, so it may have so much less."""
 
 
-def read_docx(path: Path, raw: bytes, most: int) -> Extracted:
+def read_docx(path: Path, raw: bytes) -> Extracted:
     """The title that the document's properties or its style `Title` say, and its text."""
     try:
         import docx
     except ImportError as error:
         raise Misconfigured(NEEDS) from error
-    _check_archive(path, raw, most)
+    _check_archive(path, raw)
     document = docx.Document(BytesIO(raw))
     body = _Body()
     for part in document.iter_inner_content():
@@ -47,7 +47,7 @@ def read_docx(path: Path, raw: bytes, most: int) -> Extracted:
     return extracted(own, body.outline.blocks)
 
 
-def _check_archive(path: Path, raw: bytes, most: int) -> None:
+def _check_archive(path: Path, raw: bytes) -> None:
     """`BadInput` of what is no ZIP archive of XML, defines entities, or unpacks to too much.
 
     No part unpacks to more than the archive says of it.
@@ -61,15 +61,17 @@ def _check_archive(path: Path, raw: bytes, most: int) -> None:
     with archive:
         parts = archive.infolist()
         texts = [part for part in parts if part.filename.endswith((".xml", ".rels"))]
-        is_large = any(part.file_size > _most_of(part, most) for part in texts)
-        if len(parts) > _MOST_PARTS or is_large or sum(p.file_size for p in parts) > _TIMES * most:
-            raise TooLarge(f"{path}: unpacks to more than the {in_megabytes(most)} of a document")
+        is_large = any(part.file_size > _most_of(part) for part in texts)
+        is_large = is_large or sum(part.file_size for part in parts) > _TIMES * LARGEST_FILE
+        if is_large or len(parts) > _MOST_PARTS:
+            bound = in_megabytes(LARGEST_FILE)
+            raise TooLarge(f"{path}: unpacks to more than the {bound} of a document")
         if any(_ENTITY.search(archive.read(part)) for part in texts):
             raise BadInput(f"{path}: defines entities of XML, which no such document needs")
 
 
-def _most_of(part: zipfile.ZipInfo, most: int) -> int:
-    return most // _MARKUP if part.filename == _MAIN else most
+def _most_of(part: zipfile.ZipInfo) -> int:
+    return LARGEST_FILE // _MARKUP if part.filename == _MAIN else LARGEST_FILE
 
 
 class _Body:

@@ -12,6 +12,9 @@ from labeler.corpus.blocks import Block
 Lines = list[tuple[int, str]]
 """Lines with their numbers in the file, which stay as they are when a nested part is read."""
 
+LARGEST_FILE = 1 << 26
+"""The most bytes of a file that is one document, and of a text taken out of one: 64 MB."""
+
 DEEPEST = 20
 """Levels of nesting that are followed; what lies deeper is read as plain paragraphs."""
 
