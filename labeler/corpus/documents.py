@@ -8,9 +8,10 @@ import unicodedata
 import weakref
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, ValuesView
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import NamedTuple
@@ -165,30 +166,8 @@ class _InOrder(ValuesView[Document]):
 # How far the reading of files has come: a step for each file, and more for large ones.
 
 _BYTES_OF_A_STEP = 1 << 22
-
-
-class FileSteps:
-    """Counts the steps of files; a file of rows has one more for each four megabytes."""
-
-    def __init__(self, files: Sequence[Path], advance: Advance) -> None:
-        self._sizes = [_steps_of(path) for path in files]
-        self._total = sum(self._sizes)
-        self._advance = advance
-        self._file = self._done = self._characters = 0
-
-    def passed(self, characters: int) -> None:
-        """Count what was read of a file."""
-        before = self._characters // _BYTES_OF_A_STEP
-        self._characters += characters
-        inside = min(self._characters // _BYTES_OF_A_STEP, self._sizes[self._file] - 1)
-        if inside > before:
-            self._advance(self._done + inside, self._total)
-
-    def end_file(self) -> None:
-        """Count a file that was read, whether there was anything in it or not."""
-        self._done += self._sizes[self._file]
-        self._file, self._characters = self._file + 1, 0
-        self._advance(self._done, self._total)
+Within = Callable[[int], None]
+"""Is told how many steps of a file are done."""
 
 
 def _steps_of(path: Path) -> int:
@@ -276,11 +255,16 @@ def read_documents(
         collection_files=[writable(str(path)) for path in input_files.collection_files],
         unread=[writable(problem) for problem in input_files.unread],
     )
-    steps = FileSteps(input_files.files, advance)
-    for path in input_files.files:
+    sizes = [_steps_of(path) for path in input_files.files]
+    total = sum(sizes)
+    for path, size, end in zip(input_files.files, sizes, accumulate(sizes), strict=True):
+
+        def within(step: int, size: int = size, end: int = end) -> None:
+            advance(end - size + min(step, size - 1), total)
+
         file = _InputFile(path, _relative_path(path, input_files.base), str(path) in inputs)
-        result.files += _read_into(result, file, how, steps)
-        steps.end_file()
+        result.files += _read_into(result, file, how, within)
+        advance(end, total)
     if not result.documents:
         problem = _nothing_read(inputs, input_files, result)
         raise BadInput(problem, parameter=result.parameter)
@@ -295,7 +279,7 @@ class _InputFile(NamedTuple):
     is_named: bool
 
 
-def _read_into(result: Ingested, file: _InputFile, how: Reading, steps: FileSteps) -> bool:
+def _read_into(result: Ingested, file: _InputFile, how: Reading, within: Within) -> bool:
     """Add the documents of a file, all or none; where there are none, the result says why.
 
     A file that was named is read by its content where its name says nothing.
@@ -306,7 +290,7 @@ def _read_into(result: Ingested, file: _InputFile, how: Reading, steps: FileStep
         if not (kind in kinds_read() or (is_named and holds_rows(path))):
             result.other_kinds[kind or path.name] += 1
             return False
-        has_text = _add_documents(result, file, how, steps)
+        has_text = _add_documents(result, file, how, within)
     except (BadInput, FileProblem) as error:
         result.unread.append(writable(str(error)))
         result.parameter = result.parameter or error.parameter
@@ -326,29 +310,28 @@ def _read_into(result: Ingested, file: _InputFile, how: Reading, steps: FileStep
     return has_text
 
 
-def _add_documents(result: Ingested, file: _InputFile, how: Reading, steps: FileSteps) -> bool:
+def _add_documents(result: Ingested, file: _InputFile, how: Reading, within: Within) -> bool:
     """Add the documents of a file one by one; whether any of them has a text.
 
-    `BadInput` at the end where an id stands in an earlier file, too.
+    `BadInput` where an id stands in an earlier file, too.
     """
-    before, repeated, has_text, digest = result.documents.mark(), list[BadInput](), False, ""
+    before, has_text, digest, characters = result.documents.mark(), False, "", 0
     lengths = lengths_of(how.files.words)
     for source in documents_in(file.path, how.fields):
-        steps.passed(len(source.text))
+        step, characters = characters // _BYTES_OF_A_STEP, characters + len(source.text)
+        if characters // _BYTES_OF_A_STEP > step:
+            within(characters // _BYTES_OF_A_STEP)
         has_text = has_text or source.has_text
         if source.id is not None:
             if result.documents.is_before(source.id, before):
                 problem = f"the id {source.id!r} stands in an earlier file too"
-                repeated = repeated or [BadInput.at(file.path, source.line, problem)]
-                continue
+                raise BadInput.at(file.path, source.line, problem)
             document = Document(source.id, source.text, source.title, source.metadata)
             result.documents.add(document)  # a row with an id of its own stays as it is
             continue
         digest = digest or _sha256(file.path)
         for document in passages_of(source, file.shown_path, digest, lengths):
             _add(document, file.shown_path, result)
-    if repeated:
-        raise repeated[0]
     return has_text
 
 
