@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from labeler.data import Run
 from labeler.errors import BadInput
-from labeler.exchange.ratings import number_of, shown
+from labeler.exchange.ratings import number_of, shown, write_lines
 from labeler.exchange.shapes import JSON, head_of, shape_of, tell
 from labeler.exchange.tables import (
     QUERY_TEXT,
@@ -161,15 +161,12 @@ def _of_rank(where: str, value: Any) -> float:
 
 
 def _write(path: Path, scored: Scored, copy: Path) -> None:
-    written, at = 0, 1
-    with reading(path), copy.open("w", encoding="utf-8", newline="\n") as out:
+    def lines() -> Iterator[tuple[int, str]]:
         for number, query, document, score in scored.rows:
             where = f"{path}:{number}"
             ids = (x.strip() if isinstance(x, str) else x for x in (query, document))
             query_id, doc_id = ids_of(where, *ids)
-            line = f"{query_id} Q0 {doc_id} 1 {score_of(where, score)!r} -\n"
-            out.write("\n" * max(number - at, 0) + line)
-            at = max(number, at) + 1
-            written += 1
-    if not written:
+            yield number, f"{query_id} Q0 {doc_id} 1 {score_of(where, score)!r} -\n"
+
+    if not write_lines(path, copy, lines()):
         raise BadInput(f"{path}: no query with a document in it")
