@@ -1403,8 +1403,8 @@ LIFE: dict[str, Case] = {
         evaluate world --jobs 2 -m nDCG@10
     """,
     "export": """
-        export world --to {beir,mteb,trec,ranx,ir_datasets,hf,csv,quepid,opensearch} -o out
-        export world --to {ragas,deepeval,promptfoo} --run bm25 --depth 3 -o out
+        export world --to {beir,mteb,trec,hf,quepid,opensearch} -o out
+        export world --to {ragas,promptfoo} --run bm25 --depth 3 -o out
         export world --to beir --qrels llm -o beir
     """,
     "prompts-more": """
