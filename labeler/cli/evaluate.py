@@ -14,16 +14,15 @@ import typer
 
 from labeler.cli.options import OutputFlags
 from labeler.cli.output import draw, name_unread_runs, show, show_json, show_result, warn
-from labeler.cli.scoring import GATES, PER_QUERY, PLOT, TABLES, GateFlags
+from labeler.cli.scoring import GATES, PER_QUERY, PLOT, TABLES
 from labeler.cli.screen import progress
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.user_files import collection_qrels, run_paths
 from labeler.errors import Misuse, about
-from labeler.evaluation.evaluate import report_of
+from labeler.evaluation.equivalence import margins_by_measure, read_margins
+from labeler.evaluation.evaluate import Report, report_of
 from labeler.evaluation.gates import Gates, check_scores, group_failures, read_gates
-from labeler.evaluation.options import GROUPS, EvaluationOptions, Thin
-from labeler.evaluation.plot import score_drawings
-from labeler.evaluation.score_report import Report
+from labeler.evaluation.options import GROUPS, EvaluationOptions
 from labeler.metrics import parse_all
 from labeler.options import TOP_GRADE, option
 from labeler.pools.missed import Missed, missed
@@ -96,8 +95,8 @@ def _missed(folder: Path, name: str, rel: int) -> Missed:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupGateFlags(GateFlags):
-    """What must hold of all queries, or of groups."""
+class GateFlags:
+    """What must hold of all queries, or of groups; else the command ends with exit code 5."""
 
     require: tuple[str, ...] = option(
         (),
@@ -105,26 +104,34 @@ class GroupGateFlags(GateFlags):
         "Exit 5 where a run lies below; repeatable.",
         panel=GATES,
     )
-
-    thin: Thin = option(
-        "fail",
-        "Thin groups fail a gate on the worst group, or it skips them.",
-        panel=GROUPS,
+    require_low: tuple[str, ...] = option(
+        (),
+        "The same of the interval's low end (the high one where lower is better).",
+        panel=GATES,
         rare=True,
     )
+    no_worse_than: str | None = option(
+        None,
+        "A gate: exit 5 unless runs are shown to lose less than a margin against it.",
+        metavar="RUN",
+        panel=GATES,
+    )
+    margin: tuple[str, ...] = option(
+        (), "How much may be lost: 0.05 (the gate's default) or AP:0.02; repeatable.", panel=GATES
+    )
+
+    def margins(self, measures: Sequence[str]) -> dict[str, float]:
+        """The margins by measure; a gate has a default one, by what `-m` names or else nDCG@10."""
+        is_gate = bool(self.no_worse_than)
+        if not is_gate and not self.margin:
+            return {}
+        return margins_by_measure(read_margins(self.margin), measures, default=is_gate)
 
     def read(self) -> Gates | None:
-        """The gates that were asked for; the module is not loaded where none was."""
+        """The gates on scores that were asked for."""
         if not self.require and not self.require_low:
             return None
-
         return read_gates(self.require, self.require_low)
-
-    def check_thin(self, held: Gates | None) -> None:
-        """`Misuse` where there is no gate on a group that thin groups could fail."""
-        if self.thin != "fail" and not (held and held.groups):
-            problem = "this says what gates on groups do, and there is none"
-            raise Misuse(problem, parameter="thin")
 
     def blamed_for_groups(self, by: Sequence[str]) -> AbstractContextManager[None]:
         """Let the gates be blamed for a field that no query has, where they alone named it."""
@@ -136,8 +143,7 @@ class GroupGateFlags(GateFlags):
         """`GateFailed` names all that did not keep its gate."""
         if not gates and not self.no_worse_than:
             return
-
-        failures = group_failures(report, gates.groups, self.thin) if gates else ()
+        failures = group_failures(report, gates.groups) if gates else ()
         held = gates.overall if gates else ()
         check_scores(report, held, no_worse_than=bool(self.no_worse_than), of_groups=failures)
 
@@ -160,9 +166,6 @@ class TableFlags:
 
     def check_one(self, by: Sequence[str] | None, form: FormName) -> None:
         """`Misuse` where groups and another table are asked for in a form that holds one table."""
-        from labeler.errors import Misuse
-        from labeler.report.render import FORMS
-
         if not by or form == "json" or FORMS[form].for_people:
             return
         names = ("per_query", "comparisons", "compare", "scenarios")
@@ -190,7 +193,7 @@ def command(
     tables: TableFlags,
     fairness: FairnessFlags,
     picture: Path | None = option(None, PLOT),
-    gates: GroupGateFlags,
+    gates: GateFlags,
     output: OutputFlags,
 ) -> None:
     """Score runs against qrels, with intervals and the share judged.
@@ -210,7 +213,6 @@ def command(
         raise Misuse(problem, parameter="scenarios")
     tables.check_one(by, output.format)
     held = gates.read()
-    gates.check_thin(held)
     groups = tuple(dict.fromkeys([*by, *(held.fields if held else ())]))
     asked_for = replace(
         options,
@@ -223,7 +225,8 @@ def command(
         grouping=replace(options.grouping, by=groups, queries=queries),
         progress=partial(progress, stays=False),
     )
-    with gates.blamed(), gates.blamed_for_groups(by):
+    blamed = about("no_worse_than", "baseline") if gates.no_worse_than else nullcontext()
+    with blamed, gates.blamed_for_groups(by):
         report = report_of(*_sources(paths, qrels), asked_for)
     asked = {"comparisons": tables.comparisons, "compare": tables.compare, "margin": gates.margin}
     _check_several(report, no_worse_than=gates.no_worse_than, **asked)
@@ -236,6 +239,8 @@ def command(
         show([" ".join(report.sentences), *shown], output.format, to)
     warn(context, report.findings)
     if drawing is not None:
+        from labeler.evaluation.plot import score_drawings  # few calls draw
+
         draw(drawing, score_drawings(report))
     gates.check(report, held)
 
@@ -305,11 +310,9 @@ def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[st
     if for_people and "equivalence" in tables:
         shown.append(tables["equivalence"])
     if report.by and for_people:
-        shown += report.group_tables(measures)
+        shown += report.group_tables()
     elif by:
         shown.append(report.group_rows(by))
     if flags.scenarios:
-        if for_people and report.difference_bounds:
-            shown.append(report.difference_bounds_table())
         shown.append(tables["scenarios"])
     return shown if for_people else shown[-1:]

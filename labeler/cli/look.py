@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from labeler.collection.validate import Validation
     from labeler.judging.explain import AttemptHistory, Explanation
     from labeler.judging.status import SetStatus
-    from labeler.models.check import CostEstimate, TrialCall
+    from labeler.models.call_plan import TrialCall
     from labeler.models.choose import Choice
     from labeler.store.base import Record
 
@@ -133,13 +132,16 @@ def explain(
     import asyncio
 
     from labeler.collection.layout import open_collection
+    from labeler.judging.explain import is_judged
 
     to, collection = output.made_from(open_collection(folder).folder), open_collection(folder)
     pair = Pair(query_id, doc_id)
     explanations = asyncio.run(_explanations(collection, pair, name, prompt))
     if not explanations:
         names = ", ".join([name] if name else collection.judgement_names())
-        others = f"there are: {names or '-'}{_meant(collection, pair)}"
+        others = f"there are: {names or '-'}"
+        if is_judged(collection, Pair(doc_id, query_id)):
+            others += f"; did you mean {doc_id} {query_id}?"
         raise Misuse(f"no judgements of {query_id} {doc_id}; {others}")
     if output.format == "json":
         show_json([explanation.as_json() for explanation in explanations], to)
@@ -149,14 +151,6 @@ def explain(
                 show_explanation(explanation)
     else:
         show_records([e.as_record() for e in explanations], output.format, to)
-
-
-def _meant(collection: Collection, pair: Pair) -> str:
-    """What a pair without judgements may have been meant to be: the other way round, or another."""
-    from labeler.judging.explain import judged_pairs_like
-
-    meant = judged_pairs_like(collection, pair)
-    return "".join(f"; did you mean {' '.join(other)}?" for other in meant)
 
 
 async def _explanations(
@@ -181,9 +175,8 @@ def show_explanation(explanation: Explanation) -> None:
     if origin.is_panel:
         note(f"a panel asks nothing itself; its members: {', '.join(origin.members)}")
         return
-    if explanation.histories is None:
-        note(f"its replies can be looked up by the texts alone: {explanation.problem}")
-        show_replies(explanation.records)
+    if explanation.problem:
+        note(f"its replies cannot be looked up: {explanation.problem}")
         return
     for history in explanation.histories:
         if history.part:
@@ -195,18 +188,6 @@ def show_explanation(explanation: Explanation) -> None:
             f"\n{judged.attempts} replies made the judgement, {attempts} of them are found now: "
             "the query or the document was edited since, or the replies were pruned"
         )
-
-
-def show_replies(records: Sequence[Record]) -> None:
-    """Print replies with the requests that they answered, where no prompt tells their order."""
-    if not records:
-        say("no stored reply to a prompt that shows these texts as they are now")
-    for record in records:
-        request = json.loads(record.request or "{}")
-        number = request.get("attempt", 0) + 1
-        say(f"\n-- attempt {number}, {moment(record.at)}, {record.served}")
-        _show_messages(request.get("messages", ()))
-        _show_reply(record)
 
 
 def show_attempts(history: AttemptHistory) -> None:
@@ -320,25 +301,24 @@ def doctor(
     """Say which model would judge, try one call, estimate the cost."""
     import asyncio
 
-    from labeler.models.check import estimate, has_key, try_call
+    from labeler.models.call_plan import has_key, try_call
     from labeler.models.choose import choose
 
     to, settings = output.made_from(), project_path()
     choice = asyncio.run(choose("judge", who.asked(), who.base_url))
-    taken = estimate(choice, pairs, limits.prices)
 
     def tried() -> TrialCall | None:
         return asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note))
 
     if output.format != "table":
         whole = {"has_key": has_key(), "settings": str(settings) if settings else None}
-        show_records([whole | _record_of(choice, tried(), taken)], output.format, to)
+        show_records([whole | _record_of(choice, tried(), pairs)], output.format, to)
         return
     key = "set" if has_key() else "not set"
     file = str(settings or "no labeler.toml here")
     with said_to(to):
         _say_each({"OPENAI_API_KEY": key, "settings": file, "model": str(choice)})
-        _say_each(_in_words(choice, tried(), taken))
+        _say_each(_in_words(choice, tried(), pairs))
 
 
 def _say_each(lines: Mapping[str, str]) -> None:
@@ -346,47 +326,45 @@ def _say_each(lines: Mapping[str, str]) -> None:
         say(f"{name:17}{what}")
 
 
-def _record_of(choice: Choice, call: TrialCall | None, taken: CostEstimate) -> dict[str, Any]:
+def _record_of(choice: Choice, call: TrialCall | None, pairs: int) -> dict[str, Any]:
     """The model, the call for trial and the estimate, for programs."""
-    from labeler.models.check import time_of
+    from labeler.models.call_plan import estimate, time_of
     from labeler.report.result import as_plain
     from labeler.wire.addresses import identity
 
+    taken = estimate(choice, pairs)
     return {
         "model": choice.name,
         "address": identity(choice.base_url) if choice.base_url else None,
         "why": choice.why,
         "call_seconds": call.seconds if call else None,
         "accepts": as_plain(call.abilities) if call else None,
-        "pairs": taken.pairs,
-        "tokens_in": taken.tokens_in,
-        "tokens_out": taken.tokens_out,
-        "cost": taken.cost,
-        "seconds": time_of(call, taken.pairs).seconds if call else None,
+        "pairs": pairs,
+        "tokens_in": taken.about.inside,
+        "tokens_out": taken.about.outside,
+        "cost": taken.about_cost,
+        "seconds": time_of(call, pairs).seconds if call else None,
     }
 
 
-def _in_words(choice: Choice, call: TrialCall | None, taken: CostEstimate) -> dict[str, str]:
+def _in_words(choice: Choice, call: TrialCall | None, pairs: int) -> dict[str, str]:
     """What the call for trial showed, and what so many calls like it take."""
-    from labeler.models.check import time_of
+    from labeler.models.call_plan import estimate, time_of
     from labeler.models.choose import SERVER_CONCURRENCY
-    from labeler.models.prices import example_of
 
-    lines = {"test call": "none: this assessor asks no server"}
+    taken, lines = estimate(choice, pairs), {"test call": "none: this assessor asks no server"}
     if call is not None:
         able = call.abilities
         parameters = [n for n in ("temperature", "stop", "logprobs") if n not in able.refused]
         thinks = ["reasons before it answers"] if able.thoughts else []
         accepted = [f"replies as {able.shape}", able.limit, *parameters, *thinks]
         lines = {"test call": f"works ({call.seconds:.1f} s)", "it accepts": ", ".join(accepted)}
-    cost = "unknown: its price is not listed; --prices FILE can give it"
+    cost = "unknown: not listed; --set model.tokens_in=X --set model.tokens_out=Y gives it"
     if taken.price:
-        cost = f"about {dollars(taken.cost)}, {taken.price.basis}"
-    lines[f"{taken.pairs:,} pairs"] = f"{cost} (about {taken.tokens_in:,} tokens in)"
-    if not taken.price:
-        lines["such a FILE"] = example_of(choice.base_url, choice.name)
+        cost = f"about {dollars(taken.about_cost)}, {taken.price.basis}"
+    lines[f"{pairs:,} pairs"] = f"{cost} (about {taken.about.inside:,} tokens in)"
     if call is not None:
-        seconds = how_long(time_of(call, taken.pairs).seconds)
+        seconds = how_long(time_of(call, pairs).seconds)
         at_once = f"{SERVER_CONCURRENCY} calls at once as long as this one"
         lines["that takes"] = f"about {seconds} with {at_once}"
     return lines

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from labeler.judging.judge import JudgingPlan
     from labeler.models.call_plan import CallPlan, Duration
     from labeler.models.control import Control, OnJudged, Underway
-    from labeler.models.encoding import EncodingPlan
+    from labeler.models.encoders import EncodingPlan
     from labeler.models.policies.budget import Budget, Spending
     from labeler.models.policies.rate import RateLimiter, RateLimits
     from labeler.queries.generate import GenerateResult, GenerationPlan

@@ -14,8 +14,7 @@ from labeler.cli.reporting import control_of, show_calls, show_outcome, watched
 from labeler.cli.screen import caution, note, say
 from labeler.collection.layout import open_collection
 from labeler.messages import cost_of, count_of
-from labeler.models.encoder_options import EncoderOptions
-from labeler.models.settings import Limits
+from labeler.models.settings import EncoderOptions, Limits
 from labeler.options import COUNT, OUTPUT, REQUIRED, SHARE, SIZE, Option, option
 from labeler.runs.rerank import RerankOptions, RerankResult, aplan_rerank, arerank
 
@@ -261,7 +260,7 @@ def mmr(
     diversity = Diversity(balance, depth, tag)
     encoder.check()
     with rereadable():
-        texts = [] if encoder.is_embedded else texts_to_diversify(run, opened.corpus, depth)
+        texts = texts_to_diversify(run, opened.corpus, depth) if encoder.is_served else []
         ready = Encoding(encoder, limits).ready(opened.vectors, EncoderTexts(texts), control_of())
         lines = diversify(run, opened.corpus, ready.documents, to, diversity)
     note(f"wrote {output}: {lines:,} lines")

@@ -310,7 +310,7 @@ def _searched(collection: Collection, control: Control) -> Searched:
 
 
 def _encoder(collection: Collection, encoding: Encoding, control: Control) -> Encoder | None:
-    if not encoding.options.is_embedded:
+    if encoding.options.is_served:
         texts = EncoderTexts(CorpusTexts(collection.corpus))
         return encoding.ready(collection.vectors, texts, control)
     if can_encode():

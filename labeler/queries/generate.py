@@ -23,7 +23,13 @@ from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.control import Control, run_to_end
 from labeler.models.policies.budget import Spending, WithCost
 from labeler.models.session import Session, SessionOptions, open_session, select_model
-from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits
+from labeler.models.settings import (
+    CONCURRENCY,
+    REDACT,
+    RETRY_FAILED,
+    AnyModel,
+    Limits,
+)
 from labeler.options import CANDIDATES, COUNT, SEED, check_options, given, option
 from labeler.prompt import find_prompt
 from labeler.queries.filter import FilterRules

@@ -21,7 +21,7 @@ from labeler.queries.kinds import is_question, kind_of
 from labeler.queries.writer import CorpusSearch
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Table, interval_text, table_of
-from labeler.stats.shares import share_interval
+from labeler.stats.means import share_interval
 from labeler.text.terms import terms
 
 EQUAL_LENGTH = 100

@@ -15,7 +15,8 @@ from labeler.collection.search import BATCH
 from labeler.collection.user_files import Output
 from labeler.data import Document, Run
 from labeler.errors import BadInput, Misuse
-from labeler.exchange.runs import read_run, write_run_as
+from labeler.exchange.runs import read_run
+from labeler.exchange.written import write_run_as
 from labeler.messages import count_of
 from labeler.text.terms import text_to_search
 from labeler.text.vectors import Encode

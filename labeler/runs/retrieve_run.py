@@ -20,8 +20,7 @@ from labeler.entry_points import fill
 from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
 from labeler.messages import SHOWN, count_of, guess
 from labeler.models.control import Control, run_to_end
-from labeler.models.encoders import EncoderTexts, Encoding
-from labeler.models.encoding import EncodingPlan
+from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
 from labeler.options import COUNT, check_options, option
 from labeler.report.result import Result
 from labeler.runs.asking import (
@@ -225,7 +224,7 @@ class BuiltIn:
 
     def ready(self, collection: Collection, control: Control) -> Encoder | None:
         """Another encoder than the embedded one, with all vectors; None without one."""
-        if self.engine == "dense" and not self.encoding.options.is_embedded:
+        if self.engine == "dense" and self.encoding.options.is_served:
             return self.encoding.ready(collection.vectors, _texts(collection), control)
         if not ENGINES[self.engine].is_available():
             raise Misconfigured(DENSE_EXTRA)

@@ -1,6 +1,8 @@
 """Pools that grow by the neighbors of relevant documents, and what stays right about them."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,9 +17,31 @@ from labeler.pools.missed import estimate_missed
 from labeler.pools.pool import inclusions, systematic
 from labeler.pools.reuse import brought_alone
 from labeler.runs.retrieve import neighbors
+from labeler.testing import Answer, Call, FakeServer, embeddings
+from labeler.testing.fake_server import texts_in
 
 CHAIN = ("ant bee", "bee cow", "cow dog", "dog elk", "elk fox", "fox gnu", "gnu hen", "hen ibis")
 """Each text shares a word with the next, so that BM25 finds the one before and the one after."""
+
+
+@contextmanager
+def encoder_apart(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A server that gives each text a direction of its own, so that terms alone make neighbors."""
+    numbers: dict[str, int] = {}
+
+    def apart(call: Call) -> Answer:
+        texts = texts_in(call)
+        answer = embeddings(texts)
+        for row, text in zip(answer["data"], texts, strict=True):
+            row["embedding"] = [0.0] * 64
+            row["embedding"][numbers.setdefault(text, len(numbers))] = 1.0
+        return Answer(answer)
+
+    with FakeServer() as server:
+        server.encode = apart
+        monkeypatch.setenv("LABELER_ENCODER", "apart")
+        monkeypatch.setenv("LABELER_EMBEDDINGS_URL", server.base_url)
+        yield
 
 
 def test_what_was_missed_is_still_estimated_without_bias() -> None:
