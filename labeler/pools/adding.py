@@ -153,8 +153,8 @@ class Added(NamedTuple):
 
 def add_pairs(
     collection: Collection, runs: Mapping[str, Run], added: Added, *, force: bool = False
-) -> tuple[list[Pooled], int]:
-    """Write the runs whole, add the pairs to the pool; the pool and how many pairs are new.
+) -> list[Pooled]:
+    """Write the runs whole, and add the pairs to the pool.
 
     The card names these runs and those that were pooled before. A run of a user's own that stands
     there already is the same; it only gains the queries that it was pooled without.
@@ -177,7 +177,7 @@ def add_pairs(
     encoder = {"encoder": added.encoder.id} if added.encoder else {}
     entry = {**earlier, "depth": added.depth, "runs": all_runs, "pairs": len(merged), **encoder}
     update_card(collection, "pool", entry)
-    return merged, len(merged) - len(old)
+    return merged
 
 
 def depth_within(runs: Mapping[str, Run], depth: int, old: Container[Pair], room: int) -> int:

@@ -338,18 +338,18 @@ def _add(
     encoder: Encoder | None,
     progress: Progress,
 ) -> tuple[list[Pooled], int | None]:
-    """The pool with the runs' pairs, and how deep a budget let them go."""
-    if not options.size.max_pairs:
-        added = Added(pool_runs(runs, options.most), options.most, encoder, progress)
-        return add_pairs(collection, runs, added, force=options.force)[0], None
-    old = {e.pair for e in read_pool(collection.pool)} if collection.pool.exists() else set[Pair]()
-    room = max(0, options.size.max_pairs - len(old))
-    depth = depth_within(runs, options.most, old, room)
+    """The pool with the runs' pairs, and how deep a number of pairs let them go."""
+    depth = options.most
+    if options.size.max_pairs:
+        pool_path = collection.pool
+        old = {e.pair for e in read_pool(pool_path)} if pool_path.exists() else set[Pair]()
+        depth = depth_within(runs, depth, old, max(0, options.size.max_pairs - len(old)))
     if not depth:
         problem = "too few for the first document of each run and query"
         raise Misuse(problem, parameter="max_pairs")
     added = Added(pool_runs(runs, depth), depth, encoder, progress)
-    return add_pairs(collection, runs, added, force=options.force)[0], depth
+    merged = add_pairs(collection, runs, added, force=options.force)
+    return merged, depth if options.size.max_pairs else None
 
 
 def _retrieved(
