@@ -303,11 +303,11 @@ def guarded(  # noqa: PLR0913  what stands around a model is said where it is pu
     waiting = StoreWaiting(guard.patience.seconds, stop.is_set, guard.note, deferral.waiting)
     remembering = Remembering(model, store, patient=patient, waiting=waiting)
     adapting = _adapting(model, store, guard, deferral, declared) if model.is_server else None
-    fitted = adapting.fitted if adapting else _as_it_is
-    policies: list[Policy | None] = [
-        Deferring(remembering.canon, store, deferral, fitted),
+    fitted = adapting.fitted if adapting else None
+    policies = [
+        *([] if deferral.is_live else [Deferring(remembering.canon, store, deferral, fitted)]),
         remembering,
-        adapting,
+        *([adapting] if adapting else []),
         Retrying(guard.patience, stop.sleep),
         *_tries(model, guard, adapting),
     ]
@@ -316,7 +316,7 @@ def guarded(  # noqa: PLR0913  what stands around a model is said where it is pu
         await remembering.finish()
         await model.close()
 
-    path = asked_through([policy for policy in policies if policy], model)
+    path = asked_through(policies, model)
     return replace(path, recall=remembering.recall, close=close)
 
 
@@ -351,10 +351,6 @@ def _adapting(
     quick = Retrying(guard.patience, guard.stop.sleep, is_first=True)
     asked = asked_through([quick, *_tries(model, guard)], model), unremembered(model, guard)
     return Adapting(name, store, partial(found_abilities, *asked), declared)
-
-
-async def _as_it_is(request: Request) -> Request:
-    return request
 
 
 def _abilities_of(model_id: str) -> str:
