@@ -26,6 +26,7 @@ from labeler.models.choose import (
 )
 from labeler.models.control import Control
 from labeler.models.cost import Price, batch_price
+from labeler.models.embedded import caveat
 from labeler.models.policies.budget import Budget
 from labeler.models.policies.call import Deferral
 from labeler.models.policies.rate import RateLimiter, RateLimits
@@ -104,7 +105,7 @@ class Selection(NamedTuple):
     @property
     def caveat(self) -> str | None:
         """How far the judgements of an embedded model are to be trusted; None of another model."""
-        return self.choice.caveat if self.is_embedded else None
+        return caveat(self.choice.name) if self.is_embedded else None
 
 
 @dataclass(frozen=True, slots=True)
