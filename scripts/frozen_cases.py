@@ -836,10 +836,9 @@ MEASURING: dict[str, Case] = {
 
 COMPARING: dict[str, Case] = {
     "agree": """
-        agree $HUMAN $LLM --details --show-naive --seed 4 --draws 200
+        agree $HUMAN $LLM --details --seed 4 --draws 200
         agree $HUMAN $LLM -s all --json --details --draws 200
         agree $HUMAN $LLM -s kappa --how-many {0.1,0.5}
-        agree $HUMAN $LLM -s kappa --method {percentile,jackknife,no}
     """,
     "agree-systems": """
         agree $HUMAN $LLM --run world/runs/bm25.trec --run world/runs/other.trec
@@ -1404,8 +1403,8 @@ LIFE: dict[str, Case] = {
         evaluate world --jobs 2 -m nDCG@10
     """,
     "export": """
-        export world --to {beir,mteb,trec,ranx,ir_datasets,hf,csv,quepid,opensearch} -o out
-        export world --to {ragas,deepeval,promptfoo} --run bm25 --depth 3 -o out
+        export world --to {beir,mteb,trec,hf,quepid,opensearch} -o out
+        export world --to {ragas,promptfoo} --run bm25 --depth 3 -o out
         export world --to beir --qrels llm -o beir
     """,
     "prompts-more": """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -135,13 +134,16 @@ def explain(
     import asyncio
 
     from labeler.collection.layout import open_collection
+    from labeler.judging.explain import is_judged
 
     to, collection = output.made_from(open_collection(folder).folder), open_collection(folder)
     pair = Pair(query_id, doc_id)
     explanations = asyncio.run(_explanations(collection, pair, name, prompt))
     if not explanations:
         names = ", ".join([name] if name else collection.judgement_names())
-        others = f"there are: {names or '-'}{_meant(collection, pair)}"
+        others = f"there are: {names or '-'}"
+        if is_judged(collection, Pair(doc_id, query_id)):
+            others += f"; did you mean {doc_id} {query_id}?"
         raise Misuse(f"no judgements of {query_id} {doc_id}; {others}")
     if output.format == "json":
         show_json([explanation.as_json() for explanation in explanations], to)
@@ -151,14 +153,6 @@ def explain(
                 show_explanation(explanation)
     else:
         show_records([e.as_record() for e in explanations], output.format, to)
-
-
-def _meant(collection: Collection, pair: Pair) -> str:
-    """What a pair without judgements may have been meant to be: the other way round, or another."""
-    from labeler.judging.explain import judged_pairs_like
-
-    meant = judged_pairs_like(collection, pair)
-    return "".join(f"; did you mean {' '.join(other)}?" for other in meant)
 
 
 async def _explanations(
@@ -183,9 +177,8 @@ def show_explanation(explanation: Explanation) -> None:
     if origin.is_panel:
         note(f"a panel asks nothing itself; its members: {', '.join(origin.members)}")
         return
-    if explanation.histories is None:
-        note(f"its replies can be looked up by the texts alone: {explanation.problem}")
-        show_replies(explanation.records)
+    if explanation.problem:
+        note(f"its replies cannot be looked up: {explanation.problem}")
         return
     for history in explanation.histories:
         if history.part:
@@ -197,18 +190,6 @@ def show_explanation(explanation: Explanation) -> None:
             f"\n{judged.attempts} replies made the judgement, {attempts} of them are found now: "
             "the query or the document was edited since, or the replies were pruned"
         )
-
-
-def show_replies(records: Sequence[Record]) -> None:
-    """Print replies with the requests that they answered, where no prompt tells their order."""
-    if not records:
-        say("no stored reply to a prompt that shows these texts as they are now")
-    for record in records:
-        request = json.loads(record.request or "{}")
-        number = request.get("attempt", 0) + 1
-        say(f"\n-- attempt {number}, {moment(record.at)}, {record.served}")
-        _show_messages(request.get("messages", ()))
-        _show_reply(record)
 
 
 def show_attempts(history: AttemptHistory) -> None:

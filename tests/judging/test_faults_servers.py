@@ -25,8 +25,7 @@ from labeler.judging.reply import parse_grade
 from labeler.model import Message, Reply, Request
 from labeler.models.server.answers import read_answer
 from labeler.models.server.client import server_model
-from labeler.store.base import REPLY
-from labeler.store.keys import checksum
+from labeler.store.base import REPLY, checksum
 from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.qrels import read_qrels
 from labeler.wire.addresses import masked

@@ -12,7 +12,8 @@ from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.errors import Misuse, TooManyFailed
 from labeler.judging.job import job_of, pool_of, texts_of
-from labeler.judging.judge import PAIRS, JudgeOptions, judge, judge_set, pilot_pairs
+from labeler.judging.judge import JudgeOptions, judge, judge_set
+from labeler.judging.pilot import PAIRS, pilot_pairs
 from labeler.models.control import Control, run_to_end
 from labeler.models.settings import Proof
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
@@ -134,9 +135,9 @@ def test_a_pilot_has_short_and_long_documents_of_many_queries(collection: Collec
     collection.corpus.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     texts = texts_of(collection)
     job = job_of(collection, "a", pool_of(collection, texts), texts)
-    pairs = pilot_pairs(job)
+    pairs = pilot_pairs(job.pairs, job.texts)
     assert len(set(pairs)) == PAIRS
-    assert pairs == pilot_pairs(job)
+    assert pairs == pilot_pairs(job.pairs, job.texts)
     assert len({pair.query_id for pair in pairs}) >= 10
     lengths = [len(texts.documents[pair.doc_id].text) for pair in pairs]
     assert min(lengths) < 150

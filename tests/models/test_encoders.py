@@ -19,7 +19,7 @@ import pytest
 from labeler.cli import execute
 from labeler.collection.whose import made_by
 from labeler.errors import BadInput, BudgetReached, CallFailed, Misconfigured, Misuse
-from labeler.evaluation.origin import kin_of
+from labeler.evaluation.inputs import kin_of
 from labeler.models.control import Control
 from labeler.models.cost import price_of
 from labeler.models.encoders import TEXTS_OF_A_CALL, EncoderTexts, Encoding

@@ -13,7 +13,7 @@ from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
 from labeler.collection.whose import made_by
 from labeler.errors import BadInput, BudgetReached, CallFailed, Misuse, NoAnswer, ProviderError
-from labeler.evaluation.origin import kin_of
+from labeler.evaluation.inputs import kin_of
 from labeler.model import Reply, Request
 from labeler.models.control import Control
 from labeler.models.settings import Limits

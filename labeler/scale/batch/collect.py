@@ -28,6 +28,7 @@ from labeler.models.batch.service import BatchService, batch_service
 from labeler.models.control import Control
 from labeler.models.policies.call import Deferral
 from labeler.models.settings import Limits
+from labeler.report.result import Result
 from labeler.scale.batch.look import (
     ShortAnswers,
     adopt_unheard,
@@ -48,8 +49,8 @@ from labeler.wire.gate import USUAL
 # What came of collecting batches.
 
 
-@dataclass(frozen=True, slots=True)
-class CollectedBatches:
+@dataclass(frozen=True, eq=False, repr=False)
+class CollectedBatches(Result):
     """What came of the batches that have ended, the sets judged by it, and what is still open.
 
     `problems` say of open batches why they cannot be collected; of these, `lost` are not known to
@@ -74,8 +75,12 @@ class CollectedBatches:
             return "requests in a file wait for their answers; read them, or cancel"
         return "some batches are still open; collect again when they have ended"
 
-    def sentences(self) -> Iterator[str]:
+    @property
+    def sentences(self) -> list[str]:
         """What was taken in, and what is left."""
+        return list(self._sentences())
+
+    def _sentences(self) -> Iterator[str]:
         if not self.ended:
             yield "no batch has ended since the last time"
         else:
@@ -96,19 +101,14 @@ class CollectedBatches:
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name."""
-        return {
-            "batches": [record.number for record in self.ended],
-            "replies": self.collected.replies,
-            "failed": self.collected.failed,
-            "unanswered": sum(r.requests for r in self.ended) - self.collected.answered,
-            "repeated": self.collected.repeated,
-            "strange": self.collected.strange,
-            "tokens": self.collected.tokens,
-            "cost": self.collected.cost,
-            "open": self.open,
-            "problems": [str(problem) for problem in self.problems],
-            "sets": [result.as_json() for result in self.results],
-        }
+        counts = ("replies", "failed", "repeated", "strange", "tokens", "cost")
+        return self.picked(
+            *("open", "problems"),
+            **{name: getattr(self.collected, name) for name in counts},
+            batches=[record.number for record in self.ended],
+            unanswered=sum(r.requests for r in self.ended) - self.collected.answered,
+            sets=self.results,
+        )
 
 
 @dataclass(slots=True)
