@@ -21,9 +21,8 @@ from labeler.report.neutral import flat
 if TYPE_CHECKING:
     from labeler.cli.model_options import ShownFlags
     from labeler.data import Judged
-    from labeler.models.control import Control, OnJudged, Underway
-    from labeler.models.policies.budget import Budget, Spending
-    from labeler.models.policies.rate import RateLimiter
+    from labeler.models.policies.limits import Budget, RateLimiter, Spending
+    from labeler.models.session import Control, OnJudged, Underway
 
 ProgressForm = Literal["panel", "json", "quiet"]
 
@@ -37,7 +36,7 @@ def how_shown(quiet: bool, as_json: bool) -> ProgressForm:
 
 def control_of(flags: ShownFlags | None = None) -> Control:
     """How the command line watches the library's work."""
-    from labeler.models.control import Control
+    from labeler.models.session import Control
 
     how = how_shown(flags.quiet, flags.json_progress) if flags else "panel"
     steps: dict[ProgressForm, Progress] = {

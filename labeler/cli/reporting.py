@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from labeler.judging.judge import JudgingPlan
     from labeler.models.call_plan import CallPlan, Duration
     from labeler.models.encoders import EncodingPlan
-    from labeler.models.policies.rate import RateLimits
+    from labeler.models.policies.limits import RateLimits
     from labeler.queries.generate import GenerateResult, GenerationPlan
 
 

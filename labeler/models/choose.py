@@ -25,8 +25,7 @@ from labeler.models.embedded import cosine_of, similarity_model
 from labeler.models.local.serve import EMBEDDED, can_serve, engine_id, model_path, serving
 from labeler.models.server.client import Calls, answers, called_model, models_of, server_model
 from labeler.models.settings import AssessorSettings, check_model_name
-from labeler.text.terms import TermStatistics, terms, text_to_search
-from labeler.text.vectors import encode, encoder_id
+from labeler.text.terms import TermStatistics, encode, encoder_id, terms, text_to_search
 from labeler.wire.addresses import masked, ollama_address, server_address
 from labeler.wire.gate import Admitted, admit
 

@@ -20,7 +20,7 @@ from labeler.corpus.ingest import ingest, inputs_of, settings_of
 from labeler.corpus.rechunk import check_unedited
 from labeler.data import Document, Query
 from labeler.errors import BadInput, Misuse
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.queries.passages import heading_queries
 from labeler.report.table import Column, Interval, Row, Table
 from labeler.runs.retrieve import retrieve

@@ -33,8 +33,8 @@ from labeler.files.read import file_of, file_problems, rereadable
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, ajudge
 from labeler.messages import count_of
-from labeler.models.control import Control, run_to_end
 from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
+from labeler.models.session import Control, run_to_end
 from labeler.options import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, check_options, option
 from labeler.pools.adding import (
     Added,
@@ -52,7 +52,7 @@ from labeler.pools.adding import (
 from labeler.pools.pool import DEPTH, PoolResult
 from labeler.report.table import Column, Row, Table
 from labeler.runs.retrieve import neighbors
-from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode, embedded_encoder
+from labeler.text.terms import DENSE_EXTRA, Encoder, can_encode, embedded_encoder
 from labeler.trec.qrels import read_qrels
 
 ENOUGH_JUDGED = 0.9

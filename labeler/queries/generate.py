@@ -18,10 +18,16 @@ from labeler.data import Document, Query
 from labeler.errors import Incomplete
 from labeler.model import Request
 from labeler.models.call_plan import CallPlan, plan_calls
-from labeler.models.control import Control, run_to_end
 from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
-from labeler.models.policies.budget import Spending, WithCost
-from labeler.models.session import Session, SessionOptions, open_session, select_model
+from labeler.models.policies.limits import Spending, WithCost
+from labeler.models.session import (
+    Control,
+    Session,
+    SessionOptions,
+    open_session,
+    run_to_end,
+    select_model,
+)
 from labeler.models.settings import (
     CONCURRENCY,
     REDACT,
@@ -57,8 +63,7 @@ from labeler.queries.writer import (
     generation_requests,
     used_passages,
 )
-from labeler.text.terms import text_to_search
-from labeler.text.vectors import Encoder, can_encode, encode
+from labeler.text.terms import Encoder, can_encode, encode, text_to_search
 
 # What `generate` gives back, and what it would take.
 

@@ -20,13 +20,13 @@ from labeler.messages import SHOWN, count_of
 from labeler.queries.filter import words
 from labeler.queries.set_aside import PassageRules, file_of, set_aside
 from labeler.report.table import Column, Table
-from labeler.text.vectors import can_encode, encode
+from labeler.text.terms import can_encode, encode
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from labeler.text.vectors import Encode
+    from labeler.text.terms import Encode
 
 # A field of the documents' metadata whose values share out the passages to ask about.
 

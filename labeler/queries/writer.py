@@ -21,7 +21,7 @@ from labeler.queries.filter import FilterRules, reason_to_reject, tidied, words
 from labeler.queries.kinds import KINDS, UNANSWERABLE, Mix, next_kind, not_of_its_kind, turns
 from labeler.queries.style import Style
 from labeler.text.languages import code_of, language_of
-from labeler.text.vectors import Encoder, can_encode, embedded_encoder
+from labeler.text.terms import Encoder, can_encode, embedded_encoder
 
 # Searching the corpus while queries are written: is a source found, does anything else answer.
 

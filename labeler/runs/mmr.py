@@ -21,8 +21,7 @@ from labeler.data import Document
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import indexed_run
 from labeler.exchange.written import write_run_as
-from labeler.text.terms import text_to_search
-from labeler.text.vectors import Encode
+from labeler.text.terms import Encode, text_to_search
 from labeler.trec.index import Batch, Index, batches
 from labeler.trec.write import RankedPart
 

@@ -18,7 +18,7 @@ from labeler.collection.search import Searched
 from labeler.data import Document, Pair, Pooled
 from labeler.errors import BadInput, Misuse
 from labeler.messages import Advance
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.pools.adding import Expanded
 from labeler.pools.expand import Expansion, NewRuns, expand
 from labeler.pools.missed import estimate_missed

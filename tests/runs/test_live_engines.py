@@ -27,8 +27,7 @@ from labeler.runs.engines.templates import QueryEncoder
 from labeler.runs.retrieve import retrieve
 from labeler.runs.retrieve_run import RetrieveOptions, query_encoder, retrieve_run
 from labeler.testing import Answer, Call, FakeServer, small_collection
-from labeler.text.terms import text_to_search
-from labeler.text.vectors import embedded_encoder, encode
+from labeler.text.terms import embedded_encoder, encode, text_to_search
 from labeler.trec.runs import ranking, read_run
 
 MORE = {

@@ -19,7 +19,6 @@ from labeler.errors import (
     WaitsInBatch,
 )
 from labeler.model import Model, Reply, Request, is_cut
-from labeler.models.policies.budget import Budget, Budgeting
 from labeler.models.policies.call import (
     Deferral,
     Deferring,
@@ -40,7 +39,7 @@ from labeler.models.policies.learn import (
     read_abilities,
     written_abilities,
 )
-from labeler.models.policies.rate import RateLimiter
+from labeler.models.policies.limits import Budget, Budgeting, RateLimiter
 from labeler.models.server.answers import IS_IT_COMPATIBLE
 from labeler.models.server.client import STRAY
 from labeler.models.settings import AssessorSettings
