@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from labeler.lab.route import route as route
     from labeler.lab.tune import TuneOptions as TuneOptions
     from labeler.lab.tune import tune as tune
-    from labeler.models.control import Control as Control
+    from labeler.models.session import Control as Control
     from labeler.models.settings import Limits as Limits
     from labeler.monitoring.monitor import monitor as monitor
     from labeler.pipeline.build import BuildOptions as BuildOptions
@@ -81,7 +81,7 @@ _PUBLIC = {
     "CalibrateOptions": "lab.calibrate:CalibrateOptions",
     "CascadeOptions": "lab.cascade:CascadeOptions",
     "Collection": "collection.layout:Collection",
-    "Control": "models.control:Control",
+    "Control": "models.session:Control",
     "ExportOptions": "collection.export:ExportOptions",
     "GenerateOptions": "queries.generate:GenerateOptions",
     "JudgeOptions": "judging.judge:JudgeOptions",

@@ -177,7 +177,7 @@ def demo(
     from labeler.corpus.python_docs import write_python_documents
     from labeler.judging.judge import JudgeOptions
     from labeler.pipeline.build import Build, BuildOptions
-    from labeler.text.vectors import DENSE_EXTRA, can_encode
+    from labeler.text.terms import DENSE_EXTRA, can_encode
 
     if model not in {None, "local"}:
         raise Misuse("the demo runs offline: --model local; for another model: labeler build")

@@ -18,7 +18,7 @@ from labeler.corpus.ingest import IngestOptions
 from labeler.corpus.ingest import ingest as ingest_documents
 from labeler.errors import Misuse
 from labeler.messages import count_of
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.options import REQUIRED, WORDS, Option, option
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def update(
 ) -> None:
     """Read edited documents into a collection; passages that stay keep their grades."""
     from labeler.corpus.update import update
-    from labeler.models.control import Control
+    from labeler.models.session import Control
 
     to = output.made_from(folder)
     control = Control(note=note, progress=progress)
@@ -184,7 +184,7 @@ def rechunk(
 ) -> None:
     """Cut a collection's documents anew; passages that stay keep their grades."""
     from labeler.corpus.rechunk import rechunk
-    from labeler.models.control import Control
+    from labeler.models.session import Control
 
     to = output.made_from(folder)
     control = Control(note=note, progress=progress)
@@ -203,7 +203,7 @@ def chunk(
     output: OutputFlags,
 ) -> None:
     """Compare lengths of passages: which lets retrieval find what queries ask for?"""
-    from labeler.models.control import Control
+    from labeler.models.session import Control
     from labeler.pools.chunk import compare_chunkings
 
     to = output.made_from(source)

@@ -258,7 +258,7 @@ def validate(
     It says where its files contradict one another, too.
     """
     from labeler.collection.validate import validate
-    from labeler.models.control import Control
+    from labeler.models.session import Control
 
     to = output.made_from(folder)
     result = validate(folder, control=Control(note=note, progress=progress))

@@ -16,7 +16,7 @@ from labeler.collection.layout import open_collection
 from labeler.errors import Incomplete, Misuse
 from labeler.judging.judge import JudgeOptions
 from labeler.messages import count_of
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.options import COUNT, COUNT_OR_NONE, option
 from labeler.scale.partitions.collect import CollectedPartitions, acollect_partitions
 from labeler.scale.partitions.on_ray import RayOptions, awork_on_ray

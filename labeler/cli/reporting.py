@@ -36,10 +36,9 @@ if TYPE_CHECKING:
     from labeler.judging.job import JudgeResult, Tally
     from labeler.judging.judge import JudgingPlan
     from labeler.models.call_plan import CallPlan, Duration
-    from labeler.models.control import Control, OnJudged, Underway
     from labeler.models.encoders import EncodingPlan
-    from labeler.models.policies.budget import Budget, Spending
-    from labeler.models.policies.rate import RateLimiter, RateLimits
+    from labeler.models.policies.limits import Budget, RateLimiter, RateLimits, Spending
+    from labeler.models.session import Control, OnJudged, Underway
     from labeler.queries.generate import GenerateResult, GenerationPlan
 
 
@@ -250,7 +249,7 @@ def how_shown(quiet: bool, as_json: bool) -> ProgressForm:
 
 def control_of(flags: ShownFlags | None = None) -> Control:
     """How the command line watches the library's work."""
-    from labeler.models.control import Control
+    from labeler.models.session import Control
 
     how = how_shown(flags.quiet, flags.json_progress) if flags else "lines"
     steps: dict[ProgressForm, Progress] = {

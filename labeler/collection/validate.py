@@ -35,7 +35,7 @@ from labeler.files.atomic import partial_files
 from labeler.files.cache import sha256_of
 from labeler.files.read import numbered_bytes
 from labeler.messages import count_of
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.report.table import Column, Table
 from labeler.store.vectors import VectorFile, encoder_of
 

@@ -29,7 +29,7 @@ from labeler.corpus.matching import CARRIED, MERGED, STATES, UNCHANGED, Match, m
 from labeler.data import Document, Judgement, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput
 from labeler.files.jsonl import read_rows, write_rows
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.report.table import Column, Table
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_sorted_qrels

@@ -48,7 +48,7 @@ from labeler.lab.thresholds import (
     untied,
 )
 from labeler.messages import count_of
-from labeler.models.control import Control, run_to_end
+from labeler.models.session import Control, run_to_end
 from labeler.options import SEED, SHARE, check_options, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result

@@ -16,9 +16,9 @@ from labeler.corpus.ingest import IngestOptions, ingest
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, ajudge, aplan_judging
 from labeler.models.call_plan import CallPlan
-from labeler.models.control import Control, run_to_end
 from labeler.models.encoders import Encoding, EncodingPlan
 from labeler.models.policies.call import StopSignal
+from labeler.models.session import Control, run_to_end
 from labeler.models.settings import EMBEDDED_ENCODER, EncoderOptions
 from labeler.options import COUNT, SEED, check_options, given, option
 from labeler.pools.pool import PoolResult, plan_pool, pool, texts_to_encode

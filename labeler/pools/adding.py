@@ -18,7 +18,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import read_run
 from labeler.messages import Progress, count_of, no_progress, no_query_in_common
 from labeler.runs.retrieve import BUILT_IN, tag_of
-from labeler.text.vectors import Encoder
+from labeler.text.terms import Encoder
 from labeler.trec.runs import ranking
 from labeler.trec.write import write_run
 

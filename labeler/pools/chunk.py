@@ -21,7 +21,7 @@ from labeler.corpus.rechunk import check_unedited
 from labeler.data import Document, Query
 from labeler.errors import BadInput, Misuse
 from labeler.messages import count_of
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.queries.passages import heading_queries
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Interval, Table, table_of

@@ -29,13 +29,13 @@ from labeler.files.boundary import count
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, ajudge
 from labeler.messages import count_of
-from labeler.models.control import Control, run_to_end
 from labeler.models.encoders import EncoderTexts, Encoding
+from labeler.models.session import Control, run_to_end
 from labeler.options import COUNT, SHARE, TOP_GRADE, check_options, option
 from labeler.report.result import Result
 from labeler.report.table import Table, shown, table_of
 from labeler.runs.retrieve import neighbors
-from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode, embedded_encoder
+from labeler.text.terms import DENSE_EXTRA, Encoder, can_encode, embedded_encoder
 from labeler.trec.qrels import read_qrels
 
 ENOUGH_JUDGED = 0.9

@@ -25,8 +25,8 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import hold_run
 from labeler.files.read import file_of, file_problems, rereadable
 from labeler.messages import Progress
-from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
+from labeler.models.session import Control
 from labeler.options import COUNT, COUNT_OR_NONE, SEED, check_options, given, option
 from labeler.pools.adding import (
     Added,
@@ -38,7 +38,7 @@ from labeler.pools.adding import (
 )
 from labeler.report.result import Result
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
-from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
+from labeler.text.terms import DENSE_EXTRA, Encoder, can_encode
 
 # A random sample of what the runs found beyond a pool, with the probability of each pair.
 #

@@ -20,9 +20,15 @@ from labeler.errors import Incomplete, Misuse
 from labeler.files.jsonl import write_rows
 from labeler.model import Request
 from labeler.models.call_plan import CallPlan, plan_calls
-from labeler.models.control import Control, run_to_end
-from labeler.models.policies.budget import Spending, WithCost
-from labeler.models.session import Session, SessionOptions, open_session, select_model
+from labeler.models.policies.limits import Spending, WithCost
+from labeler.models.session import (
+    Control,
+    Session,
+    SessionOptions,
+    open_session,
+    run_to_end,
+    select_model,
+)
 from labeler.models.settings import (
     CONCURRENCY,
     REDACT,
@@ -54,7 +60,7 @@ from labeler.queries.writer import (
     used_passages,
 )
 from labeler.report.result import Result, figure_names
-from labeler.text.vectors import can_encode, encode
+from labeler.text.terms import can_encode, encode
 
 # What `generate` gives back, and what it would take.
 

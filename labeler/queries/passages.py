@@ -18,13 +18,13 @@ from labeler.queries.filter import words
 from labeler.queries.set_aside import PassageRules, file_of, set_aside
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, table_of
-from labeler.text.vectors import can_encode, encode
+from labeler.text.terms import can_encode, encode
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from labeler.text.vectors import Encode
+    from labeler.text.terms import Encode
 
 # Which passages of a corpus may be asked about at all: all of them, unless they are many.
 

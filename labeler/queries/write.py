@@ -36,8 +36,7 @@ from labeler.queries.writer import (
     shown,
     used_passages,
 )
-from labeler.text.terms import TermStatistics, matched_share, terms
-from labeler.text.vectors import can_encode, encode
+from labeler.text.terms import TermStatistics, can_encode, encode, matched_share, terms
 
 # What a topic says of its prompt's examples instead of its own query.
 

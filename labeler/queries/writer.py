@@ -27,7 +27,7 @@ from labeler.queries.filter import (
 from labeler.queries.kinds import KINDS, Mix, next_kind, not_of_its_kind, turns
 from labeler.queries.style import Style
 from labeler.text.languages import code_of, language_of
-from labeler.text.vectors import can_encode, embedded_encoder
+from labeler.text.terms import can_encode, embedded_encoder
 
 # Searching the corpus while queries are written: is a source found, does anything else answer.
 

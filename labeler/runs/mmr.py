@@ -18,8 +18,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import read_run
 from labeler.exchange.written import write_run_as
 from labeler.messages import count_of
-from labeler.text.terms import text_to_search
-from labeler.text.vectors import Encode
+from labeler.text.terms import Encode, text_to_search
 from labeler.trec.runs import ranking
 from labeler.trec.write import RankedPart
 

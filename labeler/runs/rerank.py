@@ -25,10 +25,16 @@ from labeler.exchange.runs import read_run
 from labeler.messages import count_of, no_query_in_common
 from labeler.model import Model, Request, status_of_ending
 from labeler.models.call_plan import CallPlan, plan_calls
-from labeler.models.control import Control, run_to_end
-from labeler.models.policies.budget import Spending, WithCost
+from labeler.models.policies.limits import Spending, WithCost
 from labeler.models.server.answers import parsed
-from labeler.models.session import Session, SessionOptions, open_session, select_model
+from labeler.models.session import (
+    Control,
+    Session,
+    SessionOptions,
+    open_session,
+    run_to_end,
+    select_model,
+)
 from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits
 from labeler.options import COUNT, Bounds, check_options, option
 from labeler.prompt import Prompt, find_prompt

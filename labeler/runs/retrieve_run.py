@@ -19,8 +19,8 @@ from labeler.data import Document, Query, Run
 from labeler.entry_points import fill
 from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
 from labeler.messages import SHOWN, count_of, guess
-from labeler.models.control import Control, run_to_end
 from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
+from labeler.models.session import Control, run_to_end
 from labeler.options import COUNT, check_options, option
 from labeler.report.result import Result
 from labeler.runs.asking import (
@@ -32,7 +32,7 @@ from labeler.runs.asking import (
 )
 from labeler.runs.engines.answers import ANSWER, Hit
 from labeler.runs.retrieve import BUILT_IN, ENGINES, Engine, engines_with, tag_of
-from labeler.text.vectors import DENSE_EXTRA, Encoder
+from labeler.text.terms import DENSE_EXTRA, Encoder
 from labeler.trec.write import write_run
 
 SECTION = "retrieve"

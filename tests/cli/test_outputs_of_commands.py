@@ -23,7 +23,7 @@ from labeler.judging.judge import judge
 from labeler.pools.pool import pool
 from labeler.store import open_store
 from labeler.testing import FakeServer, small_collection
-from labeler.text.vectors import can_encode
+from labeler.text.terms import can_encode
 
 QRELS = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d3 0\nq3 0 d2 3\nq3 0 d3 1\n"
 OTHER = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d3 1\nq3 0 d2 2\nq3 0 d3 0\n"

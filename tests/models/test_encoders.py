@@ -20,9 +20,9 @@ from labeler.cli import execute
 from labeler.collection.whose import made_by
 from labeler.errors import BadInput, BudgetReached, CallFailed, Misconfigured, Misuse
 from labeler.evaluation.inputs import kin_of
-from labeler.models.control import Control
 from labeler.models.cost import price_of
 from labeler.models.encoders import TEXTS_OF_A_CALL, EncoderTexts, Encoding
+from labeler.models.session import Control
 from labeler.models.settings import EncoderOptions, Limits
 from labeler.testing import Answer, Call, FakeServer, embeddings, small_collection
 from labeler.testing.fake_server import texts_in

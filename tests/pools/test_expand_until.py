@@ -12,8 +12,8 @@ from labeler.collection.pool import read_pool
 from labeler.errors import Misuse
 from labeler.judging.judge import JudgeOptions
 from labeler.model import Request
-from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding
+from labeler.models.session import Control
 from labeler.models.settings import Limits
 from labeler.pools.expand import ExpandedJudging, Expansion, expand_until
 from labeler.pools.pool import pool

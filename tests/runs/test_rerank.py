@@ -15,7 +15,7 @@ from labeler.collection.whose import made_by
 from labeler.errors import BadInput, BudgetReached, CallFailed, Misuse, NoAnswer, ProviderError
 from labeler.evaluation.inputs import kin_of
 from labeler.model import Reply, Request
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.models.settings import Limits
 from labeler.runs.rerank import TRIES, RerankOptions, Windows, rerank
 from labeler.testing import FakeServer, fake_model

@@ -22,7 +22,7 @@ from labeler.exchange.written import RUN_FORMATS
 from labeler.qrels.edit import CONFLICTS
 from labeler.runs.fuse import METHODS, NORMS, Fusion, fuse_files, rrf
 from labeler.runs.mmr import mmr
-from labeler.text.vectors import encode
+from labeler.text.terms import encode
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import ranking, read_run
 from labeler.trec.write import write_run
