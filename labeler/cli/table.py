@@ -234,7 +234,7 @@ _COMMANDS = (
         "runs",
         _Row(
             "rerank",
-            "Put a run's first documents in the order of an LLM or a cross-encoder.",
+            "Put a run's first documents in the order of an LLM.",
             "coll/ bm25 --as bm25-gpt --model gpt-4.1",
         ),
         _Row(
@@ -366,7 +366,7 @@ _COMMANDS = (
         ),
         _Row(
             "route",
-            "Choose the pairs whose grades people should check, and say what that brings.",
+            "Choose the pairs whose grades people should check.",
             "coll/ first second --pairs 200 --sheet sheet.csv",
             at="lab_grades:route",
         ),

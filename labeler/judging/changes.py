@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -155,16 +155,23 @@ class Transitions(Result):
 def transitions(before: Mapping[Pair, State], after: Mapping[Pair, State]) -> Transitions:
     """What became of every pair that either side has; grades first, then statuses."""
     absent = State(None, ABSENT)
-    pairs = before.keys() | after.keys()
-    changes = Counter((before.get(pair, absent), after.get(pair, absent)) for pair in pairs)
-    states = sorted({state for change in changes for state in change}, key=_order)
+    pairs: dict[tuple[State, State], list[Pair]] = defaultdict(list)
+    for pair in before.keys() | after.keys():
+        pairs[before.get(pair, absent), after.get(pair, absent)].append(pair)
+    states = sorted({state for change in pairs for state in change}, key=_order)
     index_of = {state: index for index, state in enumerate(states)}
     table = np.zeros((len(states), len(states)))
-    for (state, next_state), count in changes.items():
-        table[index_of[state], index_of[next_state]] = count
-    moves = (Move(pair, before.get(pair, absent), after.get(pair, absent)) for pair in pairs)
-    moved = sorted((move for move in moves if move.before != move.after), key=_by_distance)
-    return Transitions(tuple(states), table, tuple(moved))
+    for (old, new), changed in pairs.items():
+        table[index_of[old], index_of[new]] = len(changed)
+    ranked = sorted(
+        (rank, pair, old, new)
+        for (old, new), changed in pairs.items()
+        if old != new
+        for rank in (_rank(old, new),)
+        for pair in changed
+    )
+    moved = tuple(Move(pair, old, new) for _, pair, old, new in ranked)
+    return Transitions(tuple(states), table, moved)
 
 
 def judged(grade: int) -> State:
@@ -184,13 +191,13 @@ def _order(state: State) -> tuple[bool, int, bool, str]:
     return state.grade is None, state.grade or 0, state.status == ABSENT, state.status
 
 
-def _by_distance(move: Move) -> tuple[int, Pair]:
-    """What a failure took or gave a grade first, then the farthest; one-sided ones last."""
-    if move.is_one_sided:
-        return 1, move.pair
-    if move.before.grade is None or move.after.grade is None:
-        return -1_000_000, move.pair
-    return -abs(move.before.grade - move.after.grade), move.pair
+def _rank(old: State, new: State) -> int:
+    """What a failure took or gave a grade comes first, then the farthest; one-sided ones last."""
+    if ABSENT in (old.status, new.status):
+        return 1
+    if old.grade is None or new.grade is None:
+        return -1_000_000
+    return -abs(old.grade - new.grade)
 
 
 def changes_of(old: JudgedSet, new: JudgedSet, queries: Mapping[str, str]) -> Transitions:

@@ -42,6 +42,7 @@ from labeler.judging.pilot import FEWEST, Pairs, piloted
 from labeler.model import Request
 from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.control import Control, Underway, run_to_end
+from labeler.models.cost import Tokens
 from labeler.models.policies.call import Deferral
 from labeler.models.policies.stack import Guard
 from labeler.models.session import Session, SessionOptions, open_session, select_model
@@ -54,7 +55,6 @@ from labeler.models.settings import (
     Limits,
     Proof,
 )
-from labeler.models.tokens import Tokens
 from labeler.options import COUNT, check_options, option
 from labeler.prompt import checked_prompt
 
@@ -111,13 +111,15 @@ def learn_from(tally: Tally, session: Session, assessor: Assessor) -> None:
     """Keep what the pairs of a run took, so that a plan of other pairs tells what they will."""
     took = (tally.pairs, tally.prompt_tokens, tally.completion_tokens)
     if all(took):
-        session.learn(_fact_of(assessor), json.dumps(took))
+        session.store.learn(_fact_of(assessor), json.dumps(took))
 
 
 def learned_of(session: Session, assessor: Assessor) -> list[int]:
     """How many pairs were judged before, and the tokens in and out that they took; else nothing."""
     with suppress(ValueError, TypeError, RecursionError):
-        took = [count(part) or 0 for part in json.loads(session.fact(_fact_of(assessor)) or "[]")]
+        took = [
+            count(part) or 0 for part in json.loads(session.store.fact(_fact_of(assessor)) or "[]")
+        ]
         return took if len(took) == 3 and all(took) else []  # not what another version wrote
     return []
 

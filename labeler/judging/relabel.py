@@ -29,7 +29,7 @@ from labeler.judging.part import DerivedPairs, PartOfSet, derived_pairs
 from labeler.model import Model
 from labeler.models.choose import choose, ready
 from labeler.models.control import Control, run_to_end
-from labeler.models.local.caveats import embedded_name
+from labeler.models.embedded import embedded_name
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, only_remembered
 from labeler.models.server.client import wire_format

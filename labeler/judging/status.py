@@ -17,7 +17,7 @@ from labeler.collection.stale import stale_by_set
 from labeler.errors import LabelerError
 from labeler.judging.job import Tally, cached_before
 from labeler.models.choose import declared_assessors, project_file
-from labeler.models.local.caveats import embedded_name
+from labeler.models.embedded import embedded_name
 from labeler.prompt import find_prompt, prompt_files
 from labeler.report.result import Result
 from labeler.report.table import Column, Row, Table

@@ -8,7 +8,7 @@ from typing import Any
 
 from labeler.messages import count_of
 from labeler.model import Message, Request
-from labeler.models.tokens import about
+from labeler.models.cost import about
 from labeler.prompt.listing import calls_of, scale_of, tokens_of
 from labeler.prompt.read import prompt_files, read_draft
 from labeler.prompt.template import PLACEHOLDERS, TO_DO, Prompt, PromptProblem, schema_of, warning

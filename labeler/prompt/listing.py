@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from labeler.model import Request
-from labeler.models.tokens import Tokens, about
+from labeler.models.cost import Tokens, about
 from labeler.prompt.read import prompt_files, read_prompt
 from labeler.prompt.template import PLACEHOLDERS, Prompt
 from labeler.report.table import Column, Row, Table

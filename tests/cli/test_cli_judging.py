@@ -13,9 +13,9 @@ from labeler.cli.progress import RunProgress, shown
 from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
 from labeler.data import Failure, Judged, Judgement, Pair
+from labeler.models.cost import Price
 from labeler.models.policies.budget import Budget
 from labeler.models.policies.rate import RateLimiter, RateLimits
-from labeler.models.prices import Price
 from labeler.prompt import prompt_folder
 from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.qrels import read_qrels

@@ -97,7 +97,7 @@ CASES = {
     "lab cascade": Case(
         "lab cascade cut a b --model similarity --share 0.5 --by disagreement --dry-run -o OUT", ()
     ),
-    "lab route sheet": Case("lab route cut a --by entropy --sheet OUT", ()),
+    "lab route sheet": Case("lab route cut a --by disagreement --sheet OUT", ()),
     "diff": Case("diff coll llm human -o OUT", ()),
     "lab probe": Case("lab probe coll --qrels human --model similarity --pairs 2 -o OUT", ()),
     "lab repeat": Case("lab repeat coll --model similarity --dry-run -o OUT", ()),

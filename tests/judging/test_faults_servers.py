@@ -686,13 +686,6 @@ def test_strange_log_probabilities_spoil_no_reply(logprobs: object) -> None:
     assert read_answer(good, "here", {}).top_tokens == ({"2": -0.1},)
 
 
-def test_rate_limit_headers_hold_further_calls_back() -> None:
-    body = json.dumps(completion("x")).encode()
-    headers = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m2.5s"}
-    assert read_answer(body, "here", headers).hold == 62.5
-    assert read_answer(body, "here", {**headers, "x-ratelimit-remaining-requests": "1"}).hold == 0
-
-
 def test_other_4xx_are_that_requests_own_failure() -> None:
     with FakeServer(lambda _: Answer({"error": {"message": "bad"}}, 422)) as server:
         with pytest.raises(CallFailed, match="422") as caught:

@@ -20,7 +20,7 @@ from labeler.testing import Answer, Call, FakeServer, completion, fake_model
 
 PROSE = "The passage is related, I should think."
 IN_ALL = 20 * 10
-PRICES = 'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\nfake = { tokens_in = 1.0, tokens_out = 2.0 }\n'
+PRICED = ["--set", "model.tokens_in=1", "--set", "model.tokens_out=2"]
 
 
 @pytest.fixture
@@ -155,10 +155,8 @@ def test_a_pilot_says_what_all_pairs_take(
         details = {"completion_tokens_details": {"reasoning_tokens": thoughts}}
         return Answer(completion(grade_in(call), usage=usage | details))
 
-    prices = tmp_path / "prices.toml"
-    prices.write_text(PRICES)
     with FakeServer(answer) as server:
-        judged(collection, server, "--set", f"budget.prices={prices}", "--format", "json")
+        judged(collection, server, *PRICED, "--format", "json")
     shown = capsys.readouterr()
     told = json.loads(shown.out)
     pilot = told["pilot"]

@@ -152,7 +152,7 @@ async def collected(
             async with batch_service(server_of_batches(opened, records, base_url)) as service:
                 await adopt_unheard(opened, service)
                 for record in at_service(opened, service):
-                    await _take(opened, record, (service, limits), control, taken)
+                    await _take(opened, record, service, control, taken)
                 await remove_collected_requests(opened, service, control.note)
     return await _judged(opened, taken, (base_url, limits), control)
 
@@ -160,12 +160,11 @@ async def collected(
 async def _take(
     collection: Collection,
     record: BatchRecord,
-    how: tuple[BatchService, Limits],
+    service: BatchService,
     control: Control,
     taken: Taken,
 ) -> None:
     """Take in a batch that has ended."""
-    service, limits = how
     try:
         state = await looked_at(collection, record, service)
         if not state.has_ended:
@@ -175,7 +174,7 @@ async def _take(
         if 0 < state.total < record.requests:
             asked = f"{state.total:,} of {count_of(record.requests, 'request', 'requests')}"
             control.note(f"{record}: the server knows {asked}; submit asks the others again")
-        taken.collected.add(await downloaded(collection, record, state, service, limits))
+        taken.collected.add(await downloaded(collection, record, state, service))
     except (NotFound, ShortAnswers) as problem:
         taken.problems.append(problem)
     else:
@@ -198,7 +197,7 @@ async def aread_answers(
             problem = "no batch was written into a file that waits for answers"
             raise Misuse(problem, parameter="batch")
         for record in records:
-            part = stored(opened, record, answers, limits, os.environ.get(USUAL, ""))
+            part = stored(opened, record, answers, os.environ.get(USUAL, ""))
             if part.answered:
                 taken.collected.add(part)
                 taken.ended.append(_close_answered(opened, record, part))

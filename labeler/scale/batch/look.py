@@ -31,9 +31,8 @@ from labeler.files.read import file_problems, numbered_bytes
 from labeler.models.batch.answers import BatchRequests, Collected, store_answers
 from labeler.models.batch.service import MOST_ANSWERED, BatchService, BatchState, batch_service
 from labeler.models.choose import Choice
+from labeler.models.cost import batch_price
 from labeler.models.policies.stack import known_abilities
-from labeler.models.prices import batch_price
-from labeler.models.settings import Limits
 from labeler.report.table import Column, Row, Table
 from labeler.store import open_store
 from labeler.wire.addresses import masked, server_address
@@ -57,7 +56,6 @@ async def downloaded(
     record: BatchRecord,
     state: BatchState,
     service: BatchService,
-    limits: Limits,
 ) -> Collected:
     """What the files of a batch that has ended hold, taken into the store.
 
@@ -66,11 +64,11 @@ async def downloaded(
     """
     taken, brought = Collected(), 0
     for _ in range(DOWNLOADS):
-        taken = await _brought(collection, record, state.answers, service, limits)
+        taken = await _brought(collection, record, state.answers, service)
         brought = len(taken.keys)
         if brought >= min(state.completed, record.requests):
             with suppress(NotFound):
-                taken.add(await _brought(collection, record, state.errors, service, limits))
+                taken.add(await _brought(collection, record, state.errors, service))
             return taken
     counts = f"counts {state.completed:,} answers, and its file holds {brought:,} of them"
     ways = "collect again later; cancel gives up the rest, and submit pays for it again"
@@ -82,7 +80,6 @@ async def _brought(
     record: BatchRecord,
     file_id: str,
     service: BatchService,
-    limits: Limits,
 ) -> Collected:
     """What one file holds, taken into the store; nothing where there is no file."""
     if not file_id:
@@ -94,17 +91,15 @@ async def _brought(
         except NotFound as error:
             gone = "its file of answers is not there any more; cancel gives it up"
             raise NotFound(f"{record}: {error}; {gone}", parameter="batch") from None
-        return stored(collection, record, path, limits, service.key)
+        return stored(collection, record, path, service.key)
 
 
-def stored(
-    collection: Collection, record: BatchRecord, path: Path, limits: Limits, key: str = ""
-) -> Collected:
+def stored(collection: Collection, record: BatchRecord, path: Path, key: str = "") -> Collected:
     """What a file of answers to a batch's requests holds, taken into the store.
 
     Where the server repeats the `key` that was sent, it is masked.
     """
-    price = Choice(record.model, "", record.server, record.declared).price(limits.prices)
+    price = Choice(record.model, "", record.server, record.declared).price
     price = batch_price(price, record.server) if price else None
     with reading_texts(collection, record.number) as texts:
         asked = BatchRequests(record.model_id, record.server, texts, price, key)
@@ -314,7 +309,7 @@ async def _cancel(collection: Collection, record: BatchRecord, service: BatchSer
         write_batch(collection, replace(record, status=state.status))
         return
     try:
-        await downloaded(collection, record, state, service, Limits())
+        await downloaded(collection, record, state, service)
     except (NotFound, ShortAnswers):
         close(collection, record)
 
