@@ -82,7 +82,7 @@ def grade_matrix(
 
     With `weights` of a sample, the pairs of the sample alone, which stand for the pool.
     """
-    place = {grade: index for index, grade in enumerate(grades)}
+    index_of = {grade: index for index, grade in enumerate(grades)}
     queries = dict.fromkeys(query_id for qrels in assessors.values() for query_id in qrels)
     pairs: list[Pair] = []
     columns: list[list[int]] = [[] for _ in assessors]
@@ -92,7 +92,7 @@ def grade_matrix(
         own = [pair for pair in every if weights is None or pair in weights]
         pairs += own
         for column, row in zip(columns, rows, strict=True):
-            column += [place.get(row.get(pair.doc_id, UNGRADED), UNGRADED) for pair in own]
+            column += [index_of.get(row.get(pair.doc_id, UNGRADED), UNGRADED) for pair in own]
     number_of = {query_id: number for number, query_id in enumerate(queries)}
     whole = GradeMatrix(
         tuple(assessors),
