@@ -192,11 +192,20 @@ def panel(
     if members:
         if len(sources) != 1:
             raise Misuse("members are asked about one collection", parameter="members")
-        asking = _Asking(sources[0], members, who.asking(options), rules)
+        named = members_named(members, who.asking(options))
+        asked = (open_collection(sources[0]), named, options.name, rules)
         if flags.dry_run:
-            asking.plan(flags, shown)
-        else:
-            asking.judge(flags, shown)
+            plan = watched(flags, lambda watch: aplan_panel(*asked, watch))
+            show_outcome(plan, _show_panel_plan, shown)
+            return
+        judged = watched(flags, lambda watch: ajudge_panel(*asked, watch))
+        show_result(judged, shown.format)
+        if judged.stopped:
+            raise judged.stopped
+        if judged.panel is not None:
+            _note_members(judged, sources[0])
+            pairs = len(judged.panel.rows)
+            _check_all_graded(judged.panel.failed, pairs, again={"retry_failed": True})
         return
     people = compared.people
     inputs = [Path(source) for source in (*sources, *([people] if people else []))]
@@ -222,56 +231,12 @@ def _check_all_graded(failed: int, pairs: int, again: dict[str, object] | None =
         raise Incomplete(f"{failed:,} of {pairs:,} pairs have no grade", again=again)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """Members who are asked about a collection's pool before their grades are put together."""
-
-    folder: str
-    members: str
-    options: JudgeOptions
-    rules: PanelOptions
-
-    def plan(self, flags: ShownFlags, shown: FormFlags) -> None:
-        """Show what each member's judging would take."""
-        collection, named = open_collection(self.folder), members_named(self.members, self.options)
-        plan = watched(
-            flags,
-            lambda watch: aplan_panel(collection, named, self.options.name, self.rules, watch),
-        )
-        show_outcome(plan, _show_panel_plan, shown)
-
-    def judge(self, flags: ShownFlags, shown: FormFlags) -> None:
-        """Ask all members, show what they and the panel gave, and end as judging does."""
-        collection, named = open_collection(self.folder), members_named(self.members, self.options)
-        judged = watched(
-            flags,
-            lambda watch: ajudge_panel(collection, named, self.options.name, self.rules, watch),
-        )
-        show_outcome(judged, _show_judged_panel, shown)
-        if judged.stopped:
-            raise judged.stopped
-        if judged.panel is not None:
-            panel = judged.panel
-            _check_all_graded(panel.failed, len(panel.rows), again={"retry_failed": True})
-
-
-def _show_judged_panel(judged: JudgedPanel) -> None:
-    """Print the counts of each member, then those of the panel."""
-    for member in judged.members:
-        say(f"== {member.name}")
-        show_judging(member)
-        say()
-    panel = judged.panel
-    if panel is None:
-        say("the panel is put together when all members are done; run it again")
-        return
-    say(f"== {judged.name}: {panel.title}")
-    say(f"{panel.judged:,} of {len(panel.rows):,} pairs have a grade")
-    names = " ".join(member.name for member in judged.members)
-    folder = judged.members[0].job.collection.folder
-    made_by = "" if panel.options.rule == "median" else f" --rule {panel.options.rule}"
-    if panel.options.fewest is not None:
-        made_by += f" --fewest {panel.options.fewest}"
+def _note_members(judged: JudgedPanel, folder: str) -> None:
+    """Say how the agreement of a panel with people is told."""
+    assert judged.panel is not None, "the panel was put together"
+    names, options = " ".join(member.name for member in judged.members), judged.panel.options
+    made_by = "" if options.rule == "median" else f" --rule {options.rule}"
+    made_by += "" if options.fewest is None else f" --fewest {options.fewest}"
     again = f"labeler lab panel {folder} {names}{made_by} --as {judged.name}"
     note(f"how far it agrees with people: {again}")
 

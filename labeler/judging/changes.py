@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,11 +19,9 @@ from labeler.collection.queries import read_queries
 from labeler.collection.whose import is_of_people, routed_pairs
 from labeler.data import JUDGED, Failure, Judged, Pair
 from labeler.report.neutral import flat
+from labeler.report.result import Result
 from labeler.report.table import Cell, Column, Row, Table
 from labeler.trec.qrels import read_qrels
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 # From one set of judgements to another of the same pairs: what became of each grade.
 
@@ -60,7 +58,7 @@ class Move(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Transitions:
+class Transitions(Result):
     """`table[i, j]` pairs went from `states[i]` to `states[j]`; `moved` lists the changed."""
 
     states: tuple[State, ...]
@@ -72,24 +70,25 @@ class Transitions:
         """How many pairs either side has."""
         return int(self.table.sum())
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, Any]:
         """The matrix, the names of its rows and columns, and every pair that moved."""
-        return {
-            "pairs": self.pairs,
-            "states": [str(state) for state in self.states],
-            "table": [[int(count) for count in row] for row in self.table],
-            "moved": [
-                {
-                    **move.pair._asdict(),
-                    "before": str(move.before),
-                    "after": str(move.after),
-                    "query": move.query,
-                    "reason_before": move.reason_before,
-                    "reason_after": move.reason_after,
-                }
-                for move in self.moved
-            ],
-        }
+        moved = [
+            {
+                **move.pair._asdict(),
+                **move._asdict(),
+                "before": str(move.before),
+                "after": str(move.after),
+            }
+            for move in self.moved
+        ]
+        for row in moved:
+            del row["pair"]
+        states = list(map(str, self.states))
+        return self.picked("pairs", states=states, table=self.table.astype(int), moved=moved)
+
+    def tables(self) -> list[Table]:
+        """The pairs that moved, and the matrix."""
+        return [self.moved_table(), self.matrix_table()]
 
     def matrix_table(self, before: str = "before", after: str = "after") -> Table:
         """How many pairs went from each state, in rows, to each other, in columns."""
@@ -148,13 +147,6 @@ class Transitions:
             for name, text in texts.items():
                 lines += [_broken(f"{name}: {text}", "    ", width)] if text else []
         return "\n".join(lines)
-
-    def frame(self) -> DataFrame:
-        """The pairs that moved as a pandas DataFrame."""
-        return self.moved_table().frame()
-
-    def _repr_html_(self) -> str:
-        return self.matrix_table()._repr_html_()
 
     def __repr__(self) -> str:
         return f"Transitions({len(self.moved)} of {self.pairs} moved)"

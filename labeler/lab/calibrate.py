@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from labeler.arrays import Floats
 from labeler.collection.judgements import Origin, origin_of
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.user_files import Output
-from labeler.data import Qrels
+from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.files.jsonl import write_rows
 from labeler.lab.recalibration import (
@@ -113,14 +112,11 @@ class CalibrateResult(Result):
         """People's grades."""
         return self.saved.fit.scale
 
-    @cached_property
-    def expected(self) -> dict[str, dict[str, float]]:
-        """Query to document to the mean of the calibrated grade."""
-        means = self.probabilities @ np.array(self.scale, dtype=np.float64)
-        expected: dict[str, dict[str, float]] = {}
-        for pair, mean in zip(self.shares.pairs, means.tolist(), strict=True):
-            expected.setdefault(pair.query_id, {})[pair.doc_id] = mean
-        return expected
+    def rows(self) -> Iterator[tuple[Pair, list[float], float]]:
+        """Each pair with the probability of each grade, and the mean of the calibrated grade."""
+        expected = self.probabilities @ np.array(self.scale, dtype=np.float64)
+        columns = (self.shares.pairs, self.probabilities.tolist(), expected.tolist())
+        return zip(*columns, strict=True)
 
     @property
     def sentences(self) -> list[str]:
@@ -167,11 +163,7 @@ class CalibrateResult(Result):
 
     def frame(self) -> DataFrame:
         """A row for each pair: ids, the probability of each grade, and the expected grade."""
-        shares = self.probabilities.tolist()
-        rows = (
-            (*pair, *row, self.expected[pair.query_id][pair.doc_id])
-            for pair, row in zip(self.shares.pairs, shares, strict=True)
-        )
+        rows = ((*pair, *shares, expected) for pair, shares, expected in self.rows())
         grades = (f"p{grade}" for grade in self.scale)
         return frame_of(rows, "query_id", "doc_id", *grades, "expected")
 
@@ -191,14 +183,13 @@ class CalibrateResult(Result):
 
 def write_probabilities(output: Output, result: CalibrateResult) -> None:
     """Write a row for each pair: ids, the probability of each grade, and the expected grade."""
-    expected = result.expected
     rows = (
         {
             **pair._asdict(),
-            "probabilities": dict(zip(map(str, result.scale), row, strict=True)),
-            "expected": expected[pair.query_id][pair.doc_id],
+            "probabilities": dict(zip(map(str, result.scale), shares, strict=True)),
+            "expected": expected,
         }
-        for pair, row in zip(result.shares.pairs, result.probabilities.tolist(), strict=True)
+        for pair, shares, expected in result.rows()
     )
     with output.writing():
         write_rows(output.path, rows)

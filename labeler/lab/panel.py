@@ -428,6 +428,14 @@ class JudgedPanel(Result):
             fewest=panel and panel.fewest,
         )
 
+    @property
+    def sentences(self) -> list[str]:
+        """What was put together, where all members were done."""
+        if self.panel is None:
+            return ["the panel is put together when all members are done; run it again"]
+        graded = f"{self.panel.judged:,} of {len(self.panel.rows):,} pairs have a grade"
+        return [f"{self.name}: {self.panel.title}", graded]
+
     def tables(self) -> list[Table]:
         """A row for each member and one for the panel: pairs with a grade, and without."""
         columns = [Column("assessor", align="left")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Table
 
 Criterion = Literal["disagreement", "doubt"]
-CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 ABOUT: dict[Criterion, str] = {
     "disagreement": "how far the assessors' grades of the pair lie apart",
     "doubt": "how probably people give another grade, by a calibration on their grades",

@@ -139,7 +139,7 @@ def test_pairs_that_people_did_not_judge_have_probabilities_too(tmp_path: Path) 
     result = labeler.calibrate(llm, options=options)
     assert result.counts == (300, 15)
     assert len(result.probabilities) == len(rows) == 600
-    assert set(result.expected) == {f"q{q}" for q in range(30)}
+    assert {pair.query_id for pair, _, _ in result.rows()} == {f"q{q}" for q in range(30)}
 
 
 def test_a_saved_fit_reads_back_and_gives_the_same(tmp_path: Path) -> None:
