@@ -1389,7 +1389,6 @@ LIFE: dict[str, Case] = {
         reuse world --qrels human
         reuse world --qrels llm -m AP --family bm25,other
         report world --qrels s -o page.html
-        report world --compare llm second -o two.html
         report world -m AP -m P@5 --baseline bm25
     """,
     "annotate": [

@@ -48,7 +48,7 @@ def test_whatever_the_card_says_is_words(tmp_path: Path) -> None:
     assert inner <= {"text", "text_special", "softbreak"}
     assert not kinds & {"html_block", "fence", "code_block"}
     assert sum(token.type == "heading_open" for token in tokens) == 1
-    assert sum(token.type == "td_open" for token in tokens) == 2 * 6
+    assert sum(token.type == "td_open" for token in tokens) == 2 * 8
     assert "http://" not in text
 
 
