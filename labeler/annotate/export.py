@@ -75,8 +75,7 @@ def export_answers(
     """Write a rater's grades of a sample to `qrels/NAME.qrels` and `people/NAME.jsonl`.
 
     A text is the rater's name. Without `name` they are called after the rater. Grades that were
-    written earlier from the same journal are replaced, and gold pairs are left out. Raises `Misuse`
-    where nothing was graded.
+    written earlier from the same journal are replaced. Raises `Misuse` where nothing was graded.
 
     >>> from labeler.annotate.annotate import AnnotateOptions, rating_sessions
     >>> from labeler.annotate.session import RaterAnswer
@@ -93,7 +92,7 @@ def export_answers(
     journal = journal_path(opened, rater)
     grades_shown = GradesShown()
     lines = [grades_shown.marked(row) for row in read_journal(journal)]
-    rows = [row for row in lines if row.task == "grade" and row.purpose != "gold"]
+    rows = [row for row in lines if row.task == "grade"]
     if not rows:
         others = [name for name in journal_names(opened) if name != rater]
         raise Misuse(f"{rater} has graded nothing{_answers_of(others)}")

@@ -166,7 +166,7 @@ def _sync_folder(folder: Path) -> None:
 class GradesShown:
     """Of which pairs a rater was shown a grade, as the lines of a whole journal are read.
 
-    A pair may be in several samples, or be one to train on: once its grade was shown, no later
+    A pair may be in several samples: once its grade was shown, no later
     answer to it is blind, in whichever sample. `first` has the answer of each pair after which its
     grade was shown for the first time, which was given blind.
     """

@@ -31,16 +31,12 @@ Shown = Mapping[str, Any]
 
 
 class RatingItem(NamedTuple):
-    """One item to answer; `id` names it within its task, also when the program starts again.
-
-    `purpose` is `gold` for an item that trains the rater and enters no figure.
-    """
+    """One item to answer; `id` names it within its task, also when the program starts again."""
 
     id: str
     query_id: str
     doc_id: str = ""
     probability: float | None = None
-    purpose: Purpose = "audit"
 
 
 @dataclass(frozen=True)
@@ -158,7 +154,6 @@ class RatingSession:
     ) -> None:
         self.rater, self.task, self._journal, self._clock = rater, task, journal, clock
         self._by_id = {item.id: number for number, item in enumerate(task.items)}
-        self._gold = {item.id for item in task.items if item.purpose == "gold"}
         self._first = 0
         self._given = AnswersGiven(self._is_of_task)
         self._grades_shown = GradesShown()
@@ -264,8 +259,8 @@ class RatingSession:
 
     def _row_of(self, item: RatingItem, **values: Any) -> JournalRow:
         time = self._clock().astimezone(UTC).isoformat(timespec="milliseconds")
-        probability = item.probability if item.purpose == "audit" else None
-        where = (self.task.name, item.purpose, self.task.sample, item.id, item.query_id)
+        probability = item.probability if self.task.purpose == "audit" else None
+        where = (self.task.name, self.task.purpose, self.task.sample, item.id, item.query_id)
         return JournalRow(*where, item.doc_id, time=time, probability=probability, **values)
 
     def _current(self) -> RatingItem | None:
@@ -312,13 +307,11 @@ class RatingSession:
         previous = None if row is None else {key: getattr(row, key) for key in _SHOWN_OF_ANSWER}
         if self._last_shown[0] != item.id:  # a long text takes a second
             self._last_shown = item.id, self.task.show(item)
-        training = item.purpose == "gold"
-        return {"id": item.id, "training": training, **self._last_shown[1], "previous": previous}
+        return {"id": item.id, **self._last_shown[1], "previous": previous}
 
     def _progress(self) -> dict[str, Any]:
-        items = len(self.task.items) - len(self._gold)
-        done = len(self._given.answered - self._gold)
-        skipped = len(self._given.skipped - self._gold)
+        items, done = len(self.task.items), len(self._given.answered)
+        skipped = len(self._given.skipped)
         left = seconds_left(self._given.seconds(), items - done)
         return {"done": done, "of": items, "skipped": skipped, "seconds_left": left}
 

@@ -30,9 +30,7 @@ export function showDocuments(item, opened) {
 }
 
 function notices(item) {
-  const training = "Training pair: its grade is agreed on, and shown once you have graded.";
-  const sentences = [item.training ? training : "", item.notice ?? ""];
-  return sentences.filter(Boolean).map((text) => element("p", { class: "notice", text }));
+  return item.notice ? [element("p", { class: "notice", text: item.notice })] : [];
 }
 
 function resultList(name, results, next, views) {
@@ -71,21 +69,17 @@ export function showEnd(progress, buttons) {
   byId("main").replaceChildren(
     element("p", { text }),
     element("p", { class: "buttons" }, buttons),
-    element("p", {}, [element("a", { href: "api/export.csv", download: "", text: "Download your answers (CSV)" })]),
   );
 }
 
-// What the rater may see once the answer is saved: the agreed grade, or the assessor's and why.
-export function revealNodes(reveal, scale, own, training) {
+// What the rater may see once the answer is saved: the assessor's grade and why.
+export function revealNodes(reveal, scale, own) {
   const named = (grade) => {
     const name = scale.find((row) => row.grade === grade)?.name;
     return name ? `${grade}, ${name}` : String(grade);
   };
   const rows = [element("p", { text: `Saved. You answered: ${own}.` })];
-  const gold = reveal.gold ?? (training ? reveal.grade : null);
-  if (gold !== null && gold !== undefined) {
-    rows.push(element("p", { class: "agreed", text: `Agreed grade: ${named(gold)}.` }));
-  } else if (reveal.grade !== null && reveal.grade !== undefined) {
+  if (reveal.grade !== null && reveal.grade !== undefined) {
     rows.push(element("p", { class: "agreed", text: `The assessor gave: ${named(reveal.grade)}.` }));
   }
   if (reveal.reason) rows.push(element("blockquote", { dir: "auto", text: reveal.reason }));
