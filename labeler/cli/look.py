@@ -276,7 +276,7 @@ def validate(
     strict: bool = option(False, "Fail at warnings, too."),
     output: OutputFlags,
 ) -> None:
-    """Check a whole collection: ids, hashes, counts.
+    """Check a whole collection: ids, hashes, texts.
 
     It says where its files contradict one another, too.
     """
