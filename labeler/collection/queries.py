@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from labeler.arrays import Flags
 from labeler.collection.corpus import corpus_lines
 from labeler.collection.layout import open_collection
 from labeler.collection.lock import check_locked
@@ -20,6 +17,7 @@ from labeler.data import Query
 from labeler.errors import BadInput, Misuse
 from labeler.files.jsonl import write_rows
 from labeler.files.read import numbered_lines
+from labeler.files.row_index import RowIndex
 from labeler.messages import count_of
 from labeler.trec.blocks import Batch
 from labeler.trec.index import Index
@@ -49,7 +47,6 @@ def write_queries(path: Path, queries: Iterable[Query]) -> None:
 
 # The ids of a collection, ids that people name, and lines whose ids the collection has not.
 
-_PART = 100_000
 _SHOWN = 3
 
 
@@ -79,32 +76,21 @@ def files_of_ids(*texts: str | None) -> tuple[Path, ...]:
 
 @dataclass(frozen=True)
 class CollectionIds:
-    """The ids of a collection's queries and documents, sorted."""
+    """The ids of a collection's queries and documents."""
 
     folder: Path
-    queries: NDArray[np.bytes_]
-    documents: NDArray[np.bytes_]
+    queries: Collection[str]
+    documents: RowIndex
+    first_documents: Sequence[str]
 
     @classmethod
     def of(cls, folder: Path) -> CollectionIds:
         """Read the ids of the collection in a directory."""
-        collection = open_collection(folder)
-        queries = [query_id.encode() for query_id in read_queries(collection.queries)]
-        documents = (document.id.encode() for _, document in corpus_lines(collection.corpus))
-        parts = [np.array([], dtype=np.bytes_)]
-        while part := list(islice(documents, _PART)):
-            parts.append(np.array(part))
-        return cls(folder, np.unique(np.array(queries)), np.unique(np.concatenate(parts)))
-
-
-def _are_among(texts: NDArray[np.bytes_], ids: NDArray[np.bytes_]) -> Flags:
-    """Whether each text is one of some sorted ids, of which no copy is made for it."""
-    if not len(ids):
-        return np.zeros(len(texts), dtype=np.bool_)
-    as_wide = texts.astype(ids.dtype)  # what is longer is cut, and equals none
-    nearest = ids[np.minimum(np.searchsorted(ids, as_wide), len(ids) - 1)]
-    are_among: Flags = nearest == texts
-    return are_among
+        collection, documents, first = open_collection(folder), RowIndex(), list[str]()
+        for _, document in corpus_lines(collection.corpus):
+            documents.add(document.id)
+            first += [document.id] if len(first) < _SHOWN else []
+        return cls(folder, read_queries(collection.queries), documents, first)
 
 
 @dataclass
@@ -120,13 +106,12 @@ class UnknownIds:
 
     def add(self, batch: Batch) -> None:
         """Count those among some of the file's lines."""
-        queries = _are_among(np.array(batch.names), self.ids.queries)[batch.query]
+        names = [name.decode() in self.ids.queries for name in batch.names]
         texts = batch.texts(np.arange(len(batch.query)))
-        unknown = ~(queries & _are_among(np.array(texts), self.ids.documents))
-        self.lines += int(unknown.sum())
-        if self.first is None and unknown.any():
-            line = int(np.flatnonzero(unknown)[0])
-            self.first = batch.names[int(batch.query[line])], texts[line]
+        for query, text in zip(batch.query.tolist(), texts, strict=True):
+            if not (names[query] and text.decode() in self.ids.documents):
+                self.lines += 1
+                self.first = self.first or (batch.names[query], text)
 
     def refuse(self, index: Index) -> None:
         """`BadInput` names the first of the lines, and says what the collection has."""
@@ -137,11 +122,10 @@ class UnknownIds:
                 raise BadInput.at(index.path, number, self._problem(*self.first))
 
     def _problem(self, query: bytes, document: bytes) -> str:
-        is_query = query not in self.ids.queries
+        is_query = query.decode() not in self.ids.queries
         kind, unknown = ("query", query) if is_query else ("document", document)
-        ids = self.ids.queries if is_query else self.ids.documents
-        examples = ", ".join(text.decode() for text in ids[:_SHOWN].tolist())
-        has = f"whose ids are as {examples}" if examples else f"which has no {kind}"
+        ids = [*self.ids.queries][:_SHOWN] if is_query else self.ids.first_documents
+        has = f"whose ids are as {', '.join(ids)}" if ids else f"which has no {kind}"
         lines = count_of(self.lines, "line names", "lines name")
         return (
             f"the {kind} {unknown.decode()!r} is not in {self.ids.folder}, {has};"
