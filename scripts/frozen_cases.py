@@ -662,7 +662,6 @@ LOOKING: dict[str, Case] = {
         qrels validate a.qrels odd.qrels
         qrels validate h.qrels --json --scale 0,1,2
         qrels validate a.qrels --scale 0,1,2
-        qrels validate {$LLM,a.qrels} --in world
     """,
     "qrels-merge": """
         qrels merge a.qrels b.qrels -o out.qrels
@@ -697,7 +696,6 @@ LOOKING: dict[str, Case] = {
     """,
     "run-change": """
         run validate x.trec good.trec
-        run validate good.trec --in world
         run cut x.trec -o out.trec.gz --depth 1 --tag mine
         run sort x.trec -o out.trec
         run sort - -o - --tag t < x.trec
@@ -1156,7 +1154,6 @@ BUILDING: dict[str, Case] = {
         pool coll --depth 4 --run near.trec
         pool coll --run {bad-run/nan,a.trec,world/runs/bm25.trec}
         pool kinds
-        run validate coll/runs/*.trec --in coll
         """,
         removed("coll/queries.jsonl"),
         "pool coll",

@@ -104,8 +104,8 @@ def write_corpus(path: Path, documents: Iterable[Document]) -> None:
 # is where its line is and a hash of its id, some 40 bytes, and no text.
 
 _GZIP = b"\x1f\x8b"
-_MOST_RECENT = 4_000_000
-"""Characters of texts that are held, since a pair's document is asked for a few times in a row."""
+_MOST_RECENT = 256
+"""Documents that are held, since a pair's document is asked for a few times in a row."""
 
 
 def corpus_on_demand(path: Path) -> Mapping[str, Document]:
@@ -131,7 +131,6 @@ class DocumentsOnDemand(Mapping[str, Document]):
         self._lock = Lock()
         self._rows, self._starts, end = RowIndex(), array("Q"), 0
         self._recent: dict[str, Document] = {}
-        self._recent_size = 0
         with reading(path) as position:
             for number, raw in position.follow(numbered_bytes(path)):
                 document = self._parsed(raw, number)
@@ -147,21 +146,22 @@ class DocumentsOnDemand(Mapping[str, Document]):
         return (self._document_at(start).id for start in self._starts)
 
     def __contains__(self, doc_id: object) -> bool:
-        return doc_id in self._recent or doc_id in self._rows
+        return doc_id in self._rows
 
     def __getitem__(self, doc_id: str) -> Document:
-        document = self._recent.get(doc_id)
-        if document is None:
-            row = self._rows.find(doc_id)
-            if row is None:
-                raise KeyError(doc_id)
-            document = self._document_at(self._starts[row])
-            if document.id != doc_id:
-                raise self._changed()
-            self._recent_size += len(document.text)
-            if self._recent_size > _MOST_RECENT:
-                self._recent, self._recent_size = {}, len(document.text)
-            self._recent[doc_id] = document
+        document = self._recent.get(doc_id) or self._read(doc_id)
+        if len(self._recent) >= _MOST_RECENT:
+            self._recent.clear()
+        self._recent[doc_id] = document
+        return document
+
+    def _read(self, doc_id: str) -> Document:
+        row = self._rows.find(doc_id)
+        if row is None:
+            raise KeyError(doc_id)
+        document = self._document_at(self._starts[row])
+        if document.id != doc_id:
+            raise self._changed()
         return document
 
     def _document_at(self, start: int) -> Document:

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
-
-from labeler.collection.corpus import corpus_lines
-from labeler.collection.layout import open_collection
 from labeler.collection.lock import check_locked
 from labeler.collection.rows import Row, records, repeated_id
 from labeler.data import Query
-from labeler.errors import BadInput, Misuse
+from labeler.errors import Misuse
 from labeler.files.jsonl import write_rows
 from labeler.files.read import numbered_lines
-from labeler.files.row_index import RowIndex
-from labeler.messages import count_of
-from labeler.trec.blocks import Batch
-from labeler.trec.index import Index
 
 
 def read_queries(path: Path) -> dict[str, Query]:
@@ -45,9 +36,7 @@ def write_queries(path: Path, queries: Iterable[Query]) -> None:
     write_rows(path, rows, check=read_queries)
 
 
-# The ids of a collection, ids that people name, and lines whose ids the collection has not.
-
-_SHOWN = 3
+# Ids that people name.
 
 
 def parse_ids(text: str | None, parameter: str) -> dict[str, str] | None:
@@ -72,62 +61,3 @@ def parse_ids(text: str | None, parameter: str) -> dict[str, str] | None:
 def files_of_ids(*texts: str | None) -> tuple[Path, ...]:
     """Those of the texts that name files of ids."""
     return tuple(Path(text) for text in texts if text and os.path.isfile(text))
-
-
-@dataclass(frozen=True)
-class CollectionIds:
-    """The ids of a collection's queries and documents."""
-
-    folder: Path
-    queries: Collection[str]
-    documents: RowIndex
-    first_documents: Sequence[str]
-
-    @classmethod
-    def of(cls, folder: Path) -> CollectionIds:
-        """Read the ids of the collection in a directory."""
-        collection, documents, first = open_collection(folder), RowIndex(), list[str]()
-        for _, document in corpus_lines(collection.corpus):
-            documents.add(document.id)
-            first += [document.id] if len(first) < _SHOWN else []
-        return cls(folder, read_queries(collection.queries), documents, first)
-
-
-@dataclass
-class UnknownIds:
-    """The lines of a file that name a query or a document that a collection has not.
-
-    `lines` counts them; `first` is the pair of the first one.
-    """
-
-    ids: CollectionIds
-    lines: int = 0
-    first: tuple[bytes, bytes] | None = None
-
-    def add(self, batch: Batch) -> None:
-        """Count those among some of the file's lines."""
-        names = [name.decode() in self.ids.queries for name in batch.names]
-        texts = batch.texts(np.arange(len(batch.query)))
-        for query, text in zip(batch.query.tolist(), texts, strict=True):
-            if not (names[query] and text.decode() in self.ids.documents):
-                self.lines += 1
-                self.first = self.first or (batch.names[query], text)
-
-    def refuse(self, index: Index) -> None:
-        """`BadInput` names the first of the lines, and says what the collection has."""
-        if self.first is None:
-            return
-        for number, columns in index.numbered():
-            if (columns[0], columns[2]) == self.first:
-                raise BadInput.at(index.path, number, self._problem(*self.first))
-
-    def _problem(self, query: bytes, document: bytes) -> str:
-        is_query = query.decode() not in self.ids.queries
-        kind, unknown = ("query", query) if is_query else ("document", document)
-        ids = [*self.ids.queries][:_SHOWN] if is_query else self.ids.first_documents
-        has = f"whose ids are as {', '.join(ids)}" if ids else f"which has no {kind}"
-        lines = count_of(self.lines, "line names", "lines name")
-        return (
-            f"the {kind} {unknown.decode()!r} is not in {self.ids.folder}, {has};"
-            f" {lines} unknown ids"
-        )
