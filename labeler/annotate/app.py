@@ -19,44 +19,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from labeler.annotate.hosts import is_address, is_loopback
 from labeler.annotate.session import RatingSession, answer_in
 from labeler.errors import LabelerError, Misuse, NotCurrent
-
-# Connections that are opened and say nothing are closed, so that they do not pile up.
-
-
-def impatient_protocol(seconds: float) -> type[asyncio.Protocol]:
-    """The server's protocol, which closes a connection without a whole request after so long.
-
-    A request behind one that was answered has up to twice as long.
-    """
-
-    class Impatient(H11Protocol):
-        """HTTP/1.1 whose every request must arrive in time."""
-
-        _last_cycle: Any = None
-
-        def connection_made(self, transport: Any) -> None:
-            """Begin to wait for the first request."""
-            super().connection_made(transport)
-            self.loop.call_later(seconds, self._close_unused)
-
-        def _close_unused(self) -> None:
-            """Close the connection where nothing was asked since the last look, and look again."""
-            if self.transport.is_closing():
-                return
-            is_idle = self.cycle is None or self.cycle.response_complete
-            if is_idle and self.cycle is self._last_cycle:
-                self.transport.close()
-                return
-            self._last_cycle = self.cycle
-            self.loop.call_later(seconds, self._close_unused)
-
-    return Impatient
-
 
 # What stands before the page: whom it is served to, and what a browser may do with it.
 #

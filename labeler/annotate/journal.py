@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -248,11 +247,6 @@ class AnswersGiven:
         """The answer of each item that has one, the earliest item first."""
         rows = {item: self.row_of(item) for item in self._rows}
         return {item: row for item, row in rows.items() if row is not None}
-
-    def seconds(self, most: int = 50) -> list[float]:
-        """How long the last answers took, as far as that is known, the last one first."""
-        known_times = (r.seconds for r in reversed(self._order) if r.is_answer and r.seconds)
-        return list(islice(known_times, most))
 
 
 # Every rater's answers that stand, from the journals of a collection.

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from statistics import fmean, median
 from typing import Any, NamedTuple
 
 from labeler.annotate.journal import AnswersGiven, GradesShown, JournalRow, RatingJournal
@@ -116,27 +115,6 @@ def _check_one_thing(answer: RaterAnswer) -> None:
     given = (answer.grade is not None, answer.answer is not None, answer.cannot_judge, answer.skip)
     if sum(given) != 1:
         raise Misuse("expected a grade, a choice, 'cannot judge' or 'skip', and only one of them")
-
-
-# How long the rest will take, by the rater's own pace.
-
-FEWEST_TIMES = 5
-LONGEST_BY_MEDIAN = 5
-"""A time of more medians than this was a break, and counts as so many."""
-
-
-def seconds_left(times: Sequence[float], items: int) -> int | None:
-    """The seconds that so many items will take at the pace of the last ones; None while unknown.
-
-    >>> seconds_left([10, 20, 30, 20, 20, 4000], 3)
-    100
-    """
-    if not items:
-        return 0
-    if len(times) < FEWEST_TIMES:
-        return None
-    longest = LONGEST_BY_MEDIAN * median(times)
-    return round(items * fmean(min(time, longest) for time in times))
 
 
 Clock = Callable[[], datetime]
@@ -310,10 +288,8 @@ class RatingSession:
         return {"id": item.id, **self._last_shown[1], "previous": previous}
 
     def _progress(self) -> dict[str, Any]:
-        items, done = len(self.task.items), len(self._given.answered)
-        skipped = len(self._given.skipped)
-        left = seconds_left(self._given.seconds(), items - done)
-        return {"done": done, "of": items, "skipped": skipped, "seconds_left": left}
+        done, skipped = len(self._given.answered), len(self._given.skipped)
+        return {"done": done, "of": len(self.task.items), "skipped": skipped}
 
 
 _SHOWN_OF_ANSWER = ("grade", "answer", "note", "cannot_judge")

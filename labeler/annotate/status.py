@@ -20,7 +20,6 @@ from labeler.agreement.several.joint import (
 from labeler.agreement.statistics import find_statistic
 from labeler.annotate.journal import RaterAnswers, answers_in, of_kind, read_journals
 from labeler.annotate.samples import purposes
-from labeler.annotate.session import LONGEST_BY_MEDIAN
 from labeler.collection.annotations import JournalRow
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection, open_collection
@@ -32,6 +31,8 @@ from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Interval, Table, interval_text, shown, table_of
 from labeler.stats.resampling import Sample
 
+LONGEST_BY_MEDIAN = 5
+"""A time of more medians than this was a break, and counts as so many."""
 STATISTICS = ("kappa", "alpha-ordinal")
 """What is said of a rater beside the others."""
 
@@ -60,7 +61,7 @@ class RaterStatus(NamedTuple):
     `graded`, `cannot_judge` and `skipped` count pairs of random samples, of which `left` have no
     answer; `fixed` routed pairs, which enter no statistic. `revealed` pairs were graded after the
     assessor's grade had been shown: they are not blind, and in no statistic. `looks` counts answers
-    about pages of results. Of the times, one of more than five medians counts as five medians.
+    about pages of results.
     """
 
     rater: str

@@ -43,21 +43,14 @@ function resultList(name, results, next, views) {
   return element("section", { "aria-label": name }, [element("h2", { class: "list-name", text: name }), body]);
 }
 
-export function showProgress({ done, of, skipped, seconds_left: left }) {
+export function showProgress({ done, of, skipped }) {
   const bar = byId("done");
   bar.max = Math.max(1, of);
   bar.value = done;
   const parts = [`${done.toLocaleString("en")} of ${of.toLocaleString("en")} done`];
   if (skipped) parts.push(`${skipped.toLocaleString("en")} skipped`);
-  if (left) parts.push(`about ${duration(left)} left`);
   byId("progress").textContent = parts.join(" · ");
   document.title = `${done}/${of} – labeler`;
-}
-
-function duration(seconds) {
-  const minutes = Math.max(1, Math.round(seconds / 60));
-  if (minutes < 60) return `${minutes} min`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 export function showEnd(progress, buttons) {
