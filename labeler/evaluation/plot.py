@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from labeler.metrics import parse
 from labeler.report.charts import Axis, Drawing, NamedValue, Point, Series, intervals, plane
 
 if TYPE_CHECKING:
@@ -85,7 +83,7 @@ def _change(system: System) -> tuple[float | None, float | None]:
 
 
 def _bias(board: Leaderboard, first: str, second: str) -> Drawing:
-    """Each system by both qrels, the line of equal scores, and that of unrelated systems."""
+    """Each system by both qrels, and the line of equal scores."""
     kin = {favour.kin.run for favour in board.bias.favors}
     points = {s.run: Point(s.first, s.second, *_change(s), s.run) for s in board.systems}
     unrelated = [point for run, point in points.items() if run not in kin]
@@ -94,23 +92,5 @@ def _bias(board: Leaderboard, first: str, second: str) -> Drawing:
         of_kin = [points[run] for run in sorted(kin)]
         series.insert(0, Series("kin of the assessor", of_kin, "other", named="alarm"))
     message = "Dashed: equal scores; upright lines: 95 % interval of the change, over queries."
-    if board.bias.line is not None:
-        of = f"{board.bias.line.points} unrelated systems" if kin else "the systems"
-        series.insert(0, Series(f"line of {of}", list(_line(board)), "", "line", band=True))
-        message += " In the area lie 95 of 100 such systems."
     axes = Axis(f"{board.measure} {first}"), Axis(f"{board.measure} {second}")
     return plane("The systems by both", series, axes, message, diagonal=True)
-
-
-def _line(board: Leaderboard) -> Iterator[Point]:
-    """The line of the unrelated systems, and the band in which 95 of 100 such lie."""
-    line = board.bias.line
-    if line is None:
-        return
-    scores = [system.first for system in board.systems]
-    sign = -1.0 if parse(board.measure).definition.lower_is_better else 1.0
-    low, high = min(scores), max(scores)
-    for step in range(STEPS):
-        x = low + (high - low) * step / (STEPS - 1)
-        middle, reach = sign * x + line.at(sign * x), line.reach(sign * x)
-        yield Point(x, sign * middle, sign * middle - reach, sign * middle + reach)

@@ -211,8 +211,7 @@ class CorpusDrift(Result):
         """The share of stale judgements at each run, what became of passages, lists that open."""
         limits = Ends(None, self.watch.stale)
         moments = [
-            Moment(time.strftime("%Y-%m-%d"), share, limits=limits, at=time)
-            for time, share in earlier
+            Moment(time.strftime("%Y-%m-%d"), share, limits=limits) for time, share in earlier
         ]
         axis = Axis("stale share of judged pairs", format=".1%", least=0.0)
         over_time = control(f"Stale judgements of {self.qrels}", moments, axis)

@@ -209,12 +209,12 @@ class JudgeDrift(Result):
         self, title: str, axis: Axis, figure: Callable[[ChartPoint], tuple[float, Average]]
     ) -> Drawing:
         moments = []
-        for label, (run, point) in zip(self._labels(), self.charted, strict=True):
+        for label, (_, point) in zip(self._labels(), self.charted, strict=True):
             value, average = figure(point)
             ends = (average.low, average.high)
             limits = Ends(*(round(end, DIGITS) if math.isfinite(end) else None for end in ends))
             smoothed = round(average.value, DIGITS)
-            moments.append(Moment(label, value, limits=limits, smoothed=smoothed, at=run.time))
+            moments.append(Moment(label, value, limits=limits, smoothed=smoothed))
         return control(f"{self.name}: {title}", moments, axis)
 
 

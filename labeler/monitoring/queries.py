@@ -31,11 +31,11 @@ from labeler.monitoring.searches import (
     by_week,
     word_test,
 )
-from labeler.report.charts import Axis, Moment, control
+from labeler.report.charts import Axis, NamedValue, intervals
 from labeler.report.finding import Finding
 from labeler.report.page import Chart, Disclosure, PageBlock, Paragraph, TableBlock
 from labeler.report.result import Hidden, Result
-from labeler.report.table import Column, Ends, Interval, Table, interval_text, table_of
+from labeler.report.table import Column, Interval, Table, interval_text, table_of
 from labeler.stats.blocks import SetShift
 
 REFERENCE_WEEKS = 8
@@ -248,14 +248,9 @@ class QueryDrift(Result):
         weeks, *tables = self.tables()
         if sum(week.own is not None for week in self.weeks) < 2:
             return [TableBlock(table) for table in (*tables, weeks)]
-        moments = [
-            Moment(
-                week.monday.isoformat(), week.to_set.value, Ends(*week.to_set[1:]), at=week.monday
-            )
-            for week in self.weeks
-        ]
+        rows = [NamedValue.of(week.monday.isoformat(), week.to_set) for week in self.weeks]
         title = "Distance of the evaluation's queries from each week's"
-        drawn = control(title, moments, Axis("distance to the evaluation set", least=0.0))
+        drawn = intervals(title, rows, Axis("distance to the evaluation set", least=0.0))
         caption = "The lower, the more the evaluation's queries are like the week's searches."
         shown = Disclosure("All weeks", [TableBlock(weeks)])
         words = [TableBlock(table) for table in tables if table.name == "words that moved"]

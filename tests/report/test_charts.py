@@ -42,7 +42,7 @@ def every_chart(name: str) -> list[Drawing]:
     return [
         intervals(name, [NamedValue(name, 0.5, 0.4, 0.6, name, 0.7)], axis, second=(name, "b")),
         matrix(name, GRADES, [name, "b", "c"], (name, "b")),
-        control(name, [Moment(name, 0.5, Ends(0.4, 0.6), Ends(0.6, 0.7))], axis),
+        control(name, [Moment(name, 0.5, Ends(0.6, 0.7))], axis),
         plane(name, [Series(name, [Point(0.1, 0.2, 0.1, 0.3, name)], named="name")], (axis, axis)),
     ]
 

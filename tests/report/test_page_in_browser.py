@@ -71,7 +71,7 @@ def every_chart() -> list[Chart]:
     grades = ["irrelevant", "related", "highly relevant", "perfectly relevant"]
     counts = [[1400, 20, 5, 1], [22, 60, 18, 2], [5, 14, 70, 12], [0, 3, 9, 44]]
     drifting = [
-        Moment(f"2026-01-{i + 1:02}", 0.6 - i / 100, Ends(0.3, 0.7), Ends(0.5, 0.7), 0.6 - i / 150)
+        Moment(f"2026-01-{i + 1:02}", 0.6 - i / 100, Ends(0.5, 0.7), 0.6 - i / 150)
         for i in range(30)
     ]
     points = [Point((i * 0.37) % 1, (i * 0.71) % 1, name=f"system {i}") for i in range(60)]
