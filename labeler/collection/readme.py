@@ -134,9 +134,6 @@ def _choice(card: Card) -> Iterator[str]:
     for name, what in (("include", "files read alone"), ("exclude", "files left out")):
         if patterns := _listed(settings, name):
             yield f"{what}: {', '.join(patterns)}"
-    if reasons := card_section(ingested, "left_out"):
-        counts = ", ".join(f"{reason} {_count(reasons, reason)}" for reason in reasons)
-        yield f"files and folders left out, by reason: {counts}"
     carried = card_section(card_section(card, "carried"), "judgements")
     for states in (card_section(carried, name) for name in sorted(carried)[:1]):
         counts = ", ".join(f"{_count(states, state)} {state}" for state in states)

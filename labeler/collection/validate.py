@@ -144,7 +144,6 @@ class _Validator:
         yield "corpus", self._corpus, of.corpus
         parts = (
             ("queries", self._queries, of.queries),
-            ("unanswerable", self._unanswerable, of.unanswerable),
             ("pool", self._pool, of.pool),
             ("dropped", self._dropped, of.dropped),
         )
@@ -226,20 +225,11 @@ class _Validator:
 
     def _queries(self, path: Path) -> None:
         """Ids and texts stand once, and sources are passages of the corpus."""
-        self.queries = self._query_ids(path)
-
-    def _unanswerable(self, path: Path) -> None:
-        """The same of the queries that nothing answers; none has an id of those that are scored."""
-        for id_ in sorted(self._query_ids(path) & self.queries):
-            text = f"the id {id_!r} is a query's of {self.collection.queries.name} too"
-            self.add(path, 0, "ids of other queries", text)
-
-    def _query_ids(self, path: Path) -> set[str]:
-        ids, first_line = set[str](), dict[str, int]()
+        first_line = dict[str, int]()
         for number, query in self._good_rows(path, query_in):
-            if query.id in ids:
+            if query.id in self.queries:
                 self.add(path, number, "repeated ids", f"the id {query.id!r} stands twice")
-            ids.add(query.id)
+            self.queries.add(query.id)
             words = " ".join(query.text.casefold().split())
             first = first_line.setdefault(words, number)
             if not words:
@@ -249,11 +239,10 @@ class _Validator:
                 text = f"the query {query.id!r} has the same text as that in line {first}"
                 self.warn(path, number, "queries that stand twice", text)
             self._sources(path, number, query)
-        return ids
 
     def _sources(self, path: Path, number: int, query: Query) -> None:
-        listed = [query.metadata.get(name) for name in ("source", "about")]
-        sources = (s for of in listed if isinstance(of, list) for s in of if isinstance(s, dict))
+        listed = query.metadata.get("source")
+        sources = [s for s in listed if isinstance(s, dict)] if isinstance(listed, list) else []
         for source in (s for s in sources if s.get("doc_id") not in self.documents):
             if source.get("state") == "gone":
                 text = f"the passage that {query.id!r} was written for is gone"

@@ -44,12 +44,6 @@ def repeat_line(path: Path) -> None:
     path.write_text(path.read_text() + path.read_text().splitlines()[0] + "\n")
 
 
-def write_unanswerable(collection: Collection, query_id: str, about: str) -> None:
-    metadata = {"kind": "unanswerable", "about": [{"doc_id": about}]}
-    row = {"_id": query_id, "text": "where do dogs sleep", "metadata": metadata}
-    collection.unanswerable.write_text(json.dumps(row) + "\n")
-
-
 CASES: dict[str, tuple[Callable[[Collection], object], str, str]] = {
     "text": (lambda c: edit_line(c.corpus, 1, text="x"), "corpus.jsonl:1: the text of 'a.md:",
              "is not the one that its id was made of"),
@@ -59,14 +53,6 @@ CASES: dict[str, tuple[Callable[[Collection], object], str, str]] = {
              "pool.jsonl:", "is not in the corpus"),
     "dangling source": (lambda c: edit_line(c.queries, 1, metadata={"source": [{"doc_id": "x"}]}),
                         "queries.jsonl:1: the source 'x' of", "is not in the corpus"),
-    "unanswerable, about": (
-        lambda c: write_unanswerable(c, "u1", "x"),
-        "unanswerable.jsonl:1: the source 'x' of 'u1'", "is not in the corpus",
-    ),
-    "unanswerable, id": (
-        lambda c: write_unanswerable(c, "q1", "x"),
-        "unanswerable.jsonl: the id 'q1' is a query's", "",
-    ),
     "pool": (lambda c: edit_line(c.pool, 1, query_id="q9"), "pool.jsonl:1: the query 'q9'", ""),
     "pool twice": (lambda c: repeat_line(c.pool), "pool.jsonl:", "again"),
     "judged": (lambda c: edit_line(c.judgements("llm"), 1, doc_id="x"),
