@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from labeler.annotate.journal import AnswersGiven, GradesShown, read_journal
 from labeler.annotate.passages import PageTexts
@@ -60,10 +59,6 @@ class AnswersExported:
     changed: int = 0
     gone: int = 0
     outdated: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts by name."""
-        return asdict(self)
 
 
 def export_answers(

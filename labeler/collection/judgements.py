@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TextIO
 
 from labeler.collection.layout import Collection
 from labeler.collection.rows import Row, records
-from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Listed, Outcome, Pair, Qrels
+from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Listed, Outcome, Pair
 from labeler.files.atomic import replacing, replacing_bytes
 from labeler.files.boundary import amount, count
 from labeler.trec.rows import LARGEST_GRADE
@@ -203,23 +203,8 @@ def origin_of(path: Path) -> Origin | None:
 
 def grades_of(path: Path) -> Iterator[tuple[str, str, int]]:
     """The query, document and grade of each row that has one, in the file's order."""
-    return filter(None, records(path, _graded))
-
-
-def _graded(row: Row) -> tuple[str, str, int] | None:
-    pair, grade = row.pair, _grade(row)
-    _distribution(row)  # which may be wrong
-    return None if grade is None else (*pair, grade)
-
-
-def qrels_of(path: Path) -> Qrels:
-    """The grades of a file of judgements; failures are left out."""
-    qrels: Qrels = {}
-    for row in read_judgements(path):
-        outcome = row.judged.outcome
-        if isinstance(outcome, Judgement):
-            qrels.setdefault(outcome.pair.query_id, {})[outcome.pair.doc_id] = outcome.grade
-    return qrels
+    outcomes = (row.judged.outcome for row in read_judgements(path))
+    return ((*each.pair, each.grade) for each in outcomes if isinstance(each, Judgement))
 
 
 @contextmanager

@@ -14,14 +14,13 @@ from labeler.collection.annotations import journal_names, journal_path, numbered
 from labeler.collection.card import SECTION, card_section, read_card
 from labeler.collection.corpus import document_in
 from labeler.collection.judgements import Origin, read_judgements
-from labeler.collection.layout import FOLDERS, Collection, open_collection
+from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import DROPS, read_pool
 from labeler.collection.queries import query_in
 from labeler.collection.rows import Record, Row
 from labeler.collection.stale import stale_pairs
 from labeler.data import Judgement, Pair, Query
 from labeler.errors import BadInput, LabelerError
-from labeler.files.atomic import partial_files
 from labeler.files.cache import sha256_of
 from labeler.files.jsonl import read_rows
 from labeler.files.read import numbered_bytes
@@ -155,7 +154,6 @@ class _Validator:
         yield from (("annotations", self._journal, journal_path(of, name)) for name in raters)
         if of.card.exists():
             yield "card", self._card, of.card
-        yield "parts", self._left_over, of.folder
 
     def add(self, path: Path, line: int, kind: str, text: str, level: Level = "error") -> None:
         """Note a problem; `kind` says in words what those of its kind have in common."""
@@ -344,14 +342,6 @@ class _Validator:
                 self.warn(file, 0, "missing files", "the card knows it, and it is not there")
             elif sha256 and sha256_of(file) != sha256:
                 self.warn(file, 0, "changed files", "not as the command wrote it that made it")
-
-    def _left_over(self, folder: Path) -> None:
-        """No process that was killed has left a part of a file."""
-        folders = [folder, *(folder / name for name in FOLDERS)]
-        parts = [path for each in folders if each.is_dir() for path in partial_files(each)]
-        for path in [*parts, *sorted((folder / "history").glob(".*.partial"))]:
-            text = "part of a file, left by a process that was killed; it may be deleted"
-            self.warn(path, 0, "parts of files", text)
 
 
 def _pair_of(columns: list[bytes]) -> Pair:

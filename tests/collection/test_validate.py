@@ -117,10 +117,3 @@ def test_the_command_ends_with_65_at_errors_and_with_strict_at_warnings(
     capsys.readouterr()
     assert execute(["validate", folder, "--json"]) == 65
     assert json.loads(capsys.readouterr().out)["errors"] >= 1
-
-
-def test_a_part_of_a_file_that_was_left_is_a_warning(collection: Collection) -> None:
-    (collection.folder / ".pool.jsonl.abc123.part").write_text("x")
-    (collection.folder / "runs" / ".mine.part").write_text("{}")
-    (problem,) = validate(collection).problems
-    assert (problem.level, problem.problem[:14]) == ("warning", "part of a file")
