@@ -152,7 +152,7 @@ def test_runs_that_cannot_be_looked_at_say_why(collection: Collection) -> None:
     (runs / "empty.trec").write_text("")
     (runs / "alien.trec").write_text("x1 Q0 d 1 1 alien\n")
     for choice, error in (
-        (LookChoice(lgtm="god"), "no run 'god'; there are: bad"),
+        (LookChoice(lgtm="god"), "no run 'god'; there are: "),
         (LookChoice(lgtm="alien"), "share no query"),
         (LookChoice(lgtm="empty"), "empty.trec"),
         (LookChoice(side_by_side=("good", "good")), "found 'good' twice"),
