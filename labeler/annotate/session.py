@@ -11,7 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    TypeAdapter,
+    ValidationError,
+)
 
 from labeler.annotate.journal import AnswersGiven, GradesShown, JournalRow, RatingJournal
 from labeler.collection.annotations import ANSWERS, LONGEST_TIME, Purpose, RatingKind
@@ -38,17 +48,21 @@ class RatingItem(NamedTuple):
     probability: float | None = None
 
 
+def _seconds(value: object) -> float | None:
+    return finite(value, 0.0, LONGEST_TIME)
+
+
 @dataclass(frozen=True)
 class RaterAnswer:
     """What a rater answers to an item: a grade, a choice, that nobody can tell, or not now."""
 
-    item: str
-    grade: int | None = None
-    answer: str | None = None
-    cannot_judge: bool = False
-    skip: bool = False
-    note: str = ""
-    seconds: float | None = None
+    item: StrictStr
+    grade: StrictInt | None = None
+    answer: StrictStr | None = None
+    cannot_judge: StrictBool = False
+    skip: StrictBool = False
+    note: Annotated[StrictStr, Field(max_length=LONGEST_NOTE)] = ""
+    seconds: Annotated[float | None, BeforeValidator(_seconds)] = None
 
 
 Check = Callable[[RatingItem, RaterAnswer], Mapping[str, Any]]
@@ -79,42 +93,22 @@ class RatingTask:
     notes: tuple[str, ...] = ()
 
 
+_ANSWER = TypeAdapter(RaterAnswer)
+
+
 def answer_in(body: object) -> RaterAnswer:
     """The answer that a request's JSON holds; `Misuse` says which of its values is none."""
-    if not isinstance(body, dict):
-        raise Misuse("expected a JSON object")
-    item, note = body.get("item"), body.get("note", "")
-    grade, choice = body.get("grade"), body.get("answer")
-    if not isinstance(item, str):
-        raise Misuse("expected 'item' to be the id of an item")
-    if grade is not None and type(grade) is not int:
-        raise Misuse("expected 'grade' to be a whole number")
-    if choice is not None and choice not in ANSWERS:
+    try:
+        answer = _ANSWER.validate_python(body)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise Misuse(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}") from None
+    if answer.answer is not None and answer.answer not in ANSWERS:
         raise Misuse(f"expected 'answer' to be one of {', '.join(ANSWERS)}")
-    flags = {name: body.get(name, False) for name in ("cannot_judge", "skip")}
-    if not all(type(value) is bool for value in flags.values()):
-        raise Misuse("expected 'cannot_judge' and 'skip' to be true or false")
-    seconds = finite(body.get("seconds"), 0.0, LONGEST_TIME)
-    answer = RaterAnswer(item, grade, choice, note=_note(note), seconds=seconds, **flags)
-    _check_one_thing(answer)
-    return answer
-
-
-def _note(note: object) -> str:
-    if not isinstance(note, str):
-        raise Misuse("expected 'note' to be a text")
-    if len(note) > LONGEST_NOTE:
-        raise Misuse(f"the note is longer than {LONGEST_NOTE:,} characters")
-    if any("\ud800" <= sign <= "\udfff" for sign in note):
-        raise Misuse("the note holds half a character, which no file can keep")
-    return note
-
-
-def _check_one_thing(answer: RaterAnswer) -> None:
-    """`Misuse` where an answer says two things, or nothing."""
     given = (answer.grade is not None, answer.answer is not None, answer.cannot_judge, answer.skip)
     if sum(given) != 1:
         raise Misuse("expected a grade, a choice, 'cannot judge' or 'skip', and only one of them")
+    return answer
 
 
 Clock = Callable[[], datetime]

@@ -90,7 +90,7 @@ class _Elements(HTMLParser):
 
 
 def page(text: str) -> Page:
-    return Page(text, every_block(text), text, text)
+    return Page(text, every_block(text), text)
 
 
 @settings(derandomize=True, deadline=None, max_examples=25)
