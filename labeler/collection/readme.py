@@ -76,7 +76,6 @@ def datasheet(card: Card, queries: Mapping[str, Query]) -> dict[str, list[str]]:
     parts = {
         "What made it": _made(card, origins),
         "What is in it": _contents(card),
-        "How it was chosen": _choice(card),
         "Limits": _limits(card, origins),
     }
     listed = {title: list(lines) for title, lines in parts.items()}
@@ -126,18 +125,6 @@ def _contents(card: Card) -> Iterator[str]:
         yield f"passages of about {words:,} words, which are the documents to retrieve"
     if inputs := _listed(ingested, "inputs"):
         yield f"read from: {', '.join(inputs[:5])}{' …' if inputs[5:] else ''}"
-
-
-def _choice(card: Card) -> Iterator[str]:
-    ingested = card_section(card, "ingest")
-    settings = card_section(ingested, "settings")
-    for name, what in (("include", "files read alone"), ("exclude", "files left out")):
-        if patterns := _listed(settings, name):
-            yield f"{what}: {', '.join(patterns)}"
-    carried = card_section(card_section(card, "carried"), "judgements")
-    for states in (card_section(carried, name) for name in sorted(carried)[:1]):
-        counts = ", ".join(f"{_count(states, state)} {state}" for state in states)
-        yield f"the documents changed; what became of the graded pairs: {counts}"
 
 
 def _limits(card: Card, origins: Counter[str]) -> Iterator[str]:

@@ -260,13 +260,8 @@ class _Validator:
             pairs.add(pair)
 
     def _dropped(self, path: Path) -> None:
-        """Pairs left the pool as their query or document is gone; those with both return."""
+        """Pairs that left the pool, as their query or document is gone."""
         self.dropped = {entry.pair for entry in read_pool(path)}
-        for query_id, doc_id in sorted(self.dropped):
-            if query_id in self.queries and doc_id in self.documents:
-                pair = f"the pair {query_id} {doc_id} may be in the pool again"
-                text = f"{pair}; next: labeler pool {self.collection.folder}"
-                self.warn(path, 0, "pairs whose query and document are there", text)
 
     def _set(self, path: Path) -> None:
         """Pairs stand once, ids are in the collection, and all rows are of one origin."""
