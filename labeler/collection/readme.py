@@ -102,11 +102,11 @@ def _made(card: Card, origins: Counter[str]) -> Iterator[str]:
     imported = card_section(card, "imported")
     for name, entry in ((name, card_section(imported, name)) for name in sorted(imported)):
         counts = f"{_count(entry, 'pairs')} pairs of {_count(entry, 'queries')} queries"
-        yield f"qrels {name}: {counts}, judged by people ({entry.get('source')})"
+        yield f"qrels {name}: {counts}, judged by people ({entry.get('source', 'unknown')})"
     if origins:
         yield "queries by origin: " + ", ".join(f"{n:,} {of}" for of, n in origins.most_common())
     if versions := sorted(set(_versions(card))):
-        yield f"labeler {', '.join(versions)}"
+        yield f"made with labeler {', '.join(versions)}"
 
 
 def _versions(value: object) -> Iterator[str]:
