@@ -17,8 +17,7 @@ import numpy as np
 from harness import parser, shown
 from numpy.typing import NDArray
 
-from labeler.stats.means import preferences
-from labeler.stats.shares import query_share
+from labeler.stats.means import preferences, query_share
 from labeler.stats.student import SIGNIFICANT
 
 Floats = NDArray[np.float64]

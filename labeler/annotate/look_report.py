@@ -23,8 +23,7 @@ from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Table, interval_text, table_of
-from labeler.stats.means import Preferences, preferences
-from labeler.stats.shares import query_share
+from labeler.stats.means import Preferences, preferences, query_share
 from labeler.stats.student import SIGNIFICANT
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from labeler.agreement.compare import StatisticOptions, estimate
 from labeler.agreement.several.joint import (
     GradeMatrix,
     grade_matrix,
-    joint_agreement,
     tables_of_two,
+    together,
 )
 from labeler.agreement.statistics import find_statistic
 from labeler.annotate.journal import RaterAnswers, answers_in, of_kind, read_journals
@@ -29,7 +29,7 @@ from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Interval, Table, interval_text, shown, table_of
-from labeler.stats.resampling import Sample
+from labeler.stats.intervals import Sample
 
 LONGEST_BY_MEDIAN = 5
 """A time of more medians than this was a break, and counts as so many."""
@@ -246,15 +246,15 @@ def _overlap_of(matrix: GradeMatrix, rater: str, options: StatisticOptions) -> O
     sample = Sample(tables[inside], options.draws, options.seed)
     grades, figures = np.array(matrix.grades, dtype=np.float64), {}
     for name in STATISTICS:
-        of = estimate(find_statistic(name, matrix.grades), sample, grades, options, both)
+        of = estimate(find_statistic(name, matrix.grades), sample, grades)
         figures[name] = Interval(of.value, of.low, of.high)
     return Overlap(both, int(inside.sum()), tuple(beside), figures)
 
 
 def alpha_of(matrix: GradeMatrix, statistic: str, options: StatisticOptions) -> Interval | None:
     """Krippendorff's alpha of all raters; None of one alone."""
-    people = joint_agreement(matrix, matrix.assessors, (), options).people
-    if people is None or len(matrix.assessors) < 2:
+    people = together(matrix, matrix.assessors, options)
+    if people is None:
         return None
     of = people.statistics[statistic]
     return Interval(of.value, of.low, of.high)

@@ -19,7 +19,7 @@ from labeler.data import Query
 from labeler.files.atomic import replacing
 from labeler.files.paths import true_path
 from labeler.messages import count_of
-from labeler.models.local.caveats import caveat, embedded_name
+from labeler.models.embedded import caveat, embedded_name
 from labeler.report.neutral import flat, markdown_text
 from labeler.report.render import markdown_table
 from labeler.report.table import Cell, Column, Table

@@ -2,60 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labeler.report.charts import Axis, Drawing, NamedValue, Point, Series, intervals, plane
 
 if TYPE_CHECKING:
-    from labeler.evaluation.boards.board import Leaderboard
-    from labeler.evaluation.boards.two_sided import System
-    from labeler.evaluation.groups import ByGroup
-    from labeler.evaluation.score_report import Report
-    from labeler.evaluation.scores import RunScores
-
-STEPS = 60
-"""Points of a line through systems."""
+    from labeler.evaluation.evaluate import Report
+    from labeler.evaluation.leaderboard import Leaderboard
+    from labeler.evaluation.two_sided import System
 
 
 def score_drawings(report: Report) -> list[Drawing]:
-    """Every run's scores with their intervals, the best first; a chart for each measure.
-
-    Where the runs are scored by groups of queries, a chart of the groups for each field instead.
-    """
-    if report.by:
-        return [_by_group(report, grouped) for grouped in report.by]
+    """Every run's scores with their intervals, the best first; a chart for each measure."""
     return [measure_drawing(report, measure) for measure in report.measures]
 
 
 def measure_drawing(report: Report, measure: str) -> Drawing:
     """Every run's mean by a measure with its interval over queries, the best first."""
-    rows = [_named(run, run.name, measure) for run in report.ranked]
+    rows = [NamedValue.of(run.name, run.means()[measure]) for run in report.ranked]
     return intervals(f"{measure} of each system, with 95 % intervals", rows, Axis(measure))
 
 
-def _named(run: RunScores, name: str, measure: str) -> NamedValue:
-    return NamedValue.of(name, run.means()[measure])
-
-
-def _by_group(report: Report, grouped: ByGroup) -> Drawing:
-    """Each run's groups by the first measure, its lowest first, and all queries' below them."""
-    from labeler.evaluation.groups import groups_in_order
-
-    measure = report.measures[0]
-    scores = {(s.run, s.group): s for s in grouped.scores if s.measure == measure}
-    rows = []
-    for run in report.ranked:
-        for group in groups_in_order(grouped, run.name, measure):
-            score = scores[run.name, group]
-            name = f"{group} ({score.queries})"
-            rows.append(NamedValue(name, score.value, score.low, score.high, run.name))
-        rows.append(replace(_named(run, "all queries", measure), group=run.name))
-    return intervals(f"{measure} by {grouped.by}, with 95 % intervals", rows, Axis(measure))
-
-
 def board_drawings(board: Leaderboard, names: tuple[str, str] | None = None) -> list[Drawing]:
-    """Every run's score by both qrels, and the second's bias as a line through the systems.
+    """Every run's score by both qrels, and the systems by the one and the other.
 
     `names` are those of the qrels.
     """

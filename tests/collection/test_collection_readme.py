@@ -21,7 +21,7 @@ CARD = {
         "left_out": {HOSTILE: 2},
         "settings": {"words": 120, "include": [HOSTILE], "exclude": [HOSTILE]},
     },
-    "carried": {"judgements": {HOSTILE: {"moved": 3}}, "lower_bounds": 2},
+    "carried": {"judgements": {HOSTILE: {"moved": 3}}},
     "fetch": {"title": HOSTILE, "recipe": HOSTILE, "licence": HOSTILE, "citation": HOSTILE},
     "generate": {"model": HOSTILE, "prompt": HOSTILE, "queries": 3},
     "pool": {"runs": {HOSTILE: {}}, "depth": HOSTILE, "pairs": 3},
