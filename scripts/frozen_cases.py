@@ -661,7 +661,6 @@ LOOKING: dict[str, Case] = {
         qrels validate a.qrels odd.qrels
         qrels validate h.qrels --json --scale 0,1,2
         qrels validate a.qrels --scale 0,1,2
-        qrels validate {$LLM,a.qrels} --in world
     """,
     "qrels-merge": """
         qrels merge a.qrels b.qrels -o out.qrels
@@ -696,7 +695,6 @@ LOOKING: dict[str, Case] = {
     """,
     "run-change": """
         run validate x.trec good.trec
-        run validate good.trec --in world
         run cut x.trec -o out.trec.gz --depth 1 --tag mine
         run sort x.trec -o out.trec
         run sort - -o - --tag t < x.trec
@@ -1154,7 +1152,6 @@ BUILDING: dict[str, Case] = {
         pool coll --depth 4 --run near.trec
         pool coll --run {bad-run/nan,a.trec,world/runs/bm25.trec}
         pool kinds
-        run validate coll/runs/*.trec --in coll
         """,
         removed("coll/queries.jsonl"),
         "pool coll",
@@ -1387,7 +1384,6 @@ LIFE: dict[str, Case] = {
         reuse world --qrels human
         reuse world --qrels llm -m AP --family bm25,other
         report world --qrels s -o page.html
-        report world --compare llm second -o two.html
         report world -m AP -m P@5 --baseline bm25
     """,
     "annotate": [

@@ -255,13 +255,11 @@ def origin_findings(qrels: AnyQrels) -> list[Finding]:
     origin = collection_of_qrels(path)
     if origin is None:
         return mixed
-    from labeler.collection.card import standing  # takes long to load
-
     collection, name = origin
     findings = [*_routed(collection, name), *caveats(made_by(collection, name).models)]
     findings += part_findings(collection, name)
     findings += judgement_findings(collection.judgements(name))
-    return [*mixed, *findings, *standing(collection, name)]
+    return [*mixed, *findings]
 
 
 def pool_findings(qrels: AnyQrels) -> list[Finding]:

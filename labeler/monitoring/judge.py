@@ -159,9 +159,7 @@ class JudgeDrift(Result):
             of = point.agreement
             smoothed, low, high = (round(each, DIGITS) for each in (of.value, of.low, of.high))
             limits = Ends(*(end if math.isfinite(end) else None for end in (low, high)))
-            moments.append(
-                Moment(label, point.kappa, limits=limits, smoothed=smoothed, at=run.time)
-            )
+            moments.append(Moment(label, point.kappa, limits=limits, smoothed=smoothed))
         axis = Axis("kappa of earlier grades and new ones", format=".2f")
         drawn = control(f"{self.name}: agreement with earlier grades", moments, axis)
         return [Chart(drawn, HOW_IT_IS_MADE), *map(TableBlock, self.tables())]

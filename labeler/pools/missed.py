@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.collection.card import keep_standing
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import read_pool
 from labeler.collection.whose import drawn_by_chance, routed_pairs
 from labeler.data import Pooled, Qrels
 from labeler.errors import Misuse
 from labeler.messages import count_of
-from labeler.report.finding import Finding
 from labeler.report.table import Column, Table
 from labeler.stats.student import LEVEL, chi_square_quantile
 from labeler.trec.qrels import read_qrels
@@ -118,9 +116,7 @@ def missed(collection: Collection | Path | str, qrels: str, rel: int = 1) -> Mis
     if not any(entry.inclusion is not None for entry in pool):
         problem = "the pool has no random sample beyond it; pool with one, and judge it"
         raise Misuse(problem, parameter="beyond")
-    result = estimate_missed(pool, grades, rel)
-    keep_standing(opened, "missed", qrels, [Finding(str(result), level="note")])
-    return result
+    return estimate_missed(pool, grades, rel)
 
 
 def estimate_missed(pool: Sequence[Pooled], grades: Qrels, rel: int = 1) -> Missed:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from labeler.collection.card import card_section, keep_standing, read_card
+from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import read_pool
 from labeler.collection.user_files import collection_runs, runs_by_name
@@ -157,9 +157,7 @@ def reuse(
             ranks = (_rank(full, name), _rank(scores, name))
             shares = (judged, judged_left_out)
             rows.append(RunLeftOut(name, *counts, score, left_out, *ranks, *shares))
-    result = Reusability(str(parsed), tuple(sorted(rows, key=lambda row: (row.rank, row.run))))
-    keep_standing(opened, "reuse", qrels, result.findings())
-    return result
+    return Reusability(str(parsed), tuple(sorted(rows, key=lambda row: (row.rank, row.run))))
 
 
 def _families(runs: Mapping[str, Run], families: Iterable[str]) -> list[tuple[str, ...]]:

@@ -82,7 +82,7 @@ class CorpusSearch:
     def _dense(self) -> DenseIndex | None:
         if self._encoder is None:
             return None
-        return DenseIndex(self._searched, self._encoder, self._progress)
+        return DenseIndex.of(self._searched, self._encoder, self._progress)
 
     def best(self, text: str, depth: int) -> list[Document]:
         """The first documents of each retriever, each document once."""
