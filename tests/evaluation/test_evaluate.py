@@ -297,7 +297,7 @@ def test_queries_without_a_first_relevant_rank_are_counted_and_named(
     found = printed_json(capsys)
     assert found["runs"][0]["scores"]["MeanRank"]["value"] == 1.0
     assert found["runs"][1]["scores"]["MeanRank"]["value"] is None
-    assert "good: MeanRank is undefined for 1 of 3 queries, left out: q3" in found["warnings"]
+    assert "good: MeanRank is undefined for 1 of 3 queries: left out" in found["warnings"]
     assert found["comparisons"][0]["baseline"] == "good"
 
 
