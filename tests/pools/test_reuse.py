@@ -7,10 +7,9 @@ import pytest
 
 from labeler.cli import execute
 from labeler.errors import Misuse
-from labeler.judging.judge import judge
-from labeler.pools.pool import PoolSize, pool
+from labeler.pools.pool import pool
 from labeler.pools.reuse import reuse
-from labeler.testing import fake_model, small_collection
+from labeler.testing import small_collection
 
 FOUND = {"a": "d1 d2", "b": "d1 d3", "c": "d4 d5", "twin": "d4 d5"}
 """The first two documents of each run, for both queries."""
@@ -110,26 +109,3 @@ def test_one_run_cannot_be_left_out(pooled: Path) -> None:
         (pooled / "runs" / f"{name}.trec").unlink()
     with pytest.raises(Misuse, match="two runs or more"):
         reuse(pooled, "llm")
-
-
-def test_what_was_found_of_the_pool_is_shown_again_until_something_changes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    collection = small_collection(tmp_path / "coll")
-    coll = str(collection.folder)
-    collection.pool.unlink()
-    pool(collection, depth=1, size=PoolSize(beyond=2))
-    judge(collection, model=fake_model('{"grade": 1}'), name="llm")
-    assert execute(["evaluate", coll, "--missed", "--qrels", "llm"]) == 0
-    assert execute(["evaluate", coll, "--reuse", "--qrels", "llm"]) == 0
-    for command in (["status", coll], ["evaluate", coll, "--qrels", "llm"]):
-        capsys.readouterr()
-        assert execute(command) == 0
-        shown = "".join(capsys.readouterr())
-        assert "relevant documents and missed about" in shown
-        assert "left out of the pool, no run would lose any of its nDCG@10" in shown
-    assert execute(["status", coll, "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["of_the_pool"]["llm"]) == 2
-    collection.qrels("llm").write_text("q1 0 cats 1\n")
-    assert execute(["status", coll]) == 0
-    assert "missed about" not in capsys.readouterr().out
