@@ -70,7 +70,7 @@ def moved(old: str, new: str) -> Renamed:
 
 SETTINGS = {
     "model": ("rpm", "tpm", "timeout", "patience", "tries"),
-    "budget": ("max-tokens", "deadline", "prices", "max-failed"),
+    "budget": ("max-tokens", "deadline", "max-failed"),
     "passages": ("min-words", "code-share", "list-share", "duplicate-share"),
 }
 RENAMED = (
@@ -101,6 +101,7 @@ RENAMED = (
     ),
     moved("collect", "parts collect"),
     # any command
+    Renamed("--prices", r"--prices \S+", "--set model.tokens_in=1 --set model.tokens_out=2"),
     *(
         Renamed(f"--{name}", rf"--{name} (\S+)", rf"--set {table}.{name.replace('-', '_')}=\1")
         for table, names in SETTINGS.items()
@@ -150,6 +151,8 @@ KEYS_GONE: tuple[Key, ...] = (
     Key(".*(pool|build|retrieve) ", "recall$", "no index is searched that could miss vectors"),
     Key("prompts$", "^stdout/pairwise@", "nothing compares two documents"),
     Key(".*", "ingest/settings/code$", "source code is not read by symbol any more"),
+    Key(".*", "(settings/max_file_size|too_large)$", "no option says how large a file may be"),
+    Key("corpus (update|rechunk)", "(lower_bounds|unchecked)$", "rare cases are not counted"),
     Key("monitor", "watches/density", "`queries` and `log` are watches of their own"),
     Key("monitor", "weekly", "weeks are not joined over runs"),
     Key("power", "/assurance$", "a plan takes the deviation as it was measured"),

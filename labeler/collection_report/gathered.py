@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from labeler.agreement.overview import short, summary
 from labeler.agreement.report import as_json as agreement_as_json
+from labeler.agreement.shown import short, summary
 from labeler.collection.whose import made_by
 from labeler.collection_report.contents import (
     ChosenSets,

@@ -238,7 +238,7 @@ def qrels_and_runs(words: Sequence[str], qrels: int) -> tuple[list[Path], list[P
 
 def caveats(models: Sequence[str]) -> Iterator[Finding]:
     """How far the grades of embedded assessors among the models can be trusted, each once."""
-    from labeler.models.local.caveats import caveat, embedded_name
+    from labeler.models.embedded import caveat, embedded_name
 
     names = dict.fromkeys(filter(None, map(embedded_name, models)))
     return (Finding(caveat(name)) for name in names)

@@ -17,6 +17,7 @@ from labeler.stats.means import (
     bounded_interval,
     mean_interval,
     paired_interval,
+    share_interval,
     weighted_bounded,
     weighted_interval,
     weighted_mean,
@@ -29,7 +30,6 @@ from labeler.stats.randomization import (
     smallest_p,
     wins_ties_losses,
 )
-from labeler.stats.shares import share_interval
 from labeler.stats.student import SIGNIFICANT
 
 # Which measures are means over queries, and between which values they lie.
@@ -245,7 +245,7 @@ def _chances(
     row says nothing about it. No p that allows for several tests is below that of the one test.
     """
     differing = [sum(wins_ties_losses(row[~np.isnan(row)])[::2]) for row in differences]
-    p = randomization_test(np.nan_to_num(differences), seed)[0]
+    p = randomization_test(np.nan_to_num(differences), seed)
     attainable = np.array([*map(smallest_p, differing)])
     if p_of_pairs is None:
         return p, holm(p), holm(attainable)

@@ -259,13 +259,16 @@ class System:
     judged: tuple[float, float] = (math.nan, math.nan)
 
     def as_json(self) -> dict[str, object]:
-        """The means, ranks and shares judged by either."""
+        """The means, ranks, their difference, and shares judged by either."""
         return {
             "run": self.run,
             "first": self.first,
             "second": self.second,
             "rank_first": self.first_rank,
             "rank_second": self.second_rank,
+            "difference": self.difference,
+            "low": self.low,
+            "high": self.high,
             "judged_first": self.judged[0],
             "judged_second": self.judged[1],
         }

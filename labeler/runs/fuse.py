@@ -15,7 +15,8 @@ from labeler.arrays import Floats, Integers
 from labeler.collection.user_files import Output, run_name
 from labeler.data import Run
 from labeler.errors import BadInput, Misuse
-from labeler.exchange.runs import indexed_run, write_run_as
+from labeler.exchange.runs import indexed_run
+from labeler.exchange.written import write_run_as
 from labeler.messages import Advance, count_of, counted
 from labeler.trec.index import (
     Batch,

@@ -242,14 +242,18 @@ def numbers_by_query(path: Path, kind: Kind) -> dict[str, dict[str, Any]]:
 
     Raises `Irregular` or `BadInput` where a line is not plain, or names a pair a second time.
     """
+    return values_by_query(path, kind.columns, lambda part: kind.values(part).tolist())
+
+
+def values_by_query(
+    path: Path, columns: str, values_of: Callable[[Fields], list[Any]]
+) -> dict[str, dict[str, Any]]:
+    """The same of whatever value each line has."""
     table: dict[str, dict[str, Any]] = {}
-    for part in fields(path, kind.columns, BLOCK):
+    for part in fields(path, columns, BLOCK):
         if int((part.ends - part.starts)[:, [0, 2]].max()) > LONGEST_ID:
             raise Irregular
-        values, stretches = kind.values(part).tolist(), Stretches.of(part)
-        text = part.text.tobytes()
-        ends = zip(part.starts[:, 2].tolist(), part.ends[:, 2].tolist(), strict=True)
-        documents = [text[start:end].decode() for start, end in ends]
+        values, documents, stretches = values_of(part), column_texts(part, 2), Stretches.of(part)
         edges = pairwise(stretches.edges.tolist())
         for query, (first, end) in zip(stretches.names, edges, strict=True):
             own = table.setdefault(query.decode(), {})
@@ -258,6 +262,13 @@ def numbers_by_query(path: Path, kind: Kind) -> dict[str, dict[str, Any]]:
             if len(own) < count:
                 raise Irregular
     return table
+
+
+def column_texts(part: Fields, column: int) -> list[str]:
+    """What each line has in a column."""
+    text = part.text.tobytes()
+    ends = zip(part.starts[:, column].tolist(), part.ends[:, column].tolist(), strict=True)
+    return [text[start:end].decode() for start, end in ends]
 
 
 # How counts per query spread, and how a table names files.

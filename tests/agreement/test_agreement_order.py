@@ -125,14 +125,14 @@ def test_the_ceiling_is_the_mean_over_everybody_left_out(shared: Path) -> None:
         assert value is not None
         return value
 
-    first = found.rows[0]
+    first = found.people[0]
     assert first.persons == pytest.approx(
         (kappa("agent_1", "agent_2") + kappa("agent_1", "agent_3")) / 2
     )
     assert first.assessors == pytest.approx(
         (kappa("agent_2", "final") + kappa("agent_3", "final")) / 2
     )
-    assert found.overall.persons == pytest.approx(np.mean([row.persons for row in found.rows]))
+    assert found.overall.persons == pytest.approx(np.mean([row.persons for row in found.people]))
 
 
 def toy(queries: int = 30, seed: int = 0) -> tuple[Qrels, Qrels, dict[str, Run]]:
@@ -441,7 +441,7 @@ def test_joint_alpha_is_of_all_pairs_that_two_graded_whoever_comes_first(
         assert execute(["agree", *given, "-s", "kappa", "--draws", "100", "--json"]) == 0
         joint = json.loads(capsys.readouterr().out)["joint"]
         assert set(joint["people"]["raters"]) == set(map(str, files))
-        assert "others" not in joint
+        assert joint["others"] is None
         values.append(joint["people"]["statistics"]["alpha-nominal"]["value"])
     alpha = float(JOINT["alpha-nominal"](expected, np.arange(4.0)))
     assert values == [pytest.approx(alpha), pytest.approx(alpha)]
@@ -483,8 +483,8 @@ def test_the_command_shows_order_beside_labels(
     assert "orders 11 systems" in said
     assert execute(["agree", *files, "--run", str(folder / "runs"), "-s", "kappa", "--json"]) == 0
     board = json.loads(capsys.readouterr().out)["leaderboard"]
-    assert len(board["systems"]) == 11
-    assert board["tau-b"]["value"] == pytest.approx(0.854545, abs=1e-6)
+    assert len(board["runs"]) == 11
+    assert board["statistics"]["tau_b"]["value"] == pytest.approx(0.854545, abs=1e-6)
 
 
 def test_the_interval_of_a_difference_leaves_no_values_that_two_could_not_have() -> None:

@@ -14,8 +14,8 @@ from labeler.cli import execute
 from labeler.data import Run
 from labeler.metrics import evaluate
 from labeler.stats.estimates import at_random, balance
+from labeler.stats.means import share_interval
 from labeler.stats.ppi import LIKE_THESE, THESE, Joint, correct
-from labeler.stats.shares import share_interval
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
 from labeler.trec.write import write_qrels

@@ -177,11 +177,11 @@ def test_agree_compares_leaderboards_on_the_pairs_that_both_judged(
     assert "--own-pools" in shown.err
     assert execute([*command, "--json"]) == 0
     board = json.loads(capsys.readouterr().out)["leaderboard"]
-    assert {row["bias"] for row in board["systems"]} == {0}
-    assert board["swapped"] == []
+    assert {row["difference"] for row in board["runs"]} == {0}
+    assert board["swaps"] == []
     assert execute([*command, "--json", "--own-pools"]) == 0
     board = json.loads(capsys.readouterr().out)["leaderboard"]
-    assert max(row["bias"] for row in board["systems"]) > 0.05
+    assert max(row["difference"] for row in board["runs"]) > 0.05
 
 
 def test_queries_of_which_both_judged_no_pair_are_left_out_and_counted() -> None:

@@ -256,7 +256,6 @@ def test_the_command_plans_re_ranks_and_says_what_it_did(
         assert schema["required"] == ["order"]
         assert execute([*words, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["windows"] == 4
-    assert execute([*words, "--cross-encoder", "nowhere"]) == 2
 
 
 def test_the_similarity_rule_cannot_rank(collection: Collection) -> None:
