@@ -574,7 +574,14 @@ def comparison_table(
         Column("verdict", colors=COLORS),
     ]
     rows: list[list[Cell]] = [
-        [c.run, *([c.measure] if by_measure else []), c.interval, c.counts, c.p_corrected, c.words]
+        [
+            c.run,
+            *([c.measure] if by_measure else []),
+            c.interval,
+            c.counts,
+            c.p_corrected,
+            c.verdict,
+        ]
         for c in comparisons
     ]
     title = f"against {comparisons[0].baseline}" + ("" if by_measure else f" by {measures[0]}")

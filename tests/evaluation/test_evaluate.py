@@ -573,7 +573,7 @@ def test_a_sentence_first_says_who_leads_and_how_sure_that_is(
     assert lines[0].startswith(leads)
     assert "; too few queries differ to tell near apart by any outcome." in lines[0]
     assert [line.split()[0] for line in lines[2:6]] == ["run", "best", "near", "low"]
-    assert "unresolvable (p ≥ 0.12)" in lines[9]
+    assert "unresolvable" in lines[9]
     (tmp_path / "near.trec").unlink()
     assert labeler(["evaluate", *files[:2], "-m", "p@1"]) == 0
     assert capsys.readouterr().out.startswith("low: P@1 is 0.2500 [0.110, 0.402] over 40 queries.")
