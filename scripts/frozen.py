@@ -95,7 +95,6 @@ RENAMED = (
     Renamed("evaluate --movers", r" --movers \S+", ""),
     Renamed("evaluate --jobs", r" --jobs \S+", ""),
     Renamed("evaluate --thin", r" --thin \S+", ""),
-    Renamed("correct --ties", r" --ties trec", ""),
     # batch, parts
     Renamed(
         "judge --batch", r"^judge (.*?)--batch (\S+)(?: --batch-file (\S+))?", r"batch \2 \1\3"
@@ -124,6 +123,7 @@ GONE = {
     "queries from-log --click-run": "clicks are read by `monitor`",
     "queries from-log --attention": "clicks are read by `monitor`",
     "correct --require": "gates on scores are of `evaluate`",
+    "correct --missing": "queries that a run lacks count as 0",
     "correct --no-worse-than": "gates on scores are of `evaluate`",
     "evaluate --interval": "the paired t test is left to statistics packages",
     "agree --method": "every interval over queries is made in one way",

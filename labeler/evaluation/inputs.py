@@ -245,7 +245,7 @@ def caveats(models: Sequence[str]) -> Iterator[Finding]:
 
 
 def origin_findings(qrels: AnyQrels) -> list[Finding]:
-    """Whose judgements these are, how many failed, and what is known of the pool behind them."""
+    """Whose judgements these are, and how many failed."""
     from labeler.collection.whose import collection_of_qrels, made_by  # takes long to load
 
     path = qrels_path(qrels)

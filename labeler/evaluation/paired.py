@@ -123,12 +123,6 @@ class Comparison:
         higher = self.difference > 0
         return "better" if higher != parse(self.measure).definition.lower_is_better else "worse"
 
-    @property
-    def words(self) -> str:
-        """The verdict for people, with the smallest p that could have been where that decides."""
-        least = f" (p ≥ {self.p_attainable:.2g})" if self.verdict == "unresolvable" else ""
-        return self.verdict + least
-
 
 COLORS: Mapping[str, str] = {"better": "green", "worse": "red"}
 """Of verdicts on a terminal."""
