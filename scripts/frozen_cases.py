@@ -1248,7 +1248,7 @@ LAB: dict[str, Case] = {
         calibrate $GPT --people $NIST --save nist.json
         calibrate h.qrels --people h.qrels
         route world first --by {disagreement,doubt} --pairs 20
-        cascade world first --by disagreement --people human $FAKE --prompt basic --as strong --quiet
+        cascade world first --people human $FAKE --prompt basic --as strong --quiet
         status world
         """,
     ],
