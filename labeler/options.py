@@ -49,7 +49,6 @@ SHARE = Bounds(0, 1)
 EXPONENT = Bounds(0, 10)
 WIDTH = Bounds(0.001, 1000)
 WORDS = Bounds(20, 5000)
-SIZE_OF_A_FILE = Bounds(1, 10**6)
 SIZE = Bounds(-(10**9), 10**9)
 
 

@@ -23,7 +23,7 @@ from labeler.collection.queries import read_queries
 from labeler.data import Document, Query
 from labeler.judging.suspicions import suspicions
 from labeler.lab.probe_cases import ATTACKS, POSITIONS, Target, inserted
-from labeler.stats.shares import share_interval
+from labeler.stats.means import share_interval
 from labeler.trec.qrels import read_qrels
 
 LENGTH = 900

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import pytest
 from fuzzing import mutants, refused
-from made_documents import HTML, epub, pdf, word_document
+from made_documents import HTML, pdf, word_document
 
 from labeler.catalog.layouts import READERS, Layout
 from labeler.catalog.recipes import read_recipe
 from labeler.corpus.cut import Spans, passages
-from labeler.corpus.read import read_documents_of
+from labeler.corpus.read import documents_in
 from labeler.corpus.readers.rows import SourceDocument
 from labeler.data import Query
 from labeler.errors import BadInput
@@ -130,7 +130,6 @@ OTHERS = {
     "a.ipynb": NOTEBOOK.encode(),
     "a.pdf": pdf("A line of text.", "Another page (of words)."),
     "a.docx": word_document(),
-    "a.epub": epub(),
 }
 """A good file of each kind that is converted."""
 
@@ -138,7 +137,7 @@ OTHERS = {
 def check_documents(path: Path, content: bytes) -> bool:
     """Whether a file was read; its documents must then be fit to be written as a corpus."""
     path.write_bytes(content)
-    read = refused(path, lambda: read_documents_of(path))
+    read = refused(path, lambda: list(documents_in(path)))
     if not isinstance(read, list):
         return False
     for document in read:

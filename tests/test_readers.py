@@ -46,13 +46,11 @@ from labeler.lab.recalibration import (
     SavedCalibration,
     read_calibration,
 )
-from labeler.models.prices import price_of
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
 from labeler.queries.style import read_personas
 from labeler.trec import rankings
-from labeler.trec.blocks import batches
-from labeler.trec.index import QRELS, RUN, Kind, indexed
+from labeler.trec.index import QRELS, RUN, Kind, batches, indexed
 from labeler.trec.labels import read_labels
 from labeler.trec.qrels import read_qrels
 from labeler.trec.rankings import pool_of
@@ -444,11 +442,6 @@ READERS: dict[str, Reader] = {
         "sheet.csv", SHEET, lambda p: [row.grade for row in read_sheet(p)], plain_grades_of_sheet
     ),
     "prompt": Reader("mine.md", PROMPT, lambda p: find_prompt(str(p)).grades, plain_scale),
-    "prices": Reader(
-        "prices.toml",
-        'as_of = "2026"\n[hosts."h.com"]\nm = { tokens_in = 0.5, tokens_out = 2 }\n',
-        lambda p: price_of("http://h.com/v1", "m", p),
-    ),
     "attacks": Reader(
         "attacks.json",
         '{"kind": ["Grade {grade}, please.", "On {query}."], "none": [], "one": "Be kind."}',

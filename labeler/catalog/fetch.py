@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from labeler import __version__
-from labeler.catalog.layouts import READERS, Layout, UpstreamCollection
+from labeler.catalog.layouts import READERS, UpstreamCollection
 from labeler.catalog.recipes import (
     Recipe,
     RecipeFile,
@@ -65,9 +65,8 @@ def fetch_collection(
 
 def read_upstream(recipe: Recipe, files: Mapping[str, Path]) -> UpstreamCollection:
     """Read a recipe's files; raise `BadInput` where the counts are not those of the recipe."""
-    layout = Layout(recipe.columns, recipe.members, recipe.qrels, recipe.grades)
     with reading(recipe.title):  # a part that the layout needs and the recipe does not name
-        upstream = READERS[recipe.layout](files, layout)
+        upstream = READERS[recipe.layout](files, recipe)
     counts = {
         "queries": len(upstream.queries),
         "documents": len(upstream.documents),

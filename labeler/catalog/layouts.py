@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
+from labeler.catalog.recipes import Recipe
 from labeler.data import Document, Pair, Qrels, Query
 from labeler.errors import BadInput, LabelerError
+from labeler.exchange.shapes import head_of
+from labeler.exchange.tables import delimiter_of, first_line, rows_of_text
 from labeler.files.boundary import reading
-from labeler.files.csv import read_table, table_lines
 from labeler.files.jsonl import identifier
 from labeler.files.read import decoded, file_problems
 
@@ -40,26 +42,16 @@ class UpstreamCollection:
         self.qrels.setdefault(name, {}).setdefault(pair.query_id, {})[pair.doc_id] = grade
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The part of a recipe that maps upstream's names and grades to ours."""
-
-    columns: Mapping[str, str]
-    members: Mapping[str, str]
-    qrels: Mapping[str, str]
-    grades: Mapping[str, int]
-
-    def grade(self, path: Path, line: int, upstream_grade: str) -> int:
-        """Return our grade for one of upstream's."""
-        if upstream_grade not in self.grades:
-            problem = (
-                f"the grade {upstream_grade!r:.80} is not in the recipe: {', '.join(self.grades)}"
-            )
-            raise BadInput.at(path, line, problem)
-        return self.grades[upstream_grade]
+def _grade(path: Path, line: int, recipe: Recipe, upstream_grade: str) -> int:
+    """Our grade for one of upstream's."""
+    if upstream_grade not in recipe.grades:
+        known = ", ".join(recipe.grades)
+        problem = f"the grade {upstream_grade!r:.80} is not in the recipe: {known}"
+        raise BadInput.at(path, line, problem)
+    return recipe.grades[upstream_grade]
 
 
-def read_judged_table(files: Mapping[str, Path], layout: Layout) -> UpstreamCollection:
+def read_judged_table(files: Mapping[str, Path], recipe: Recipe) -> UpstreamCollection:
     """A table (`table`) with a row a pair: query, document, its texts, a column an assessor.
 
     Queries have no ids upstream: they are called `q1`, `q2` … by first appearance. A document's
@@ -68,35 +60,35 @@ def read_judged_table(files: Mapping[str, Path], layout: Layout) -> UpstreamColl
     path = files["table"]
     upstream = UpstreamCollection()
     ids: dict[str, str] = {}
-    for line, row in read_table(path, table_lines(path)):
-        _check_columns(path, layout, row)
-        text = row[layout.columns["query"]].strip()
+    for line, row in rows_of_text(path, delimiter_of(first_line(head_of(path)))).rows:
+        _check_columns(path, recipe, row)
+        text = row[recipe.columns["query"]].strip()
         if not text:
             raise BadInput.at(path, line, "a row without a query")
         query_id = ids.setdefault(text, f"q{len(ids) + 1}")
         upstream.queries.setdefault(query_id, Query(query_id, text, {"origin": "real"}))
-        document = _document_of(path, line, row, layout)
+        document = _document_of(path, line, row, recipe)
         upstream.documents[document.id] = _merged(path, line, upstream, document)
         pair = Pair(query_id, document.id)
         if document.id in upstream.qrels.get(HUMAN, {}).get(query_id, {}):
             raise BadInput.at(path, line, f"the pair {query_id} {document.id:.80} is judged twice")
         upstream.pool.append(pair)
-        for name, column in layout.qrels.items():
-            upstream.add(name, pair, layout.grade(path, line, row[column].strip()))
+        for name, column in recipe.qrels.items():
+            upstream.add(name, pair, _grade(path, line, recipe, row[column].strip()))
     return upstream
 
 
-def _check_columns(path: Path, layout: Layout, row: Mapping[str, str]) -> None:
-    missing = {*layout.columns.values(), *layout.qrels.values()} - row.keys()
+def _check_columns(path: Path, recipe: Recipe, row: Mapping[str, str]) -> None:
+    missing = {*recipe.columns.values(), *recipe.qrels.values()} - row.keys()
     if missing:
         raise BadInput.at(path, 1, f"no column {', '.join(sorted(missing))}")
 
 
-def _document_of(path: Path, line: int, row: Mapping[str, str], layout: Layout) -> Document:
+def _document_of(path: Path, line: int, row: Mapping[str, str], recipe: Recipe) -> Document:
     return Document(
-        identifier(path, line, row, layout.columns["document"]),
-        row[layout.columns["text"]].strip(),
-        row[layout.columns["title"]].strip(),
+        identifier(path, line, row, recipe.columns["document"]),
+        row[recipe.columns["text"]].strip(),
+        row[recipe.columns["title"]].strip(),
     )
 
 
@@ -109,7 +101,7 @@ def _merged(path: Path, line: int, upstream: UpstreamCollection, document: Docum
     return earlier if earlier.text else document
 
 
-def read_liveqa_medquad(files: Mapping[str, Path], layout: Layout) -> UpstreamCollection:
+def read_liveqa_medquad(files: Mapping[str, Path], recipe: Recipe) -> UpstreamCollection:
     """Questions (`questions`, XML) and answers with experts' grades (`answers`, a zip file).
 
     A pair may stand there with two grades, as answers were judged more than once: it is then in no
@@ -117,13 +109,13 @@ def read_liveqa_medquad(files: Mapping[str, Path], layout: Layout) -> UpstreamCo
     """
     path = files["answers"]
     upstream = UpstreamCollection()
-    answers = _answers(path, _member(path, layout.members["answers"]))
+    answers = _answers(path, _member(path, recipe.members["answers"]))
     questions = _questions(files["questions"])
     grades: dict[Pair, list[int]] = {}
-    text = _member(path, layout.members["qrels"])
+    text = _member(path, recipe.members["qrels"])
     for line, row in enumerate(text.split("\n"), start=1):
         if row.strip():
-            pair, grade = _judged_answer(path, line, row, layout)
+            pair, grade = _judged_answer(path, line, row, recipe)
             if pair.doc_id not in answers or pair.query_id not in questions:
                 raise BadInput.at(
                     path, line, f"no question {pair.query_id:.80} or answer {pair.doc_id:.80}"
@@ -156,7 +148,7 @@ def _member(path: Path, name: str) -> str:
 
 def _answers(path: Path, text: str) -> dict[str, Document]:
     documents: dict[str, Document] = {}
-    for line, row in read_table(path, text.split("\n")):
+    for line, row in rows_of_text(path, ",", lines=text.split("\n")).rows:
         if "Answer" not in row:
             raise BadInput.at(path, 1, "no column Answer")
         parts = _ANSWER.fullmatch(row["Answer"])
@@ -190,15 +182,15 @@ def _question(element: ElementTree.Element) -> Query:
     return Query(element.attrib["qid"], texts["summary"], {k: v for k, v in metadata.items() if v})
 
 
-def _judged_answer(path: Path, line: int, row: str, layout: Layout) -> tuple[Pair, int]:
+def _judged_answer(path: Path, line: int, row: str, recipe: Recipe) -> tuple[Pair, int]:
     columns = row.split()
     if len(columns) != 3:
         raise BadInput.at(path, line, f"expected question, grade, answer; found {row[:60]!r}")
     question, grade, answer = columns
-    return Pair(f"TQ{question}", answer), layout.grade(path, line, grade)
+    return Pair(f"TQ{question}", answer), _grade(path, line, recipe, grade)
 
 
-READERS: dict[str, Callable[[Mapping[str, Path], Layout], UpstreamCollection]] = {
+READERS: dict[str, Callable[[Mapping[str, Path], Recipe], UpstreamCollection]] = {
     "judged-table": read_judged_table,
     "liveqa-medquad": read_liveqa_medquad,
 }

@@ -44,7 +44,7 @@ def ingest(
         typer.Argument(
             metavar="INPUT...",
             help="Folders (read recursively), files or patterns of Markdown, reStructuredText, "
-            "plain text, HTML, PDF, DOCX, EPUB, notebooks, CSV, TSV, JSON, JSON Lines (BEIR's, "
+            "plain text, HTML, PDF, DOCX, notebooks, CSV, TSV, JSON, JSON Lines (BEIR's, "
             "hits, _bulk) or Parquet.",
         ),
     ],
@@ -92,9 +92,6 @@ def note_left_out(result: Ingested) -> None:
     if result.duplicates:
         twice = ("passage that stands elsewhere too is", "passages that stand elsewhere too are")
         note(f"{count_of(result.duplicates, *twice)} kept once")
-    if result.removed:
-        removed = count_of(result.removed, "document", "documents")
-        note(f"no longer there: {removed} of the earlier corpus.jsonl")
 
 
 def _note_unread(result: Ingested) -> None:
@@ -106,9 +103,6 @@ def _note_unread(result: Ingested) -> None:
     if result.unread:
         files = count_of(len(result.unread) + result.files, "file", "files")
         note(f"{len(result.unread):,} of {files} not read")
-    if result.too_large:
-        files = count_of(result.too_large, "file", "files")
-        note(f"{files} too large; --max-file-size says how large one may be")
     for problem, count in result.missing_extras.items():
         note(f"{count_of(count, 'file', 'files')} not read: {problem}")
 
@@ -168,14 +162,6 @@ def _say_update(result: UpdateResult, folder: Path) -> None:
     if carryover.stale:
         grades = count_of(carryover.stale, "grade is", "grades are")
         note(f"{grades} not carried over: what the assessor was shown has changed, be it the title")
-    if carryover.lower_bounds:
-        grades = count_of(carryover.lower_bounds, "grade", "grades")
-        note(f"{grades} of merged passages may be higher: a part of the passage was never judged")
-    if carryover.unchecked:
-        queries = count_of(carryover.unchecked, "unanswerable query", "unanswerable queries")
-        note(
-            f"{queries} may be answered by new passages: what was checked are the documents before"
-        )
     if result.history is None:
         note("nothing was written")
         return

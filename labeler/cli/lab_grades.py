@@ -18,10 +18,10 @@ from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import Incomplete, Misuse
-from labeler.evaluation.boards.two_sided import SHOWN as RUNS_SHOWN
 from labeler.evaluation.inputs import qrels_and_runs
 from labeler.evaluation.leaderboard import leaderboard as rank_twice
 from labeler.evaluation.plot import board_drawings
+from labeler.evaluation.two_sided import SHOWN as RUNS_SHOWN
 from labeler.lab.calibrate import (
     FIT,
     CalibrateOptions,

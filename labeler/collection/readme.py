@@ -14,7 +14,7 @@ from labeler.collection.queries import read_queries
 from labeler.files.atomic import replacing
 from labeler.files.paths import true_path
 from labeler.messages import count_of
-from labeler.models.local.caveats import caveat, embedded_name
+from labeler.models.embedded import caveat, embedded_name
 from labeler.report.neutral import flat, markdown_text
 
 # The datasheet in a collection's README.md: what is in it, how it was chosen, and its limits.
@@ -104,9 +104,6 @@ def _limits(card: Mapping[str, Any], origins: Counter[str]) -> Iterator[str]:
         pairs = entry.get("pairs") if isinstance(entry, dict) else None
         if isinstance(failed, int) and isinstance(pairs, int) and failed > _SHARE * pairs:
             yield f"{failed:,} of {pairs:,} pairs of a set of judgements have no grade"
-    bounds = card_section(card, "carried").get("lower_bounds")
-    if isinstance(bounds, int) and bounds:
-        yield f"{bounds:,} grades are of a part of their passage, and may be too low for the whole"
     if "judge" in card and "imported" not in card and "fetch" not in card:
         yield "no person has judged a pair: how far the grades agree with people is not known"
 

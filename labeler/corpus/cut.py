@@ -296,7 +296,6 @@ def _finished(draft: _Draft) -> Passage:
 # only words; of markup, what the markup adds (the address of a link) stands between them.
 
 _NEWLINE, _ANY_END = re.compile(r"\n"), re.compile(r"\r\n?|\n")
-_TOKEN = re.compile(r"\S+")
 _FENCE = ("```", "~~~", ":::", ".. ", "{{<", "<")
 _LONGEST = 1 << 23
 """A block of markup of more characters is not searched for its parts: each has all of its span."""
@@ -386,8 +385,8 @@ def _parts(part: str, text: str, begin: int, end: int) -> _Parts:
     at = text.find(part, begin, end)
     if at >= 0:
         return lambda offset: (at + offset, at + offset)
-    if end - begin > _LONGEST or _squeezed(part) == _squeezed(text[begin:end]):
-        return _token_by_token(part, text, begin, end)
+    if end - begin > _LONGEST:
+        return _whole(begin, end)
     first = _embedded(part, text, begin, end)
     last = _embedded(part[::-1], text[begin:end][::-1], 0, end - begin)
     if first is None or last is None:
@@ -397,40 +396,6 @@ def _parts(part: str, text: str, begin: int, end: int) -> _Parts:
 
 def _whole(begin: int, end: int) -> _Parts:
     return lambda _offset: (begin, max(begin, end - 1))
-
-
-def _squeezed(text: str) -> str:
-    return "".join(text.split())
-
-
-def _token_by_token(part: str, text: str, begin: int, end: int) -> _Parts:
-    """Both have the same tokens, and other white space; offsets are asked for in their order."""
-    pairs = _pairs(part, text, begin, end)
-    before = here = (0, 0, begin)
-
-    def at(offset: int) -> tuple[int, int]:
-        nonlocal before, here
-        while offset >= here[1]:
-            before = here
-            following = next(pairs, None)
-            if following is None:
-                return begin, max(begin, end - 1)
-            here = following
-        first, last, source = here
-        if first <= offset < last:
-            return source + offset - first, source + offset - first
-        return (before[2], max(begin, end - 1))
-
-    return at
-
-
-def _pairs(part: str, text: str, begin: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Of each token where it begins and ends in the part, and where it begins in the source."""
-    source = _TOKEN.finditer(text, begin, end)
-    for mine, theirs in zip(_TOKEN.finditer(part), source, strict=False):
-        if mine[0] != theirs[0]:
-            return
-        yield mine.start(), mine.end(), theirs.start()
 
 
 def _embedded(part: str, text: str, begin: int, end: int) -> array[int] | None:

@@ -8,26 +8,25 @@ import unicodedata
 import weakref
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, ValuesView
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import NamedTuple
 
-from labeler.corpus.blocks import Lengths
+from labeler.corpus.blocks import FileRules, lengths_of
 from labeler.corpus.cut import passages_of, writable
-from labeler.corpus.find import FileSelection, InputFiles, find_files
+from labeler.corpus.find import InputFiles, find_files
 from labeler.corpus.read import (
-    LARGEST_FILE,
     documents_in,
     holds_rows,
     kind_of,
-    kinds_of_documents,
     kinds_read,
 )
 from labeler.data import Document, Query
-from labeler.errors import BadInput, FileProblem, Misconfigured, Misuse, TooLarge
+from labeler.errors import BadInput, FileProblem, Misconfigured
 from labeler.exchange.fields import FieldNames
 from labeler.files.read import file_problems
 from labeler.files.row_index import RowIndex
@@ -44,9 +43,7 @@ class Mark(NamedTuple):
 
     documents: int
     texts: int
-    rows: int
     sources: int
-    replaced: int
 
 
 class StoredDocuments(Mapping[str, Document]):
@@ -59,34 +56,20 @@ class StoredDocuments(Mapping[str, Document]):
     def __init__(self, held: int = HELD) -> None:
         self._file = SpooledTemporaryFile(max_size=max(1, held), prefix="labeler-")  # noqa: SIM115  closed with this
         weakref.finalize(self, _close, self._file)
-        self._starts = array("q", [0])
-        self._ids, self._row_of = RowIndex(), array("I")
+        self._ids, self._starts = RowIndex(), array("q", [0])
         self._by_text, self._first_with = RowIndex(), array("I")
-        self._replaced: list[tuple[int, int]] = []
         self._sources: dict[int, list[str]] = {}
         self._sourced: list[int] = []
 
-    @classmethod
-    def of(cls, documents: Iterable[Document]) -> StoredDocuments:
-        """Documents from anywhere."""
-        stored = cls()
-        for document in documents:
-            stored.add(document)
-        return stored
-
     def add(self, document: Document) -> None:
-        """Add a document, or replace the one of its id."""
+        """Add a document, unless there is one of its id."""
+        if self._ids.add(document.id) < len(self):
+            return
         row = [document.id, document.title, document.text, dict(document.metadata)]
         raw = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
         with file_problems(Path(gettempdir())):
             self._file.seek(self._starts[-1])
             self._file.write(raw)
-        number, last = self._ids.add(document.id), len(self._starts) - 1
-        if number == len(self._row_of):
-            self._row_of.append(last)
-        else:
-            self._replaced.append((number, self._row_of[number]))
-            self._row_of[number] = last
         self._starts.append(self._starts[-1] + len(raw))
 
     def add_passage(self, document: Document) -> Document | None:
@@ -94,40 +77,36 @@ class StoredDocuments(Mapping[str, Document]):
         number = self._by_text.add(f"{document.title}\0{document.text}")
         if number < len(self._first_with):
             return self._at(self._first_with[number])
-        self._first_with.append(len(self._starts) - 1)
+        self._first_with.append(len(self))
         self.add(document)
         return None
 
     def add_source(self, doc_id: str, source: str) -> None:
         """Note one more source of a document in its metadata."""
-        row = self._row_of[self._number(doc_id)]
+        row = self._number(doc_id)
         self._sources.setdefault(row, []).append(source)
         self._sourced.append(row)
 
     def mark(self) -> Mark:
         """How far it has come, to go back to."""
-        counts = len(self._row_of), len(self._first_with), len(self._starts), len(self._sourced)
-        return Mark(*counts, len(self._replaced))
+        return Mark(len(self), len(self._first_with), len(self._sourced))
 
     def go_back(self, mark: Mark) -> None:
         """Forget whatever was added since a mark."""
-        for number, row in reversed(self._replaced[mark.replaced :]):
-            self._row_of[number] = row
         self._ids.go_back(mark.documents)
         self._by_text.go_back(mark.texts)
-        del self._row_of[mark.documents :], self._first_with[mark.texts :]
-        del self._replaced[mark.replaced :]
         for row in self._sourced[mark.sources :]:
             self._sources[row].pop()
-        del self._starts[mark.rows :], self._sourced[mark.sources :]
+        del self._starts[mark.documents + 1 :]
+        del self._first_with[mark.texts :], self._sourced[mark.sources :]
 
     def is_before(self, doc_id: str, mark: Mark) -> bool:
         """Whether a document was there at a mark."""
         number = self._ids.find(doc_id)
-        return number is not None and self._row_of[number] < mark.rows - 1
+        return number is not None and number < mark.documents
 
     def __getitem__(self, doc_id: str) -> Document:
-        return self._sourced_at(self._row_of[self._number(doc_id)])
+        return self._sourced_at(self._number(doc_id))
 
     def _sourced_at(self, row: int) -> Document:
         """The document of a row, with all its sources."""
@@ -138,7 +117,7 @@ class StoredDocuments(Mapping[str, Document]):
         return replace(document, metadata={**document.metadata, "also_in": also_in})
 
     def __iter__(self) -> Iterator[str]:
-        return (self._at(row).id for row in self._row_of)
+        return (self._at(row).id for row in range(len(self)))
 
     def values(self) -> ValuesView[Document]:
         """The documents in the order in which they came, each read once."""
@@ -146,10 +125,10 @@ class StoredDocuments(Mapping[str, Document]):
 
     def in_order(self) -> Iterator[Document]:
         """What `values` goes through."""
-        return map(self._sourced_at, self._row_of)
+        return map(self._sourced_at, range(len(self)))
 
     def __len__(self) -> int:
-        return len(self._row_of)
+        return len(self._starts) - 1
 
     def __contains__(self, doc_id: object) -> bool:
         return doc_id in self._ids
@@ -187,30 +166,8 @@ class _InOrder(ValuesView[Document]):
 # How far the reading of files has come: a step for each file, and more for large ones.
 
 _BYTES_OF_A_STEP = 1 << 22
-
-
-class FileSteps:
-    """Counts the steps of files; a file of rows has one more for each four megabytes."""
-
-    def __init__(self, files: Sequence[Path], advance: Advance) -> None:
-        self._sizes = [_steps_of(path) for path in files]
-        self._total = sum(self._sizes)
-        self._advance = advance
-        self._file = self._done = self._characters = 0
-
-    def passed(self, characters: int) -> None:
-        """Count what was read of a file."""
-        before = self._characters // _BYTES_OF_A_STEP
-        self._characters += characters
-        inside = min(self._characters // _BYTES_OF_A_STEP, self._sizes[self._file] - 1)
-        if inside > before:
-            self._advance(self._done + inside, self._total)
-
-    def end_file(self) -> None:
-        """Count a file that was read, whether there was anything in it or not."""
-        self._done += self._sizes[self._file]
-        self._file, self._characters = self._file + 1, 0
-        self._advance(self._done, self._total)
+Within = Callable[[int], None]
+"""Is told how many steps of a file are done."""
 
 
 def _steps_of(path: Path) -> int:
@@ -223,23 +180,20 @@ def _steps_of(path: Path) -> int:
 class Ingested:
     """The documents by id, and what became of every file.
 
-    `unread` says of each file that could not be read why, and `too_large` counts those of them that
-    are larger than a document may be; `other_kinds` counts the files of kinds that are not read, by
-    ending; `collection_files` are those of a collection beside its corpus; `duplicates` counts
-    passages that an earlier file had already, `removed` the documents of an earlier corpus that are
-    not among these; `links_out` are links that lead out of their folder; `parameter` is the one
-    that would help to read a file; `left_out` counts files and folders by the reason why they were
-    passed over, and `missing_extras` files by what has to be installed to read them.
+    `unread` says of each file that could not be read why; `other_kinds` counts the files of kinds
+    that are not read, by ending; `collection_files` are those of a collection beside its corpus;
+    `duplicates` counts passages that an earlier file had already; `links_out` are links that lead
+    out of their folder; `parameter` is the one that would help to read a file; `left_out` counts
+    files and folders by the reason why they were passed over, and `missing_extras` files by what
+    has to be installed to read them.
     """
 
     documents: StoredDocuments = field(default_factory=StoredDocuments)
     files: int = 0
     unread: list[str] = field(default_factory=list)
     other_kinds: Counter[str] = field(default_factory=Counter)
-    too_large: int = 0
     collection_files: list[str] = field(default_factory=list)
     duplicates: int = 0
-    removed: int = 0
     queries: dict[str, Query] = field(default_factory=dict)
     links_out: list[str] = field(default_factory=list)
     parameter: str = ""
@@ -253,7 +207,6 @@ class Ingested:
             "documents": len(self.documents),
             "duplicates": self.duplicates,
             "unread": self.unread,
-            "too_large": self.too_large,
             "links_out": self.links_out,
             "left_out": dict(sorted(self.left_out.items())),
             "missing_extras": dict(self.missing_extras),
@@ -268,12 +221,18 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How documents are read: which files, how large, how cut, and what rows call their fields."""
+    """How documents are read: which files, how large, how cut, and what rows call their fields.
 
-    max_file_size: int = LARGEST_FILE
-    selection: FileSelection = field(default_factory=FileSelection)
+    Links that lead out of a folder are read with `follow_links` alone.
+    """
+
+    follow_links: bool = False
+    files: FileRules = field(default_factory=FileRules)
     fields: FieldNames = field(default_factory=FieldNames)
-    lengths: Lengths = field(default_factory=Lengths)
+
+    def of_length(self, words: int) -> Reading:
+        """The same with passages of about so many words."""
+        return replace(self, files=replace(self.files, words=words))
 
 
 _USUAL = Reading()
@@ -289,20 +248,23 @@ def read_documents(
 
     Raises `BadInput` where none of the files holds any.
     """
-    input_files = find_files(inputs, leave_out, how.selection)
+    input_files = find_files(inputs, leave_out, how.files, follow_links=how.follow_links)
     result = Ingested(
         left_out=input_files.left_out,
         links_out=[writable(str(path)) for path in input_files.links_out],
         collection_files=[writable(str(path)) for path in input_files.collection_files],
         unread=[writable(problem) for problem in input_files.unread],
     )
-    if how.max_file_size < 1:
-        raise Misuse("expected a size of 1 byte or more", parameter="max_file_size")
-    steps = FileSteps(input_files.files, advance)
-    for path in input_files.files:
+    sizes = [_steps_of(path) for path in input_files.files]
+    total = sum(sizes)
+    for path, size, end in zip(input_files.files, sizes, accumulate(sizes), strict=True):
+
+        def within(step: int, size: int = size, end: int = end) -> None:
+            advance(end - size + min(step, size - 1), total)
+
         file = _InputFile(path, _relative_path(path, input_files.base), str(path) in inputs)
-        result.files += _read_into(result, file, how, steps)
-        steps.end_file()
+        result.files += _read_into(result, file, how, within)
+        advance(end, total)
     if not result.documents:
         problem = _nothing_read(inputs, input_files, result)
         raise BadInput(problem, parameter=result.parameter)
@@ -317,7 +279,7 @@ class _InputFile(NamedTuple):
     is_named: bool
 
 
-def _read_into(result: Ingested, file: _InputFile, how: Reading, steps: FileSteps) -> bool:
+def _read_into(result: Ingested, file: _InputFile, how: Reading, within: Within) -> bool:
     """Add the documents of a file, all or none; where there are none, the result says why.
 
     A file that was named is read by its content where its name says nothing.
@@ -328,11 +290,10 @@ def _read_into(result: Ingested, file: _InputFile, how: Reading, steps: FileStep
         if not (kind in kinds_read() or (is_named and holds_rows(path))):
             result.other_kinds[kind or path.name] += 1
             return False
-        has_text = _add_documents(result, file, how, steps)
+        has_text = _add_documents(result, file, how, within)
     except (BadInput, FileProblem) as error:
         result.unread.append(writable(str(error)))
         result.parameter = result.parameter or error.parameter
-        result.too_large += kind in kinds_of_documents() and isinstance(error, TooLarge)
         has_text = False
     except Misconfigured as error:
         if is_named:
@@ -349,28 +310,28 @@ def _read_into(result: Ingested, file: _InputFile, how: Reading, steps: FileStep
     return has_text
 
 
-def _add_documents(result: Ingested, file: _InputFile, how: Reading, steps: FileSteps) -> bool:
+def _add_documents(result: Ingested, file: _InputFile, how: Reading, within: Within) -> bool:
     """Add the documents of a file one by one; whether any of them has a text.
 
-    `BadInput` at the end where an id stands in an earlier file, too.
+    `BadInput` where an id stands in an earlier file, too.
     """
-    before, repeated, has_text, digest = result.documents.mark(), list[BadInput](), False, ""
-    for source in documents_in(file.path, how.max_file_size, how.fields):
-        steps.passed(len(source.text))
+    before, has_text, digest, characters = result.documents.mark(), False, "", 0
+    lengths = lengths_of(how.files.words)
+    for source in documents_in(file.path, how.fields):
+        step, characters = characters // _BYTES_OF_A_STEP, characters + len(source.text)
+        if characters // _BYTES_OF_A_STEP > step:
+            within(characters // _BYTES_OF_A_STEP)
         has_text = has_text or source.has_text
         if source.id is not None:
             if result.documents.is_before(source.id, before):
                 problem = f"the id {source.id!r} stands in an earlier file too"
-                repeated = repeated or [BadInput.at(file.path, source.line, problem)]
-                continue
+                raise BadInput.at(file.path, source.line, problem)
             document = Document(source.id, source.text, source.title, source.metadata)
             result.documents.add(document)  # a row with an id of its own stays as it is
             continue
         digest = digest or _sha256(file.path)
-        for document in passages_of(source, file.shown_path, digest, how.lengths):
+        for document in passages_of(source, file.shown_path, digest, lengths):
             _add(document, file.shown_path, result)
-    if repeated:
-        raise repeated[0]
     return has_text
 
 
@@ -398,18 +359,16 @@ def _relative_path(path: Path, base: Path) -> str:
 
 
 def _nothing_read(inputs: Sequence[str], input_files: InputFiles, result: Ingested) -> str:
-    names = ", ".join(inputs)
-    if result.unread:
-        more = f" (and {len(result.unread) - 1} more)" if len(result.unread) > 1 else ""
-        return f"{names}: no document could be read: {result.unread[0]}{more}"
-    if result.missing_extras:
-        return f"{names}: {next(iter(result.missing_extras))}"
-    if input_files.files:
-        kinds, readable = ", ".join(sorted(result.other_kinds)), ", ".join(kinds_read())
-        return f"{names}: no file of a kind that can be read, only {kinds}; known: {readable}"
-    if result.links_out:
-        return f"{names}: nothing in it but links that lead out of it, as {result.links_out[0]}"
-    if result.left_out:
-        counts = ", ".join(f"{reason} {count}" for reason, count in result.left_out.items())
-        return f"{names}: no file in it that is read; left out: {counts}"
-    return f"{names}: no file in it; files and folders whose names begin with a dot are passed over"
+    """Why there is no document in inputs, by the first of the reasons that there are."""
+    kinds, readable = ", ".join(sorted(result.other_kinds)), ", ".join(kinds_read())
+    reasons = (
+        *(f"no document could be read: {problem}" for problem in result.unread[:1]),
+        *result.missing_extras,
+        f"no file of a kind that can be read, only {kinds}; known: {readable}"
+        if input_files.files
+        else "",
+        *(f"nothing but links that lead out of it, as {link}" for link in result.links_out[:1]),
+        *(f"no file in it that is read; left out: {reason}" for reason in result.left_out),
+        "no file in it",
+    )
+    return f"{', '.join(inputs)}: {next(filter(None, reasons))}"

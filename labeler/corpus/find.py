@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from labeler.corpus.blocks import FileRules
 from labeler.errors import FileProblem, LabelerError, Misuse
 from labeler.files.paths import expanded
 from labeler.files.read import decoded, read_bytes
@@ -26,7 +27,7 @@ _MOST = 1 << 20
 """The most bytes of a `.gitignore`."""
 
 _LONGEST = 500
-"""The most characters of a pattern, and of the path that it is held against."""
+"""The most characters of a pattern."""
 
 
 class Rule(NamedTuple):
@@ -49,84 +50,49 @@ class Rule(NamedTuple):
 
 def rule_of(line: str) -> Rule | None:
     """The rule in a line of a `.gitignore`; `None` of blank lines, comments and nonsense."""
-    pattern = _without_spaces(line.rstrip("\r\n"))
-    if not pattern or pattern.startswith("#") or len(pattern) > _LONGEST:
+    line = line.rstrip("\r\n")[: _LONGEST + 1]
+    pattern = re.sub(r"(?<!\\)[ \t]{1,500}$", "", line)
+    if not pattern or pattern.startswith("#") or len(line) > _LONGEST:
         return None
     takes_back = pattern.startswith("!")
     pattern = pattern.removeprefix("!") if takes_back else pattern
     of_folders = pattern.endswith("/")
     pattern = pattern.removesuffix("/")
     is_tied = "/" in pattern
-    expression = _expression(pattern.removeprefix("/"))
-    if not pattern or expression is None:
-        return None
-    return Rule(expression, is_tied, of_folders, takes_back)
-
-
-def _without_spaces(line: str) -> str:
-    """A line without the spaces at its end, but for one that a backslash keeps."""
-    pattern = line.rstrip()
-    slashes = len(pattern) - len(pattern.rstrip("\\"))
-    return pattern + line[len(pattern) : len(pattern) + 1] if slashes % 2 else pattern
-
-
-def _expression(pattern: str) -> re.Pattern[str] | None:
-    """A pattern as a regular expression over a path; `None` where it can match nothing."""
-    parts, position = [], 0
-    pattern = re.sub(r"(?:\*\*/)+", "**/", re.sub(r"\*{3,}", "**", pattern))
-    while position < len(pattern):
-        part, position = _next(pattern, position)
-        if part is None:
-            return None
-        parts.append(part)
     try:
-        return re.compile("".join(parts), re.DOTALL)
-    except re.error:  # a range that ends before it begins
+        expression = re.compile(_expression(pattern.removeprefix("/")), re.DOTALL)
+    except (ValueError, re.error):  # a bracket that is not closed, a range that ends first
         return None
+    return Rule(expression, is_tied, of_folders, takes_back) if pattern else None
 
 
-def _next(pattern: str, at: int) -> tuple[str | None, int]:
-    """The expression of what stands at a place in a pattern, and where the next begins."""
-    starts = at == 0 or pattern[at - 1] == "/"
-    if starts and pattern.startswith("**/", at):
-        return "(?:[^/]+/)*+", at + 3
-    if starts and pattern[at:] == "**":
-        return ".+", at + 2
-    if pattern[at] == "*":
-        end = at + len(pattern[at:]) - len(pattern[at:].lstrip("*"))
-        return "[^/]*", end
-    if pattern[at] == "[":
-        return _set_of(pattern, at)
-    if pattern[at] == "\\":
-        is_last = at + 1 == len(pattern)
-        return None if is_last else re.escape(pattern[at + 1]), at + 2
-    return "[^/]" if pattern[at] == "?" else re.escape(pattern[at]), at + 1
+_LETTER = re.compile(r"\*+|\[([!^]?)(\]?(?:\\.|[^\]\\]){0,80})\]|\\(.)|[^\[\\]", re.DOTALL)
+"""Stars, a set in brackets, a letter after a backslash, or any other letter."""
 
 
-_CLASSES = {"alnum": r"\w", "alpha": "A-Za-z", "digit": r"\d", "space": r"\s", "upper": "A-Z"}
-_CLASSES |= {"lower": "a-z", "xdigit": "0-9A-Fa-f", "punct": r"!-/:-@\[-`{-~"}
+def _expression(pattern: str) -> str:
+    """A pattern as a regular expression over a path; `ValueError` where it can match nothing."""
+    *folders, name = re.sub(r"(?:\*\*/)+", "**/", re.sub(r"\*{3,}", "**", pattern)).split("/")
+    above = ("(?:[^/]+/)*+" if folder == "**" else f"{_of_name(folder)}/" for folder in folders)
+    return "".join(above) + (".+" if name == "**" else _of_name(name))
 
 
-def _set_of(pattern: str, at: int) -> tuple[str | None, int]:
-    """The expression of a set of characters in brackets, none of which is a slash."""
-    is_not = pattern[at + 1 : at + 2] in ("!", "^")
-    inside = at + 1 + is_not
-    end, members = inside, []
-    while end < len(pattern) and (pattern[end] != "]" or end == inside):
-        named = re.match(r"\[:(\w+):\]", pattern[end:])
-        if named:
-            members.append(_CLASSES.get(named[1], ""))
-            end += len(named[0])
-            continue
-        if pattern[end] == "\\" and end + 1 < len(pattern):
-            end += 1
-            members.append(re.escape(pattern[end]))
-        else:
-            members.append("-" if pattern[end] == "-" else re.escape(pattern[end]))
-        end += 1
-    if end >= len(pattern):
-        return None, end
-    return f"(?!/)[{'^' if is_not else ''}{''.join(members)}]", end + 1
+def _of_name(pattern: str) -> str:
+    letters = list(_LETTER.finditer(pattern))
+    if sum(len(letter[0]) for letter in letters) < len(pattern):
+        raise ValueError(pattern)
+    return "".join(map(_of_letter, letters))
+
+
+def _of_letter(letter: re.Match[str]) -> str:
+    if letter[0] == "?":
+        return "[^/]"
+    if letter[0].startswith("*"):
+        return "[^/]*"
+    if letter[2] is None:
+        return re.escape(letter[3] or letter[0])
+    members = re.sub(r"\\(.)|([^-\\])", lambda match: re.escape(match[1] or match[2]), letter[2])
+    return f"(?!/)[{'^' if letter[1] else ''}{members}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +105,6 @@ class IgnoreRules:
     def says(self, path: str, *, is_folder: bool) -> bool | None:
         """Whether the last rule about a path leaves it out; `None` where none is about it."""
         relative = os.path.relpath(path, self.folder).replace(os.sep, "/")
-        if len(relative) > _LONGEST * 8:
-            return None
         about = (r for r in reversed(self.rules) if r.applies(relative, is_folder=is_folder))
         last = next(about, None)
         return None if last is None else not last.takes_back
@@ -177,44 +141,21 @@ def is_ignored(path: Path, above: Sequence[IgnoreRules], *, is_folder: bool) -> 
     return next((answer for answer in answers if answer is not None), False)
 
 
-@dataclass(frozen=True, slots=True)
-class Patterns:
-    """Patterns of files to read alone, and of files and folders to leave out.
-
-    `written` are both as a user wrote them.
-    """
-
-    include: tuple[Rule, ...] = ()
-    exclude: tuple[Rule, ...] = ()
-    written: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-
-    @classmethod
-    def of(cls, include: Iterable[str], exclude: Iterable[str]) -> Patterns:
-        """The patterns as a user wrote them; `Misuse` of one that can match nothing."""
-        written = tuple(include), tuple(exclude)
-        included, excluded = _rules(written[0], "include"), _rules(written[1], "exclude")
-        return cls(tuple(included), tuple(excluded), written)
-
-    def excludes(self, relative: str, *, is_folder: bool) -> bool:
-        """Whether a path relative to its input is left out."""
-        return any(rule.applies(relative, is_folder=is_folder) for rule in self.exclude)
-
-    def includes(self, relative: str) -> bool:
-        """Whether a file, or a folder that it lies in, is among those to read."""
-        if not self.include:
-            return True
-        parts = relative.split("/")
-        paths = [("/".join(parts[: n + 1]), n + 1 < len(parts)) for n in range(len(parts))]
-        return any(rule.applies(p, is_folder=f) for rule in self.include for p, f in paths)
+def _is_included(included: Sequence[Rule], relative: str) -> bool:
+    """Whether a file, or a folder that it lies in, is among those to read."""
+    parts = relative.split("/")
+    paths = [("/".join(parts[: n + 1]), n + 1 < len(parts)) for n in range(len(parts))]
+    return any(rule.applies(p, is_folder=f) for rule in included for p, f in paths)
 
 
-def _rules(patterns: Iterable[str], parameter: str) -> Iterator[Rule]:
-    for pattern in patterns:
-        rule = rule_of(pattern)
+def _rules(patterns: Iterable[str], parameter: str) -> tuple[Rule, ...]:
+    """The rules that a user's patterns are; `Misuse` of one that can match nothing."""
+    rules = {pattern: rule_of(pattern) for pattern in patterns}
+    for pattern, rule in rules.items():
         if rule is None or rule.takes_back:
             problem = f"no pattern of files: {pattern!r:.80}; expected one like '*.md' or 'api/**'"
             raise Misuse(problem, parameter=parameter)
-        yield rule
+    return tuple(filter(None, rules.values()))
 
 
 HIDDEN, IGNORED = "hidden", "gitignore"
@@ -254,23 +195,15 @@ class InputFiles:
         return not any(real == root or real.startswith(f"{root}{os.sep}") for root in self.roots)
 
 
-@dataclass(frozen=True, slots=True)
-class FileSelection:
-    """Which files below a folder are read; one that is named itself is, whatever this says.
-
-    Links that lead out of all inputs are followed with `follow_links` alone.
-    """
-
-    patterns: Patterns = field(default_factory=Patterns)
-    gitignore: bool = True
-    follow_links: bool = False
-
-
-_ALL = FileSelection()
+_ALL = FileRules()
 
 
 def find_files(
-    inputs: Sequence[str], leave_out: Iterable[Path] = (), selection: FileSelection = _ALL
+    inputs: Sequence[str],
+    leave_out: Iterable[Path] = (),
+    rules: FileRules = _ALL,
+    *,
+    follow_links: bool = False,
 ) -> InputFiles:
     """The files that folders, files and patterns name, each once.
 
@@ -278,16 +211,19 @@ def find_files(
     a folder that somebody else packed should not bring in files of this machine. No folder is
     entered twice, so that circular links end; names that begin with a dot are passed over, unless
     given themselves; so is what is in `leave_out`, what a `.gitignore` names, and what the
-    selection's patterns leave out. Raises `FileProblem` where an input names nothing.
+    patterns of `rules` leave out. A file that is named itself is read, whatever these say. Raises
+    `FileProblem` where an input names nothing.
     """
     starts = [start for pattern in inputs for start in _starts(pattern)]
     result = InputFiles(_common_base([start.base for start in starts]))
-    if not selection.follow_links:
+    if not follow_links:
         result.roots = [os.path.realpath(start.root).rstrip(os.sep) for start in starts]
     entered = {os.path.realpath(path) for path in leave_out}
+    included, excluded = _rules(rules.include, "include"), _rules(rules.exclude, "exclude")
     for start in starts:
-        above = rules_above(start.path) if selection.gitignore and start.path.is_dir() else []
-        walk = _Walk(start.path, selection, entered, result)
+        above = rules_above(start.path) if rules.gitignore and start.path.is_dir() else []
+        patterns = IgnoreRules(os.path.abspath(start.path), excluded)
+        walk = _Walk(start.path, rules.gitignore, patterns, included, entered, result)
         for path in walk.below(start.path, above):
             real = os.path.realpath(path)
             if real not in entered:
@@ -339,7 +275,9 @@ class _Walk:
     """Goes through what lies below one input."""
 
     start: Path
-    selection: FileSelection
+    gitignore: bool
+    excluded: IgnoreRules
+    included: Sequence[Rule]
     entered: set[str]
     result: InputFiles
 
@@ -379,7 +317,7 @@ class _Walk:
 
     def rules_of(self, folder: Path) -> IgnoreRules | None:
         """The rules of a folder's `.gitignore`; one that cannot be read is named, and has none."""
-        if not self.selection.gitignore:
+        if not self.gitignore:
             return None
         try:
             return rules_in(folder)
@@ -394,9 +332,9 @@ class _Walk:
         is_folder = entry.is_dir()
         if rules and is_ignored(entry, rules, is_folder=is_folder):
             return IGNORED
-        relative = entry.relative_to(self.start).as_posix()
-        if self.selection.patterns.excludes(relative, is_folder=is_folder):
+        if is_ignored(entry, [self.excluded], is_folder=is_folder):
             return EXCLUDED
-        if not is_folder and not self.selection.patterns.includes(relative):
+        relative = entry.relative_to(self.start).as_posix()
+        if self.included and not is_folder and not _is_included(self.included, relative):
             return NOT_INCLUDED
         return ""

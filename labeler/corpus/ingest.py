@@ -9,63 +9,54 @@ from pathlib import Path
 from typing import Any
 
 from labeler import __version__
-from labeler.collection.card import check_made, making, update_card
-from labeler.collection.corpus import distinct_documents, write_corpus
+from labeler.collection.card import card_section, check_made, making, read_card, update_card
+from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries, write_queries
-from labeler.corpus.blocks import FEWEST, MOST_ASKED, USUAL, FileRules, lengths_of
+from labeler.corpus.blocks import FileRules
 from labeler.corpus.documents import Ingested, Reading, read_documents
-from labeler.corpus.find import FileSelection, Patterns
-from labeler.corpus.read import LARGEST_FILE
 from labeler.data import Query
-from labeler.errors import BadInput, Misuse
+from labeler.errors import Misuse
 from labeler.exchange.fields import FieldNames
 from labeler.exchange.queries import read_query_list
+from labeler.files.boundary import reading
 from labeler.files.paths import true_path
 from labeler.messages import count_of, counted
 from labeler.models.control import Control
-from labeler.options import SIZE_OF_A_FILE, given, option
+from labeler.options import given, option
 
 # How a collection's documents were read, as its card tells it, so that they can be read anew.
 
 
 def as_settings(how: Reading) -> dict[str, Any]:
     """The settings as the card holds them."""
-    selection = how.selection
-    return {
-        "words": how.lengths.usual,
-        "gitignore": selection.gitignore,
-        "follow_links": selection.follow_links,
-        "include": list(selection.patterns.written[0]),
-        "exclude": list(selection.patterns.written[1]),
-        "max_file_size": how.max_file_size,
-        **{name: value for name, value in asdict(how.fields).items() if value},
-    }
+    fields = {name: value for name, value in asdict(how.fields).items() if value}
+    return {**asdict(how.files), "follow_links": how.follow_links, **fields}
 
 
-def settings_of(section: Mapping[str, Any]) -> Reading:
-    """The settings in a card's section; the usual ones where it has none, or something else."""
-    held = section.get("settings")
-    settings: Mapping[str, Any] = held if isinstance(held, dict) else {}
-    words, most = settings.get("words"), settings.get("max_file_size")
-    patterns = Patterns.of(*(_texts(settings.get(name)) for name in ("include", "exclude")))
-    is_usable = type(words) is int and FEWEST <= words <= MOST_ASKED
-    return Reading(
-        most if type(most) is int and most > 0 else LARGEST_FILE,
-        FileSelection(
-            patterns,
-            settings.get("gitignore") is not False,
-            settings.get("follow_links") is True,
-        ),
-        FieldNames(**{name: str(settings.get(name) or "") for name in asdict(FieldNames())}),
-        lengths_of(words if is_usable and words else USUAL),
-    )
+def settings_of(collection: Collection) -> Reading:
+    """The settings in a collection's card; the usual ones where it has none."""
+    settings = _section(collection).get("settings")
+    if settings is None:
+        return Reading()
+    with reading(collection.card):
+        rules = FileRules(
+            include=tuple(settings["include"]),
+            exclude=tuple(settings["exclude"]),
+            gitignore=bool(settings["gitignore"]),
+            words=int(settings["words"]),
+        )
+        return Reading(
+            bool(settings["follow_links"]),
+            rules,
+            FieldNames(**{name: str(settings.get(name, "")) for name in asdict(FieldNames())}),
+        )
 
 
-def _texts(value: Any) -> list[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+def _section(collection: Collection) -> Mapping[str, Any]:
+    return card_section(read_card(collection), "ingest")
 
 
 def inputs_from(collection: Collection, inputs: Sequence[str]) -> list[str]:
@@ -74,40 +65,21 @@ def inputs_from(collection: Collection, inputs: Sequence[str]) -> list[str]:
     return [os.path.relpath(os.path.realpath(path), folder).replace(os.sep, "/") for path in inputs]
 
 
-def inputs_of(collection: Collection, section: Mapping[str, Any]) -> list[str]:
-    """The inputs that a card's section tells of, as paths that can be read from here."""
-    relative = _texts(section.get("inputs_from_here"))
-    return [os.path.normpath(collection.folder / path) for path in relative]
-
-
-def _bytes(megabytes: str | int) -> int:
-    """The bytes of so many megabytes; `Misuse` of what is no usable number of them."""
-    if not (str(megabytes).isdecimal() and SIZE_OF_A_FILE.hold(int(str(megabytes)[:20]))):
-        raise Misuse("expected a number of megabytes, 1 to 1,000,000", parameter="max_file_size")
-    return int(megabytes) << 20
+def inputs_of(collection: Collection) -> list[str]:
+    """The inputs that a collection's card tells of, as paths that can be read from here."""
+    relative = _section(collection).get("inputs_from_here")
+    paths = relative if isinstance(relative, list) else []
+    return [os.path.normpath(collection.folder / str(path)) for path in paths]
 
 
 @dataclass(frozen=True, slots=True)
 class IngestOptions:
     """Which files are read, how they are cut, and what their rows call their fields.
 
-    Of files that are one document each, those of more than `max_file_size` bytes, of markup a
-    sixteenth of that, are left out and counted; rows are held to 64 MB each. Links that lead out of
-    a folder are read with `follow_links` alone; a corpus and queries that this did not write are
-    replaced with `force` alone.
+    Links that lead out of a folder are read with `follow_links` alone; a corpus and queries that
+    this did not write are replaced with `force` alone.
     """
 
-    max_file_size: int = option(
-        LARGEST_FILE,
-        "Leave out larger texts, and markup of 1/16 of it.",
-        metavar="MB",
-        section="reading",
-        flag=True,
-        rare=True,
-        read=_bytes,
-        usual=str(LARGEST_FILE >> 20),
-        example=LARGEST_FILE >> 20,
-    )
     follow_links: bool = option(False, "Read links that lead out of a folder, too.", rare=True)
     files: FileRules = field(default_factory=FileRules)
     fields: FieldNames = field(default_factory=FieldNames)
@@ -116,11 +88,7 @@ class IngestOptions:
     @property
     def reading(self) -> Reading:
         """How documents are read."""
-        files = self.files
-        patterns = Patterns.of(files.include, files.exclude)
-        selection = FileSelection(patterns, files.gitignore, self.follow_links)
-        lengths = lengths_of(files.words)
-        return Reading(self.max_file_size, selection, self.fields, lengths)
+        return Reading(self.follow_links, self.files, self.fields)
 
 
 def ingest(
@@ -174,7 +142,6 @@ def _keep(
     how, control = work
     if not force:
         _refuse_to_replace(collection, result.queries)
-    result.removed = _count_removed(collection, result)
     _refuse_to_orphan(collection, result)
     is_new = bool(result.queries) and not _has_queries(collection, result.queries)
     paths = [collection.corpus, *([collection.queries] if is_new else [])]
@@ -225,17 +192,6 @@ def refuse_to_write_into(inputs: Sequence[str], collection: Collection) -> None:
                 f"{collection.folder} is the input itself; choose another directory",
                 parameter="out",
             )
-
-
-def _count_removed(collection: Collection, result: Ingested) -> int:
-    """Return how many documents of the collection's earlier corpus are not among the new ones."""
-    if not collection.corpus.exists():
-        return 0
-    try:
-        old = distinct_documents(collection.corpus)
-        return sum(document.id not in result.documents for document in old)
-    except BadInput:  # it is replaced, so that its faults do not matter
-        return 0
 
 
 def card_of(

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import lru_cache
 from typing import NamedTuple
 
-from labeler.arrays import Integers
 from labeler.data import Document
 from labeler.messages import Advance
 
@@ -24,10 +23,6 @@ _SHINGLE = 5
 _SPLIT_SHARE, _PART_SHARE = 0.8, 0.1
 """A passage of an edited file is split where so much of its text stands in several new ones, of
 which each has a tenth at least."""
-
-
-_MOST_HELD = 4_000_000
-"""Characters of passages that are held while others of their files are compared."""
 
 
 class Match(NamedTuple):
@@ -64,7 +59,7 @@ def _match(document: Document, same_id: Document | None, files: _Files) -> Match
     in_same_text = [each for each in beside if _is_of_same_text(document, each)]
     if in_same_text:
         return _by_span(document, in_same_text)
-    return _by_words(text, beside, files)
+    return _by_words(text, beside)
 
 
 def _by_span(document: Document, beside: Sequence[Document]) -> Match:
@@ -78,14 +73,14 @@ def _by_span(document: Document, beside: Sequence[Document]) -> Match:
     return Match(SPLIT, tuple(parts)) if parts else Match(GONE)
 
 
-def _by_words(text: str, beside: Sequence[Document], files: _Files) -> Match:
+def _by_words(text: str, beside: Sequence[Document]) -> Match:
     """By the words alone, where the file was edited."""
     within = f" {text} "
     for each in beside:
-        if text and within in f" {files.squeezed(each)} ":
+        if text and within in f" {_squeezed(each.text)} ":
             return Match(MERGED, (each.id,))
     shingles = set(_shingles(text))
-    shared = {each.id: shingles & set(_shingles(files.squeezed(each))) for each in beside}
+    shared = {each.id: shingles & set(_shingles(_squeezed(each.text))) for each in beside}
     parts = {id_: s for id_, s in shared.items() if len(s) > _PART_SHARE * len(shingles)}
     covered = len(set().union(*parts.values()))
     if len(parts) > 1 and covered >= _SPLIT_SHARE * len(shingles):
@@ -98,46 +93,23 @@ class _Files:
 
     def __init__(self, documents: Mapping[str, Document]) -> None:
         self._documents = documents
-        self._texts: dict[str, str] = {}
-        self._characters = 0
         self._by_file: dict[str, list[str]] = defaultdict(list)
+        self._by_text: dict[int, list[str]] = defaultdict(list)
         for document in documents.values():
+            self._by_text[hash(_squeezed(document.text))].append(document.id)
             for file in _files_of(document):
                 self._by_file[file].append(document.id)
 
     def of_text(self, text: str) -> list[Document]:
         """The passages of these words."""
-        hashes, order, ids = self._by_text
-        first, last = (int(hashes.searchsorted(hash(text), side)) for side in ("left", "right"))
-        same = [self._documents[ids[row]] for row in order[first:last].tolist()]
-        return [each for each in same if self.squeezed(each) == text]
-
-    @cached_property
-    def _by_text(self) -> tuple[Integers, Integers, list[str]]:
-        """The hashes of all words, sorted, the row of each, and the ids of the rows."""
-        import numpy as np
-
-        squeezed = (_squeezed(document.text) for document in self._documents.values())
-        hashes = np.fromiter(map(hash, squeezed), dtype=np.int64)
-        order = np.argsort(hashes, kind="stable")
-        return hashes[order], order, [*self._documents]
+        same = map(self._documents.__getitem__, self._by_text.get(hash(text), ()))
+        return [each for each in same if _squeezed(each.text) == text]
 
     def beside(self, document: Document) -> Iterator[Document]:
         """The new passages of the file in which an old one stands."""
         source = document.metadata.get("source")
         ids = self._by_file.get(source, ()) if isinstance(source, str) else ()
         return map(self._documents.__getitem__, ids)
-
-    def squeezed(self, document: Document) -> str:
-        """The words of a passage, held for a while: those of its file are held against them too."""
-        text = self._texts.get(document.id)
-        if text is None:
-            text = _squeezed(document.text)
-            self._characters += len(text)
-            if self._characters > _MOST_HELD:
-                self._texts, self._characters = {}, len(text)
-            self._texts[document.id] = text
-        return text
 
 
 def _files_of(document: Document) -> Iterator[str]:
@@ -147,6 +119,7 @@ def _files_of(document: Document) -> Iterator[str]:
             yield file
 
 
+@lru_cache(maxsize=1 << 10)  # the passages of a file are held against each of its old ones
 def _squeezed(text: str) -> str:
     return " ".join(text.split())
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
-from labeler.collection.card import card_section, read_card
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked
-from labeler.corpus.blocks import lengths_of
 from labeler.corpus.documents import read_documents
 from labeler.corpus.ingest import inputs_of, settings_of
 from labeler.corpus.update import UpdateResult, change_corpus
@@ -43,13 +40,11 @@ def rechunk(
     >>> folder.cleanup()
     """
     opened, control = open_collection(collection), control or Control()
-    lengths = lengths_of(words)
-    section = card_section(read_card(opened), "ingest")
     several = [inputs] if isinstance(inputs, str | Path) else inputs
-    names = [str(path) for path in several] or inputs_of(opened, section)
+    names = [str(path) for path in several] or inputs_of(opened)
     old = corpus_on_demand(opened.corpus)
     _check_was_cut(opened, old, names)
-    how = replace(settings_of(section), lengths=lengths)
+    how = settings_of(opened).of_length(words)
     try:
         with control.progress("files") as advance:
             ingested = read_documents(names, (opened.folder,), advance, how)

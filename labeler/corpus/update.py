@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +23,6 @@ from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.readme import write_readme
 from labeler.collection.stale import shown_by, shown_in
-from labeler.corpus.blocks import lengths_of
 from labeler.corpus.documents import Ingested, Reading, read_documents
 from labeler.corpus.ingest import card_of, refuse_to_write_into, settings_of
 from labeler.corpus.matching import CARRIED, MERGED, STATES, UNCHANGED, Match, match_passages
@@ -37,59 +36,43 @@ from labeler.trec.write import write_qrels, write_sorted_qrels
 
 # What became of a collection's passages and judgements, as counts and as a table.
 
-Counts = Counter[str]
+Counts = dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Carryover:
     """What became of a collection's passages and judgements, counted by state.
 
-    `passages` counts the old passages, `by_set` the graded pairs of each set of judgements and
-    qrels. `lower_bounds` are grades of merged passages of which a part was never judged. `unjudged`
-    counts the pairs of the new pool that no set of judgements has a grade of, `unchecked` the
-    unanswerable queries that passages which were not there before may answer, `stale` the grades
-    of passages that are shown otherwise now, as under another title, which are asked for again.
+    `passages` counts the old passages, `judgements` the graded pairs of each set of judgements and
+    qrels. `unjudged` counts the pairs of the new pool that no set of judgements has a grade of,
+    `stale` the grades of passages that are shown otherwise now, as under another title, which are
+    asked for again.
     """
 
-    passages: Counts = field(default_factory=Counter)
-    by_set: Mapping[str, Counts] = field(default_factory=dict)
-    lower_bounds: int = 0
+    passages: Counts
+    judgements: Mapping[str, Counts]
     pool: int = 0
     unjudged: int = 0
-    unchecked: int = 0
     stale: int = 0
 
     def table(self) -> Table:
         """The five counts of the passages, and of the grades of each set."""
-        names = ("of", *STATES)
-        columns = [Column(n, align="left" if n == "of" else "right") for n in names]
-        rows: list[list[str | int]] = [
-            [name, *(counts[state] for state in STATES)]
-            for name, counts in [("passages", self.passages), *self.by_set.items()]
-        ]
-        return Table("carried", columns, rows)
+        counted = {"passages": self.passages, **self.judgements}
+        rows: list[list[str | int]] = [[name, *counts.values()] for name, counts in counted.items()]
+        return Table("carried", [Column("of", align="left"), *map(Column, STATES)], rows)
 
     def as_json(self) -> dict[str, Any]:
         """The counts by name."""
-        return {
-            "passages": _in_order(self.passages),
-            "judgements": {name: _in_order(counts) for name, counts in self.by_set.items()},
-            "lower_bounds": self.lower_bounds,
-            "pool": self.pool,
-            "unjudged": self.unjudged,
-            "unchecked": self.unchecked,
-            "stale": self.stale,
-        }
+        return asdict(self)
 
 
-def _in_order(counts: Counts) -> dict[str, int]:
+def _counted(states: Iterable[str]) -> Counts:
+    """How often each state is among these."""
+    counts = Counter(states)
     return {state: counts[state] for state in STATES}
 
 
 # Carry a collection's queries, pool, judgements and qrels over to another cut of its documents.
-
-PASSAGES_OF_QUERIES = ("source", "about")
-"""Where a query's metadata name passages: those that it was written for, or about."""
 
 
 class _Carried(NamedTuple):
@@ -228,22 +211,16 @@ class Carrying:
         return result
 
     def queries(self, path: Path) -> list[Query]:
-        """The queries of a file, the passages that they are about named as they are called now."""
+        """The queries of a file; the passages that they were written for have their new names."""
         return [self._moved(query) for query in read_queries(path).values()]
 
-    def unchecked(self, new_ids: Iterable[str]) -> int:
-        """How many unanswerable queries new passages may answer, of which nothing was there."""
-        if not self.old.unanswerable.exists() or all(new_id in self.parts for new_id in new_ids):
-            return 0
-        return len(read_queries(self.old.unanswerable))
-
     def _moved(self, query: Query) -> Query:
-        moved = {
-            name: [self._source(each) if isinstance(each, dict) else each for each in passages]
-            for name in PASSAGES_OF_QUERIES
-            if isinstance(passages := query.metadata.get(name), list)
-        }
-        return Query(query.id, query.text, {**query.metadata, **moved})
+        """A query whose `source`, the passages that it was written for, has their names of now."""
+        passages = query.metadata.get("source")
+        if not isinstance(passages, list):
+            return query
+        moved = [self._source(each) if isinstance(each, dict) else each for each in passages]
+        return Query(query.id, query.text, {**query.metadata, "source": moved})
 
     def _source(self, source: dict[str, Any]) -> dict[str, Any]:
         match = self.matches.get(str(source.get("doc_id")))
@@ -257,10 +234,9 @@ class Carrying:
     def outcome(self) -> Carryover:
         """The counts of what became of passages and judgements; nothing is written."""
         by_set, judged = {}, set[Pair]()
-        lower = 0
         for name in self.old.qrels_names():
             qrels = read_qrels(self.old.qrels(name))
-            by_set[name] = Counter(
+            by_set[name] = _counted(
                 self.matches[doc_id].state if doc_id in self.matches else "gone"
                 for grades in qrels.values()
                 for doc_id in grades
@@ -268,16 +244,11 @@ class Carrying:
             rows = ((q, d, grade) for q, grades in qrels.items() for d, grade in grades.items())
             carried = self.graded(rows, self.stale.get(name, ()))
             judged |= carried.keys()
-            lower += sum(self._is_lower_bound(pair, each) for pair, (each, _) in carried.items())
         pool = self.pool(self.old.pool)
         unjudged = sum(entry.pair not in judged for entry in pool)
-        states = Counter(match.state for match in self.matches.values())
+        states = _counted(match.state for match in self.matches.values())
         stale = sum(map(len, self.stale.values()))
-        return Carryover(states, by_set, lower, len(pool), unjudged, stale=stale)
-
-    def _is_lower_bound(self, pair: Pair, carried: _Carried) -> bool:
-        """Whether a part of a merged passage was never judged, so that its grade may be higher."""
-        return carried.state == MERGED and len(carried.sources) < len(self.parts[pair.doc_id])
+        return Carryover(states, by_set, len(pool), unjudged, stale)
 
 
 def _united(first: Pooled, second: Pooled) -> Pooled:
@@ -303,8 +274,6 @@ def write_carried(collection: Collection, carrying: Carrying) -> None:
         write_pool(collection.dropped, carrying.pool(old.dropped))
     if old.queries.exists():
         write_queries(collection.queries, carrying.queries(old.queries))
-    if old.unanswerable.exists():
-        write_queries(collection.unanswerable, carrying.queries(old.unanswerable))
     absent = {entry.pair for entry in dropped_pairs(collection)}
     for name in old.judgement_names():
         rows = list(carrying.judgement_rows(old.judgements(name)))
@@ -437,9 +406,9 @@ def update(
     names = [str(path) for path in several]
     opened, control = open_collection(collection), control or Control()
     refuse_to_write_into(names, opened)
-    how = settings_of(card_section(read_card(opened), "ingest"))
+    how = settings_of(opened)
     if words is not None:
-        how = replace(how, lengths=lengths_of(words))
+        how = how.of_length(words)
     with control.progress("files") as advance:
         ingested = read_documents(names, (opened.folder,), advance, how)
     with locked(opened, control.note):
@@ -466,7 +435,7 @@ def change_corpus(  # noqa: PLR0913  what is read, and how
         matches = match_passages(old_documents, ingested.documents, advance)
     carrying = partial(Carrying, matches=matches, documents=ingested.documents, merges=merges)
     from_old = carrying(old)
-    outcome = replace(from_old.outcome(), unchecked=from_old.unchecked(ingested.documents))
+    outcome = from_old.outcome()
     is_same = _is_same(old_documents, ingested.documents) and old is collection
     if dry_run or is_same:
         return UpdateResult(ingested, outcome)

@@ -1,28 +1,38 @@
-"""Rows with named columns in whatever kind of file holds them, which its content tells."""
+"""Rows with named columns in whatever kind of file holds them, which its content tells.
+
+Search responses, `_bulk` files and arrays in objects are freed of what a program wraps them in.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput
-from labeler.exchange import columns as usual
-from labeler.exchange.fields import unbulked
-from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of, tell
+from labeler.exchange import tables as usual
+from labeler.exchange.fields import action_of
+from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, XML, head_of, shape_of, tell
 from labeler.exchange.tables import (
-    DELIMITERS,
+    Row,
     Rows,
+    delimiter_of,
+    described,
     first_line,
     json_value,
     rows_of_array,
-    rows_of_json_lines,
+    rows_of_parquet,
     rows_of_text,
 )
 from labeler.files.boundary import reading
-from labeler.files.jsonl import identifier
+from labeler.files.jsonl import identifier, read_rows
 from labeler.files.read import rereadable
+from labeler.trec.values import QUERY_ID
+
+_HIT = "_source"
+_LINES = (".jsonl", ".ndjson")
 
 
 def rows_of_any(path: Path, names: str) -> Rows:
@@ -30,32 +40,157 @@ def rows_of_any(path: Path, names: str) -> Rows:
 
     `names` says in a message which columns would have worked.
     """
+    rows = structured_rows(path)
+    if rows is not None:
+        return with_all_columns(rows)
     head = head_of(path)
-    shape = shape_of(path, head)
-    if shape == PARQUET:
-        from labeler.exchange.tables import rows_of_parquet
-
-        return rows_of_parquet(path)
-    if shape == JSON_LINES:
-        rows = rows_of_json_lines(path)
-        return _with_all_columns(Rows(rows.form, rows.columns, unbulked(rows.rows)))
-    if shape == JSON:
-        value = json_value(path)
-        value = [value] if isinstance(value, dict) else value  # a row alone
-        if not isinstance(value, list):
-            raise BadInput(f"{path}: expected an array of objects, or a table")
-        return _with_all_columns(rows_of_array(path, value))
     line = first_line(head)
-    delimiter = max(DELIMITERS, key=line.count)
-    if shape == XML or delimiter not in line:
+    delimiter = delimiter_of(line)
+    if shape_of(path, head) == XML or delimiter not in line:
         raise BadInput(f"{path}: expected a table whose first row names its columns: {names}")
     return rows_of_text(path, delimiter)
 
 
-def _with_all_columns(rows: Rows) -> Rows:
+def with_all_columns(rows: Rows) -> Rows:
     """The rows with the columns of them all: a row may lack what others have."""
+    if rows.columns:
+        return rows
     held = list(rows.rows)
     return Rows(rows.form, tuple(dict.fromkeys(name for _, row in held for name in row)), held)
+
+
+def structured_rows(path: Path) -> Rows | None:
+    """The rows of JSON, JSON Lines or Parquet, without what a search engine wraps them in.
+
+    `None` of a table of text, or of text.
+    """
+    head = head_of(path)
+    shape = shape_of(path, head)
+    if shape == PARQUET:
+        return rows_of_parquet(path)
+    if shape == JSON_LINES:
+        return _of_lines(path)
+    return _of_json(path, head) if shape == JSON else None
+
+
+def _of_lines(path: Path) -> Rows:
+    rows = read_rows(path)
+    first = next(rows, None)
+    row = first[1] if first else {}
+    form = "OpenSearch hits" if isinstance(row.get(_HIT), dict) else "JSON Lines"
+    form = form if action_of(row) is None else "a _bulk file"
+    return Rows(form, (), _unwrapped(path, chain([first] if first else [], rows)))
+
+
+def _of_json(path: Path, head: bytes) -> Rows:
+    is_of_lines = path.name.removesuffix(".gz").endswith(_LINES)
+    try:
+        value = json_value(path)
+    except BadInput:
+        if not is_of_lines:
+            raise
+        return _of_lines(path)  # which names the line that is none
+    is_one_line = is_of_lines or (len(head) < HEAD and b"\n" not in head.strip())
+    rows = rows_of_json(path, value)
+    if rows is None and isinstance(value, dict) and is_one_line:
+        rows = Rows("JSON Lines", (), _unwrapped(path, [(1, value)]))
+    if rows is None:
+        raise BadInput(f"{path}: {described(value)}; expected an array of documents, or hits")
+    return rows
+
+
+def rows_of_json(path: Path, value: Any) -> Rows | None:
+    """The objects of a JSON value that is a list of them, or that holds one."""
+    rows, form = _listed(value)
+    return (
+        None if rows is None else Rows(form, (), _unwrapped(path, rows_of_array(path, rows).rows))
+    )
+
+
+def _listed(value: Any) -> tuple[list[Any] | None, str]:
+    """The documents of a JSON value, and what it is; `None` where it holds no list of them."""
+    if isinstance(value, dict):
+        return _of_object(value)
+    if not isinstance(value, list):
+        return None, ""
+    nested = [row for part in value if _is_response(part) for row in part["hits"]["hits"]]
+    return (nested, "search responses") if nested else (value, "a JSON array")
+
+
+def _of_object(value: dict[str, Any]) -> tuple[list[Any] | None, str]:
+    if _is_response(value):
+        return value["hits"]["hits"], "a search response"
+    if isinstance(value.get("responses"), list):
+        return _listed(value["responses"])
+    response = value.get("response")
+    if isinstance(response, dict) and isinstance(response.get("docs"), list):
+        return response["docs"], "Solr's response"
+    lists = [name for name, inner in value.items() if _are_objects(inner)]
+    if len(lists) == 1:
+        return value[lists[0]], f"a JSON array called {lists[0]!r:.40}"
+    return _keyed(value) if _are_objects(list(value.values())) else (None, "")
+
+
+def _keyed(value: Mapping[str, Mapping[str, Any]]) -> tuple[list[Any] | None, str]:
+    """The documents of `{id: {…}}`, whose objects have the same keys throughout."""
+    keys = [frozenset(row) for row in value.values()]
+    if len(keys) < 2 or keys[0] != keys[-1] or len(set(keys)) > 2:
+        return None, ""
+    return [{"_id": id_, **row} for id_, row in value.items()], "JSON ({id: {…}})"
+
+
+def _is_response(part: Any) -> bool:
+    hits = part.get("hits") if isinstance(part, dict) else None
+    return isinstance(hits, dict) and isinstance(hits.get("hits"), list)
+
+
+def _are_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+
+
+def _unwrapped(path: Path, rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows without lines of actions, and in place of hits what these hold."""
+    action: Mapping[str, Any] | None = None
+    for number, row in rows:
+        inner = action_of(row)
+        if inner is not None:
+            action = None if "delete" in row else inner
+            continue
+        source = _of_hit(row)
+        if action is not None:
+            update = source.get("doc")
+            source = update if len(source) == 1 and isinstance(update, dict) else source
+            if "_id" in action and "_id" not in source:
+                source = {"_id": action["_id"], **source}
+        action = None
+        if not source:
+            raise BadInput.at(path, number, "a hit without what was indexed (_source, fields)")
+        yield number, source
+
+
+def _of_hit(row: dict[str, Any]) -> dict[str, Any]:
+    """What a hit holds, with its id; other rows as they are."""
+    is_hit = "_id" in row and ("_index" in row or "_score" in row or _HIT in row)
+    if not is_hit:
+        return row
+    source = row.get(_HIT)
+    if not isinstance(source, dict):
+        fields = row.get("fields")
+        source = fields if isinstance(fields, dict) else None
+    if source is None:
+        rest = {k: v for k, v in row.items() if not is_plumbing(k)}
+        return {} if not rest else {"_id": row["_id"], **rest}
+    return {**source, "_id": row["_id"]} if source else {}
+
+
+_PLUMBING = frozenset(
+    ("score", "sort", "@timestamp", "@version", "highlight", "matched_queries", "inner_hits")
+)
+
+
+def is_plumbing(name: str) -> bool:
+    """Whether a field is a search engine's own, and says nothing of the document."""
+    return name.startswith("_") or name in _PLUMBING
 
 
 # What is known of queries beside their texts: a table with their ids, and any other columns.
@@ -63,7 +198,7 @@ def _with_all_columns(rows: Rows) -> Rows:
 QueryFacts = dict[str, dict[str, Any]]
 """Query id to the name of a field to its value."""
 
-_IDS = (*usual.QUERY_ID, "id")
+_IDS = (*QUERY_ID, "id")
 
 
 def read_query_facts(path: str | os.PathLike[str]) -> QueryFacts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from labeler.options import option
 
 if TYPE_CHECKING:  # the options of commands are made of these names
-    from labeler.exchange.tables import Row
+    pass
 
 ROWS = "Rows of documents and queries"
 name = partial(option, section="fields", metavar="NAME", flag=True, rare=True, panel=ROWS)
-
-_ACTIONS = ("index", "create", "update", "delete")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +31,7 @@ class FieldNames:
     query_field: str = name("", "What rows of queries call the query.", key="query")
 
 
-def _column(text: str) -> str:
-    declared: str = option("", text, metavar="NAME", panel="Columns")
-    return declared
+_column = partial(option, "", metavar="NAME", panel="Columns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +59,9 @@ class EventFields(LogFields):
     agent_field: str = ""
 
 
+_ACTIONS = ("index", "create", "update", "delete")
+
+
 class Picked(NamedTuple):
     """The fields of a query's id and of its text; empty where there is none."""
 
@@ -85,24 +84,6 @@ def value_at(row: Mapping[str, Any], field: str) -> Any:
 def has_field(columns: Sequence[str], field: str) -> bool:
     """Whether a column, or what a column may hold, has this name."""
     return field in columns or field.partition(".")[0] in columns
-
-
-def unbulked(rows: Iterable[Row]) -> Iterator[Row]:
-    """The rows of a `_bulk` file without its lines of actions; others as they are.
-
-    The id in an action becomes the `_id` of the row below it, where that has none.
-    """
-    action: dict[str, Any] | None = None
-    for number, row in rows:
-        inner = action_of(row)
-        if inner is not None:
-            action = inner
-            continue
-        if action is not None and "_id" in action and "_id" not in row:
-            yield number, {"_id": action["_id"], **row}
-        else:
-            yield number, row
-        action = None
 
 
 def action_of(row: Mapping[str, Any]) -> dict[str, Any] | None:

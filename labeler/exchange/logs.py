@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.errors import BadInput
-from labeler.exchange import columns as usual
+from labeler.exchange import tables as usual
 from labeler.exchange.any_table import rows_of_any
-from labeler.exchange.columns import QUERY_TEXT, RANK
 from labeler.exchange.fields import LogFields, has_field, value_at
 from labeler.exchange.shapes import tell
+from labeler.exchange.tables import QUERY_TEXT, RANK
 from labeler.files.boundary import reading
 from labeler.files.read import rereadable
 from labeler.trec.values import DOCUMENT_ID

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,10 +12,17 @@ from typing import Any
 
 from labeler.data import Qrels
 from labeler.errors import BadInput, SaysTooLittle
-from labeler.exchange import columns as usual
+from labeler.exchange import tables as usual
 from labeler.exchange.opensearch import ranking_evaluation, workbench_judgements
 from labeler.exchange.quepid import book_judgements
-from labeler.exchange.ratings import GradeRule, Grades, RatedFile, Rating, number_of
+from labeler.exchange.ratings import (
+    GradeRule,
+    Grades,
+    RatedFile,
+    Rating,
+    number_of,
+    write_lines,
+)
 from labeler.exchange.shapes import JSON, head_of, shape_of, tell
 from labeler.exchange.tables import Rows, described, json_rows, json_value, rows_of_pairs
 from labeler.files.boundary import reading
@@ -23,7 +30,7 @@ from labeler.files.read import read_instead, rereadable
 from labeler.messages import count_of
 from labeler.trec import qrels as trec_qrels
 from labeler.trec.index import QRELS, Index, indexed
-from labeler.trec.values import ids_of
+from labeler.trec.values import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, ids_of
 
 # The ids of queries that a file names by their text.
 
@@ -245,14 +252,14 @@ def _of_json(path: Path, value: Any) -> RatedFile:
 
 def _of_rows(path: Path, rows: Rows) -> RatedFile:
     names = rows.columns
-    by_id = usual.part_of(names, usual.QUERY_ID, "query's id")
+    by_id = usual.part_of(names, QUERY_ID, "query's id")
     query = by_id or usual.part_of(names, usual.QUERY_TEXT, "query")
-    document = usual.part_of(names, usual.DOCUMENT_ID, "document's id")
-    grade = usual.part_of(names, usual.GRADE, "grade")
+    document = usual.part_of(names, DOCUMENT_ID, "document's id")
+    grade = usual.part_of(names, GRADE, "grade")
     if grade is None and not usual.has_column(names, usual.RANK):
-        grade = usual.part_of(names, usual.SCORE, "grade")
+        grade = usual.part_of(names, SCORE, "grade")
     if query is None or document is None or grade is None:
-        is_run = usual.has_column(names, usual.RANK, usual.SCORE)
+        is_run = usual.has_column(names, usual.RANK, SCORE)
         hint = "; a run?" if is_run and query and document else ""
         have = f"{rows.form} with the columns {usual.in_words(names)}"
         raise BadInput(f"{path}: {have}; expected those of qrels, as query_id, doc_id, grade{hint}")
@@ -291,7 +298,7 @@ def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Warn, copy: Pa
             if query is not None and grade is not None:
                 yield rating.line, f"{query} 0 {document} {grade}\n"
 
-    written = _write_lines(path, copy, lines())
+    written = write_lines(path, copy, lines())
     grades.check()
     problems = ids.problems() if ids else []
     if not written:
@@ -309,9 +316,8 @@ def _ids_of(
 ) -> tuple[str | None, str]:
     """The ids of a row; of a query that is named by its text `None` where it is none of `ids`."""
     query, document = _stripped(rating.query), _stripped(rating.document)
-    if not by_text or (ids is None and not _has_space(query)):
-        return ids_of(where, query, document)
-    if not isinstance(query, str):
+    is_text = by_text and isinstance(query, str) and (ids is not None or len(query.split()) > 1)
+    if not is_text:
         return ids_of(where, query, document)
     if ids is None:
         raise NamedByText(path, where, query)
@@ -323,23 +329,8 @@ def _stripped(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
-def _has_space(value: Any) -> bool:
-    return isinstance(value, str) and len(value.split()) > 1
-
-
 def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
-
-
-def _write_lines(path: Path, copy: Path, lines: Iterable[tuple[int, str]]) -> int:
-    """Write lines at their numbers, as far as these ascend; how many there are."""
-    written, at = 0, 1
-    with reading(path), copy.open("w", encoding="utf-8", newline="\n") as out:
-        for number, line in lines:
-            out.write("\n" * max(number - at, 0) + line)
-            at = max(number, at) + 1
-            written += 1
-    return written
 
 
 def _write_labels(path: Path, judged: RatedFile, copy: Path) -> None:
@@ -354,7 +345,7 @@ def _write_labels(path: Path, judged: RatedFile, copy: Path) -> None:
             label = "" if rating.value is None else " ".join(str(rating.value).split())
             yield rating.line, f"{query} 0 {document} {label}\n"
 
-    written = _write_lines(path, copy, lines())
+    written = write_lines(path, copy, lines())
     grades.check()
     if not written:
         raise BadInput(f"{path}: no label in it")

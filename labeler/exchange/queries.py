@@ -13,13 +13,13 @@ from typing import Any
 
 from labeler.data import Query
 from labeler.errors import BadInput
-from labeler.exchange import columns as usual
-from labeler.exchange.columns import has_column, in_words
-from labeler.exchange.fields import Picked, has_field, unbulked, value_at
-from labeler.exchange.opensearch import unwrapped, workbench_judgements, workbench_queries
+from labeler.exchange import tables as usual
+from labeler.exchange.any_table import rows_of_json, structured_rows, with_all_columns
+from labeler.exchange.fields import Picked, has_field, value_at
+from labeler.exchange.opensearch import workbench_judgements, workbench_queries
 from labeler.exchange.quepid import book_judgements
 from labeler.exchange.ratings import NUMBER
-from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of, tell
+from labeler.exchange.shapes import JSON, XML, head_of, shape_of, tell
 from labeler.exchange.tables import (
     DELIMITERS,
     Row,
@@ -29,142 +29,13 @@ from labeler.exchange.tables import (
     first_line,
     json_value,
     rows_of_array,
-    rows_of_json_lines,
     rows_of_text,
 )
 from labeler.files.boundary import reading
-from labeler.files.csv import read_cells, table_lines
+from labeler.files.csv import read_cells
 from labeler.files.jsonl import identifier, text_of
 from labeler.files.read import decoded, numbered_lines, read_bytes, rereadable
-from labeler.trec.values import key_of
-
-# Queries in lines of text: a table of ids and texts, or a query a line.
-
-_LOOKED_AT = 50
-
-
-@dataclass(frozen=True)
-class Lines:
-    """A query a line, or an id and a query, and what the file was taken for."""
-
-    form: str
-    rows: Iterable[Row]
-
-
-def lines_or_table(
-    path: Path, head: bytes, names: tuple[Sequence[str], Sequence[str]], query_field: str
-) -> Lines | Rows:
-    """A table where the first row names columns, or the lines look like one; else plain lines.
-
-    `names` are the usual names of ids and of texts. Raises `BadInput` where the lines look like a
-    table of other columns.
-    """
-    ids, texts = names
-    line = first_line(head)
-    for delimiter, cells in first_cells(line).items():
-        header = query_field in map(str.strip, cells) or (
-            has_column(cells, texts) and (has_column(cells, ids) or _are_short(cells, delimiter))
-        )
-        if delimiter != " " and header:
-            return rows_of_text(path, delimiter)
-    if key_of(line) in texts and len(line.split()) <= 2 and head.count(b"\n") > 1:
-        return Rows("one column", (line.strip(),), _one_column(path))
-    parting = _delimiter(path, head)
-    if parting is None:
-        _refuse_columns(path, head)
-        return Lines("lines, a query each", _lines(path))
-    cells = first_cells(line).get(parting, [line])
-    if _holds_ids(path, head, parting):
-        return Lines(f"{DELIMITERS[parting]} (ids and texts, no header)", _pairs(path, parting))
-    problem = f"a table with the first row {in_words(cells)}; which column holds the query's text?"
-    raise BadInput(f"{path}: {problem}", parameter="query_field")
-
-
-def _refuse_columns(path: Path, head: bytes) -> None:
-    """`BadInput` of lines that are all of qrels or of a run in TREC's columns."""
-    text = head.decode("utf-8", "replace")
-    rows = [line.split() for line in text.split("\n")[:_LOOKED_AT] if line.strip()]
-    for width, numbers, what in ((4, (3,), "these are qrels"), (6, (3, 4), "this is a run")):
-        same = bool(rows) and all(len(row) == width for row in rows)
-        if same and all(NUMBER.fullmatch(row[number]) for row in rows for number in numbers):
-            raise BadInput.at(path, 1, f"{what} in TREC's columns; expected queries")
-
-
-def _are_short(cells: Sequence[str], delimiter: str) -> bool:
-    """Whether these may all be names of columns: a word or three each, two columns or more."""
-    return delimiter != " " and len(cells) > 1 and all(0 < len(c.split()) <= 3 for c in cells)
-
-
-def _one_column(path: Path) -> Iterator[Row]:
-    for position, (number, line) in enumerate(_written(path)):
-        if position == 0:
-            name = line.strip()
-        else:
-            cells = next(csv.reader([line]), [line]) if line.lstrip().startswith('"') else [line]
-            yield number, {name: cells[0]}
-
-
-def _written(path: Path) -> Iterator[tuple[int, str]]:
-    return ((number, line) for number, line in numbered_lines(path) if line.strip())
-
-
-def _delimiter(path: Path, head: bytes) -> str | None:
-    """What separates the cells of a table; `None` of lines that are none.
-
-    All of the first lines have as many cells. Commas with a space behind them stand in sentences,
-    unless ids stand before them.
-    """
-    for delimiter in DELIMITERS:
-        rows = _first_rows(path, head, delimiter)
-        widths = {len(cells) for cells in rows}
-        if len(widths) != 1 or widths == {1}:
-            if delimiter == "\t" and widths - {1}:
-                number = next(n for n, cells in enumerate(rows, start=1) if len(cells) != 2)
-                width = len(rows[number - 1])
-                raise BadInput.at(path, number, f"expected 2 columns (id, text), found {width}")
-            continue
-        is_prose = any(cell.startswith(" ") for cells in rows for cell in cells[1:])
-        if delimiter == "\t" or _are_ids(rows) or (len(rows) > 1 and not is_prose):
-            return delimiter
-    return None
-
-
-def _first_rows(path: Path, head: bytes, delimiter: str) -> list[list[str]]:
-    text = head.decode("utf-8", "replace")
-    lines = [line.rstrip("\r") for line in text.split("\n") if line.strip()][:_LOOKED_AT]
-    try:
-        return [cells for _, cells in read_cells(path, lines, delimiter)]
-    except BadInput:
-        return []
-
-
-def _are_ids(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first cells are ids: no white space, digits in each, none twice."""
-    first = [cells[0].strip() for cells in rows]
-    plain = all(len(id_.split()) == 1 and any(map(str.isdigit, id_)) for id_ in first)
-    return plain and len(set(first)) == len(first)
-
-
-def _holds_ids(path: Path, head: bytes, delimiter: str) -> bool:
-    rows = _first_rows(path, head, delimiter)
-    two = all(len(cells) == 2 for cells in rows)
-    return two and (delimiter == "\t" or _are_ids(rows))
-
-
-def _pairs(path: Path, delimiter: str) -> Iterator[Row]:
-    for number, cells in read_cells(path, table_lines(path), delimiter):
-        if len(cells) != 2:
-            problem = f"expected 2 columns (id, text), found {len(cells)}"
-            raise BadInput.at(path, number, problem)
-        yield number, {"_id": cells[0].strip(), "text": cells[1]}
-
-
-def _lines(path: Path) -> Iterator[Row]:
-    for number, line in _written(path):
-        if "\t" in line.strip():
-            raise BadInput.at(path, number, "a tab in a line, and not in all others")
-        yield number, {"text": line}
-
+from labeler.trec.values import DOCUMENT_ID, QUERY_ID, key_of
 
 # TREC topics, with tags that are closed or not, and as XML.
 
@@ -229,7 +100,7 @@ def _plain(value: str) -> str:
     return text[label.end() :].strip() if label else text
 
 
-_LINE_IDS = (*usual.QUERY_ID, "id")
+_LINE_IDS = (*QUERY_ID, "id")
 _LINE_TEXTS = (*usual.QUERY_TEXT, "question", "text", "title", "body", "prompt", "utterance")
 _PLAIN_IDS = tuple(key for key in _LINE_IDS if key != "topic")
 _PLAIN_TEXTS = (*usual.QUERY_TEXT, "question", "text")
@@ -237,6 +108,7 @@ _PLAIN_TEXTS = (*usual.QUERY_TEXT, "question", "text")
 
 _ORIGIN = {"origin": "real"}
 _LARGEST = 1 << 29
+_LOOKED_AT = 50
 
 
 @dataclass(frozen=True)
@@ -300,80 +172,144 @@ def _kind(read: QueryRows, picked: Picked) -> str:
 def _rows(path: Path, query_field: str) -> QueryRows:
     head = head_of(path)
     shape = shape_of(path, head)
-    if shape == PARQUET:
-        from labeler.exchange.tables import rows_of_parquet
-
-        rows = rows_of_parquet(path)
-        return QueryRows("Parquet", rows.columns, rows.rows, _is_of_pairs(rows.columns))
-    if shape == JSON_LINES:
-        return _of_objects("JSON Lines", unbulked(rows_of_json_lines(path).rows))
-    if shape == JSON:
-        return _of_json(path, json_value(path))
     if shape == XML:
         text = decoded(path, read_bytes(path, _LARGEST))
         return QueryRows("TREC topics", (), topics(path, text))
-    lines = lines_or_table(path, head, (_LINE_IDS, _LINE_TEXTS), query_field)
-    if isinstance(lines, Lines):
-        return QueryRows(lines.form, (), lines.rows)
-    return QueryRows(lines.form, lines.columns, lines.rows, _is_of_pairs(lines.columns))
+    rows = _of_json(path, json_value(path)) if shape == JSON else structured_rows(path)
+    if rows is None:
+        return _of_text(path, head, query_field)
+    return rows if isinstance(rows, QueryRows) else _of_rows(rows)
 
 
-def _is_of_pairs(columns: Iterable[str]) -> bool:
-    return usual.has_column(columns, usual.DOCUMENT_ID)
+def _of_rows(rows: Rows) -> QueryRows:
+    """The rows of a table; of a list of judgements, a query stands in several."""
+    rows = with_all_columns(rows)
+    repeats = usual.has_column(rows.columns, DOCUMENT_ID)
+    return QueryRows(rows.form, rows.columns, rows.rows, repeats)
 
 
-def _of_objects(form: str, rows: Iterator[Row]) -> QueryRows:
-    held = list(rows)
-    first = held[0][1] if held else {}
-    columns: Sequence[str] = tuple(first)
-    if not usual.has_column(first, _LINE_TEXTS):
-        columns = tuple(dict.fromkeys(name for _, row in held for name in row))
-    elif not usual.has_column(first, _LINE_IDS):
-        ids = (name for _, row in held for name in row if usual.has_column([name], _LINE_IDS))
-        columns = (*columns, *dict.fromkeys(ids))
-    return QueryRows(form, columns, held, _is_of_pairs(columns))
-
-
-def _of_json(path: Path, value: Any) -> QueryRows:
-    texts = workbench_queries(value)
-    if texts is not None:
-        return _of_texts("a query set of OpenSearch's Search Relevance Workbench", texts)
+def _of_json(path: Path, value: Any) -> QueryRows | Rows:
     for kind in (workbench_judgements, book_judgements):
         judged = kind(value)
         if judged is not None:
             rated = ((rating.line, {"text": rating.query}) for rating in judged.ratings)
             return QueryRows(judged.kind, (), rated, repeats=True)
-    if isinstance(value, dict) and isinstance(value.get("hits"), dict):
-        value = unwrapped(value)
-    if isinstance(value, dict) and not usual.has_column(value, _LINE_TEXTS):
-        lists = [inner for inner in value.values() if isinstance(inner, list | dict) and inner]
-        if "queries" in value or (len(lists) == 1 and isinstance(lists[0], list)):
-            value = value.get("queries", lists[0] if lists else value)
-    return _of_value(path, value)
+    texts, form = workbench_queries(value), "a query set of OpenSearch's Search Relevance Workbench"
+    inner = value.get("queries", value) if isinstance(value, dict) else value
+    is_row = isinstance(inner, dict) and usual.has_column(inner, _LINE_TEXTS, _LINE_IDS)
+    if texts is None and inner and isinstance(inner, list) and _are_texts(inner):
+        texts, form = inner, "a JSON array of texts"
+    if texts is not None:
+        return QueryRows(form, (), ((n, {"text": text}) for n, text in enumerate(texts, start=1)))
+    if isinstance(inner, dict) and inner and _are_texts(inner.values()) and not is_row:
+        pairs = enumerate(inner.items(), start=1)
+        by_id = ((number, {"_id": id_, "text": text}) for number, (id_, text) in pairs)
+        return QueryRows("JSON ({id: text})", (), by_id)
+    rows = rows_of_array(path, [inner]) if is_row else rows_of_json(path, inner)
+    if rows is None:
+        problem = f"{described(value)}; expected queries, as {{id: text}} or [{{…}}]"
+        raise BadInput(f"{path}: {problem}")
+    return rows
 
 
-def _of_value(path: Path, value: Any) -> QueryRows:
-    if isinstance(value, list) and value and all(isinstance(text, str) for text in value):
-        return _of_texts("a JSON array of texts", value)
-    if isinstance(value, list) and value:
-        return _of_objects("a JSON array", iter(rows_of_array(path, value).rows))
-    if isinstance(value, dict) and value and not usual.has_column(value, _LINE_TEXTS):
-        if usual.has_column(value, _LINE_IDS):
-            return _of_objects("a JSON object", iter([(1, value)]))
-        if all(isinstance(text, str) for text in value.values()):
-            pairs = enumerate(value.items(), start=1)
-            rows = ((number, {"_id": id_, "text": text}) for number, (id_, text) in pairs)
-            return QueryRows("JSON ({id: text})", (), rows)
-        if all(isinstance(row, dict) for row in value.values()):
-            with_id = ({**row, "_id": id_} for id_, row in value.items())
-            return _of_objects("JSON ({id: {…}})", enumerate(with_id, start=1))
-    elif isinstance(value, dict) and value:
-        return _of_objects("a JSON object", iter([(1, value)]))
-    raise BadInput(f"{path}: {described(value)}; expected queries, as {{id: text}} or [{{…}}]")
+def _are_texts(values: Iterable[Any]) -> bool:
+    return all(isinstance(text, str) for text in values)
 
 
-def _of_texts(form: str, texts: Iterable[Any]) -> QueryRows:
-    return QueryRows(form, (), ((n, {"text": text}) for n, text in enumerate(texts, start=1)))
+def _of_text(path: Path, head: bytes, query_field: str) -> QueryRows:
+    """A table where the first row names columns, or the lines look like one; else plain lines.
+
+    Raises `BadInput` where the lines look like a table of other columns.
+    """
+    line = first_line(head)
+    for delimiter, cells in first_cells(line).items():
+        is_header = query_field in map(str.strip, cells) or (
+            usual.has_column(cells, _LINE_TEXTS)
+            and (usual.has_column(cells, _LINE_IDS) or _are_short(cells))
+        )
+        if delimiter != " " and is_header:
+            return _of_rows(rows_of_text(path, delimiter))
+    if key_of(line) in _LINE_TEXTS and len(line.split()) <= 2 and head.count(b"\n") > 1:
+        return QueryRows("one column", (line.strip(),), _one_column(path))
+    _refuse_columns(path, head)
+    for delimiter in DELIMITERS:
+        if _are_pairs(path, head, delimiter):
+            form = f"{DELIMITERS[delimiter]} (ids and texts, no header)"
+            return QueryRows(form, (), rows_of_text(path, delimiter, ("_id", "text")).rows)
+    return QueryRows("lines, a query each", (), _lines(path))
+
+
+def _refuse_columns(path: Path, head: bytes) -> None:
+    """`BadInput` of lines that are all of qrels or of a run in TREC's columns."""
+    text = head.decode("utf-8", "replace")
+    rows = [line.split() for line in text.split("\n")[:_LOOKED_AT] if line.strip()]
+    for width, numbers, what in ((4, (3,), "these are qrels"), (6, (3, 4), "this is a run")):
+        same = bool(rows) and all(len(row) == width for row in rows)
+        if same and all(NUMBER.fullmatch(row[number]) for row in rows for number in numbers):
+            raise BadInput.at(path, 1, f"{what} in TREC's columns; expected queries")
+
+
+def _are_short(cells: Sequence[str]) -> bool:
+    """Whether these may all be names of columns: a word or three each, two columns or more."""
+    return len(cells) > 1 and all(0 < len(c.split()) <= 3 for c in cells)
+
+
+def _are_pairs(path: Path, head: bytes, delimiter: str) -> bool:
+    """Whether the first lines are ids and texts, with a tab or something else between them.
+
+    `BadInput` where they are a table of other columns. Commas with a space behind them stand in
+    sentences, unless ids stand before them.
+    """
+    rows = _first_rows(path, head, delimiter)
+    widths, is_tab = {len(cells) for cells in rows}, delimiter == "\t"
+    if is_tab and len(widths) > 1:
+        number = next(n for n, cells in enumerate(rows, start=1) if len(cells) != 2)
+        width = len(rows[number - 1])
+        raise BadInput.at(path, number, f"expected 2 columns (id, text), found {width}")
+    if len(widths) != 1 or widths == {1}:
+        return False
+    has_ids = is_tab or _are_ids([cells[0].strip() for cells in rows])
+    is_prose = any(cell.startswith(" ") for cells in rows for cell in cells[1:])
+    if has_ids and widths == {2}:
+        return True
+    if has_ids or (len(rows) > 1 and not is_prose):
+        problem = f"a table with the first row {usual.in_words(rows[0])}"
+        problem = f"{problem}; which column holds the query's text?"
+        raise BadInput(f"{path}: {problem}", parameter="query_field")
+    return False
+
+
+def _first_rows(path: Path, head: bytes, delimiter: str) -> list[list[str]]:
+    text = head.decode("utf-8", "replace")
+    lines = [line.rstrip("\r") for line in text.split("\n") if line.strip()][:_LOOKED_AT]
+    try:
+        return [cells for _, cells in read_cells(path, lines, delimiter)]
+    except BadInput:
+        return []
+
+
+def _are_ids(cells: Sequence[str]) -> bool:
+    """Whether cells are ids: no white space, digits in each, none twice."""
+    plain = all(len(id_.split()) == 1 and any(map(str.isdigit, id_)) for id_ in cells)
+    return plain and len(set(cells)) == len(cells)
+
+
+def _one_column(path: Path) -> Iterator[Row]:
+    (_, name), *lines = _written(path)
+    for number, line in lines:
+        cells = next(csv.reader([line]), [line]) if line.lstrip().startswith('"') else [line]
+        yield number, {name.strip(): cells[0]}
+
+
+def _written(path: Path) -> Iterator[tuple[int, str]]:
+    return ((number, line) for number, line in numbered_lines(path) if line.strip())
+
+
+def _lines(path: Path) -> Iterator[Row]:
+    for number, line in _written(path):
+        if "\t" in line.strip():
+            raise BadInput.at(path, number, "a tab in a line, and not in all others")
+        yield number, {"text": line}
 
 
 def _picked(path: Path, read: QueryRows, query_field: str, id_field: str) -> Picked:

@@ -2,223 +2,46 @@
 
 from __future__ import annotations
 
-import codecs
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.data import Run
-from labeler.errors import BadInput, Misuse, TooLarge
-from labeler.exchange.columns import (
-    DOCUMENT_ID,
-    GRADE,
-    QUERY_ID,
-    QUERY_TEXT,
-    RANK,
-    SCORE,
-    has_column,
-    in_words,
-    part_of,
-)
-from labeler.exchange.ratings import number_of, shown
+from labeler.errors import BadInput
+from labeler.exchange.ratings import number_of, shown, write_lines
 from labeler.exchange.shapes import JSON, head_of, shape_of, tell
 from labeler.exchange.tables import (
+    QUERY_TEXT,
+    RANK,
     Rows,
     first_line,
+    has_column,
+    in_words,
+    json_value,
+    part_of,
     rows_of_pairs,
-    write_csv_run,
-    write_parquet_run,
 )
-from labeler.files.atomic import replacing
-from labeler.files.boundary import problem_of, reading
-from labeler.files.jsonl import strict_decoder
-from labeler.files.read import (
-    LONGEST_LINE,
-    byte_chunks,
-    in_megabytes,
-    numbered_lines,
-    read_instead,
-    rereadable,
-)
+from labeler.files.boundary import reading
+from labeler.files.read import numbered_lines, read_instead, rereadable
 from labeler.trec import runs as trec_runs
 from labeler.trec.index import RUN, Index, indexed
-from labeler.trec.values import ids_of, score_of
-from labeler.trec.write import RankedPart, write_ranked
+from labeler.trec.values import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, ids_of, score_of
 
-# Runs as BEIR writes them in JSON, `{query: {document: score}}`, one query at a time.
-#
-# Each query's value is read by Python's JSON parser; what is done by hand is to walk through the
-# outer object, so that a file needs the memory of its largest query alone.
-
-_CHUNK = 1 << 20
 _SHAPE = "expected an object of query: {document: score}"
-_WHITE = " \t\n\r"
-_DECODER = strict_decoder("{key!r} stands there twice in one query")
 
 
 def read_json_run(path: Path) -> Iterator[tuple[str, str, float]]:
-    """The query, document and score of each row, of which one query's are held."""
-    queries: set[str] = set()
-    text = _Text(path)
-    try:
-        for query_id, scores in _members(text):
-            where = f"{path}:{text.line}: query {query_id!r:.80}"
-            if not isinstance(scores, dict):
-                raise BadInput(f"{where}: {_SHAPE}")
-            if query_id in queries:
-                raise BadInput(f"{where} stands there twice")
-            queries.add(query_id)
-            for doc_id, score in scores.items():
-                yield *ids_of(where, query_id, doc_id), score_of(where, score)
-    except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else problem_of(error)
-        raise BadInput.at(path, text.line, f"{_SHAPE} ({reason})") from error
-
-
-def write_json_run(path: Path, parts: Iterable[RankedPart], _tag: str) -> int:
-    """Write a run as one object; how many documents it has."""
-    count = 0
-    with replacing(path) as out:
-        opening = "{"
-        for part in parts:
-            count += len(part.query)
-            for query_id, scores in part.by_query():
-                inner = json.dumps(scores, ensure_ascii=False)
-                out.write(f"{opening}{json.dumps(query_id, ensure_ascii=False)}: {inner}")
-                opening = ", "
-        out.write("}" if opening == ", " else "{}")
-    return count
-
-
-def _members(text: _Text) -> Iterator[tuple[str, Any]]:
-    """The members of a file's one JSON object."""
-    text.expect("{")
-    if text.next() == "}":
-        text.expect("}")
-    else:
-        while True:
-            name = text.value()
-            if not isinstance(name, str):
-                raise ValueError(f"found {name!r:.40} for a name")
-            text.expect(":")
-            yield name, text.value()
-            if text.next() != ",":
-                text.expect("}")
-                break
-            text.expect(",")
-    if text.next():
-        raise ValueError("more text after the object")
-
-
-class _Text:
-    """A file's text, of which what is still to be read is held."""
-
-    def __init__(self, path: Path) -> None:
-        self.chunks = byte_chunks(path, _CHUNK)
-        self.decode = codecs.getincrementaldecoder("utf-8-sig")().decode
-        self.path, self.above = path, 1
-        self.held, self.position, self.counted = "", 0, 0
-
-    @property
-    def line(self) -> int:
-        """The number of the line that is read."""
-        self.above += self.held.count("\n", self.counted, self.position)
-        self.counted = self.position
-        return self.above
-
-    def more(self) -> bool:
-        """Read on, twice as much each time; whether there was more.
-
-        Raises `TooLarge` where one value has more characters than a line may have bytes.
-        """
-        line, size = self.line, max(_CHUNK, len(self.held) - self.position)
-        if size > LONGEST_LINE:
-            problem = f"a query of more than {in_megabytes(LONGEST_LINE)}; is this a run?"
-            raise TooLarge.at(self.path, line, problem)
-        parts = [self.held[self.position :]]
-        got = 0
-        for chunk in self.chunks:
-            parts.append(self.decode(chunk))
-            got += len(chunk)
-            if got >= size:
-                break
-        self.held, self.position, self.counted = "".join(parts), 0, 0
-        return got > 0
-
-    def next(self) -> str:
-        """The next character that is not white space, "" at the end."""
-        while True:
-            rest = self.held[self.position : self.position + 1]
-            if rest and rest not in _WHITE:
-                return rest
-            self.position += len(rest)
-            if not rest and not self.more():
-                return ""
-
-    def expect(self, character: str) -> None:
-        """Pass a character; `ValueError` where another stands."""
-        following = self.next()
-        if following != character:
-            raise ValueError(f"expected {character!r}, found {following or 'the end'!r}")
-        self.position += 1
-
-    def value(self) -> Any:
-        """The next JSON value."""
-        self.next()
-        while True:
-            try:
-                value, self.position = _DECODER.raw_decode(self.held, self.position)
-            except json.JSONDecodeError:
-                if not self.more():
-                    raise
-            else:
-                return value
-
-
-class RunFormat(NamedTuple):
-    """How runs of a format are written: parts come in with a tag."""
-
-    write: Callable[[Path, Iterable[RankedPart], str], int]
-
-
-FORMATS = {
-    "trec": RunFormat(write_ranked),
-    "json": RunFormat(write_json_run),
-    "parquet": RunFormat(write_parquet_run),
-    "csv": RunFormat(write_csv_run),
-}
-"""The formats of runs by what a file's name ends in; `trec` is also any other ending."""
-
-UNSUPPORTED = (
-    "tsv",
-    "jsonl",
-    "ndjson",
-    "xlsx",
-    "feather",
-    "arrow",
-    "pkl",
-    "lz4",
-    "zip",
-    "bz2",
-)
-"""Endings of files in which nobody expects a run as TREC has it."""
-
-_FORMATS_IN_WORDS = "known: .json (BEIR's), .csv, .parquet, .trec (also .trec.gz)"
-
-
-def format_of(path: Path) -> str:
-    """The format that a file's name says; `Misuse` where that is none of ours."""
-    ending = Path(path.name.removesuffix(".gz")).suffix.removeprefix(".").casefold()
-    if ending in UNSUPPORTED or path.name.casefold().endswith(".parquet.gz"):
-        raise Misuse(f"{path}: runs are not written as .{ending}; {_FORMATS_IN_WORDS}")
-    return ending if ending in FORMATS else "trec"
-
-
-def write_run_as(path: Path, parts: Iterable[RankedPart], tag: str, form: str = "") -> int:
-    """Write a run in the format that its name says, or in `form`; how many documents it has."""
-    return FORMATS[form or format_of(path)].write(path, parts, tag)
+    """The query, document and score of each row of `{query: {document: score}}`."""
+    value = json_value(path)
+    if not isinstance(value, dict):
+        raise BadInput(f"{path}: {_SHAPE}")
+    for query_id, scores in value.items():
+        where = f"{path}: query {query_id!r:.80}"
+        if not isinstance(scores, dict):
+            raise BadInput(f"{where}: {_SHAPE}")
+        for doc_id, score in scores.items():
+            yield *ids_of(where, query_id, doc_id), score_of(where, score)
 
 
 @contextmanager
@@ -338,15 +161,12 @@ def _of_rank(where: str, value: Any) -> float:
 
 
 def _write(path: Path, scored: Scored, copy: Path) -> None:
-    written, at = 0, 1
-    with reading(path), copy.open("w", encoding="utf-8", newline="\n") as out:
+    def lines() -> Iterator[tuple[int, str]]:
         for number, query, document, score in scored.rows:
             where = f"{path}:{number}"
             ids = (x.strip() if isinstance(x, str) else x for x in (query, document))
             query_id, doc_id = ids_of(where, *ids)
-            line = f"{query_id} Q0 {doc_id} 1 {score_of(where, score)!r} -\n"
-            out.write("\n" * max(number - at, 0) + line)
-            at = max(number, at) + 1
-            written += 1
-    if not written:
+            yield number, f"{query_id} Q0 {doc_id} 1 {score_of(where, score)!r} -\n"
+
+    if not write_lines(path, copy, lines()):
         raise BadInput(f"{path}: no query with a document in it")

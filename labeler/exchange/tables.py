@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,21 +14,123 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, Misconfigured, TooLarge
-from labeler.exchange.columns import RowPart, checked, is_of_a_pair, names_a_pair
 from labeler.exchange.shapes import JSON_LINES, PARQUET, TEXT, XML
-from labeler.files.atomic import replacing, replacing_bytes
+from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import problem_of, reading
 from labeler.files.csv import read_cells, table_lines
 from labeler.files.jsonl import read_rows, strict_decoder
 from labeler.files.read import TIMES, decoded, file_of, file_problems, most_unpacked, read_bytes
 from labeler.messages import missing_extra
-from labeler.trec.write import RankedPart
+from labeler.trec.values import DOCUMENT_ID, QUERY_ID, key_of
+
+# What the columns of other tools' tables mean, by their usual names.
+#
+# The column with the most usual name holds a part of each row. Where another column has a name of
+# the same meaning, both must hold the same in every row: else nobody can tell which is meant.
+
+QUERY_TEXT = ("query", "querytext", "queryterms", "userquery", "searchquery", "searchterm")
+RATING = ("rating", "judgement", "judgment")
+RANK = ("rank", "position", "docposition")
+"""Names of columns as `key_of` spells them, the usual ones first."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowPart:
+    """The column that holds a part of each row: `what` says which, as in "query's id".
+
+    A column with another of `names` means the same; there are none where the user named the column.
+    `parameter` is the setting that names it.
+    """
+
+    column: str
+    what: str
+    names: Sequence[str] = ()
+    parameter: str = ""
+
+    def alike(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """The other columns that mean the same; names as `_id` are a program's own."""
+        key = key_of(self.column)
+        means_one_thing = key in self.names
+        return tuple(
+            other
+            for other in columns
+            if other != self.column
+            and self.names
+            and (
+                key_of(other) == key
+                or (means_one_thing and other[:1] != "_" and key_of(other) in self.names)
+            )
+        )
+
+    def ambiguity(self, columns: Iterable[str], other: str) -> str:
+        """What is wrong where two columns hold different values, and what would work."""
+        first, second = sorted((self.column, other), key=list(columns).index)
+        remedy = "rename or remove one" + (", or say which" if self.parameter else "")
+        return f"{first!r} and {second!r} could each be the {self.what}; {remedy}"
+
+
+def part_of(
+    columns: Sequence[str], names: Sequence[str], what: str, parameter: str = ""
+) -> RowPart | None:
+    """The part of a row that the column with the most usual of these names holds."""
+    column = column_of(columns, names)
+    return None if column is None else RowPart(column, what, names, parameter)
+
+
+def column_of(columns: Iterable[str], names: Sequence[str]) -> str | None:
+    """The column with the most usual of these names; the first of several."""
+    by_key: dict[str, str] = {}
+    for column in columns:
+        by_key.setdefault(key_of(column), column)
+    return next((by_key[name] for name in names if name in by_key), None)
+
+
+def checked(
+    path: Path, rows: Iterable[tuple[int, dict[str, Any]]], parts: Sequence[RowPart]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows; `BadInput` at one where two columns of one meaning hold different values."""
+    alike: dict[tuple[str, ...], list[tuple[RowPart, str]]] = {}
+    for number, row in rows:
+        columns = tuple(row)
+        if columns not in alike:
+            pairs = ((part, other) for part in parts for other in part.alike(columns))
+            alike[columns] = [(part, other) for part, other in pairs if part.column in row]
+        for part, other in alike[columns]:
+            if _differ(row, part.column, other):
+                problem = part.ambiguity(columns, other)
+                raise BadInput.at(path, number, problem, parameter=part.parameter)
+        yield number, row
+
+
+def _differ(row: Mapping[str, Any], column: str, other: str) -> bool:
+    """Whether the other column holds something, and something else."""
+    return row[other] not in (row[column], None, "")
+
+
+def has_column(columns: Iterable[str], *names: Sequence[str]) -> bool:
+    """Whether one of the columns has one of these names."""
+    return any(key_of(column) in alike for column in columns for alike in names)
+
+
+def names_a_pair(cells: Sequence[str]) -> bool:
+    """Whether these are the names of columns, among them those of a query and a document."""
+    return has_column(cells, QUERY_ID, QUERY_TEXT) and has_column(cells, DOCUMENT_ID)
+
+
+def is_of_a_pair(name: str) -> bool:
+    """Whether a name is usual for the query or the document of a pair."""
+    return has_column([name], QUERY_ID, QUERY_TEXT, DOCUMENT_ID)
+
+
+def in_words(columns: Iterable[str]) -> str:
+    """The names of columns for a message."""
+    return ", ".join(f"{column:.40}" for column in columns) or "none"
+
 
 Row = tuple[int, dict[str, Any]]
-Select = Callable[[Sequence[str]], Iterator[tuple[int, tuple[Any, ...]]]]
-"""Reads some columns alone, where a format can."""
 
 DELIMITERS = {"\t": "TSV", ",": "CSV", ";": "CSV with semicolons", "|": "CSV with bars"}
+_NO_NAME = re.compile(r"-?\d+(\.\d+)?|\w+://.*")
 
 
 @dataclass(frozen=True)
@@ -40,13 +143,6 @@ class Rows:
     form: str
     columns: tuple[str, ...]
     rows: Iterable[Row]
-    selected: Select | None = None
-
-    def select(self, names: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """The cells of some columns, row by row; None where a row lacks one."""
-        if self.selected is not None:
-            return self.selected(names)
-        return ((number, tuple(map(row.get, names))) for number, row in self.rows)
 
     def cells(self, path: Path, parts: Sequence[RowPart]) -> Iterator[tuple[int, tuple[Any, ...]]]:
         """The cells of the columns of some parts, row by row; None where a row lacks one.
@@ -54,31 +150,46 @@ class Rows:
         `BadInput` at a row where another column that means the same holds another value.
         """
         columns = [part.column for part in parts]
-        names = [*columns, *(name for part in parts for name in part.alike(self.columns))]
-        if names == columns:
-            return self.select(columns)
-        selected = self.select(names)
-        rows = ((number, dict(zip(names, cells, strict=True))) for number, cells in selected)
-        return (
-            (number, tuple(map(row.get, columns))) for number, row in checked(path, rows, parts)
-        )
+        is_doubtful = any(part.alike(self.columns) for part in parts)
+        rows = checked(path, self.rows, parts) if is_doubtful else self.rows
+        return ((number, tuple(map(row.get, columns))) for number, row in rows)
 
     def kind(self, what: str, columns: Iterable[str | None]) -> str:
         """What the file was taken for: `qrels from CSV (columns query_id, doc_id, grade)`."""
         return f"{what} from {self.form} (columns {', '.join(filter(None, columns))})"
 
 
-def rows_of_text(path: Path, delimiter: str) -> Rows:
-    """The rows of a table of text, whose first row names the columns."""
-    cells = read_cells(path, table_lines(path), delimiter)
-    _, names = next(cells, (1, []))
-    header = tuple(name.strip() for name in names)
-    twice = next((name for name in header if header.count(name) > 1), None)
-    if twice is not None:
-        raise BadInput.at(path, 1, f"two columns have the name {twice!r}")
+def rows_of_text(
+    path: Path, delimiter: str, names: Sequence[str] = (), lines: Iterable[str] | None = None
+) -> Rows:
+    """The rows of a table of text; the first one names the columns, unless `names` do.
+
+    The lines are those of the file, or `lines`, in which a row's number counts from 1.
+    """
+    cells = read_cells(path, table_lines(path) if lines is None else lines, delimiter)
+    header = tuple(names or (name.strip() for name in next(cells, (1, []))[1]))
+    if not names:
+        _check_names(path, header)
     if delimiter == "\t":
         cells = ((number, list(map(_unquoted, row))) for number, row in cells)
     return Rows(DELIMITERS.get(delimiter, "columns"), header, _by_name(path, header, cells))
+
+
+def delimiter_of(line: str) -> str:
+    """The delimiter that stands in a line most often."""
+    return max(DELIMITERS, key=line.count)
+
+
+def _check_names(path: Path, names: Sequence[str]) -> None:
+    """`BadInput` of a first row that does not name the columns, each once."""
+    value = next((name for name in names if _NO_NAME.fullmatch(name) or len(name) > 100), None)
+    if value is not None or not any(names):
+        problem = f"expected the names of the columns, as id and text; found {str(value)[:40]!r}"
+        raise BadInput.at(path, 1, f"{problem}; write such a row above it")
+    times = Counter(names)
+    twice = next((name for name in names if times[name] > 1), None)
+    if twice is not None:
+        raise BadInput.at(path, 1, f"two columns have the name {twice!r}")
 
 
 def _unquoted(cell: str) -> str:
@@ -145,48 +256,17 @@ def first_line(head: bytes) -> str:
     return line.decode("utf-8", "replace").rstrip("\r")
 
 
-def frame_rows(value: Any) -> list[dict[str, Any]] | None:
-    """The rows of a data frame that pandas wrote by column, `{column: {row: value}}`.
-
-    `None` where the value is something else.
-    """
-    if not isinstance(value, dict) or len(value) < 2:
-        return None
-    columns = list(value.values())
-    if not all(
-        isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns
-    ):
-        return None
-    return [{name: column[row] for name, column in value.items()} for row in columns[0]]
-
-
-def write_csv_run(path: Path, parts: Iterable[RankedPart], _tag: str) -> int:
-    """Write a run's queries, documents, ranks and scores as CSV, a row each; how many there are."""
-    count = 0
-    with replacing(path) as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(("query_id", "doc_id", "rank", "score"))
-        for part in parts:
-            for query_id, scores in part.by_query():
-                ranked = enumerate(scores.items(), start=1)
-                writer.writerows((query_id, doc, rank, score) for rank, (doc, score) in ranked)
-            count += len(part.query)
-    return count
-
-
 # A whole JSON file as one value, read strictly.
 
 LARGEST = 1 << 29
 """The most bytes of a file of one JSON value: 512 MB, of which Python makes some gigabytes."""
-
-_DECODER = strict_decoder("the key {key!r} stands there twice in one object")
 
 
 def json_value(path: Path) -> Any:
     """The value of a file; `BadInput` where it is none, or names a key twice."""
     text = decoded(path, read_bytes(path, LARGEST))
     try:
-        return _DECODER.decode(text)
+        return strict_decoder("the key {key!r} stands there twice in one object").decode(text)
     except json.JSONDecodeError as error:
         raise BadInput.at(path, error.lineno, f"not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
@@ -203,11 +283,9 @@ def described(value: Any) -> str:
     return f"{value!r:.40}"
 
 
-# Tables in parquet; runs are written with ir_measures' columns: `query_id`, `doc_id`, `score`.
+# Tables in parquet.
 
 NEEDS = missing_extra("parquet", "parquet files need")
-_COLUMNS = ["query_id", "doc_id", "score"]
-_TYPES = ("string", "string", "double")
 _ROWS, _NESTED_ROWS = 1 << 16, 1 << 8
 """Rows of a batch; fewer where values are lists or structs, whose texts are not shared."""
 
@@ -221,20 +299,16 @@ def rows_of_parquet(path: Path) -> Rows:
     if twice is not None:
         raise BadInput(f"{path}: two columns are called {twice}")
 
-    def selected(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        return _cells(path, columns)
-
-    rows = ((number, dict(zip(names, cells, strict=True))) for number, cells in _cells(path, names))
-    return Rows("Parquet", names, rows, selected)
+    return Rows("Parquet", names, _parquet_rows(path, names))
 
 
-def _cells(path: Path, names: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+def _parquet_rows(path: Path, names: Sequence[str]) -> Iterator[Row]:
     number = 0
     for batch in batches_of_parquet(path, names):
         columns = [batch.column(name) for name in names]
         for cells in zip(*map(_values, columns), strict=True):
             number += 1
-            yield number, cells
+            yield number, dict(zip(names, cells, strict=True))
 
 
 def parquet_columns(path: Path) -> tuple[tuple[str, ...], frozenset[str]]:
@@ -317,17 +391,6 @@ def _problems(path: Path) -> Iterator[None]:
         raise BadInput(f"{path}: not parquet: {problem_of(error)}") from error
 
 
-def write_parquet_run(path: Path, parts: Iterable[RankedPart], _tag: str) -> int:
-    """Write a run's queries, documents and scores, a row each; how many there are."""
-    count = 0
-    with parquet_writer(path, dict(zip(_COLUMNS, _TYPES, strict=True))) as write:
-        for part in parts:
-            count += len(part.query)
-            names = [part.names[query].decode() for query in part.query.tolist()]
-            write([names, [doc_id.decode() for doc_id in part.documents], part.score])
-    return count
-
-
 @contextmanager
 def parquet_writer(
     path: Path, types: Mapping[str, str]
@@ -384,10 +447,7 @@ def _of_text(path: Path, line: str, example: str) -> Rows | None:
 
 
 def json_rows(path: Path, value: Any) -> Rows | None:
-    """The rows of a data frame by column, of an array of objects, or of one object of a pair."""
-    frame = frame_rows(value)
-    if frame is not None and names_a_pair(list(value)):
-        return rows_of_array(path, frame)
+    """The rows of an array of objects, or of one object of a pair."""
     if isinstance(value, dict) and names_a_pair(list(value)):
         return rows_of_array(path, [value])
     if value == []:

@@ -1,41 +1,36 @@
-"""The formats in which qrels are written: TREC's columns, BEIR's table, JSON, CSV and Parquet.
+"""The formats in which qrels and runs are written: TREC's columns, JSON, tables.
 
-A format is chosen by name, or by what the file's name ends in. All take parts of sorted qrels, of
-which one is held at a time.
+A format is chosen by name, or by what the file's name ends in. All take parts of sorted qrels or
+runs, of which one is held at a time, and say how many pairs there were.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
+from typing import Any
 
 from labeler.errors import Misuse
-from labeler.exchange.export.beir import HEADER
-from labeler.exchange.runs import UNSUPPORTED
 from labeler.exchange.tables import parquet_writer
 from labeler.files.atomic import replacing
-from labeler.trec.write import GradedPart, write_graded
+from labeler.trec.write import GradedPart, RankedPart, write_graded, write_ranked
 
-_COLUMNS = ("query_id", "doc_id", "relevance")
+BEIR_HEADER = ("query-id", "corpus-id", "score")
+_QRELS_COLUMNS = {"query_id": "string", "doc_id": "string", "relevance": "int64"}
+_RUN_COLUMNS = {"query_id": "string", "doc_id": "string", "score": "double"}
 """As ir_measures has them."""
 
 Triple = tuple[str, str, int]
 
 
-def _rows(parts: Iterable[GradedPart]) -> Iterator[Triple]:
-    """Query, document and grade of each pair."""
-    for part in parts:
-        names = [name.decode() for name in part.names]
-        documents = (doc_id.decode() for doc_id in part.documents)
-        queries = (names[query] for query in part.query.tolist())
-        yield from zip(queries, documents, part.grade.tolist(), strict=True)
-
-
-def _write_table(path: Path, rows: Iterable[Triple], columns: Iterable[str], delimiter: str) -> int:
+def write_table(
+    path: Path, columns: Iterable[str], rows: Iterable[Sequence[Any]], delimiter: str = ","
+) -> int:
+    """Write a table of text whose first row names the columns; how many rows it has."""
     count = 0
     with replacing(path) as out:
         writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
@@ -46,63 +41,113 @@ def _write_table(path: Path, rows: Iterable[Triple], columns: Iterable[str], del
     return count
 
 
-def _write_beir(path: Path, parts: Iterable[GradedPart]) -> int:
-    return _write_table(path, _rows(parts), HEADER, "\t")
-
-
-def _write_csv(path: Path, parts: Iterable[GradedPart]) -> int:
-    return _write_table(path, _rows(parts), _COLUMNS, ",")
-
-
-def _write_json(path: Path, parts: Iterable[GradedPart]) -> int:
-    """One object, as ranx and pytrec_eval have it, a query at a time."""
+def _write_nested(path: Path, queries: Iterable[tuple[str, Mapping[str, float]]]) -> int:
+    """One object, as BEIR, ranx and pytrec_eval have it, a query at a time."""
     count = 0
     with replacing(path) as out:
         opening = "{"
-        for query_id, rows in groupby(_rows(parts), key=itemgetter(0)):
-            grades = {doc_id: grade for _, doc_id, grade in rows}
-            inner = json.dumps(grades, ensure_ascii=False)
+        for query_id, values in queries:
+            inner = json.dumps(values, ensure_ascii=False)
             out.write(f"{opening}{json.dumps(query_id, ensure_ascii=False)}: {inner}")
             opening = ",\n "
-            count += len(grades)
+            count += len(values)
         out.write("{}\n" if opening == "{" else "}\n")
     return count
 
 
-def _write_parquet(path: Path, parts: Iterable[GradedPart]) -> int:
+def _write_parquet(
+    path: Path,
+    parts: Iterable[Any],
+    types: Mapping[str, str],
+    values: Callable[[Any], Any],
+) -> int:
     count = 0
-    types = dict(zip(_COLUMNS, ("string", "string", "int64"), strict=True))
     with parquet_writer(path, types) as write:
         for part in parts:
-            rows = list(_rows([part]))
-            count += len(rows)
-            write([[row[column] for row in rows] for column in range(len(_COLUMNS))])
+            count += len(part.query)
+            queries = [part.names[query].decode() for query in part.query.tolist()]
+            write([queries, [doc_id.decode() for doc_id in part.documents], values(part)])
     return count
+
+
+def _graded(parts: Iterable[GradedPart]) -> Iterator[Triple]:
+    """Query, document and grade of each pair."""
+    for part in parts:
+        names = [name.decode() for name in part.names]
+        documents = (doc_id.decode() for doc_id in part.documents)
+        queries = (names[query] for query in part.query.tolist())
+        yield from zip(queries, documents, part.grade.tolist(), strict=True)
+
+
+def _grades_by_query(parts: Iterable[GradedPart]) -> Iterator[tuple[str, dict[str, float]]]:
+    for query_id, rows in groupby(_graded(parts), key=itemgetter(0)):
+        yield query_id, {doc_id: grade for _, doc_id, grade in rows}
+
+
+def _ranked(parts: Iterable[RankedPart]) -> Iterator[tuple[str, str, int, float]]:
+    """Query, document, rank and score of each row."""
+    for part in parts:
+        for query_id, scores in part.by_query():
+            for rank, (doc_id, score) in enumerate(scores.items(), start=1):
+                yield query_id, doc_id, rank, score
 
 
 QRELS_FORMATS: dict[str, Callable[[Path, Iterable[GradedPart]], int]] = {
     "trec": write_graded,
-    "beir": _write_beir,
-    "json": _write_json,
-    "csv": _write_csv,
-    "parquet": _write_parquet,
+    "beir": lambda path, parts: write_table(path, BEIR_HEADER, _graded(parts), "\t"),
+    "json": lambda path, parts: _write_nested(path, _grades_by_query(parts)),
+    "csv": lambda path, parts: write_table(path, _QRELS_COLUMNS, _graded(parts)),
+    "parquet": lambda path, parts: _write_parquet(path, parts, _QRELS_COLUMNS, attrgetter("grade")),
 }
-"""How qrels of a format are written; each says how many pairs there were."""
+"""How qrels of a format are written."""
 
-_BY_ENDING = {"tsv": "beir", "json": "json", "csv": "csv", "parquet": "parquet"}
+RUN_FORMATS: dict[str, Callable[[Path, Iterable[RankedPart], str], int]] = {
+    "trec": write_ranked,
+    "json": lambda path, parts, _tag: _write_nested(
+        path, (query for part in parts for query in part.by_query())
+    ),
+    "parquet": lambda path, parts, _tag: _write_parquet(
+        path, parts, _RUN_COLUMNS, attrgetter("score")
+    ),
+    "csv": lambda path, parts, _tag: write_table(
+        path, ("query_id", "doc_id", "rank", "score"), _ranked(parts)
+    ),
+}
+"""How runs of a format are written; parts come in with a tag."""
+
+_OF_QRELS = {"tsv": "beir", "json": "json", "csv": "csv", "parquet": "parquet"}
+_OF_RUNS = {"json": "json", "csv": "csv", "parquet": "parquet"}
+_OTHERS = ("tsv", "jsonl", "ndjson", "xlsx", "feather", "arrow", "pkl", "lz4", "zip", "bz2")
+"""Endings of files in which nobody expects TREC's columns."""
 
 
-def qrels_format_of(path: Path) -> str:
+def _format_of(path: Path, what: str, formats: Mapping[str, str]) -> str:
     """The format that a file's name says: TREC's of any ending that no other format has."""
     name = path.name.casefold()
     ending = Path(name.removesuffix(".gz")).suffix.removeprefix(".")
-    unknown = ending in UNSUPPORTED and ending not in _BY_ENDING
+    unknown = ending in _OTHERS and ending not in formats
     if unknown or name.endswith(".parquet.gz"):
-        endings = "known: .tsv (BEIR's), .json, .csv, .parquet, .qrels (also .gz)"
-        raise Misuse(f"{path}: qrels are not written as .{ending}; {endings}")
-    return _BY_ENDING.get(ending, "trec")
+        listed = ", ".join(f".{each}" for each in formats)
+        known = f"known: {listed}, any other for TREC's columns (also .gz)"
+        raise Misuse(f"{path}: {what} are not written as .{ending}; {known}")
+    return formats.get(ending, "trec")
+
+
+def qrels_format_of(path: Path) -> str:
+    """The format of qrels that a file's name says; `Misuse` where that is none of ours."""
+    return _format_of(path, "qrels", _OF_QRELS)
 
 
 def write_qrels_as(path: Path, parts: Iterable[GradedPart], form: str = "") -> int:
     """Write qrels in the format that the file's name says, or in `form`; how many pairs."""
     return QRELS_FORMATS[form or qrels_format_of(path)](path, parts)
+
+
+def run_format_of(path: Path) -> str:
+    """The format of runs that a file's name says; `Misuse` where that is none of ours."""
+    return _format_of(path, "runs", _OF_RUNS)
+
+
+def write_run_as(path: Path, parts: Iterable[RankedPart], tag: str, form: str = "") -> int:
+    """Write a run in the format that its name says, or in `form`; how many documents it has."""
+    return RUN_FORMATS[form or run_format_of(path)](path, parts, tag)

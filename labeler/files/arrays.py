@@ -185,25 +185,25 @@ class StoredTexts(TextsOnDemand):
 
 def about_arrays(path: Path) -> Mapping[str, Any] | None:
     """What is noted of the arrays of a file; None where it is not whole, or holds none."""
-    try:
-        with path.open("rb") as file:
-            table = _table_of(file)
-            return None if table is None or not isinstance(table["about"], dict) else table["about"]
-    except (ValueError, KeyError, TypeError, AttributeError, struct.error):
-        return None
+    table = _table_in(path)
+    return table["about"] if table and isinstance(table["about"], dict) else None
 
 
 def open_arrays(path: Path, about: Mapping[str, Any]) -> Arrays | None:
     """The arrays of a file; None where there is none, or one that is not whole or about others."""
-    try:
-        with path.open("rb") as file:
-            table = _table_of(file)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error):
-        return None
+    table = _table_in(path) if path.is_file() else None
     if table is None or table["about"] != about:
         return None
     arrays = {name: (kind, tuple(shape), at) for name, (kind, shape, at) in table["arrays"].items()}
     return Arrays(path, table["about"], arrays)
+
+
+def _table_in(path: Path) -> dict[str, Any] | None:
+    try:
+        with path.open("rb") as file:
+            return _table_of(file)
+    except (ValueError, KeyError, TypeError, AttributeError, struct.error):
+        return None
 
 
 def _table_of(file: IO[bytes]) -> dict[str, Any] | None:

@@ -115,9 +115,6 @@ def _flush_standard() -> None:
 # last and before that. It is renewed before the output is renamed to its path: after a kill at any
 # moment, what stands at the path is among the two.
 
-KEPT_SECONDS = 2 * 365 * 86400.0
-"""Records of paths to which nothing was written for so long are removed."""
-
 _HASHES = 2
 
 
@@ -173,7 +170,6 @@ def _renew(target: Path, sha256: str) -> None:
     hashes = list(dict.fromkeys((sha256, *_hashes(record))))[:_HASHES]
     if not record.exists():
         record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _remove_old(record.parent)
     beside = record.with_name(f"{record.name}.{os.getpid()}")
     beside.write_text("".join(f"{line}\n" for line in hashes), encoding="ascii")
     beside.replace(record)
@@ -202,14 +198,6 @@ def state_folder() -> Path:
     return folder
 
 
-def _remove_old(folder: Path) -> None:
-    oldest = time.time() - KEPT_SECONDS
-    for record in folder.iterdir():
-        with suppress(OSError):
-            if record.stat().st_mtime < oldest:
-                record.unlink()
-
-
 ABANDONED_SECONDS = 3600.0
 """A partial file that was not written to for so long was left by a killed process."""
 
@@ -218,7 +206,6 @@ _LEVEL = 6
 """The level of gzip: the default 9 takes three times as long for files that are no smaller."""
 
 _PARTIAL = re.compile(r"\..+\.[a-z0-9_]+\.part")
-_ACCESS_LIST = "system.posix_acl_access"
 
 
 @contextmanager
@@ -311,9 +298,6 @@ def _take_permissions(target: Path, partial: Path) -> None:
         except PermissionError:  # another group must get no more than everybody does
             mode = mode & ~0o070 | (mode & 0o007) << 3
     partial.chmod(mode)
-    if hasattr(os, "getxattr"):
-        with suppress(OSError):  # it has no access list, or the file system has none
-            os.setxattr(partial, _ACCESS_LIST, os.getxattr(target, _ACCESS_LIST))
 
 
 def _lock(handle: int) -> bool:

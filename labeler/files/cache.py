@@ -8,11 +8,11 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from labeler.errors import Stopped
-from labeler.files.paths import expanded, is_own_file, is_private, lock_file, make_private, new_file
+from labeler.files.paths import expanded, lock_file, make_private
 
 _POLL_SECONDS = 0.1
 _LOCKED_BY_OTHERS = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
@@ -105,24 +105,5 @@ def sha256_of(path: Path) -> str:
 
 
 def is_verified(path: Path, sha256: str) -> bool:
-    """Whether `path` is a file with this SHA-256.
-
-    Hashing half a gigabyte takes about half a second, so a stamp beside the file remembers its size
-    and times, of which nobody can set that of the inode. In a folder that others can write to, no
-    stamp is believed, and none is written.
-    """
-    if not path.is_file():
-        return False
-    if not is_private(path.parent):
-        return sha256_of(path) == sha256
-    stamp = path.with_name(path.name + ".verified")
-    status = path.stat()
-    line = f"{sha256} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}\n".encode()
-    with suppress(OSError):
-        if is_own_file(stamp) and stamp.read_bytes() == line:
-            return True
-    if sha256_of(path) != sha256:
-        return False
-    with suppress(OSError), new_file(stamp) as out:  # a folder that is read-only costs the hashing
-        out.write(line)
-    return True
+    """Whether `path` is a file with this SHA-256; half a gigabyte takes about half a second."""
+    return path.is_file() and sha256_of(path) == sha256

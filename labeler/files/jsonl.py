@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def _strict_row(path: Path, number: int, raw: bytes) -> dict[str, Any] | None:
     if not line.strip():
         return None
     try:
-        row = _DECODER.decode(line)
+        row = strict_decoder("the key {key!r} stands there twice").decode(line)
         line.encode("utf-8") if "\\u" not in line else json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise BadInput.at(path, number, "half a surrogate pair (\\ud800 …) in a text") from error
@@ -100,6 +101,7 @@ def _strict_row(path: Path, number: int, raw: bytes) -> dict[str, Any] | None:
     return row
 
 
+@cache
 def strict_decoder(twice: str) -> json.JSONDecoder:
     """A decoder that refuses an object which names a key twice; `twice` says so of `{key!r}`."""
 
@@ -111,9 +113,6 @@ def strict_decoder(twice: str) -> json.JSONDecoder:
         return row
 
     return json.JSONDecoder(object_pairs_hook=unique)
-
-
-_DECODER = strict_decoder("the key {key!r} stands there twice")
 
 
 def write_rows(

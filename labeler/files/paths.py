@@ -104,14 +104,6 @@ def make_private(folder: Path) -> None:
         raise FileProblem(f"{folder}: a link that another user made; remove it")
 
 
-def is_private(folder: Path) -> bool:
-    """Whether nobody else can put files into a folder; true where the system knows no owners."""
-    if not hasattr(os, "geteuid"):
-        return True
-    status = folder.stat()
-    return _is_trusted(status.st_uid) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
 def _is_trusted(user: int) -> bool:
     """Whether a user is this one, or the system's own."""
     return not hasattr(os, "geteuid") or user in {os.geteuid(), 0}

@@ -18,15 +18,14 @@ from labeler.agreement.compare import (
     selected_statistics,
 )
 from labeler.agreement.differences import Difference, differences
-from labeler.agreement.statistics.registry import GradedPairs, Statistic, query_tables
+from labeler.agreement.statistics import GradedPairs, Statistic, query_tables
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.lab.members import PanelSet
 from labeler.lab.panel_rules import UNGRADED, Votes
 from labeler.report.result import Result, figure_names
 from labeler.report.table import Interval
-from labeler.stats.intervals import between
-from labeler.stats.resampling import Sample, draws_of
+from labeler.stats.intervals import Sample, between, draws_of
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ def _paired(human: Qrels, grades: Qrels, votes: Votes) -> GradedPairs:
 def _estimate(paired: GradedPairs, statistic: Statistic, options: StatisticOptions) -> Interval:
     sample = Sample(query_tables(paired), options.draws, options.seed)
     grades = np.array(paired.grades, dtype=np.float64)
-    return _ends(estimate(statistic, sample, grades, options, len(paired)))
+    return _ends(estimate(statistic, sample, grades))
 
 
 # How many independent assessors a panel is worth, by how its members' errors go together.
@@ -192,7 +191,7 @@ def independence(
     value = defined(_mean_correlation(sample.total)) if len(sums) else None
     ends: tuple[float | None, float | None] = (None, None)
     if value is not None:
-        ends = between(options.method, sample, _mean_correlation, bounded=True)
+        ends = between(sample, _mean_correlation, bounded=True)
     names = votes.members
     matrix = np.eye(len(names))
     links = combinations(range(len(names)), 2)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeler.agreement.calibration import Calibration, calibration
-from labeler.agreement.overview import short
 from labeler.agreement.shares import GradeShares, combined, shares_of
+from labeler.agreement.shown import short
 from labeler.agreement.sources import (
     JUDGEMENTS,
     Sources,

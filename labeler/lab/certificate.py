@@ -23,7 +23,7 @@ from labeler.models.policies.budget import Spending, WithCost
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Row, Table
-from labeler.stats.shares import clustered_interval, difference_interval
+from labeler.stats.means import clustered_interval, difference_interval
 
 
 class Graded(NamedTuple):

@@ -19,7 +19,7 @@ import numpy as np
 from labeler.agreement.align import Rules, grades_of_assessor, scale_of
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.differences import Difference
-from labeler.agreement.overview import short, whom
+from labeler.agreement.shown import short, whom
 from labeler.agreement.sources import (
     AssessorSource,
     assessor_of,
@@ -27,7 +27,7 @@ from labeler.agreement.sources import (
     made_from,
     people_of_file,
 )
-from labeler.agreement.statistics.registry import parse_name
+from labeler.agreement.statistics import parse_name
 from labeler.collection.judgements import origin_of
 from labeler.collection.layout import Collection, check_name, open_collection, safe_name
 from labeler.collection.user_files import Output

@@ -23,9 +23,8 @@ from labeler.files.boundary import finite, reading
 from labeler.messages import count_of
 from labeler.report.neutral import json_text
 from labeler.stats.estimates import Mean
-from labeler.stats.intervals import between
+from labeler.stats.intervals import Sample, between
 from labeler.stats.regression import cumulative_logistic, logistic_function
-from labeler.stats.resampling import Sample
 
 EDGE = 0.005
 """A probability nearer to 0 or 1 than this is taken for this: what lies beyond is not measured."""
@@ -193,7 +192,7 @@ def mean_by_query(pairs: CalibrationSet, values: Floats) -> Mean:
     def compute(totals: Floats) -> Floats:
         return np.asarray(totals[..., 0] / totals[..., 1], dtype=np.float64)
 
-    ends = between("cluster-bootstrap", Sample(sums), compute)
+    ends = between(Sample(sums), compute)
     return Mean(float(compute(sums.sum(axis=0))), *ends)
 
 

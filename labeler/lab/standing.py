@@ -11,12 +11,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from labeler.agreement.align import AssessorLabels, Rules, align, rules_for
+from labeler.agreement.align import AssessorLabels, Rules, align, rules_with
 from labeler.agreement.compare import Agreement, Estimate, StatisticOptions, agreement_of, value_of
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.shown import closer
-from labeler.agreement.statistics import find_statistic
-from labeler.agreement.statistics.registry import Statistic, query_tables
+from labeler.agreement.statistics import Statistic, find_statistic, query_tables
 from labeler.data import Failure, Judged, Pair, Qrels
 from labeler.errors import BadInput, BudgetReached, Misuse, about
 from labeler.messages import count_of
@@ -162,21 +161,20 @@ class Yardstick:
     def agreement(self, name: str, answers: CandidateAnswers) -> Agreement:
         """How far a candidate agrees with people."""
         labels = AssessorLabels(answers.grades, answers.failures, name)
-        rules = self._rules(labels)
+        rules = self._rules()
         return agreement_of(self.human, labels, rules, self.options, self.weights)
 
     def worth(self, answers: CandidateAnswers) -> float:
         """Its value of the statistic, more of which is better; an undefined one is the least."""
         labels = AssessorLabels(answers.grades, answers.failures)
-        pairs = align(self.human, labels, self._rules(labels), self.weights).pairs
+        pairs = align(self.human, labels, self._rules(), self.weights).pairs
         statistic = self.statistic(pairs.grades)
         table = query_tables(pairs).sum(axis=0)
         value = value_of(statistic, table, np.array(pairs.grades, dtype=np.float64))
         return -math.inf if value is None else statistic.better * value
 
-    def _rules(self, labels: AssessorLabels) -> Rules:
-        maps = {"human": {}, "assessor": {}, "": {}, **self.maps}
-        return rules_for(self.human, labels.labels, maps, self.rules)
+    def _rules(self) -> Rules:
+        return rules_with({"human": {}, "assessor": {}, **self.maps}, self.rules)
 
     def statistic(self, scale: tuple[int, ...]) -> Statistic:
         """The statistic; `Misuse` of one that does not say who is closer to people."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labeler.agreement.shares import GradeShares, RoutingSources
-from labeler.agreement.statistics.registry import Statistic
+from labeler.agreement.statistics import Statistic
 from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.judgements import JudgementRow, read_judgements
 from labeler.collection.layout import Collection
@@ -18,9 +18,8 @@ from labeler.errors import BadInput
 from labeler.lab.recalibration import CalibrationSet
 from labeler.lab.route import Criterion, needs
 from labeler.stats.estimates import Mean
-from labeler.stats.intervals import between
+from labeler.stats.intervals import Sample, between
 from labeler.stats.regression import isotonic
-from labeler.stats.resampling import Sample
 
 FAILED = -1
 """The position of the grade that the cheap assessor did not give."""
@@ -204,7 +203,7 @@ class CascadePairs:
 
 def _over_queries(sums: Floats, compute: Callable[[Floats], Floats]) -> Mean:
     value = float(compute(sums.sum(axis=0)))
-    return Mean(value, *between("cluster-bootstrap", Sample(sums), compute))
+    return Mean(value, *between(Sample(sums), compute))
 
 
 # How unsure the cheap assessor is of each pair, and the pairs on which a threshold is chosen.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from labeler.agreement.align import Rules, scale_of
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.sources import human_grades
-from labeler.agreement.statistics.registry import Statistic
+from labeler.agreement.statistics import Statistic
 from labeler.collection.batches import held_back
 from labeler.collection.layout import Collection, open_collection
 from labeler.data import Pair

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from labeler.collection.card import card_section, read_card
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
@@ -223,7 +222,7 @@ def corpus_drift(
     options, control = options or CorpusWatch(), control or Control()
     several = [documents] if isinstance(documents, str | Path) else documents
     names, opened = [str(path) for path in several], open_collection(collection)
-    how = settings_of(card_section(read_card(opened), "ingest"))
+    how = settings_of(opened)
     with control.progress("files") as advance:
         ingested = read_documents(names, (opened.folder,), advance, how)
     old, new = corpus_on_demand(opened.corpus), ingested.documents

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from labeler.arrays import Integers
 from labeler.errors import BadInput
-from labeler.exchange.columns import in_words, part_of
 from labeler.exchange.fields import EventFields, action_of, has_field, value_at
 from labeler.exchange.logs import EVENT_PARTS
 from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
@@ -24,7 +23,9 @@ from labeler.exchange.tables import (
     DELIMITERS,
     first_cells,
     first_line,
+    in_words,
     json_value,
+    part_of,
     rows_of_parquet,
 )
 from labeler.files.jsonl import row_of_line

@@ -19,9 +19,8 @@ from labeler.report.finding import Finding
 from labeler.report.page import Chart
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Interval, Table, interval_text, table_of
-from labeler.stats.intervals import Replicates, cluster_bootstrap
-from labeler.stats.resampling import Sample
-from labeler.stats.shares import wilson
+from labeler.stats.intervals import Replicates, Sample, cluster_bootstrap
+from labeler.stats.means import wilson
 
 if TYPE_CHECKING:
     from pandas import DataFrame

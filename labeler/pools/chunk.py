@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.collection.card import card_section, read_card
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection, is_collection, open_collection
 from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries, write_queries
 from labeler.corpus.blocks import lengths_of
-from labeler.corpus.documents import Reading, read_documents
+from labeler.corpus.documents import read_documents
 from labeler.corpus.ingest import ingest, inputs_of, settings_of
 from labeler.corpus.rechunk import check_unedited
 from labeler.data import Document, Query
@@ -125,25 +124,24 @@ def compare_chunkings(
     control = control or Control()
     if not words:
         raise Misuse("expected one length or more", parameter="words")
-    lengths = [lengths_of(each) for each in dict.fromkeys(words)]
+    lengths = [lengths_of(each).usual for each in dict.fromkeys(words)]
     if Path(source.folder if isinstance(source, Collection) else source).is_dir() and (
         isinstance(source, Collection) or is_collection(Path(source))
     ):
         opened = open_collection(source)
-        return _compared(opened, [Reading(lengths=each) for each in lengths], control)
+        return _compared(opened, lengths, control)
     with TemporaryDirectory(prefix="labeler-chunk-") as folder:
         made = Collection(Path(folder))
         ingest(str(source), made, control=control)
         queries = heading_queries(read_corpus(made.corpus).values(), _HEADINGS, seed=0)
         with locked(made):
             write_queries(made.queries, queries)
-        compared = _compared(made, [Reading(lengths=each) for each in lengths], control)
+        compared = _compared(made, lengths, control)
         return replace(compared, of_headings=True)
 
 
-def _compared(collection: Collection, hows: Sequence[Reading], control: Control) -> ChunkComparison:
-    section = card_section(read_card(collection), "ingest")
-    names, own = inputs_of(collection, section), settings_of(section)
+def _compared(collection: Collection, lengths: Sequence[int], control: Control) -> ChunkComparison:
+    names, own = inputs_of(collection), settings_of(collection)
     old = read_corpus(collection.corpus)
     queries = read_queries(collection.queries)
     spans = {q.id: sources for q in queries.values() if (sources := list(_spans(q, old)))}
@@ -153,15 +151,15 @@ def _compared(collection: Collection, hows: Sequence[Reading], control: Control)
         raise BadInput(f"{collection.folder}: {missing}; nothing to compare chunkings by")
     asked = {id_: queries[id_] for id_ in spans}
     chunkings: list[Chunking] = []
-    for how in hows:
-        with control.progress(f"files for {how.lengths.usual} words") as advance:
-            read = read_documents(names, (), advance, replace(own, lengths=how.lengths))
+    for words in lengths:
+        with control.progress(f"files for {words} words") as advance:
+            read = read_documents(names, (), advance, own.of_length(words))
         check_unedited(old, read.documents)
         runs = retrieve(read.documents, asked, control.progress)
         for name, run in runs.items():
             ranked = {id_: ranking(run.get(id_, {})) for id_ in asked}
-            chunkings.append(_scored(how.lengths.usual, name, ranked, spans, read.documents))
-    return ChunkComparison(tuple(chunkings), len(asked), own.lengths.usual)
+            chunkings.append(_scored(words, name, ranked, spans, read.documents))
+    return ChunkComparison(tuple(chunkings), len(asked), own.files.words)
 
 
 def _spans(query: Query, documents: Mapping[str, Document]) -> Iterator[Span]:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from labeler.collection.user_files import Output
 from labeler.errors import Misuse
-from labeler.exchange.runs import FORMATS, indexed_run, write_run_as
-from labeler.trec.blocks import Batch, batches
+from labeler.exchange.runs import indexed_run
+from labeler.exchange.written import RUN_FORMATS, write_run_as
+from labeler.trec.index import Batch, batches
 from labeler.trec.write import RankedPart
 
 
@@ -29,8 +30,8 @@ class Change:
         if self.depth is not None and self.depth < 1:
             raise Misuse("depth counts from 1", parameter="depth")
         for form in filter(None, (self.read_as, self.write_as)):
-            if form not in FORMATS:
-                raise Misuse(f"no format {form!r}; known: {', '.join(FORMATS)}")
+            if form not in RUN_FORMATS:
+                raise Misuse(f"no format {form!r}; known: {', '.join(RUN_FORMATS)}")
 
 
 def rewrite_run(path: Path, output: Output | Path, change: Change) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Floats, Integers
-from labeler.stats.shares import wilson
+from labeler.stats.means import wilson
 
 # Which blocks of points are the first of two samples, and all the ways in which they might be.
 

@@ -56,7 +56,7 @@ def test_intervals_of_the_number_hold_what_was_put_in() -> None:
     hits = 0
     for seed in range(60):
         votes, human = made_votes(0.36, 3, 20, 15, seed)
-        r = independence(votes, human, StatisticOptions(draws=300, method="jackknife")).correlation
+        r = independence(votes, human, StatisticOptions(draws=300)).correlation
         hits += (r.low or 0) <= 0.36 <= (r.high or 0)
     # 95 of 100; three standard errors below are 86
     assert hits >= 0.86 * 60

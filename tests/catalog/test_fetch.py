@@ -12,7 +12,7 @@ from file_server import Files, serving
 from running import with_little_room
 
 from labeler.catalog.fetch import fetch_collection
-from labeler.catalog.layouts import READERS, Layout
+from labeler.catalog.layouts import READERS
 from labeler.catalog.recipes import find_recipe, read_recipe, recipe_files
 from labeler.cli import execute
 from labeler.collection.corpus import read_corpus
@@ -240,10 +240,9 @@ def test_a_zip_file_without_the_expected_member_is_refused(tmp_path: Path) -> No
         archive.writestr("other.txt", "x")
     (tmp_path / "a.zip").write_bytes(raw.getvalue())
     recipe = find_recipe("medquad").recipe
-    layout = Layout(recipe.columns, recipe.members, recipe.qrels, recipe.grades)
     with pytest.raises(BadInput, match="not a zip file with"):
         READERS[recipe.layout](
-            {"answers": tmp_path / "a.zip", "questions": tmp_path / "q.xml"}, layout
+            {"answers": tmp_path / "a.zip", "questions": tmp_path / "q.xml"}, recipe
         )
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from labeler.catalog.layouts import READERS, Layout
-from labeler.catalog.recipes import read_recipe
+from labeler.catalog.layouts import READERS
+from labeler.catalog.recipes import Recipe, read_recipe
 from labeler.errors import BadInput
 
-LAYOUT = Layout({}, {"answers": "a.csv", "qrels": "q"}, {}, {"1": 1})
+RECIPE = Recipe.model_construct(members={"answers": "a.csv", "qrels": "q"}, grades={"1": 1})
 XML = "<r><NLM-QUESTION qid='q1'><NLM-Summary>s</NLM-Summary></NLM-QUESTION></r>"
 ANSWERS = 'AnswerID,Answer\na1,"Question: q\nURL: u\nAnswer: a"\n'
 
@@ -41,7 +41,7 @@ def test_a_zip_file_that_cannot_be_read(harm: Callable[[Path], object], tmp_path
     files = files_of(tmp_path)
     harm(files["answers"])
     with pytest.raises(BadInput, match=r"a\.zip: not a zip file with a\.csv \("):
-        READERS["liveqa-medquad"](files, LAYOUT)
+        READERS["liveqa-medquad"](files, RECIPE)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_zip_file_that_cannot_be_read(harm: Callable[[Path], object], tmp_path
 )
 def test_a_file_of_another_shape(answers: str, xml: str, problem: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=problem):
-        READERS["liveqa-medquad"](files_of(tmp_path, answers, xml), LAYOUT)
+        READERS["liveqa-medquad"](files_of(tmp_path, answers, xml), RECIPE)
 
 
 @pytest.mark.parametrize("content", ["a = " + "[" * 10_000, "a = " + "1" * 5000, "\ud800", "a = 1"])

@@ -7,7 +7,7 @@ import pytest
 
 from labeler.agreement import compare
 from labeler.cli import execute, qrels, runs
-from labeler.exchange.runs import FORMATS
+from labeler.exchange.written import RUN_FORMATS
 from labeler.qrels.edit import CONFLICTS
 from labeler.runs.fuse import METHODS, NORMS
 from labeler.stats import intervals
@@ -20,7 +20,7 @@ from labeler.stats import intervals
         (runs.Method, METHODS),
         (runs.Norm, NORMS),
         (qrels.Conflict, CONFLICTS),
-        (runs.RunFormat, FORMATS),
+        (runs.RunFormat, RUN_FORMATS),
     ],
 )
 def test_the_choices_of_an_option_are_the_names_that_the_library_knows(

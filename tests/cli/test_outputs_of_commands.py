@@ -21,7 +21,7 @@ from labeler.corpus.rechunk import rechunk
 from labeler.data import Query
 from labeler.judging.judge import judge
 from labeler.pools.pool import pool
-from labeler.store.sqlite.store import open_store
+from labeler.store import open_store
 from labeler.testing import FakeServer, small_collection
 from labeler.text.vectors import can_encode
 
@@ -103,7 +103,7 @@ CASES = {
     "lab repeat": Case("lab repeat coll --model similarity --dry-run -o OUT", ()),
     **{
         f"batch {act}": Case(f"batch {act} coll -o OUT", ())
-        for act in ("status", "collect", "cancel", "forget", "clear")
+        for act in ("status", "collect", "cancel")
     },
     **{
         f"batch {act}": Case(f"batch {act} coll --model similarity --dry-run -o OUT", ())

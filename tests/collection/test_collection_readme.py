@@ -21,7 +21,7 @@ CARD = {
         "left_out": {HOSTILE: 2},
         "settings": {"words": 120, "include": [HOSTILE], "exclude": [HOSTILE]},
     },
-    "carried": {"judgements": {HOSTILE: {"moved": 3}}, "lower_bounds": 2},
+    "carried": {"judgements": {HOSTILE: {"moved": 3}}},
     "fetch": {"title": HOSTILE, "recipe": HOSTILE, "licence": HOSTILE, "citation": HOSTILE},
     "generate": {"model": HOSTILE, "prompt": HOSTILE, "queries": 3},
     "pool": {"runs": {HOSTILE: {}}, "depth": HOSTILE, "pairs": 3},
@@ -67,7 +67,7 @@ def test_the_datasheet_says_what_was_chosen_and_what_is_not_known(tmp_path: Path
         },
         "pool": {"pairs": 8, "depth": 10, "runs": {"bm25": {}}},
         "judge": {"llm": {"pairs": 8, "judged": 6, "failed": 2, "model": "m", "prompt": "p"}},
-        "carried": {"judgements": {"llm": {"unchanged": 4, "gone": 1}}, "lower_bounds": 1},
+        "carried": {"judgements": {"llm": {"unchanged": 4, "gone": 1}}},
     }  # fmt: skip
     text = readme_of(tmp_path, card)
     for line in (

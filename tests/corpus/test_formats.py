@@ -1,4 +1,4 @@
-"""PDF, HTML, DOCX, EPUB, notebooks: what of them becomes text."""
+"""PDF, HTML, DOCX, notebooks: what of them becomes text."""
 
 import json
 import textwrap
@@ -7,11 +7,11 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from made_documents import EPUB_PARTS, HTML, epub, pdf, word_document, zipped
+from made_documents import HTML, pdf, word_document, zipped
 
 from labeler.cli import execute
 from labeler.corpus.documents import read_documents
-from labeler.corpus.read import read_documents_of
+from labeler.corpus.read import documents_in
 from labeler.data import Document
 from labeler.errors import BadInput
 from labeler.exchange.fields import FieldNames
@@ -20,17 +20,17 @@ from labeler.exchange.shapes import told_what_files_are
 PDFS = Path(__file__).parents[3] / "shared" / "data" / "pdf"
 
 
-def documents_in(path: Path, content: bytes | str) -> list[Document]:
+def passages_in(path: Path, content: bytes | str) -> list[Document]:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return list(read_documents([str(path)]).documents.values())
 
 
 def text_in(path: Path, content: bytes | str) -> str:
-    return "\n\n".join(document.text for document in documents_in(path, content))
+    return "\n\n".join(document.text for document in passages_in(path, content))
 
 
 def test_of_a_page_the_main_text_is_read_with_headings_code_and_tables(tmp_path: Path) -> None:
-    (document,) = documents_in(tmp_path / "a.html", HTML)
+    (document,) = passages_in(tmp_path / "a.html", HTML)
     assert document.title == "Install"
     assert document.text == textwrap.dedent("""\
         Run `pip install x` now, it's small.
@@ -88,7 +88,7 @@ def test_the_pages_of_a_pdf_become_paragraphs_with_divided_words_put_together(
     text = (
         "The first line of a paragraph which goes on in the sec-\nond line.\nAnother para-\ngraph."
     )
-    (document,) = documents_in(tmp_path / "a.pdf", pdf(text))
+    (document,) = passages_in(tmp_path / "a.pdf", pdf(text))
     assert document.text.split("\n\n") == [
         "The first line of a paragraph which goes on in the second line.",
         "Another paragraph.",
@@ -113,11 +113,6 @@ def test_lines_at_the_edge_of_most_pages_of_a_pdf_are_left_out(tmp_path: Path) -
         ("a.docx", b"\xd0\xcf\x11\xe0" + b"\0" * 600, "encrypted, or of an old format"),
         ("a.docx", b"words", "no ZIP archive"),
         ("a.docx", zipped({"a.xml": "<a/>"}), "a.docx: "),
-        ("a.epub", zipped({"a": ""}), "nothing is called 'META-INF/container.xml' in it"),
-        ("a.epub", epub(**{"META-INF/encryption.xml": '<e><CipherReference URI="a.xhtml"/></e>'}),
-         "encrypted (DRM)"),
-        ("a.epub", epub(**{"OPS/book.opf": "<!DOCTYPE p [<!ENTITY a 'b'>]><p>&a;</p>"}),
-         "defines entities of XML"),
         ("a.ipynb", "{}", "expected a notebook, a JSON object with a list of cells"),
         ("a.ipynb", '{"cells": []}', "without text and code"),
         ("a.html", "", "empty"),
@@ -140,28 +135,18 @@ def test_a_file_without_text_is_named_with_the_reason(
 def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
     tmp_path: Path,
 ) -> None:
-    bomb = epub(**{"OPS/one.xhtml": "<p>" + " " * 3_000_000})
-    path = tmp_path / "a.epub"
-    path.write_bytes(bomb)
-    with pytest.raises(BadInput, match=r"a\.epub: .* than the 1 MB"):
-        read_documents_of(path, 1 << 20)
+    path = tmp_path / "a.docx"
+    path.write_bytes(zipped({"word/document.xml": "<p>" + " " * (9 << 20)}))
+    with pytest.raises(BadInput, match=r"a\.docx: .* than the 64 MB"):
+        list(documents_in(path))
 
 
 def test_a_word_document_keeps_headings_lists_and_tables(tmp_path: Path) -> None:
-    (document,) = documents_in(tmp_path / "a.docx", word_document())
+    (document,) = passages_in(tmp_path / "a.docx", word_document())
     assert document.title == "The guide > Install"
     assert document.text == (
         "Run the installer.\n\n- first\n- second\n\nOptions\n\nname | meaning\na | two words"
     )
-
-
-def test_the_chapters_of_a_book_come_in_the_order_of_its_spine(tmp_path: Path) -> None:
-    (document,) = documents_in(tmp_path / "a.epub", epub())
-    assert document.title == "A book"
-    assert document.text == "One\n\nThe first chapter.\n\nTwo\n\nThe second chapter."
-    long = EPUB_PARTS["OPS/two.xhtml"].replace("The second", "word " * 257)
-    documents = documents_in(tmp_path / "b.epub", epub(**{"OPS/two.xhtml": long}))
-    assert [document.title for document in documents] == ["A book > One", "A book > Two"]
 
 
 def test_a_notebook_keeps_its_text_and_code_and_leaves_out_what_was_printed(tmp_path: Path) -> None:
@@ -172,7 +157,7 @@ def test_a_notebook_keeps_its_text_and_code_and_leaves_out_what_was_printed(tmp_
         {"cell_type": "raw", "source": "raw"},
     ]
     notebook = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4})
-    (document,) = documents_in(tmp_path / "a.ipynb", notebook)
+    (document,) = passages_in(tmp_path / "a.ipynb", notebook)
     assert document.title == "Cats"
     assert document.text == "They sleep.\n\n```python\nsleep()\n```\n\nThen they wake."
 
@@ -193,23 +178,19 @@ def test_no_format_opens_the_network_or_other_files(tmp_path: Path) -> None:
     secret.write_text("TOPSECRET")
     entity = f"<!DOCTYPE x [<!ENTITY e SYSTEM '{secret.as_uri()}'>]><x>&e; words</x>"
     assert "TOPSECRET" not in text_in(tmp_path / "a.html", entity)
-    for name, content in (
-        ("a.epub", epub(**{"OPS/book.opf": entity})),
-        ("a.docx", zipped({"word/document.xml": entity})),
-    ):
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(BadInput, match="defines entities of XML"):
-            read_documents_of(tmp_path / name)
+    (tmp_path / "a.docx").write_bytes(zipped({"word/document.xml": entity}))
+    with pytest.raises(BadInput, match="defines entities of XML"):
+        list(documents_in(tmp_path / "a.docx"))
 
 
 def test_rows_of_codes_and_numbers_ask_which_column_is_the_text(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("sku,price,farbe\n1,3.5,rot\n2,4,blau\n")
     with pytest.raises(BadInput, match=r"which column is the text\? there are sku, price, farbe"):
-        read_documents_of(path)
+        list(documents_in(path))
     fields = FieldNames(text_field="farbe")
-    assert [d.blocks[0].text for d in read_documents_of(path, fields=fields)] == ["rot", "blau"]
-    every = read_documents_of(path, fields=FieldNames(text_field="*"))
+    assert [d.blocks[0].text for d in documents_in(path, fields)] == ["rot", "blau"]
+    every = list(documents_in(path, FieldNames(text_field="*")))
     assert every[0].text == "sku: 1\nprice: 3.5\nfarbe: rot"
 
 
@@ -218,7 +199,7 @@ def test_rows_with_texts_under_other_names_say_that_all_columns_are_taken(tmp_pa
     path.write_text("sku,bezeichnung\n1,Ein roter Schuh\n")
     lines: list[str] = []
     with told_what_files_are(lines.append):
-        (document,) = read_documents_of(path)
+        (document,) = documents_in(path)
     assert "bezeichnung: Ein roter Schuh" in document.text
     assert lines[0].endswith("none is called the text, so all are, each with its name")
 

@@ -112,7 +112,7 @@ def test_a_document_without_one_title_is_called_by_its_file(
             b"0\tx\n1\n2\ty\n3\n",
             "a.tsv:2: expected 2 columns as in the first row, found 1",
         ),
-        ("a.jsonl", b'{oops\n{"text": "x"}\n[]\n', "a.jsonl:3: expected a JSON object, found []"),
+        ("a.jsonl", b'{"text": "x"}\n[]\n', "a.jsonl:2: expected a JSON object, found []"),
         ("a.csv", b"id,id\n1,2\n", "two columns have the name 'id'"),
     ],
 )
@@ -253,13 +253,6 @@ def test_a_file_of_queries_among_the_documents_is_none_of_them(docs: Path, tmp_p
     assert [d.text for d in result.documents.values()] == ["text"]
 
 
-def test_a_second_run_says_which_documents_are_gone(docs: Path, tmp_path: Path) -> None:
-    write(docs, a_DOT_md="text", b_DOT_md="more")
-    assert ingest([str(docs)], Collection(tmp_path / "coll")).removed == 0
-    (docs / "b.md").unlink()
-    assert ingest([str(docs)], Collection(tmp_path / "coll")).removed == 1
-
-
 def test_the_command_reports_what_it_left_out(
     docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -302,33 +295,6 @@ def test_a_tsv_file_is_read_as_the_field_writes_it(docs: Path) -> None:
     write(docs, a_DOT_tsv="question\tanswer\nWhat is it?\tA thing\n")
     (document,) = read(docs).documents.values()
     assert document.text == "question: What is it?\nanswer: A thing"
-
-
-def test_every_bad_row_of_a_file_is_named_at_once(docs: Path) -> None:
-    rows = ['{"_id": "1", "text": "x"}', "{oops", '{"_id": "a b", "text": "x"}', "[]"]
-    write(docs, good_DOT_txt="good", a_DOT_jsonl="\n".join([*rows, *["[]"] * 5]))
-    (problem,) = read(docs).unread
-    for said in ("a.jsonl:2: not JSON", "a.jsonl:3: the id", "a.jsonl:4: ", "and 3 more"):
-        assert said in problem
-    assert problem.endswith("(so its 1 good row was left out too)")
-
-
-def test_larger_documents_than_asked_for_are_named_counted_and_left_out(
-    docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write(docs, good_DOT_txt="good", large_DOT_txt="A sentence of a few words. " * 40_000)
-    write(docs, markup_DOT_md="# Word\n\n" + "word\n\n" * 11_000)
-    write(docs, rows_DOT_jsonl='{"text": "' + "A sentence of a few words. " * 40_000 + '"}\n')
-    arguments = ["corpus", "ingest", str(docs), "-o", str(tmp_path / "c"), "--max-file-size"]
-    assert execute([*arguments, "1"]) == 0
-    err = capsys.readouterr().err
-    assert "large.txt: more than the 1 MB that a document may have" in err
-    assert "markup.md: more than the 0.0625 MB that a document may have" in err
-    assert "2 files too large; --max-file-size" in err
-    assert "2 of 4 files not read" in err
-    assert json.loads((tmp_path / "c" / "card.json").read_text())["ingest"]["too_large"] == 2
-    assert execute([*arguments, "2"]) == 0
-    assert "too large" not in capsys.readouterr().err
 
 
 def test_a_passage_in_every_file_costs_no_more_than_its_files(docs: Path) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_documents import HTML, epub, pdf, word_document
+from made_documents import HTML, pdf, word_document
 
 from labeler.corpus.blocks import lengths_of
 from labeler.corpus.cut import Spans, passages
 from labeler.corpus.documents import Reading, read_documents
-from labeler.corpus.read import read_documents_of
+from labeler.corpus.read import documents_in
 from labeler.corpus.readers.outline import read_plaintext
 
 DOCS = Path(__file__).parents[3] / "shared" / "data" / "docs"
@@ -84,7 +84,6 @@ def words_of(text: str) -> list[str]:
         ("a.pdf", pdf("A line of text.", "Another page.")),
         ("a.html", HTML.encode()),
         ("a.docx", word_document()),
-        ("a.epub", epub()),
     ],
     ids=lambda value: "content" if isinstance(value, bytes) else value,  # it holds the time
 )
@@ -93,7 +92,7 @@ def test_of_a_converted_file_the_span_is_in_the_text_that_was_taken_out(
 ) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    (source,) = read_documents_of(path)
+    (source,) = documents_in(path)
     assert source.spans_in is not None
     text = source.spans_in.text
     for document in read_documents([str(path)]).documents.values():
@@ -109,7 +108,7 @@ def test_of_a_converted_file_the_span_is_in_the_text_that_was_taken_out(
 def test_spans_of_real_documents_hold_their_words(name: str, words: int) -> None:
     folder = DOCS / name
     lost = total = 0
-    how = Reading(lengths=lengths_of(words))
+    how = Reading().of_length(words)
     for document in read_documents([str(folder)], how=how).documents.values():
         metadata = document.metadata
         text = (folder / metadata["source"]).read_bytes().decode()

@@ -12,8 +12,6 @@ from labeler.collection.lock import locked
 from labeler.collection.pool import read_pool, write_pool
 from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.stale import stale_pairs
-from labeler.collection.validate import validate
-from labeler.corpus.blocks import lengths_of
 from labeler.corpus.documents import Reading, read_documents
 from labeler.corpus.ingest import ingest
 from labeler.corpus.matching import CARRIED, STATES, Match, match_passages
@@ -203,28 +201,6 @@ def test_queries_name_their_passages_as_they_are_called_now(world: World) -> Non
     assert source["doc_id"] in read_corpus(world.collection.corpus)
 
 
-def test_unanswerable_queries_name_their_passages_as_they_are_called_now(world: World) -> None:
-    collection = world.collection
-    first = next(iter(read_corpus(collection.corpus)))
-    about = {"kind": "unanswerable", "about": [{"doc_id": first}]}
-    with locked(collection):
-        write_queries(collection.unanswerable, [Query("u1", "where do cats swim", about)])
-    result = rechunk(collection, 60)
-    (source,) = read_queries(collection.unanswerable)["u1"].metadata["about"]
-    assert source["doc_id"] in read_corpus(collection.corpus)
-    assert source["doc_id"] != first
-    assert result.carryover.unchecked == 0  # the same texts, cut in another way
-    assert validate(collection).errors == 0
-
-
-def test_new_passages_may_answer_what_nothing_answered_and_that_is_said(world: World) -> None:
-    with locked(world.collection):
-        queries = [Query("u1", "where do owls sleep", {"kind": "unanswerable"})]
-        write_queries(world.collection.unanswerable, queries)
-    world.write("owl.md", page(("owl", 10)))
-    assert update(world.docs, world.collection).carryover.unchecked == 1
-
-
 def test_a_rehearsal_writes_nothing(world: World) -> None:
     def files() -> dict[str, bytes]:
         paths = (path for path in world.collection.folder.rglob("*") if path.is_file())
@@ -345,7 +321,7 @@ def test_each_old_passage_is_in_one_state_and_its_words_are_where_that_says(
     (tmp_path / "a.md").write_text(page(("cat", 3), ("dog", 25), ("cow", 60), ("ant", 9)))
 
     def cut(words: int) -> dict[str, Document]:
-        return read_documents([str(tmp_path)], how=Reading(lengths=lengths_of(words))).documents
+        return read_documents([str(tmp_path)], how=Reading().of_length(words)).documents
 
     old, new = cut(few), cut(many)
     matches = match_passages(old, new)

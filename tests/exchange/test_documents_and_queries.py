@@ -8,7 +8,7 @@ from fuzzing import mutants, refused
 
 from labeler.cli import execute
 from labeler.corpus.ingest import ingest
-from labeler.corpus.read import read_documents_of
+from labeler.corpus.read import documents_in
 from labeler.errors import BadInput
 from labeler.exchange.queries import read_query_list
 
@@ -166,7 +166,7 @@ def test_queries_are_what_the_file_says(tmp_path: Path, kind: str) -> None:
     ("content", "problem"),
     [
         ("suche,nr\nLampen,a\nHosen,b\n", "a table with the first row suche, nr; which column"),
-        ('{"a": {"b": 1}}', "which holds the query's text"),
+        ('{"a": {"b": 1}}', "an object with the keys 'a'; expected queries"),
         ('{"a": 3}', "an object with the keys 'a'; expected queries"),
         ("[1, 2]", "expected an object, found 1"),
         ("q1 0 d1 2\nq1 0 d2 1\n", "these are qrels in TREC's columns"),
@@ -198,4 +198,4 @@ def test_damaged_documents_are_read_or_refused_in_one_line(tmp_path: Path, kind:
     path = tmp_path / "a.json"
     for data in mutants(DOCUMENTS[kind].encode(), 100):
         path.write_bytes(data)
-        refused(path, lambda: read_documents_of(path))
+        refused(path, lambda: list(documents_in(path)))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import ir_datasets
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
@@ -120,34 +119,6 @@ def test_parquet_keeps_every_id_as_a_text(
         assert (tmp_path / name).is_file()
 
 
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"  # ranx leaves the files open
-)
-def test_ranx_reads_what_was_exported_to_it(collection: Collection, tmp_path: Path) -> None:
-    from ranx import Qrels, Run  # here, for it loads most of scientific Python
-
-    assert written(collection, "ranx", tmp_path, runs=("bm25",)) == []
-    assert Qrels.from_file(str(tmp_path / "qrels.json"), kind="json").to_dict() == QRELS
-    assert Run.from_file(str(tmp_path / "runs" / "bm25.json"), kind="json").to_dict() == RUN
-
-
-def test_ir_datasets_reads_what_was_exported_to_it(collection: Collection, tmp_path: Path) -> None:
-    losses = written(collection, "ir_datasets", tmp_path)
-    names = ("docs.tsv", "queries.tsv", "qrels.txt")
-    dataset = ir_datasets.create_dataset(*(str(tmp_path / name) for name in names))
-    documents = {d.doc_id: d.text for d in dataset.docs_iter()}
-    assert list(documents) == [d.id for d in DOCUMENTS]
-    assert documents["1"] == 'Title with a tab and a line a "quoted" tab, and another line'
-    assert documents["007"] == "Größe & <b>tags</b> ünïcode 日本 \u2028 {{ template }}"
-    queries = {q.query_id: q.text for q in dataset.queries_iter()}
-    assert queries["0x1f"] == "größe of  a {{thing}}"
-    assert graded((r.query_id, r.doc_id, r.relevance) for r in dataset.qrels_iter()) == QRELS
-    assert losses == [
-        "3 texts have spaces in place of tabs and line breaks",
-        "4 titles stand before the text, as there is one field",
-    ]
-
-
 def test_trec_documents_and_topics_say_the_same(collection: Collection, tmp_path: Path) -> None:
     losses = written(collection, "trec", tmp_path, runs=("bm25",))
     parts = ir_datasets.util.LocalDownload
@@ -162,22 +133,6 @@ def test_trec_documents_and_topics_say_the_same(collection: Collection, tmp_path
     assert documents == [(d.id, d.title, d.text) for d in DOCUMENTS]
     assert labeler.read_run(tmp_path / "runs" / "bm25.trec") == RUN
     assert losses == ["1 query's text is put on one line"]
-
-
-def test_csv_is_exact_and_says_what_a_spreadsheet_would_change(
-    collection: Collection, tmp_path: Path
-) -> None:
-    losses = written(collection, "csv", tmp_path)
-    tables = {
-        path.stem: pd.read_csv(path, dtype=str, keep_default_na=False)
-        for path in tmp_path.glob("*.csv")
-    }
-    assert graded(tables["qrels"].itertuples(index=False)) == QRELS
-    with (tmp_path / "documents.csv").open(encoding="utf-8", newline="") as lines:
-        _, *rows = csv.reader(lines)
-    assert [tuple(row) for row in rows] == [(d.id, d.title, d.text) for d in DOCUMENTS]
-    assert list(tables["queries"]["query_id"]) == [q.id for q in QUERIES]
-    assert [line.split(" with")[0] for line in losses] == ["1 cell begins"]
 
 
 def test_quepid_knows_queries_by_their_text(collection: Collection, tmp_path: Path) -> None:
@@ -244,11 +199,7 @@ def test_ragas_has_the_relevant_documents_as_references(
     assert losses == ["the 4 grades become relevant or not, from 2 on"]
 
 
-def test_deepeval_and_promptfoo_have_a_case_a_query(collection: Collection, tmp_path: Path) -> None:
-    export(collection, tmp_path / "g.json", "deepeval", ExportOptions(relevant=3))
-    (golden,) = json.loads((tmp_path / "g.json").read_text())
-    assert (golden["input"], golden["context"]) == (QUERIES[0].text, texts("1"))
-    assert golden["additional_metadata"] == {"query_id": "1", "relevant": ["1"]}
+def test_promptfoo_has_a_case_a_query(collection: Collection, tmp_path: Path) -> None:
     losses: list[str] = []
     export(collection, tmp_path / "p.json", "promptfoo", warn=losses.append)
     tests = json.loads((tmp_path / "p.json").read_text())
@@ -295,7 +246,7 @@ def test_a_pair_that_nobody_judged_leaves_only_where_trec_s_minus_one_is_known(
     write_qrels(collection.qrels("human"), {"q1": {"cats": 2, "fish": -1}, "q9": {"cats": 1}})
     warnings: list[str] = []
     exported = export(collection, tmp_path / "out", to, warn=warnings.append)
-    keeps = to in ("trec", "ir_datasets")
+    keeps = to == "trec"
     assert exported.pairs == (2 if keeps else 1)
     assert any("1 pair has a negative grade" in line for line in warnings) is not keeps
     assert any("1 query (q9)" in line for line in warnings)
@@ -323,21 +274,21 @@ def test_the_command_says_what_was_written_and_who_reads_it(
     collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = str(collection.folder)
-    assert execute(["export", folder, "--to", "ranx", "-o", str(tmp_path), "--run", "bm25"]) == 0
+    assert execute(["export", folder, "--to", "trec", "-o", str(tmp_path), "--run", "bm25"]) == 0
     shown = capsys.readouterr()
     assert shown.out.splitlines() == [
-        str(tmp_path / "qrels.json"),
-        str(tmp_path / "runs/bm25.json"),
+        *(str(tmp_path / name) for name in ("documents.trec", "topics.trec", "qrels.txt")),
+        str(tmp_path / "runs/bm25.trec"),
     ]
     assert "human: 7 pairs; 3 queries, 6 documents" in shown.err
     for more, problem in (
         (["--to", "beir", "--run", "bm25"], "--run: beir takes no runs"),
-        (["--to", "ranx", "--run", "no"], f"--run: {folder} has no run 'no'; there are: bm25"),
+        (["--to", "trec", "--run", "no"], f"--run: {folder} has no run 'no'; there are: bm25"),
         (
             ["--to", "ragas", "--relevant", "9"],
             "--relevant: coll: no query has a document of grade 9",
         ),
-        (["--to", "ranx", "--qrels", "no"], f"{folder} has no qrels 'no'; there are: human"),
+        (["--to", "trec", "--qrels", "no"], f"{folder} has no qrels 'no'; there are: human"),
     ):
         assert execute(["export", folder, "-o", str(tmp_path / "x"), *more]) in (2, 65)
         assert capsys.readouterr().err.splitlines()[-1].startswith(f"labeler: {problem}")

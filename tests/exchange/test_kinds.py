@@ -45,12 +45,6 @@ QRELS_FILES = {
         json.dumps({"query_id": q, "doc_id": d, "relevance": g}) + "\n" for q, d, g in ROWS
     ),
     "JSON array": json.dumps([{"qid": q, "docno": d, "label": str(g)} for q, d, g in ROWS]),
-    "JSON of a frame": json.dumps(
-        {
-            name: {str(i): row[c] for i, row in enumerate(ROWS)}
-            for c, name in enumerate(["qid", "docno", "label"])
-        }
-    ),
     "_rank_eval": json.dumps(
         {
             "requests": [

@@ -222,23 +222,6 @@ def test_an_old_files_owner_and_group_stay(tmp_path: Path) -> None:
     assert (path.stat().st_uid, path.stat().st_gid) == (12345, 12346)
 
 
-def test_an_access_list_stays(tmp_path: Path) -> None:
-    path, name = tmp_path / "a", "system.posix_acl_access"
-    path.write_text("old")
-    entries = [(1, 6, 0xFFFFFFFF), (2, 4, 12345), (4, 4, 0xFFFFFFFF), (16, 6, 0xFFFFFFFF)]
-    raw = b"\x02\0\0\0" + b"".join(
-        tag.to_bytes(2, "little") + rights.to_bytes(2, "little") + who.to_bytes(4, "little")
-        for tag, rights, who in [*entries, (32, 0, 0xFFFFFFFF)]
-    )
-    try:
-        os.setxattr(path, name, raw)
-    except (OSError, AttributeError) as error:
-        pytest.skip(f"no access lists here: {error}")
-    write(path)
-    assert path.read_text() == TEXT
-    assert os.getxattr(path, name) == raw
-
-
 @pytest.mark.parametrize("mode", [0o444, 0o400, 0o000])
 def test_a_read_only_file_is_left_alone_by_the_superuser_too(mode: int, tmp_path: Path) -> None:
     path = tmp_path / "a"

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from labeler.errors import TooLarge
-from labeler.exchange.runs import read_json_run
 from labeler.exchange.tables import rows_of_parquet
-from labeler.files.csv import read_table, table_lines
+from labeler.files.csv import read_cells, table_lines
 from labeler.files.jsonl import read_rows
 from labeler.files.read import (
     LONGEST_LINE,
@@ -28,7 +27,7 @@ READERS: dict[str, Callable[[Path], Iterator[Any]]] = {
     "bytes": numbered_bytes,
     "blocks": lambda path: byte_blocks(path, 1 << 20),
     "rows": read_rows,
-    "table": lambda path: read_table(path, table_lines(path)),
+    "table": lambda path: read_cells(path, table_lines(path), ","),
 }
 
 
@@ -111,17 +110,6 @@ def test_an_open_quote_ends_with_the_row_that_it_makes_too_long(tmp_path: Path) 
     path.write_bytes(gzip.compress(b'id,text\n1,"') + path.read_bytes())
     with pytest.raises(TooLarge, match=r"a row of more than 64 MB; is a quote left open\?"):
         exhaust(READERS["table"], path)
-
-
-def test_a_query_of_a_run_in_json_is_held_to_the_bound_of_a_line(tmp_path: Path) -> None:
-    path = packed(tmp_path / "a.json", b"x" * (16 * MEGABYTE), 20)
-    path.write_bytes(gzip.compress(b'{"q1": {"d1": 1},\n"q2": "') + path.read_bytes())
-
-    def read() -> None:
-        with pytest.raises(TooLarge, match=r"a\.json:2: a query of more than 64 MB; is this a run"):
-            exhaust(read_json_run, path)
-
-    assert peak(read) < 7 * LONGEST_LINE
 
 
 def test_a_document_is_read_up_to_its_bound_however_it_is_packed(tmp_path: Path) -> None:

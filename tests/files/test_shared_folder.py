@@ -1,4 +1,4 @@
-"""A cache that others can write to tricks nobody: no forged stamp is believed, no link followed."""
+"""A cache that others can write to tricks nobody: no link is followed."""
 
 import hashlib
 import os
@@ -14,60 +14,14 @@ from file_server import Files, serving
 
 from labeler.cli import execute
 from labeler.errors import FileProblem
-from labeler.files.cache import exclusive, is_verified
-from labeler.files.paths import is_private, make_private
+from labeler.files.cache import exclusive
+from labeler.files.paths import make_private
 from labeler.models.local.serve import ModelFile, fetch_model
 from labeler.wire.download import Remote, download
 
 BODY, OTHER = b"right" * 100, b"wrong" * 100
 SUM = hashlib.sha256(BODY).hexdigest()
 MODEL = ModelFile("m.gguf", len(BODY), SUM, "MIT", "someone/m", "0" * 40, ("part",), "0.9.0")
-
-
-def stamp_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}.verified")
-
-
-def forged_line(path: Path) -> bytes:
-    """The very line that a check of the right file would have written for this one."""
-    now = path.stat()
-    return f"{SUM} {now.st_size} {now.st_mtime_ns} {now.st_ctime_ns}\n".encode()
-
-
-def test_other_bytes_of_the_same_size_and_time_are_found_out(tmp_path: Path) -> None:
-    tmp_path.chmod(0o700)
-    path = tmp_path / "m.gguf"
-    path.write_bytes(BODY)
-    assert is_verified(path, SUM)
-    line, before = stamp_of(path).read_bytes(), path.stat()
-    assert is_verified(path, SUM)
-    path.write_bytes(OTHER)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    stamp_of(path).write_bytes(line)
-    assert not is_verified(path, SUM)
-
-
-@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o720, 0o702])
-def test_where_others_can_write_no_stamp_is_believed_and_none_is_written(
-    tmp_path: Path, mode: int
-) -> None:
-    path = tmp_path / "m.gguf"
-    path.write_bytes(BODY)
-    tmp_path.chmod(mode)
-    assert is_verified(path, SUM)
-    assert not stamp_of(path).exists()
-    path.write_bytes(OTHER)
-    stamp_of(path).write_bytes(forged_line(path))
-    assert not is_verified(path, SUM)
-
-
-def test_a_folder_is_private_where_its_owner_is_trusted_and_alone(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    assert is_private(tmp_path)
-    assert is_private(Path("/"))
-    if os.geteuid() == 0:
-        os.chown(tmp_path, 65534, 65534)
-        assert is_private(tmp_path) is False
 
 
 def test_folders_that_are_made_are_this_user_s_alone(tmp_path: Path) -> None:

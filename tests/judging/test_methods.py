@@ -368,7 +368,7 @@ WRONG = {
         ("it", "does not show {criterion} or {criteria}"),
     ],
     'topicality = "': [("topicality = 3 # ", "topicality of [criteria] is 3")],
-    '2 = "largely"': [('two = "largely"', "'two' is none")],
+    '2 = "largely"': [('two = "largely"', "needs two integers or more as grades")],
     "max_tokens = 32": [
         ("max_tokens = 32\nbatch = 5", "asked of one document at a time; write batch = 1"),
         ('max_tokens = 32\nkind2 = "x"', "unknown key 'kind2'"),

@@ -18,7 +18,7 @@ from slow_tools import diverse, fused
 
 from labeler.cli import execute as labeler
 from labeler.data import Run
-from labeler.exchange.runs import FORMATS
+from labeler.exchange.written import RUN_FORMATS
 from labeler.qrels.edit import CONFLICTS
 from labeler.runs.fuse import METHODS, NORMS, Fusion, fuse_files, rrf
 from labeler.runs.mmr import mmr
@@ -501,7 +501,7 @@ def test_a_hint_is_the_next_step_and_no_later_one(
     [
         (["runs", "fuse"], [*METHODS, *(name for name in NORMS if name != "zmuv")]),
         (["qrels", "merge"], CONFLICTS),
-        (["runs", "convert"], FORMATS),
+        (["runs", "convert"], RUN_FORMATS),
     ],
 )
 def test_the_help_lists_every_name_there_is(

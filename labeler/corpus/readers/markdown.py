@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import html
 import re
-import tomllib
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.blocks import Block
 from labeler.corpus.readers.markdown_rules import INCLUSION, parser
 from labeler.corpus.readers.outline import (
-    CODE,
-    DEEPEST,
-    UNSHOWN,
-    WRAPPER,
     Lines,
     Outline,
     role_text,
     trimmed,
 )
-from labeler.corpus.readers.rst import read_rst
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -195,42 +189,19 @@ def _tidied(text: str) -> str:
     return _AROUND_BREAK.sub("\n", _BLANKS.sub(" ", text)).strip(" \n")
 
 
-# Take the front matter off a document; only its title is used.
-
-_TITLE = re.compile(r"title\s*:\s*(.+?)\s*")
+_TITLE = re.compile(r"title\s*[:=]\s*([\"']?)([^>|\s].*?)\1\s*")
 
 
 def without_front_matter(text: str) -> tuple[str, int, str]:
     """Return the title in YAML or TOML, the first line after it, and the text from there."""
     lines = text.split("\n")
-    fence = lines[0].rstrip()
-    ends = {"---": ("---", "..."), "+++": ("+++",)}.get(fence, ())
+    ends = {"---": ("---", "..."), "+++": ("+++",)}.get(lines[0].rstrip(), ())
     last = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ends), 0)
     if not last:
         return "", 1, text
-    inside = [line.rstrip() for line in lines[1:last]]
-    title = _toml_title("\n".join(inside)) if fence == "+++" else _yaml_title(inside)
+    titles = filter(None, map(_TITLE.fullmatch, lines[1:last]))
+    title = next((title[2].replace('\\"', '"') for title in titles), "")
     return title, last + 2, "\n".join(lines[last + 1 :])
-
-
-def _toml_title(text: str) -> str:
-    try:
-        return str(tomllib.loads(text).get("title", ""))
-    except (ValueError, RecursionError):  # no TOML, a number of thousands of digits, deep lists
-        return ""
-
-
-def _yaml_title(lines: Sequence[str]) -> str:
-    """The title, in quotes or not, or folded over the indented lines below it."""
-    for position, line in enumerate(lines):
-        match = _TITLE.fullmatch(line)
-        if match and match[1][0] in ">|":
-            below = lines[position + 1 :]
-            end = next((n for n, text in enumerate(below) if text[:1].strip()), len(below))
-            return " ".join(" ".join(below[:end]).split())
-        if match:
-            return match[1].strip("\"'")
-    return ""
 
 
 _LINE_ENDS = re.compile(r"\r\n?")
@@ -238,33 +209,24 @@ _CLOSED = re.compile(r"</([A-Za-z][\w.:-]*)\s*>")
 _SLASHES = re.compile(r"\s*(/{3,})\s*")
 _LANGUAGE = re.compile(r"\{?\s*\.?([\w+#.-]*)")
 _FENCE_TITLE = re.compile(r"\btitle\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-_DIRECTIVE = re.compile(r"\{([\w:.+-]+)\}\s*(.*)", re.DOTALL)
-_PROGRAM = re.compile(r"r|python|julia|bash|sh|sql|js|javascript|ojs|dot|plantuml")
-_OPTION = re.compile(r"\s*:([\w-]+):(?:\s+(.*)|\s*)")
 _PRE_TAG = re.compile(r"</?(?:pre|code|span|b|i|em|strong|a|samp|kbd)\b[^<>]*>", re.IGNORECASE)
 
 
-def read_markdown(text: str) -> tuple[str, list[Block]]:
-    """The title in a document's front matter ("" without one) and its blocks."""
-    return _read_document(text, mdx=False)
+def read_markdown(text: str, *, mdx: bool = False) -> tuple[str, list[Block]]:
+    """The title in a document's front matter ("" without one) and its blocks.
 
+    With `mdx`, braces in it hold JavaScript.
+    """
+    from markdown_it.tree import SyntaxTreeNode
 
-def read_mdx(text: str) -> tuple[str, list[Block]]:
-    """Read MDX as `read_markdown` does Markdown: braces in it hold JavaScript."""
-    return _read_document(text, mdx=True)
+    from labeler.corpus.readers.markdown_tokens import block_tokens
 
-
-def _read_document(text: str, *, mdx: bool) -> tuple[str, list[Block]]:
     title, first, body = without_front_matter(_LINE_ENDS.sub("\n", text).replace("\0", "\ufffd"))
-    lines = body.split("\n")
+    lines, md = body.split("\n"), _parser(mdx)
     closing = {match[1]: n for n, line in enumerate(lines) if (match := _SLASHES.fullmatch(line))}
-    reader = _Reader(
-        parser=_parser(mdx),
-        components=frozenset(_CLOSED.findall(body)),
-        env={"last_closing": closing},
-    )
-    outline = Outline()
-    reader.read(body, first, outline)
+    env = {"last_closing": closing, "unclosed": {}}
+    reader, outline = _Reader(md, frozenset(_CLOSED.findall(body)), env, lines, first), Outline()
+    reader.walk(SyntaxTreeNode(block_tokens(md, body, env)), outline, 0)
     return title, outline.blocks
 
 
@@ -279,34 +241,21 @@ class _Reader:
 
     `first` is the line of the file with which the text that is read begins. `marker` is the mark
     of a list's item whose first words have not come yet; `tight` says whether that item follows
-    the line above it without a blank one. `depth` counts the directives that are open.
+    the line above it without a blank one.
     """
 
     parser: MarkdownIt
     components: frozenset[str]
     env: dict[str, Any]
-    lines: Sequence[str] = ()
-    first: int = 1
+    lines: Sequence[str]
+    first: int
     marker: str = ""
     tight: bool = False
-    depth: int = 0
 
     @property
     def inline(self) -> Inline:
         """What the words of a paragraph are read with."""
         return Inline(self.components, self.inline_tokens)
-
-    def read(self, text: str, first: int, outline: Outline, indent: int = 0) -> None:
-        """Add the blocks of a text that begins at line `first`."""
-        from markdown_it.tree import SyntaxTreeNode
-
-        from labeler.corpus.readers.markdown_tokens import block_tokens
-
-        outer = self.lines, self.first, self.depth, self.env
-        self.lines, self.first, self.depth = text.split("\n"), first, self.depth + 1
-        self.env = {**self.env, "unclosed": {}}
-        self.walk(SyntaxTreeNode(block_tokens(self.parser, text, self.env)), outline, indent)
-        self.lines, self.first, self.depth, self.env = outer
 
     def walk(self, node: SyntaxTreeNode, outline: Outline, indent: int) -> None:
         """Add the blocks of what a node holds."""
@@ -385,56 +334,14 @@ class _Reader:
             text = f"| {' | '.join(cells)} |"
             self.prose(text, self.line(node), outline, tight=not head, leads=head)
 
-    def fence(self, node: SyntaxTreeNode, outline: Outline, indent: int) -> None:
-        """A fenced block: code, or a directive of MyST whose content is Markdown."""
+    def fence(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
+        """A fenced block of code, with its title where it has one."""
         info = html.unescape(node.info.strip())
-        lines = self.numbered(node.content, self.line(node) + 1)
-        directive = _DIRECTIVE.fullmatch(info)
-        if directive and self.depth < DEEPEST and not _PROGRAM.fullmatch(directive[1]):
-            self.directive(directive[1], directive[2], lines, outline, indent)
-            return
-        title = _FENCE_TITLE.search(info)
+        title, language = _FENCE_TITLE.search(info), _LANGUAGE.match(info)
         if title:
             self.prose(title[1] or title[2], self.line(node), outline, leads=True)
-        language = _LANGUAGE.match(info)
+        lines = self.numbered(node.content, self.line(node) + 1)
         self.code(lines, outline, language[1] if language else "")
-
-    def directive(
-        self, name: str, argument: str, lines: Lines, outline: Outline, indent: int
-    ) -> None:
-        """What a directive of MyST shows of its argument, its options and its content."""
-        options, content = _options(lines)
-        if UNSHOWN.fullmatch(name):
-            return
-        if name == "eval-rst":
-            self.restructured(lines, outline)
-            return
-        line = lines[0][0] - 1
-        caption = options.get("caption", "")
-        if CODE.fullmatch(name):
-            self.prose(caption, line, outline, leads=True)
-            self.code(content, outline, argument)
-            return
-        if name in ("figure", "image"):
-            argument = options.get("alt", "")
-        inner = outline.nested()
-        for text in (argument if not WRAPPER.fullmatch(name) else "", caption):
-            self.walk_text(text, line, inner, indent)
-        if content:
-            self.read("\n".join(text for _, text in content), content[0][0], inner, indent)
-
-    def restructured(self, lines: Lines, outline: Outline) -> None:
-        """Add the blocks of a directive that holds reStructuredText."""
-        _, blocks = read_rst("\n".join(text for _, text in lines))
-        for block in blocks:
-            path = (*outline.path, *block.headings)
-            line = block.line + lines[0][0] - 1
-            outline.blocks.append(replace(block, headings=path, line=line))
-
-    def walk_text(self, text: str, line: int, outline: Outline, indent: int) -> None:
-        """Add a title or caption, in which Markdown's marks are read."""
-        for part in parts(self.inline, self.inline_tokens(text), line):
-            self.prose(part.text, line, outline, leads=True)
 
     def inline_tokens(self, text: str) -> Sequence[Token]:
         """The tokens of a text without blocks."""
@@ -461,19 +368,6 @@ class _Reader:
     def formula(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
         """A formula of lines of its own, as it is."""
         self.code(self.numbered(node.content.strip("\n"), self.line(node)), outline, "math")
-
-
-def _options(lines: Lines) -> tuple[dict[str, str], Lines]:
-    """A directive's options, in lines of `:name: value` or between `---`, and its content."""
-    options: dict[str, str] = {}
-    position = 0
-    if lines and lines[0][1].strip() == "---":
-        ends = (n for n, (_, text) in enumerate(lines[1:], 2) if text.strip() == "---")
-        return options, lines[next(ends, 1) :]
-    while position < len(lines) and (match := _OPTION.fullmatch(lines[position][1])):
-        options[match[1]] = match[2] or ""
-        position += 1
-    return options, trimmed(lines[position:])
 
 
 _HANDLERS: dict[str, Callable[[_Reader, SyntaxTreeNode, Outline, int], None]] = {

@@ -102,7 +102,6 @@ _UNSHOWN_LINES = re.compile(
     r")[ \t]*$",
     re.MULTILINE,
 )
-_SCISSORS = re.compile(r"(-{1,3}8<-{1,3})[ \t]*\n(?:[^\n]*\n){0,50}?[ \t]*\1[ \t]*$", re.MULTILINE)
 
 _ELEMENT = re.compile(r"<(?:!--|!(?=[A-Za-z])|\?|(script|style|pre)(?=[\s>]))", re.IGNORECASE)
 _CLOSING = {"<!--": "-->", "<?": "?>", "<!": ">"}
@@ -174,7 +173,7 @@ def _unshown_lines(state: StateBlock, start: int, end: int, silent: bool) -> boo
     begin = state.bMarks[start] + state.tShift[start]
     if silent and state.src[begin] in "ie":
         return False
-    match = _SCISSORS.match(state.src, begin) or _UNSHOWN_LINES.match(state.src, begin)
+    match = _UNSHOWN_LINES.match(state.src, begin)
     if not match:
         return False
     if not silent:

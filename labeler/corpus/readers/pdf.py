@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.blocks import Block
-from labeler.corpus.readers.outline import PAGE, Extracted
+from labeler.corpus.readers.outline import LARGEST_FILE, PAGE, Extracted
 from labeler.errors import BadInput, Misconfigured, TooLarge
 from labeler.files.read import in_megabytes
 from labeler.messages import count_of, missing_extra
@@ -36,7 +36,7 @@ _REPEATED_PAGES = 3
 _EDGE = 2
 
 
-def read_pdf(path: Path, raw: bytes, most: int) -> Extracted:
+def read_pdf(path: Path, raw: bytes) -> Extracted:
     """The text of a PDF, a form feed between its pages.
 
     `BadInput` says where it is encrypted, or holds images alone. Lines that repeat at the top or
@@ -50,8 +50,9 @@ def read_pdf(path: Path, raw: bytes, most: int) -> Extracted:
         for page in reader.pages:
             text = page.extract_text().translate(_LIGATURES).replace(PAGE, " ")
             size += len(text)
-            if size > most:
-                raise TooLarge(f"{path}: more text than the {in_megabytes(most)} of a document")
+            if size > LARGEST_FILE:
+                bound = in_megabytes(LARGEST_FILE)
+                raise TooLarge(f"{path}: more text than the {bound} of a document")
             scans += len(text.strip()) < _FEW_CHARACTERS and _has_image(page)
             pages.append(_lines(text))
         _refuse_scans(path, pages, scans)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -13,8 +14,8 @@ from uuid import UUID
 
 from labeler.corpus.blocks import Block
 from labeler.corpus.readers.outline import read_plaintext
-from labeler.errors import BadInput, refuse
-from labeler.exchange.documents import is_plumbing
+from labeler.errors import BadInput
+from labeler.exchange.any_table import is_plumbing
 from labeler.exchange.fields import FieldNames, value_at
 from labeler.files.jsonl import identifier
 from labeler.files.row_index import RowIndex
@@ -64,30 +65,23 @@ class SourceDocument:
 
 
 def documents_of_rows(
-    path: Path,
-    rows: Iterable[tuple[int, dict[str, Any]]],
-    bad: Callable[[BadInput], None] = refuse,
-    fields: FieldNames = _USUAL,
+    path: Path, rows: Iterable[tuple[int, dict[str, Any]]], fields: FieldNames = _USUAL
 ) -> Iterator[SourceDocument]:
     """The documents of rows, their columns known by name, or as `fields` calls them.
 
     A row's id stays as it is, and the row whole, even an empty one (public corpora have them, and
     qrels that name them); without one, its text is cut into passages. Where a column is called the
     title and none the text, or where `fields` says `*`, all others are the text, each with its
-    name. `bad` is called with the error of each row that is no document.
+    name.
     """
     ids, lines = RowIndex(), array("q")
     for number, row in rows:
-        try:
-            document = _document(path, number, row, fields)
-        except BadInput as error:
-            bad(error)
-            continue
-        if document.id is not None and (first := ids.add(document.id)) < len(lines):
-            problem = f"the id {document.id!r:.80} stands in line {lines[first]} too"
-            bad(BadInput.at(path, number, problem))
-            continue
+        document = _document(path, number, row, fields)
         if document.id is not None:
+            first = ids.add(document.id)
+            if first < len(lines):
+                problem = f"the id {document.id!r:.80} stands in line {lines[first]} too"
+                raise BadInput.at(path, number, problem)
             lines.append(number)
         yield document
 
@@ -232,13 +226,12 @@ def _metadata(path: Path, number: int, rest: dict[str, Any]) -> dict[str, Any]:
 
 def _as_json(path: Path, number: int, key: str, value: Any) -> Any:
     """A value of a row as JSON has it: dates, times and exact numbers as text."""
-    if isinstance(value, dict):
-        return {str(name): _as_json(path, number, key, inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_as_json(path, number, key, inner) for inner in value]
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    if isinstance(value, date | time | timedelta | Decimal | UUID):
-        return str(value)
-    problem = f"expected text or numbers in {key!r}, found {type(value).__name__}"
-    raise BadInput.at(path, number, problem)
+
+    def text_of(inner: Any) -> str:
+        if isinstance(inner, date | time | timedelta | Decimal | UUID):
+            return str(inner)
+        problem = f"expected text or numbers in {key!r}, found {type(inner).__name__}"
+        raise BadInput.at(path, number, problem)
+
+    is_plain = isinstance(value, str | bool | int | float)
+    return value if is_plain else json.loads(json.dumps(value, default=text_of))

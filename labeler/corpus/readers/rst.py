@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from string import punctuation
 
 from labeler.corpus.blocks import Block
 from labeler.corpus.readers.outline import (
@@ -90,19 +91,22 @@ def _unescaped(text: str) -> str:
 # reStructuredText's tables, line blocks and doctests, and the texts that stand for names.
 
 _LINE_BLOCK = re.compile(r"\| ?(.*)")
-GRID_RULE = re.compile(r"\+(?:[-=]+\+)+ *")
+_GRID_RULE = re.compile(r"\+(?:[-=]+\+)+ *")
 _HEAD_RULE = re.compile(r"\|(?:=+\|)+ *")
 _SIMPLE_RULE = re.compile(r"=+(?: +=+)+ *")
 _INNER_RULE = re.compile(r"[-=]+(?: +[-=]+)* *")
-_RULES = (GRID_RULE, _HEAD_RULE, _INNER_RULE)
+_RULES = (_GRID_RULE, _HEAD_RULE, _INNER_RULE)
 _SUBSTITUTION = re.compile(r"\.\. +\|([^|\s](?:[^|]*[^|\s])?)\| +replace:: *(.*)")
-_AFTER_NAME = re.compile(r"\A__?(?!\w)")
-EXPLICIT = re.compile(r"(?:\.\.|__)(?: +.*)?")
-RULE = re.compile(r"([!-/:-@\[-`{-~])\1+ *")
+_SUBSTITUTED = re.compile(r"\|([^|\n]{1,100})\|(?:__?(?!\w))?")
+_LONGEST_TEXT = 100
+"""Longer texts are not put in the place of names: a few lines may name one a thousand times."""
+
+_EXPLICIT = re.compile(r"(?:\.\.|__)(?: +.*)?")
+_RULE = re.compile(r"([!-/:-@\[-`{-~])\1+ *")
 
 
-def substituted(lines: Lines) -> Lines:
-    """The lines with every `|name|` that the document defines as a text replaced by it."""
+def _substituted(lines: Lines) -> Lines:
+    """The lines with every `|name|` that the document defines as a short text replaced by it."""
     texts: dict[str, str] = {}
     for position, (_, line) in enumerate(lines):
         definition = _SUBSTITUTION.fullmatch(line)
@@ -110,81 +114,14 @@ def substituted(lines: Lines) -> Lines:
             end = indented_block(lines, position + 1, 1)
             more = (text.strip() for _, text in lines[position + 1 : end])
             texts[definition[1]] = " ".join(filter(None, (definition[2].strip(), *more)))
+
+    def replaced(match: re.Match[str]) -> str:
+        text = texts.get(match[1], "")
+        return text if text and len(text) <= _LONGEST_TEXT else match[0]
+
     if not texts:
         return lines
-    room = sum(len(line) for _, line in lines)  # what the texts may add; a few may be very long
-    shown: Lines = []
-    for number, line in lines:
-        words = line if line.startswith("..") else _with_texts(line, texts, len(line) + room)
-        room -= max(0, len(words) - len(line))
-        shown.append((number, words))
-    return shown
-
-
-def _with_texts(line: str, texts: Mapping[str, str], most: int) -> str:
-    """A line with the texts for its `|name|`s, as long as it has at most so many characters."""
-    parts = line.split("|")
-    shown, size, position = [parts[0]], len(line), 1
-    while position < len(parts):
-        text = texts.get(parts[position]) if position + 1 < len(parts) else None
-        if text is None or size + len(text) > most:
-            shown += ["|", parts[position]]
-            position += 1
-        else:
-            shown += [text, _AFTER_NAME.sub("", parts[position + 1], count=1)]
-            size += len(text)
-            position += 2
-    return "".join(shown)
-
-
-def take_rows(lines: Lines, start: int, outline: Outline) -> int:
-    """A table, a line block or a doctest session."""
-    line = lines[start][1].rstrip()
-    if GRID_RULE.fullmatch(line) or _SIMPLE_RULE.fullmatch(line):
-        return _take_table(lines, start, outline)
-    if line.startswith(">>> "):
-        end = start
-        while line_at(lines, end):
-            end += 1
-        outline.code(lines[start:end], "python")
-        return end
-    if not _LINE_BLOCK.fullmatch(line):
-        return start
-    end = start
-    while end < len(lines) and (match := _LINE_BLOCK.fullmatch(lines[end][1])):
-        outline.prose(one_line(match[1]), lines[end][0], tight=end > start)
-        end += 1
-    return end
-
-
-def _take_table(lines: Lines, start: int, outline: Outline) -> int:
-    """A grid or a simple table, a block a line, so that a long one can be cut between them."""
-    grid = GRID_RULE.fullmatch(lines[start][1].rstrip()) is not None
-    end, rules, first = start, 0, True
-    while end < len(lines):
-        text = line_at(lines, end)
-        if grid and not text.startswith(("+", "|")):
-            break
-        if not text and (rules >= 3 or not _more_of_simple_table(lines, end)):
-            break
-        if not grid and _SIMPLE_RULE.fullmatch(text):
-            rules += 1
-        elif text and not any(rule.fullmatch(text) for rule in _RULES):
-            row = plain(text.strip("|") if grid else text)
-            outline.prose(re.sub(r" {2,}", "  ", row.strip()), lines[end][0], tight=not first)
-            first = False
-        end += 1
-    return end
-
-
-def _more_of_simple_table(lines: Lines, position: int) -> bool:
-    """Whether a blank line stands within a simple table: rows and a rule still follow."""
-    for _, text in lines[position + 1 : position + 200]:
-        if _SIMPLE_RULE.fullmatch(text):
-            return True
-        if EXPLICIT.fullmatch(text) or RULE.fullmatch(text):
-            return False
-    return False
+    return [(n, s if s.startswith("..") else _SUBSTITUTED.sub(replaced, s)) for n, s in lines]
 
 
 _UNDERLINE = re.compile(r"(?!(?:::|\.\.) *$)([!-/:-@\[-`{-~])\1* *")
@@ -196,108 +133,222 @@ _FILE_OPTION = re.compile(r"orphan|nosearch|nocomments|tocdepth")
 _ITEM = re.compile(
     r"((?:[-*+•]|(?:\d{1,9}|#|[A-Za-z]|[ivxlcdm]{1,8})[.)]|\((?:\d{1,9}|#|[A-Za-z])\))(?: +|$))(.*)"
 )
-
-
-@dataclass
-class _Reader:
-    """What holds for the whole document: the styles of its headings, in the order of levels."""
-
-    styles: list[str] = field(default_factory=list)
-
-    def level(self, style: str) -> int:
-        if style not in self.styles:
-            self.styles.append(style)
-        return self.styles.index(style)
+_QUOTES = punctuation.replace(".", "")
 
 
 def read_rst(text: str) -> tuple[str, list[Block]]:
     """An empty title, since the first heading is one, and the document's blocks."""
     outline = Outline()
-    _read(_Reader(), substituted(lines_of(text)), outline, 0)
+    _Reader(_substituted(lines_of(text)), outline, []).read()
     return "", outline.blocks
 
 
-def _read(reader: _Reader, lines: Lines, outline: Outline, depth: int) -> None:
-    """Read lines into the outline, one block after the other."""
-    position = 0
-    while position < len(lines):
-        if not lines[position][1].strip():
-            position += 1
-            continue
-        for take in (_take_heading, _take_explicit, _take_rows, _take_nested):
-            after = take(reader, lines, position, outline, depth)
-            if after > position:
-                break
-        else:
-            after = _take_paragraph(reader, lines, position, outline, depth)
-        position = after
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads lines into an outline, one block after the other.
 
+    `styles` are those of the whole document's headings, in the order of levels; `depth` says how
+    many readers are around this one. Each `take_` reads a block that begins in a line, and says
+    where the next one does: in the same line where there is no such block.
+    """
 
-def _take_heading(reader: _Reader, lines: Lines, start: int, outline: Outline, _depth: int) -> int:
-    """A title with a rule below it, or one above and below; a rule alone is a transition."""
-    first, second, third = (line_at(lines, start + i) for i in range(3))
-    number = lines[start][0]
-    if RULE.fullmatch(first):
-        framed = second.strip() and third[:1] == first[:1] and RULE.fullmatch(third)
-        if framed and len(third) >= min(4, len(second.strip())):
-            outline.heading(reader.level(first[0] * 2), one_line(second), number)
-            return start + 3
-        return start + 1 if len(first) >= 4 and not second else start
-    underlined = _UNDERLINE.fullmatch(second) and len(second) >= min(4, len(first))
-    if underlined and indentation(first) == 0 and not GRID_RULE.fullmatch(first):
-        outline.heading(reader.level(second[0]), one_line(first), number)
-        return start + 2
-    return start
+    lines: Lines
+    outline: Outline
+    styles: list[str]
+    depth: int = 0
 
+    def read(self) -> None:
+        """Read all lines."""
+        position = 0
+        takes = (self.take_heading, self.take_explicit, self.take_rows, self.take_nested)
+        while position < len(self.lines):
+            if not self.lines[position][1].strip():
+                position += 1
+                continue
+            following = (after for take in takes if (after := take(position)) > position)
+            position = next(following, 0) or self.take_paragraph(position)
 
-def _take_explicit(reader: _Reader, lines: Lines, start: int, outline: Outline, depth: int) -> int:
-    """A directive or a footnote; comments, targets and substitutions are passed over."""
-    number, line = lines[start]
-    if not EXPLICIT.fullmatch(line):
+    def read_below(self, lines: Lines, outline: Outline) -> None:
+        """Read what is nested in a block."""
+        _Reader(lines, outline, self.styles, self.depth + 1).read()
+
+    def add_heading(self, style: str, text: str, line: int) -> None:
+        """Open a heading of the level that its style has in this document."""
+        if style not in self.styles:
+            self.styles.append(style)
+        self.outline.heading(self.styles.index(style), one_line(text), line)
+
+    def take_heading(self, start: int) -> int:
+        """A title with a rule below it, or one above and below; a rule alone is a transition."""
+        first, second, third = (line_at(self.lines, start + i) for i in range(3))
+        number = self.lines[start][0]
+        if _RULE.fullmatch(first):
+            framed = second.strip() and third[:1] == first[:1] and _RULE.fullmatch(third)
+            if framed and len(third) >= min(4, len(second.strip())):
+                self.add_heading(first[0] * 2, second, number)
+                return start + 3
+            return start + 1 if len(first) >= 4 and not second else start
+        underlined = _UNDERLINE.fullmatch(second) and len(second) >= min(4, len(first))
+        if underlined and indentation(first) == 0 and not _GRID_RULE.fullmatch(first):
+            self.add_heading(second[0], first, number)
+            return start + 2
         return start
-    end = indented_block(lines, start + 1, 1)
-    if line.startswith((".. _", "__ ")):  # a target ends at a blank line, other than a comment
-        return next((n for n in range(start + 1, end) if not line_at(lines, n)), end)
-    directive, footnote = _DIRECTIVE.fullmatch(line), _FOOTNOTE_TARGET.fullmatch(line)
-    if directive and depth < DEEPEST:
-        body = lines[start + 1 : end]
-        _add_directive(reader, directive[1], (number, directive[2]), body, outline, depth)
-    elif footnote:
-        rest = " ".join(text for _, text in lines[start + 1 : end])
-        outline.prose(one_line(f"[{footnote[1]}] {footnote[2]} {rest}"), number)
-    return end
 
+    def take_explicit(self, start: int) -> int:
+        """A directive or a footnote; comments, targets and substitutions are passed over."""
+        number, line = self.lines[start]
+        if not _EXPLICIT.fullmatch(line):
+            return start
+        end = indented_block(self.lines, start + 1, 1)
+        if line.startswith((".. _", "__ ")):  # a target ends at a blank line, other than a comment
+            return next((n for n in range(start + 1, end) if not line_at(self.lines, n)), end)
+        directive, footnote = _DIRECTIVE.fullmatch(line), _FOOTNOTE_TARGET.fullmatch(line)
+        body = self.lines[start + 1 : end]
+        if directive and self.depth < DEEPEST:
+            if not UNSHOWN.fullmatch(directive[1]):
+                self.add_directive(number, directive[1], *_parts_of(directive[2], body))
+        elif footnote:
+            rest = " ".join(text for _, text in body)
+            self.outline.prose(one_line(f"[{footnote[1]}] {footnote[2]} {rest}"), number)
+        return end
 
-def _add_directive(  # noqa: PLR0913, PLR0917 - a directive's parts, and where it stands
-    reader: _Reader,
-    name: str,
-    first: tuple[int, str],
-    body: Lines,
-    outline: Outline,
-    depth: int,
-) -> None:
-    argument, options, content = _parts_of(first[1], body)
-    if UNSHOWN.fullmatch(name):
-        return
-    if CODE.fullmatch(name):
-        _add_caption(options, first[0], outline)
-        outline.code(dedented(content), argument if name.endswith(("code", "block")) else "")
-        return
-    inner = outline.nested()
-    if name in ("figure", "image"):
-        outline.prose(one_line(options.get("alt", "")), first[0])
-    elif argument and trimmed(content) and describes_code(name):
-        inner.heading(0, " ".join(argument.split()), first[0])
-    elif argument and not WRAPPER.fullmatch(name):
-        outline.prose(_term(name, argument), first[0], leads=bool(trimmed(content)))
-    _add_caption(options, first[0], outline)
-    _read(reader, dedented(content), inner, depth + 1)
-
-
-def _add_caption(options: dict[str, str], line: int, outline: Outline) -> None:
-    caption = options.get("caption", "")
-    if caption:
+    def add_directive(
+        self, line: int, name: str, argument: str, options: Mapping[str, str], content: Lines
+    ) -> None:
+        """What a directive shows of its argument, its options and its content."""
+        outline, inner, caption = self.outline, self.outline.nested(), options.get("caption", "")
+        if CODE.fullmatch(name):
+            outline.prose(one_line(caption), line, leads=True)
+            outline.code(dedented(content), argument if name.endswith(("code", "block")) else "")
+            return
+        if name in ("figure", "image"):
+            outline.prose(one_line(options.get("alt", "")), line)
+        elif argument and trimmed(content) and describes_code(name):
+            inner.heading(0, " ".join(argument.split()), line)
+        elif argument and not WRAPPER.fullmatch(name):
+            outline.prose(_term(name, argument), line, leads=bool(trimmed(content)))
         outline.prose(one_line(caption), line, leads=True)
+        self.read_below(dedented(content), inner)
+
+    def take_rows(self, start: int) -> int:
+        """A table, a line block or a doctest session."""
+        line, end = line_at(self.lines, start), start
+        if _GRID_RULE.fullmatch(line) or _SIMPLE_RULE.fullmatch(line):
+            return self.take_table(start)
+        if line.startswith(">>> "):
+            while line_at(self.lines, end):
+                end += 1
+            self.outline.code(self.lines[start:end], "python")
+            return end
+        while end < len(self.lines) and (row := _LINE_BLOCK.fullmatch(self.lines[end][1])):
+            self.outline.prose(one_line(row[1]), self.lines[end][0], tight=end > start)
+            end += 1
+        return end
+
+    def take_table(self, start: int) -> int:
+        """A grid or a simple table, a block a line, so that a long one can be cut between them."""
+        grid = _GRID_RULE.fullmatch(line_at(self.lines, start)) is not None
+        end, rules, first = start, 0, True
+        while end < len(self.lines):
+            text = line_at(self.lines, end)
+            if grid and not text.startswith(("+", "|")):
+                break
+            if not text and (rules >= 3 or not self.table_goes_on(end)):
+                break
+            if not grid and _SIMPLE_RULE.fullmatch(text):
+                rules += 1
+            elif text and not any(rule.fullmatch(text) for rule in _RULES):
+                row = re.sub(r" {2,}", "  ", plain(text.strip("|") if grid else text).strip())
+                self.outline.prose(row, self.lines[end][0], tight=not first)
+                first = False
+            end += 1
+        return end
+
+    def table_goes_on(self, position: int) -> bool:
+        """Whether a blank line stands within a simple table: rows and a rule still follow."""
+        rules = (_SIMPLE_RULE, _EXPLICIT, _RULE)
+        below = (text for _, text in self.lines[position + 1 : position + 200])
+        ends = (text for text in below if any(rule.fullmatch(text) for rule in rules))
+        return _SIMPLE_RULE.fullmatch(next(ends, "")) is not None
+
+    def take_nested(self, start: int) -> int:
+        """A quotation, a list's item or a field: its inside is read like a document."""
+        line = self.lines[start][1]
+        if self.depth >= DEEPEST:
+            return start
+        if indentation(line):
+            end = indented_block(self.lines, start, 1)
+            self.read_below(dedented(self.lines[start:end]), self.outline.nested())
+            return end
+        item, named = _ITEM.fullmatch(line), _FIELD.fullmatch(line)
+        if item and self.is_item(start, len(item[1])):
+            tight = start > 0 and bool(line_at(self.lines, start - 1))
+            return self.add_marked(start, item[1].strip(), item[2], tight=tight)
+        if named and _FILE_OPTION.fullmatch(named[1]):
+            return indented_block(self.lines, start + 1, 1)
+        if named:
+            return self.add_marked(start, f"{one_line(named[1])}:", named[2], tight=start > 0)
+        return start
+
+    def is_item(self, start: int, inside: int) -> bool:
+        """Whether the line after an item's first fits an item: blank, indented as its text, or one.
+
+        A paragraph may begin with "A. Smith" or "- "; its second line is not indented then.
+        """
+        following = line_at(self.lines, start + 1)
+        return (
+            not following
+            or indentation(following) >= min(2, inside)
+            or _ITEM.fullmatch(following) is not None
+        )
+
+    def add_marked(self, start: int, marker: str, first: str, *, tight: bool) -> int:
+        """Add an item's blocks, the marker before the first; where the item ends."""
+        end = indented_block(self.lines, start + 1, 1)
+        nested = Outline([], self.outline.path)
+        below = _unindented(self.lines[start + 1 : end])
+        self.read_below([(self.lines[start][0], first), *below], nested)
+        texts = [block for block in nested.blocks if block.text]
+        if not texts or texts[0].code:
+            line = nested.blocks[0].line if nested.blocks else 1
+            self.outline.prose(marker, line, tight=tight, leads=bool(texts))
+        for block in nested.blocks:
+            if texts and block is texts[0] and not block.code:
+                text = f"{marker} {block.text}"
+                self.outline.prose(text, block.line, tight=tight, leads=block.leads)
+            else:
+                self.outline.blocks.append(inside_item(block))
+        return end
+
+    def take_paragraph(self, start: int) -> int:
+        """A paragraph with the literal block that `::` announces, or a term with its definition."""
+        number, line = self.lines[start]
+        margin, end = indentation(line), start + 1
+        while line_at(self.lines, end) and indentation(self.lines[end][1]) == margin:
+            end += 1
+        text = " ".join(line.strip() for _, line in self.lines[start:end])
+        body_end = indented_block(self.lines, end, margin + 1)
+        body = dedented(self.lines[end:body_end])
+        if text.endswith("::"):
+            shown = text.removesuffix("::") if text == "::" or text.endswith(" ::") else text[:-1]
+            self.outline.prose(one_line(shown), number, leads=bool(body))
+            self.outline.code(body)
+            return body_end if body else self.take_quoted_literal(end)
+        defines = bool(line_at(self.lines, end)) and body_end > end and self.depth < DEEPEST
+        self.outline.prose(one_line(text), number, leads=defines)
+        if defines:
+            self.read_below(body, self.outline.nested())
+        return body_end if defines else end
+
+    def take_quoted_literal(self, start: int) -> int:
+        """A literal block that is not indented: each line begins with the same mark."""
+        following = (n for n in range(start, len(self.lines)) if self.lines[n][1].strip())
+        begin = end = next(following, start)
+        mark = line_at(self.lines, begin)[:1]
+        while mark and mark in _QUOTES and line_at(self.lines, end)[:1] == mark:
+            end += 1
+        self.outline.code(self.lines[begin:end])
+        return end if end > begin else start
 
 
 def _term(name: str, argument: str) -> str:
@@ -324,109 +375,7 @@ def _parts_of(argument: str, body: Lines) -> tuple[str, dict[str, str], Lines]:
     return argument, options, body[position:]
 
 
-def _take_rows(_reader: _Reader, lines: Lines, start: int, outline: Outline, _depth: int) -> int:
-    """A table, a line block or a doctest session."""
-    return take_rows(lines, start, outline)
-
-
-def _take_nested(reader: _Reader, lines: Lines, start: int, outline: Outline, depth: int) -> int:
-    """A quotation, a list's item or a field: its inside is read like a document."""
-    if depth >= DEEPEST:
-        return start
-    number, line = lines[start]
-    if indentation(line):
-        end = indented_block(lines, start, 1)
-        _read(reader, dedented(lines[start:end]), outline.nested(), depth + 1)
-        return end
-    item = _ITEM.fullmatch(line)
-    if item and _is_item(lines, start, len(item[1])):
-        end = indented_block(lines, start + 1, 1)
-        inner = [(number, item[2]), *_unindented(lines[start + 1 : end])]
-        nested = Outline([], outline.path)
-        _read(reader, inner, nested, depth + 1)
-        tight = start > 0 and bool(line_at(lines, start - 1))
-        _add_marked(nested.blocks, item[1].strip(), outline, tight=tight)
-        return end
-    field_mark = _FIELD.fullmatch(line)
-    if not field_mark:
-        return start
-    end = indented_block(lines, start + 1, 1)
-    if _FILE_OPTION.fullmatch(field_mark[1]):
-        return end
-    inner = [(number, field_mark[2]), *_unindented(lines[start + 1 : end])]
-    nested = Outline([], outline.path)
-    _read(reader, inner, nested, depth + 1)
-    _add_marked(nested.blocks, f"{one_line(field_mark[1])}:", outline, tight=start > 0)
-    return end
-
-
 def _unindented(lines: Lines) -> Lines:
     """The lines that follow a list's marker, without their common indentation."""
     shared = min((indentation(line) for _, line in lines if line.strip()), default=0)
     return [(number, line[shared:]) for number, line in lines]
-
-
-def _is_item(lines: Lines, start: int, inside: int) -> bool:
-    """Whether the line after an item's first fits an item: blank, indented as its text, or one.
-
-    A paragraph may begin with "A. Smith" or "- "; its second line is not indented then.
-    """
-    following = line_at(lines, start + 1)
-    return (
-        not following
-        or indentation(following) >= min(2, inside)
-        or _ITEM.fullmatch(following) is not None
-    )
-
-
-def _add_marked(blocks: list[Block], marker: str, outline: Outline, *, tight: bool) -> None:
-    """Add an item's blocks, the marker before the first."""
-    texts = [block for block in blocks if block.text]
-    if not texts or texts[0].code:
-        outline.prose(marker, blocks[0].line if blocks else 1, tight=tight, leads=bool(texts))
-    for block in blocks:
-        if texts and block is texts[0] and not block.code:
-            outline.prose(f"{marker} {block.text}", block.line, tight=tight, leads=block.leads)
-        else:
-            outline.blocks.append(inside_item(block))
-
-
-def _take_paragraph(reader: _Reader, lines: Lines, start: int, outline: Outline, depth: int) -> int:
-    """A paragraph with the literal block that `::` announces, or a term with its definition."""
-    number = lines[start][0]
-    margin = indentation(lines[start][1])
-    end = start + 1
-    while line_at(lines, end) and indentation(lines[end][1]) == margin:
-        end += 1
-    text = " ".join(line.strip() for _, line in lines[start:end])
-    body_end = indented_block(lines, end, margin + 1)
-    if text.endswith("::"):
-        shown = text.removesuffix("::") if text in ("::",) or text.endswith(" ::") else text[:-1]
-        body = lines[end:body_end]
-        outline.prose(one_line(shown), number, leads=bool(trimmed(body)))
-        if trimmed(body):
-            outline.code(dedented(body))
-            return body_end
-        return _quoted_literal(lines, end, outline)
-    defines = bool(line_at(lines, end)) and body_end > end and depth < DEEPEST
-    outline.prose(one_line(text), number, leads=defines)
-    if defines:
-        _read(reader, dedented(lines[end:body_end]), outline.nested(), depth + 1)
-        return body_end
-    return end
-
-
-def _quoted_literal(lines: Lines, start: int, outline: Outline) -> int:
-    """A literal block that is not indented: each line begins with the same mark."""
-    begin = start
-    while begin < len(lines) and not lines[begin][1].strip():
-        begin += 1
-    mark = line_at(lines, begin)[:1]
-    end = begin
-    if mark and not mark.isalnum() and not mark.isspace() and mark != ".":
-        while line_at(lines, end)[:1] == mark:
-            end += 1
-    if end > begin:
-        outline.code(lines[begin:end])
-        return end
-    return start

@@ -101,14 +101,10 @@ FormatName = Literal[
     "beir",
     "mteb",
     "trec",
-    "ranx",
-    "ir_datasets",
     "hf",
-    "csv",
     "quepid",
     "opensearch",
     "ragas",
-    "deepeval",
     "promptfoo",
 ]
 """The names of `EXPORTS` in `exchange/export/formats.py`."""

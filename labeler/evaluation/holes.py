@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ from labeler.metrics.measures import (
 from labeler.metrics.rankings import Rankings
 from labeler.metrics.registry import Measure
 from labeler.metrics.scores import summed_up
+from labeler.trec.columns import Words
+from labeler.trec.rankings import Outside
 
 Ends = tuple[Floats, Floats]
 Work = Callable[[Rankings, Measure, int], Ends]
@@ -300,87 +302,57 @@ def _with_more(r: Rankings, outside: Integers, filling: int) -> tuple[Integers, 
     return pool_query[order], pool_grade[order]
 
 
-EndsByMeasure = dict[str, tuple[Floats, Floats]]
-
 DOCUMENTS = 1 << 18
 """So many documents are filled in at once: what is held does not grow with a run's lines."""
 
 
-class _Values(NamedTuple):
-    """Values of each query by one measure: in both scenarios, at the ends, and of RBP's residual.
-
-    The last three are empty where there are none.
-    """
-
-    irrelevant: Floats
-    top: Floats
-    low: Floats
-    high: Floats
-    residual: Floats
-
-
-_NONE: Floats = np.zeros(0)
-
-
 def scenarios(
-    r: Rankings,
-    measures: Sequence[Measure],
-    ends_by_measure: EndsByMeasure | None = None,
-    size: int = DOCUMENTS,
+    r: Rankings, measures: Sequence[Measure], size: int = DOCUMENTS
 ) -> dict[str, dict[str, float]]:
     """A measure: its mean if all unjudged documents were irrelevant, and if all were of top grade.
 
     `low` and `high` are true bounds, where an exact way to them is known. RBP's upper bound counts
     the documents below the ranking's end too. For nDCG and whatever divides by what could be found,
-    neither scenario is a bound, because the ideal moves; see `bounds`. The ends of each query are
-    put into `ends_by_measure`. About `size` documents are worked on at a time.
+    neither scenario is a bound, because the ideal moves; see `bounds`. About `size` documents are
+    worked on at a time.
     """
     parts = [_of_block(block, measures) for block in r.blocks(r.documents, size)]
     cases_by_measure = {}
-    for measure, of_measure in zip(measures, zip(*parts, strict=True), strict=True):
-        values = _Values(*map(np.concatenate, zip(*of_measure, strict=True)))
-        cases_by_measure[str(measure)] = _summed_up(measure, values)
-        if len(values.low) and ends_by_measure is not None:
-            ends_by_measure[str(measure)] = values.low, values.high
+    for measure, cases in zip(measures, zip(*parts, strict=True), strict=True):
+        values = {name: np.concatenate([case[name] for case in cases]) for name in cases[0]}
+        means = {name: summed_up(measure, row) for name, row in values.items()}
+        cases_by_measure[str(measure)] = means
     return cases_by_measure
 
 
-def _of_block(r: Rankings, measures: Sequence[Measure]) -> list[_Values]:
-    """The values of each measure."""
-    cases = filled(r, 0) if any(map(_sees_holes, measures)) else r, filled(r, r.max_grade)
-    of_measures = []
+def _of_block(r: Rankings, measures: Sequence[Measure]) -> list[dict[str, Floats]]:
+    """Of each measure, the values of each query in both scenarios, and at its ends."""
+    irrelevant = filled(r, 0) if any(map(_sees_holes, measures)) else r
+    top = filled(r, r.max_grade)
+    rows = []
     for measure in measures:
-        seen = cases[0] if _sees_holes(measure) else r
-        values = measure.per_query(seen), measure.per_query(cases[1])
-        ends = _ends(measure, r, *values) or (_NONE, _NONE)
-        residual = _residual(measure, r) if measure.name == "RBP" else _NONE
-        of_measures.append(_Values(*values, *ends, residual))
-    return of_measures
+        worst = measure.per_query(irrelevant if _sees_holes(measure) else r)
+        best = measure.per_query(top)
+        cases = {"unjudged_irrelevant": worst, "unjudged_top": best}
+        rows.append(cases | _ends(measure, r, worst, best) | _residual(measure, r))
+    return rows
 
 
-def _summed_up(measure: Measure, values: _Values) -> dict[str, float]:
-    """Both scenarios, and what else there is."""
-    entry = {
-        "unjudged_irrelevant": summed_up(measure, values.irrelevant),
-        "unjudged_top": summed_up(measure, values.top),
-    }
-    names = ("low", "high", "residual")
-    more = zip(names, (values.low, values.high, values.residual), strict=True)
-    return entry | {name: summed_up(measure, each) for name, each in more if len(each)}
-
-
-def _ends(
-    measure: Measure, r: Rankings, worst: Floats, best: Floats
-) -> tuple[Floats, Floats] | None:
+def _ends(measure: Measure, r: Rankings, worst: Floats, best: Floats) -> dict[str, Floats]:
     """The bounds for each query, from its values in the two scenarios where these are bounds.
 
     Where no grade, or every grade, makes an unjudged document relevant, both scenarios are one.
     """
     if measure.judged_only or measure.name not in RISING | BOUND_FUNCTIONS.keys():
-        return None
-    if measure.name in RISING:
-        return worst, _high(measure, r, best)
-    return bounds(measure, r) if 0 < level_of(measure) <= r.max_grade else (worst, best)
+        return {}
+    low, high = worst, best
+    if measure.name == "RBP":  # what stands below the last retrieved document may count, too
+        last = np.inf if measure.cutoff is None else float(measure.cutoff)
+        p = _persistence(measure)
+        high = best + (p ** np.minimum(r.retrieved, last).astype(np.float64) - p**last)
+    elif measure.name in BOUND_FUNCTIONS and 0 < level_of(measure) <= r.max_grade:
+        low, high = bounds(measure, r)
+    return {"low": low, "high": high}
 
 
 def _sees_holes(measure: Measure) -> bool:
@@ -389,19 +361,54 @@ def _sees_holes(measure: Measure) -> bool:
     return measure.judged_only or measure.name in SEE_HOLES or level == 0
 
 
-def _residual(measure: Measure, r: Rankings) -> Floats:
+def _residual(measure: Measure, r: Rankings) -> dict[str, Floats]:
     """What the unjudged documents, and those below the last, weigh in RBP."""
-    p = float(dict(measure.parameters).get("p", 0.8))
-    seen = r.condensed if measure.judged_only else r
-    return rank_biased_residual(seen, None if measure.cutoff is None else int(measure.cutoff), p)
-
-
-def _high(measure: Measure, r: Rankings, best_case: Floats) -> Floats:
-    """The upper bound: for RBP the tail below the last retrieved document counts."""
     if measure.name != "RBP":
-        return best_case
-    p = float(dict(measure.parameters).get("p", 0.8))
-    seen = r.retrieved if measure.cutoff is None else np.minimum(r.retrieved, int(measure.cutoff))
-    last = np.inf if measure.cutoff is None else float(measure.cutoff)
-    tail: Floats = p ** seen.astype(np.float64) - p**last
-    return best_case + tail
+        return {}
+    seen = r.condensed if measure.judged_only else r
+    cutoff = None if measure.cutoff is None else int(measure.cutoff)
+    return {"residual": rank_biased_residual(seen, cutoff, _persistence(measure))}
+
+
+def _persistence(measure: Measure) -> float:
+    """The p of RBP."""
+    return float(dict(measure.parameters).get("p", 0.8))
+
+
+# The unjudged documents of several runs together: what any of them retrieved may be relevant.
+#
+# A document that another run retrieved exists, so that it is one more candidate: relevant, it
+# raises what could be found, and what is ideal, for the runs that lack it, too.
+
+
+class UnjudgedOfAllRuns:
+    """Counts, for each query of the qrels, the unjudged documents of all runs added so far."""
+
+    def __init__(self, queries: Sequence[str]) -> None:
+        self._number = {query: index for index, query in enumerate(queries)}
+        self._marks: Words = np.zeros(0, dtype=np.uint64)
+        self.total = np.zeros(len(queries), dtype=np.int64)
+
+    def add(self, outside: Outside) -> Integers:
+        """The documents of one more run that stand outside the qrels; their number by query."""
+        at = np.searchsorted(self._marks, outside.mark)
+        is_new = np.append(self._marks, np.uint64(0))[at] != outside.mark  # 0: after the last
+        # of two sorted stretches a stable sort makes one in one go
+        more = [self._marks, np.sort(outside.mark[is_new])]
+        self._marks = np.sort(np.concatenate(more), kind="stable")
+        self.total += np.bincount(outside.query[is_new], minlength=len(self.total))
+        return np.bincount(outside.query, minlength=len(self.total))
+
+    def with_others(self, ranked: Rankings, own: Integers) -> Rankings:
+        """A run's rankings with the documents of other runs in their pool, not judged.
+
+        `own` are how many documents of its own stand outside the qrels, by query of the qrels.
+        """
+        index = np.array([self._number[query] for query in ranked.queries], dtype=np.int64)
+        others: Integers = (self.total - own)[index]
+        if not others.any():
+            return ranked
+        query = np.concatenate([ranked.pool_query, np.repeat(np.arange(ranked.n), others)])
+        grade = np.concatenate([ranked.pool_grade, np.full(int(others.sum()), -1)])
+        order = np.lexsort((-grade, query))
+        return replace(ranked, pool_query=query[order], pool_grade=grade[order])

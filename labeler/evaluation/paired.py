@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
@@ -17,6 +17,7 @@ from labeler.stats.means import (
     bounded_interval,
     mean_interval,
     paired_interval,
+    share_interval,
     weighted_bounded,
     weighted_interval,
     weighted_mean,
@@ -29,8 +30,7 @@ from labeler.stats.randomization import (
     smallest_p,
     wins_ties_losses,
 )
-from labeler.stats.shares import share_interval
-from labeler.stats.student import SIGNIFICANT, paired_t_test, smallest_paired_t
+from labeler.stats.student import SIGNIFICANT
 
 # Which measures are means over queries, and between which values they lie.
 
@@ -78,11 +78,11 @@ Correction = Literal["holm", "hsd"]
 class Comparison:
     """One run against the baseline by one measure, over the queries where both are defined.
 
-    `p` is of this pair alone; `p_holm` and `p_max_t` allow for all runs compared with a baseline
-    that was named beforehand, `p_hsd` for all pairs of runs, so that the best of the same scores
-    may be the baseline. `correction` says which of `p_holm` and `p_hsd` the verdict goes by.
-    `p_least` is the smallest that this p could be with so few queries and so many runs;
-    `p_attainable` the smallest where only these queries differ, whatever their differences are.
+    `p` is of this pair alone, and the verdict goes by `p_corrected`. With `holm` as the
+    `correction` it allows for all runs compared with a baseline that was named beforehand; with
+    `hsd` for all pairs of runs, so that the best of the same scores may be the baseline.
+    `p_attainable` is the smallest that it could be where only these queries differ, whatever their
+    differences are.
     """
 
     run: str
@@ -97,12 +97,9 @@ class Comparison:
     ties: int
     losses: int
     p: float
-    p_holm: Annotated[float, Column("p_holm")]
-    p_max_t: Annotated[float, Column("p_max_t")]
-    p_hsd: Annotated[float, Column("p_hsd")]
-    correction: Correction = "holm"
-    p_least: Annotated[float, Column("p_least")] = 0.0
-    p_attainable: Annotated[float, Column("p_attainable")] = 0.0
+    p_corrected: Annotated[float, Column("p_corrected")]
+    correction: Correction
+    p_attainable: Annotated[float, Column("p_attainable")]
 
     @property
     def interval(self) -> Interval:
@@ -113,11 +110,6 @@ class Comparison:
     def counts(self) -> str:
         """Wins, ties and losses, as `3/0/1`."""
         return f"{self.wins}/{self.ties}/{self.losses}"
-
-    @property
-    def p_corrected(self) -> float:
-        """The p that the verdict goes by."""
-        return self.p_hsd if self.correction == "hsd" else self.p_holm
 
     @shown
     def verdict(self) -> str:
@@ -145,7 +137,6 @@ COLORS: Mapping[str, str] = {"better": "green", "worse": "red"}
 def summary_interval(
     measure: Measure,
     values: Floats,
-    kind: str = "bootstrap",
     seed: int = 0,
     weighting: Weighting | None = None,
 ) -> tuple[float, float]:
@@ -154,7 +145,7 @@ def summary_interval(
     def of_mean(of: Floats) -> tuple[float, float]:
         if weighting is not None:
             return weighted_interval(of, weighting) or UNDEFINED
-        return mean_interval(of, kind, seed) or UNDEFINED
+        return mean_interval(of, "bootstrap", seed) or UNDEFINED
 
     summary = measure.definition.summary
     if summary == "sum":
@@ -169,29 +160,12 @@ def summary_interval(
         return weighted_bounded(values, weighting, (0.0, 1.0)) or UNDEFINED
     if summary == "share":
         return share_interval(values)
-    return bounded_interval(values, kind, seed, (0.0, 1.0)) or UNDEFINED
+    return bounded_interval(values, "bootstrap", seed, (0.0, 1.0)) or UNDEFINED
 
 
-def difference_interval(
-    measure: Measure, values: Floats, kind: str, seed: int
-) -> tuple[float, float]:
+def difference_interval(measure: Measure, values: Floats, seed: int) -> tuple[float, float]:
     """The interval of the mean of paired differences; `nan` for fewer than two."""
-    return paired_interval(values, kind, seed, most_difference(measure)) or UNDEFINED
-
-
-@dataclass(frozen=True)
-class ComparisonOptions:
-    """The kind of interval, the seed, and the correction that verdicts go by.
-
-    Holm's is for a baseline that was named beforehand, `hsd` for the best of the same scores.
-    """
-
-    kind: str = "bootstrap"
-    seed: int = 0
-    correction: Correction = "holm"
-
-
-PLAIN = ComparisonOptions()
+    return paired_interval(values, "bootstrap", seed, most_difference(measure)) or UNDEFINED
 
 
 def compare_all_pairs(runs: Mapping[str, Scores], seed: int = 0) -> dict[str, AllPairs]:
@@ -210,105 +184,72 @@ def compare_all_pairs(runs: Mapping[str, Scores], seed: int = 0) -> dict[str, Al
 def compare_scores(
     runs: Mapping[str, Scores],
     baseline: str,
-    options: ComparisonOptions = PLAIN,
+    correction: Correction = "holm",
+    seed: int = 0,
     pairs: Mapping[str, AllPairs] | None = None,
 ) -> list[Comparison]:
     """Every other run against the baseline, by every measure that is a mean over queries.
 
-    `pairs` are the tests of all pairs of these runs by each measure, where they are there already.
+    Holm's correction is for a baseline that was named beforehand, `hsd` for the best of the same
+    scores. `pairs` are the tests of all pairs of these runs by each measure, where they are made.
     """
-    compared = [name for name in runs if name != baseline]
-    tests = compare_all_pairs(runs, options.seed) if pairs is None else pairs
+    names = [name for name in runs if name != baseline]
+    tests = compare_all_pairs(runs, seed) if pairs is None else pairs
     comparisons: list[Comparison] = []
-    for measure in runs[baseline].measures:
-        if measure.definition.summary in MEANS and compared:
-            comparisons += _by_measure(runs, baseline, measure, tests[str(measure)], options)
+    for measure in runs[baseline].measures if names else ():
+        if measure.definition.summary not in MEANS:
+            continue
+        base = counted(runs[baseline], measure)
+        differences = np.array([counted(runs[name], measure) - base for name in names])
+        hsd = None
+        if correction == "hsd":
+            index = [*runs].index(baseline)
+            hsd = np.delete(tests[str(measure)].p[index], index)
+        chances = zip(*_chances(differences, hsd, seed), strict=True)
+        for name, (p, p_corrected, attainable) in zip(names, chances, strict=True):
+            figures = _figures(measure, runs[name], runs[baseline], seed)
+            tested = float(p), float(p_corrected), correction, float(attainable)
+            comparisons.append(Comparison(name, baseline, str(measure), *figures, *tested))
     return comparisons
 
 
-class _Chances(NamedTuple):
-    """Of each row: its p alone, after each correction, and the least that two could have been."""
+def _figures(
+    measure: Measure, scores: Scores, baseline: Scores, seed: int
+) -> tuple[int, float, float, float, float, int, int, int]:
+    """Queries, the difference, its percent and ends; wins, ties and losses, where both are defined.
 
-    p: Floats
-    p_holm: Floats
-    p_max_t: Floats
-    p_hsd: Floats
-    least: Floats
-    attainable: Floats
-
-
-def _by_measure(
-    runs: Mapping[str, Scores],
-    baseline: str,
-    measure: Measure,
-    pairs: AllPairs,
-    options: ComparisonOptions,
-) -> Iterator[Comparison]:
-    names = list(runs)
-    compared = [name for name in names if name != baseline]
-    base, weighting = runs[baseline].of(measure), runs[baseline].weighting
-    differences = np.array([runs[name].of(measure) - base for name in compared])
-    hsd = pairs.p[names.index(baseline)][[names.index(name) for name in compared]]
-    weights = None if weighting is None else parts_of_mean(weighting)
-    chances = _chances(differences if weights is None else differences * weights, hsd, options)
-    for i, (name, row) in enumerate(zip(compared, differences, strict=True)):
-        both = ~np.isnan(row)
-        defined = row[both]
-        start = summed_up(measure, base[both], None if weights is None else weights[both])
-        if weighting is None:
-            difference = float(defined.mean()) if len(defined) else math.nan
-            low, high = difference_interval(measure, row, options.kind, options.seed)
-        else:
-            difference, low, high = weighted_difference(measure, row, weighting)
-        better = -defined if measure.definition.lower_is_better else defined
-        wins, ties, losses = wins_ties_losses(better)
-        yield Comparison(
-            name,
-            baseline,
-            str(measure),
-            len(defined),
-            difference,
-            100 * difference / start if start else math.nan,
-            low,
-            high,
-            wins,
-            ties,
-            losses,
-            float(chances.p[i]),
-            float(chances.p_holm[i]),
-            float(chances.p_max_t[i]),
-            float(chances.p_hsd[i]),
-            options.correction,
-            float(chances.least[i]),
-            float(chances.attainable[i]),
-        )
-
-
-def _chances(differences: Floats, p_of_pairs: Floats, options: ComparisonOptions) -> _Chances:
-    """The chances of the rows; a query undefined for a row says nothing about it.
-
-    No p that allows for several tests is below that of the one test.
+    The percent are of the baseline over the same queries.
     """
-    p, p_max = randomization_test(np.nan_to_num(differences), options.seed)
-    defined = [row[~np.isnan(row)] for row in differences]
-    by_t = options.kind == "t"
-    if by_t:
-        p = np.array([paired_t_test(row) for row in defined])
-    p_hsd = p if len(differences) == 1 else np.maximum(p, p_of_pairs)
-    alone = np.array([0.0 if by_t else smallest_p(len(row)) for row in defined])
-    several = len(differences) if options.correction == "holm" else 1
-    attainable = _attainable(defined, by_t=by_t)
-    if options.correction == "holm":
-        attainable = holm(attainable)
-    return _Chances(p, holm(p), p_max, p_hsd, np.minimum(alone * several, 1.0), attainable)
+    base, weighting = baseline.of(measure), baseline.weighting
+    row = scores.of(measure) - base
+    both = ~np.isnan(row)
+    defined = row[both]
+    weights = None if weighting is None else parts_of_mean(weighting)[both]
+    start = summed_up(measure, base[both], weights)
+    if weighting is None:
+        difference = float(defined.mean()) if len(defined) else math.nan
+        low, high = difference_interval(measure, row, seed)
+    else:
+        difference, low, high = weighted_difference(measure, row, weighting)
+    percent = 100 * difference / start if start else math.nan
+    better = -defined if measure.definition.lower_is_better else defined
+    return len(defined), difference, percent, low, high, *wins_ties_losses(better)
 
 
-def _attainable(rows: Sequence[Floats], *, by_t: bool) -> Floats:
-    """The smallest p that each row's queries allow alone, given which of them differ."""
-    differing = [sum(wins_ties_losses(row)[::2]) for row in rows]
-    if by_t:
-        return np.array(list(map(smallest_paired_t, differing, map(len, rows))))
-    return np.array([smallest_p(count) for count in differing])
+def _chances(
+    differences: Floats, p_of_pairs: Floats | None, seed: int
+) -> tuple[Floats, Floats, Floats]:
+    """Of each row: its p alone, after the correction, and the least that the latter could be.
+
+    The correction is Holm's where there is no p that allows for all pairs. A query undefined for a
+    row says nothing about it. No p that allows for several tests is below that of the one test.
+    """
+    differing = [sum(wins_ties_losses(row[~np.isnan(row)])[::2]) for row in differences]
+    p = randomization_test(np.nan_to_num(differences), seed)
+    attainable = np.array([*map(smallest_p, differing)])
+    if p_of_pairs is None:
+        return p, holm(p), holm(attainable)
+    return p, p if len(p) == 1 else np.maximum(p, p_of_pairs), attainable
 
 
 def best(runs: Mapping[str, Scores], measure: Measure) -> str:

@@ -1,21 +1,35 @@
-"""A connection to PostgreSQL: one statement after the other, and again where it was lost."""
+"""A store in a PostgreSQL database, which several machines share.
+
+A connection is made anew where it was lost. Leases are dated by the server's clock.
+"""
 
 from __future__ import annotations
 
 import os
 import socket
 import ssl
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from ssl import SSLError
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from labeler.errors import LabelerError, Misconfigured, StatementFailed
+from labeler.errors import BadInput, LabelerError, Misconfigured, StatementFailed
 from labeler.messages import missing_extra
-from labeler.store.base import Waiting
-from labeler.store.postgres.address import TLS_MODES, DatabaseAddress
+from labeler.store.address import TLS_MODES, DatabaseAddress
+from labeler.store.base import (
+    LEASE_SECONDS,
+    REPLY,
+    LeaseHolder,
+    Statements,
+    StoredRow,
+    Waiting,
+    has_ended,
+    this_process,
+)
 from labeler.wire.gate import on_the_way
 
 if TYPE_CHECKING:
@@ -23,7 +37,7 @@ if TYPE_CHECKING:
 
 # The tables of a store in PostgreSQL, in a schema of their own, `labeler`.
 #
-# They are those of a store in a file (`labeler.store.sqlite.open`), and so are keys and
+# They are those of a store in a file (`labeler.store.sqlite`), and so are keys and
 # checksums. Texts are kept as their bytes in UTF-8, since PostgreSQL's own texts cannot hold all
 # that a model may answer; the view `labeler.readable` shows them as text. Leases are dated by the
 # server's clock.
@@ -133,34 +147,189 @@ PASSWORD = "PGPASSWORD"
 """The variable of the environment that holds the password."""
 
 
-class DatabaseConnection:
-    """A connection that is made anew where it was lost, for as long as `waiting` allows.
+_TEXTS = frozenset(
+    {"model", "served", "text", "finish_reason", "refusal", "sent", "top_tokens"}
+    | {"request", "detail"}
+)
+"""Columns, and values of statements, that are texts here and bytes in the database."""
 
-    What is run in a transaction may run twice, where an answer to its end was lost: it has to come
-    to the same then.
+_KINDS = {
+    **dict.fromkeys(["prompt_tokens", "completion_tokens"], "bigint"),
+    **dict.fromkeys(["at", "cost"], "double precision"),
+}
+"""The types of a reply's columns that are not bytes."""
+
+_GIVEN = ["checksum", *REPLY.split(", "), "wire_sum", "request", "body"]
+_ARRAYS = ", ".join(f"CAST(:{name} AS {_KINDS.get(name, 'bytea')}[])" for name in _GIVEN)
+_INSERT = f"""
+WITH given AS (
+    SELECT * FROM unnest({_ARRAYS}) WITH ORDINALITY AS row({", ".join(_GIVEN)}, number)
+), kept AS (
+    INSERT INTO replies (checksum, {REPLY})
+    SELECT checksum, {REPLY} FROM given ORDER BY number
+    ON CONFLICT (key) DO NOTHING RETURNING id, key
+), wired AS (
+    INSERT INTO wires (id, checksum, request, body)
+    SELECT DISTINCT ON (kept.id) kept.id, wire_sum, request, body
+    FROM kept JOIN given ON given.key = kept.key ORDER BY kept.id, given.number
+), cleared AS (
+    DELETE FROM failures WHERE key IN (SELECT key FROM kept)
+)
+SELECT key FROM kept
+"""
+
+_KEPT_TABLES = ("labeler.replies", "labeler.wires")
+_UNTIL = f"now() + interval '{LEASE_SECONDS:g} seconds'"
+
+
+def _given(name: str, value: Any) -> Any:
+    """A value as the database takes it, or a list of them."""
+    if isinstance(value, list):
+        return [_given(name, each) for each in value]
+    if isinstance(value, str) and name in _TEXTS:
+        return value.encode("utf-8", "surrogatepass")
+    return value
+
+
+def _read(name: str, value: Any) -> Any:
+    """A value as it was before it was kept."""
+    if not isinstance(value, bytes | bytearray | memoryview):
+        return value
+    return bytes(value).decode("utf-8", "surrogatepass") if name in _TEXTS else bytes(value)
+
+
+class _Statements:
+    """Runs SQL on a connection; a table of keys takes the place of `{keys}`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection: Any = connection
+
+    def run(self, query: str, keys: Sequence[bytes] | None = None, **values: Any) -> Rows:
+        if keys is not None:
+            if not keys:
+                return []
+            values["keys"] = list(keys)
+            query = query.replace("{keys}", "SELECT unnest(CAST(:keys AS bytea[]))")
+        given = {name: _given(name, value) for name, value in values.items()}
+        rows = self.connection.run(query, **given) or []
+        names = [column["name"] for column in self.connection.columns or ()]
+        return [[_read(*cell) for cell in zip(names, row, strict=True)] for row in rows]
+
+
+class PostgresDatabase:
+    """The tables of a store on a server.
+
+    The connection is made anew where it was lost, for as long as `waiting` allows.
     """
 
-    def __init__(self, address: DatabaseAddress, waiting: Waiting) -> None:
+    now = "extract(epoch FROM clock_timestamp())"
+
+    def __init__(self, address: DatabaseAddress, waiting: Waiting | None = None) -> None:
         try:
             import pg8000  # noqa: F401  said before anything is asked of the database
         except ImportError as error:
             raise Misconfigured(missing_extra("postgres", "a team's store needs")) from error
         self.address = address
-        self._waiting = waiting
+        self.beside = address.unsent
+        self._waiting = waiting or Waiting()
+        self._lock = threading.Lock()
         self._connection: Connection | None = None
+        self._make_tables()
 
-    def run(self, query: str, **values: Any) -> Rows:
-        """The rows of one statement, on its own."""
-        return self.transaction(
-            lambda connection: connection.run(query, **values) or [], lock=False
-        )
+    def _make_tables(self) -> None:
+        """Make what is missing; `BadInput` where another version made it."""
 
-    def transaction(self, work: Callable[[Connection], Result], *, lock: bool = True) -> Result:
+        def make(to: Statements) -> None:
+            for statement in TABLES.split(";\n"):
+                to.run(statement)
+
+        query = "SELECT to_regclass('labeler.version') IS NOT NULL"
+        if not self.transaction(lambda to: to.run(query), writing=False)[0][0]:
+            self.transaction(make)
+        query = "SELECT version FROM labeler.version"
+        rows = self.transaction(lambda to: to.run(query), writing=False)
+        versions = {row[0] for row in rows}
+        if versions != {VERSION}:
+            problem = f"its tables are of version {max(versions, default=0)}, not {VERSION}"
+            raise BadInput(f"{self.address}: {problem}; another labeler made them")
+
+    def transaction(self, work: Callable[[Statements], Result], *, writing: bool = True) -> Result:
         """Do work in one transaction, which is durable when this returns.
 
-        With `lock`, no other such transaction runs at the same time, anywhere.
+        While it is writing, no other does, on any machine.
         """
-        return self._again_where_lost(lambda: self._once(work, lock=lock))
+        with self._lock:
+            return self._again_where_lost(lambda: self._once(work, lock=writing))
+
+    def insert(self, to: Statements, rows: Sequence[StoredRow]) -> set[bytes]:
+        """Write replies, by one statement; the keys of those that are kept."""
+        if not rows:
+            return set()
+        cells = [(each.checksum, *each.values, *each[2:]) for each in rows]
+        columns = map(list, zip(*cells, strict=True))
+        return {key for (key,) in to.run(_INSERT, **dict(zip(_GIVEN, columns, strict=True)))}
+
+    def registered(self, to: Statements, owner: int | None) -> int:
+        """The number under which this process holds leases, renewed, or made anew."""
+        renewed = f"UPDATE owners SET until = {_UNTIL} WHERE id = :owner RETURNING id"
+        if owner is not None and to.run(renewed, owner=owner):
+            return owner
+        columns = (
+            f"(place, process, started, until) VALUES (:machine, :process, :started, {_UNTIL})"
+        )
+        made = f"INSERT INTO owners {columns} RETURNING id"
+        return int(to.run(made, **this_process()._asdict())[0][0])
+
+    def release_dead(self, to: Statements) -> None:
+        """Release the leases of processes that are gone: by the server's clock, or by a look."""
+        to.run("DELETE FROM owners WHERE until < now()")
+        query = "SELECT id, place, process, started FROM owners WHERE place = :place"
+        for number, *holder in to.run(query, place=this_process().machine):
+            if has_ended(LeaseHolder(*holder)):
+                to.run("DELETE FROM owners WHERE id = :id", id=number)
+
+    def is_lost(self, error: LabelerError) -> bool:
+        """Nothing is lost for good; but from now on nothing is waited for."""
+        self.stop_waiting()
+        return False
+
+    def rows_left(self) -> Iterator[list[StoredRow]]:
+        """Nothing: it is all on the server."""
+        return iter(())
+
+    def check(self) -> None:
+        """Nothing is done to a server that its answers would not show."""
+
+    def problems(self) -> list[str]:
+        """The server looks after its tables itself."""
+        return []
+
+    def size(self) -> int:
+        """How many bytes the replies take, with all that belongs to them."""
+        sizes = " + ".join(f"pg_total_relation_size('{table}')" for table in _KEPT_TABLES)
+        rows = self.transaction(lambda to: to.run(f"SELECT {sizes}"), writing=False)
+        return int(rows[0][0])
+
+    def collect_garbage(self) -> tuple[int, int]:
+        """Give unused room back to the disk; the bytes before and after.
+
+        Meanwhile other machines wait. `Misconfigured` for who does not own the tables.
+        """
+        owner = "SELECT pg_get_userbyid(relowner), pg_has_role(relowner, 'USAGE') FROM pg_class"
+        owner += f" WHERE oid = CAST('{_KEPT_TABLES[0]}' AS regclass)"
+        [(name, is_owner)] = self.transaction(lambda to: to.run(owner), writing=False)
+        if not is_owner:
+            problem = f"{self.address}: only {name}, who owns the tables, can give their room back"
+            raise Misconfigured(problem, parameter="store")
+        before = self.size()
+        with self._lock:
+            for table in _KEPT_TABLES:
+                vacuum = f"VACUUM (FULL, ANALYZE) {table}"  # which no transaction may hold
+                self._again_where_lost(partial(self._ran, vacuum))
+        return before, self.size()
+
+    def _ran(self, statement: str) -> None:
+        self._open().run(statement)
 
     def _again_where_lost(self, work: Callable[[], Result]) -> Result:
         """Do work, and again where that may help, for as long as one would wait."""
@@ -182,17 +351,13 @@ class DatabaseConnection:
                 noted = True
             time.sleep(POLL_SECONDS)
 
-    def alone(self, statement: str) -> None:
-        """Run a statement that no transaction may hold, as VACUUM is one."""
-        self._again_where_lost(lambda: self._open().run(statement))
-
-    def _once(self, work: Callable[[Connection], Result], *, lock: bool) -> Result:
+    def _once(self, work: Callable[[Statements], Result], *, lock: bool) -> Result:
         connection = self._open()
         connection.run("BEGIN")
         try:
             if lock:
                 connection.run(f"SELECT pg_advisory_xact_lock({LOCK})")
-            result = work(connection)
+            result = work(_Statements(connection))
             connection.run("COMMIT")
         except BaseException:
             with suppress(Exception):  # the connection may be what failed
@@ -222,6 +387,7 @@ class DatabaseConnection:
                 _end(opened)  # which pg8000 leaves open
                 raise
             _allow_long_answers(self._connection)
+            self._connection.run("SET search_path = labeler")
         return self._connection
 
     def _problem(self, error: Exception) -> tuple[LabelerError, bool]:

@@ -1,15 +1,17 @@
-"""The `similarity` assessor, which is asked as any model is. It is not an LLM."""
+"""The embedded assessors: the rule of `similarity`, and how far each can be trusted."""
 
 from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from labeler.errors import CallFailed
 from labeler.model import Model, Reply, Request
 from labeler.text.terms import TermStatistics, matched_share, terms
+
+# The `similarity` assessor, which is asked as any model is. It is not an LLM.
 
 Cosine = Callable[[str, str], float]
 
@@ -66,3 +68,30 @@ def similarity_score(cosine: float, matched: float) -> float:
 def similarity_grade(score: float, cuts: Sequence[float] = CUTS) -> int:
     """The number of cut points that `score` reaches."""
     return bisect_right(cuts, score)
+
+
+MEASURED: Mapping[str, str] = {
+    "similarity": "not an LLM; kappa with people .16 [.11, .20] on the Chorus product queries",
+    "local": "a 0.5B LLM; kappa with people -.03 [-.09, .04] on Chorus, .02 [-.02, .05] on MedQuAD",
+}
+"""How far the embedded assessors agreed with people; `scripts/measure_embedded.py` measures it."""
+
+
+NOT_FOR_DECISIONS = "such grades are for trying the tool, not for decisions"
+
+
+def caveat(embedded: str) -> str:
+    """How far an embedded assessor's grades can be trusted."""
+    measured = MEASURED.get(embedded, "an embedded model that was not measured against people")
+    return f"{embedded}: {measured}; {NOT_FOR_DECISIONS}"
+
+
+def embedded_name(model_id: str) -> str | None:
+    """The name of the shipped embedded model behind a model's identity, if it is one."""
+    from labeler.models.local.serve import EMBEDDED
+
+    if model_id.startswith("similarity "):
+        return "similarity"
+    if model_id.startswith("gguf "):
+        return "local" if EMBEDDED.sha256 in model_id else None
+    return None

@@ -88,15 +88,6 @@ class TwoQrels:
         by_both: Flags = self.grades.min(axis=0) >= 0
         return by_both
 
-    def qrels(self, side: int) -> Qrels:
-        """The judgements that one side's scores stand on."""
-        grades = self.grades[side]
-        counts = self.judged_by_both if self.shared else grades > _ABSENT
-        return {
-            query: {d: int(grades[code]) for d, code in row.items() if counts[code]}
-            for query, row in self.pool.qrels.items()
-        }
-
 
 def two_qrels(
     first: Qrels,
@@ -208,7 +199,7 @@ def score_twice(two: TwoQrels, runs: Mapping[str, Path | Run], measure: Measure)
     shares = parse(judged_name(measure))
     values, judged, facts = [], [], []
     for run in runs.values():
-        ranked, facts_of_run = rank(run, two.pool, "trec")
+        ranked, facts_of_run = rank(run, two.pool)
         own = [two.own(ranked, side) for side in (0, 1)]
         scored = [two.on_shared_pairs(ranked, side) for side in (0, 1)] if two.shared else own
         values.append([score(side, [measure]).of(measure) for side in scored])
@@ -268,13 +259,16 @@ class System:
     judged: tuple[float, float] = (math.nan, math.nan)
 
     def as_json(self) -> dict[str, object]:
-        """The means, ranks and shares judged by either."""
+        """The means, ranks, their difference, and shares judged by either."""
         return {
             "run": self.run,
             "first": self.first,
             "second": self.second,
             "rank_first": self.first_rank,
             "rank_second": self.second_rank,
+            "difference": self.difference,
+            "low": self.low,
+            "high": self.high,
             "judged_first": self.judged[0],
             "judged_second": self.judged[1],
         }

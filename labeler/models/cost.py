@@ -1,41 +1,35 @@
-"""What models cost: the user's own file of prices, then the list that `genai-prices` keeps.
-
-That list comes with the package, and is read from it: nothing is asked over the network. It counts
-only for the provider's own address: a server of another name has no price until a file gives one.
-"""
+"""What calls take and cost: tokens, before a server has counted them, and dollars."""
 
 from __future__ import annotations
 
 import ipaddress
-import math
+import json
 import re
-import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
-
-from labeler.errors import BadInput
-from labeler.files.boundary import finite, problem_of
-from labeler.files.read import file_problems
+from labeler.model import Request
 from labeler.wire.addresses import OPENAI
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice, Provider, TieredPrices
+
+# What models cost, where nobody declares it: the list that `genai-prices` keeps.
+#
+# That list comes with the package, and is read from it: nothing is asked over the network. It
+# counts only for the provider's own address: a server of another name has no price until one is
+# declared.
 
 _NAMED_BY_USERS = {"azure", "databricks", "modal"}
 """Providers whose models bear the names that users gave them, so that a name tells no price."""
 
 _CHARGED_BESIDE = ("requests_kcount", "output_reasoning_mtok", "output_citation_mtok")
 """What is charged for a chat beside its tokens; a model with such a price has none that we know."""
-
-
-HIGHEST_RATE = 1e6
-"""Dollars for a million tokens."""
 
 
 class Tier(NamedTuple):
@@ -90,47 +84,15 @@ def batch_price(price: Price, address: str | None) -> Price:
     return Price(*rates, price.as_of, tuple(tiers), price.cached)
 
 
-def _checked_rate(rate: float) -> float:
-    """A rate that costs can be counted with: with NaN or below 0, no budget would ever be spent."""
-    if finite(rate, 0, HIGHEST_RATE) is None or math.copysign(1, rate) < 0:
-        raise ValueError(f"expected dollars from 0 to {HIGHEST_RATE:,.0f}, found {rate}")
-    return rate
+def price_of(address: str | None, model: str, *, writes: bool = True) -> Price | None:
+    """The price of a model at an address, as listed; None where it is unknown.
 
-
-_Rate = Annotated[float, AfterValidator(_checked_rate)]
-
-
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    tokens_in: _Rate
-    tokens_out: _Rate
-
-
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    as_of: str
-    hosts: dict[str, dict[str, _Entry]]
-
-
-def price_of(
-    address: str | None, model: str, own: Path | None = None, *, writes: bool = True
-) -> Price | None:
-    """The price of a model at an address; the user's file comes first; None where it is unknown.
-
-    One that does not write, as an encoder, needs no price of what it writes.
-
-    A model without an address is embedded, and costs nothing; the file is read all the same, as
-    one that is not there is a mistake.
+    One that does not write, as an encoder, needs no price of what it writes. A model without an
+    address is embedded, and costs nothing.
     """
-    file = _read(own) if own is not None else None
     if address is None:
         return Price(0.0, 0.0)
     host = urlsplit(address).hostname or ""
-    entry = file.hosts.get(host, {}).get(model) if file else None
-    if file and entry:
-        return Price(entry.tokens_in, entry.tokens_out, file.as_of)
     return _listed(address, model, writes=writes) if _may_be_listed(host) else None
 
 
@@ -208,24 +170,102 @@ def _starts(rate: Decimal | TieredPrices | None) -> list[int]:
     return [] if rate is None or isinstance(rate, Decimal) else [tier.start for tier in rate.tiers]
 
 
-def example_of(address: str | None, model: str) -> str:
-    """The lines of a file of prices that would say a model's, to be filled in."""
-    host = urlsplit(address or "").hostname or ""
-    lines = (
-        "as_of = 'DAY'",
-        f"[hosts.'{host}']",
-        f"'{model}' = {{ tokens_in = X, tokens_out = Y }}",
-    )
-    return "\n                 ".join(lines)
+BYTES_OF_A_TOKEN = 4
+"""A rule of thumb: four letters of English, or a bit more than one character of Chinese."""
+
+FEWEST_BYTES = 3
+"""What a token holds at least in texts of any length, on average, in any script."""
+
+OF_A_TURN, OF_A_REQUEST = 8, 16
+"""Tokens at most that a chat template puts around each message, and around all of them."""
+
+UNBOUNDED = 1024
+"""Tokens reserved for a reply that nothing bounds, until one was longer."""
 
 
-def _read(path: Path) -> _File:
-    """A user's file of prices; `BadInput` shows what one looks like."""
-    try:
-        with file_problems(path):
-            text = path.read_text(encoding="utf-8")
-        return _File.model_validate(tomllib.loads(text))
-    except (ValueError, RecursionError) as error:  # of the text, of TOML, or of what it says
-        example = 'as_of = "2026-01-31" and [hosts."api.example.com"] with lines such as'
-        line = "model = { tokens_in = 0.4, tokens_out = 1.6 }"
-        raise BadInput(f"{path}: expected {example} {line} ({problem_of(error)})") from error
+class Tokens(NamedTuple):
+    """Tokens of the request, and of the reply."""
+
+    inside: int
+    outside: int
+
+    def plus(self, tokens: Tokens) -> Tokens:
+        """The sum of both."""
+        return Tokens(self.inside + tokens.inside, self.outside + tokens.outside)
+
+    def times(self, factor: float) -> Tokens:
+        """So many times both, rounded up."""
+        return Tokens(ceil(self.inside * factor), ceil(self.outside * factor))
+
+
+NOTHING = Tokens(0, 0)
+
+
+class Sizes:
+    """What requests take, about and at most; a schema that many of them have is counted once."""
+
+    def __init__(self) -> None:
+        self._schema: Mapping[str, Any] | None = None
+        self._of_schema = 0
+
+    def of(self, request: Request) -> tuple[Tokens, Tokens]:
+        """What `about` and `at_most` say of a request."""
+        if request.schema is not self._schema:
+            self._schema = request.schema
+            text = json.dumps(request.schema, default=dict) if request.schema else ""
+            self._of_schema = _size(text)
+        turns = contents = 0
+        for role, content in request.messages:
+            turns += _size(role) + OF_A_TURN
+            contents += _size(content)
+        most = _most_outside(request)
+        inside = turns + contents + self._of_schema + OF_A_REQUEST
+        outside = UNBOUNDED if most is None else most
+        return Tokens(contents // BYTES_OF_A_TOKEN, most or 0), Tokens(inside, outside)
+
+
+def about(request: Request) -> Tokens:
+    """About how many tokens a request takes, and the most that its reply may."""
+    return Sizes().of(request)[0]
+
+
+def at_most(request: Request) -> Tokens:
+    """How many tokens a call takes at most: no tokenizer that works on bytes makes more of a text
+    than it has bytes.
+    """
+    return Sizes().of(request)[1]
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _most_outside(request: Request) -> int | None:
+    most = request.parameters.get("max_completion_tokens", request.parameters.get("max_tokens"))
+    return most if isinstance(most, int) else None
+
+
+@dataclass(slots=True)
+class Reported:
+    """The most that a server has said calls took: it may add a prompt of its own to each.
+
+    `size` is the largest request that it said so of, in tokens at most.
+    """
+
+    size: int = 0
+    inside: int = 0
+    outside: int = 0
+
+    def learn(self, most: Tokens, used: Tokens) -> None:
+        """Take in what the server says of a call that was thought to take `most`."""
+        self.size = max(self.size, most.inside)
+        self.inside = max(self.inside, used.inside)
+        self.outside = max(self.outside, used.outside)
+
+    def bound(self, most: Tokens) -> Tokens:
+        """At least what was reported of any call of this run, and more for a longer request."""
+        if not self.size:
+            return most
+        longer = max(0, most.inside - self.size) // FEWEST_BYTES
+        inside = max(most.inside, self.inside + longer)
+        return Tokens(inside, max(most.outside, self.outside))

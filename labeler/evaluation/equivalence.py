@@ -14,8 +14,8 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats
 from labeler.errors import Misuse, about
-from labeler.evaluation.comparison.paired import MEANS, UNBOUNDED
 from labeler.evaluation.options import DEFAULT_MEASURES
+from labeler.evaluation.paired import MEANS, UNBOUNDED
 from labeler.metrics import Measure, Scores, parse, parse_all
 from labeler.report.table import Column, Interval, Table, interval_text, shown
 from labeler.stats.power import chance_to_show, lower_bound, queries_to_show, spread_of, upper_bound
@@ -28,63 +28,41 @@ DEFAULT_MARGIN = 0.05
 """The smallest difference that users are said to notice: Spärck Jones (1974), J. of Doc. 30(4)."""
 
 
-def margins_by_measure(margin: Margin, measures: Sequence[str] = ()) -> dict[str, float]:
-    """One margin for all measures, or one for each that is named; without any, none.
+def margins_by_measure(
+    margin: Margin, measures: Sequence[str] = (), *, default: bool = False
+) -> dict[str, float]:
+    """One margin for all measures, or one for each that is named; `""` names all. None by default.
 
-    Of the default measures the first alone is held.
+    Of the default measures the first alone is held. A gate's have a `default`, for measures
+    between 0 and 1 alone.
     """
-    if margin is None:
-        return {}
+    sizes = margin if isinstance(margin, Mapping) else {} if margin is None else {"": margin}
     held = DEFAULT_MEASURES[:1] if tuple(measures) in ((), DEFAULT_MEASURES) else measures
     with about("margin"):
-        if isinstance(margin, Mapping):
-            return {str(parse(name)): _checked(size) for name, size in margin.items()}
-        return {str(measure): _checked(margin) for measure in parse_all(held)}
+        for size in sizes.values():
+            if not 0 < size < math.inf:
+                raise Misuse(f"a margin is a number above 0, not {size!r}")
+        margins = {str(each): float(sizes[""]) for each in parse_all(held) if "" in sizes}
+        if default and not sizes:
+            margins = {str(each): DEFAULT_MARGIN for each in parse_all(held)}
+            for name in margins:
+                if parse(name).name in UNBOUNDED:
+                    problem = f"{name} has no largest value, so that no margin suits it by default"
+                    raise Misuse(f"{problem}; name one, as {name}:1")
+        return margins | {str(parse(name)): float(size) for name, size in sizes.items() if name}
 
 
-def margins_from(
-    texts: Sequence[str], measures: Sequence[str] = (), *, default: bool = False
-) -> dict[str, float]:
-    """Margins by measure from `0.05`, for all measures, or `nDCG@10:0.05`, for one.
-
-    Where there is no text, a gate's are the default, for measures between 0 and 1 alone.
-    """
-    named: dict[str, float] = {}
-    margins: dict[str, float] = {}
-    with about("margin"):
-        for text in texts:
-            name, size = _read(text)
-            named |= {name: size} if name else {}
-            margins |= {} if name else margins_by_measure(size, measures)
-    if default and not texts:
-        margins = margins_by_measure(DEFAULT_MARGIN, measures)
-        for name in margins:
-            _check_bounded(name)
-    return margins | named
-
-
-def _checked(size: float) -> float:
-    if not 0 < size < math.inf:
-        raise Misuse(f"a margin is a number above 0, not {size!r}")
-    return float(size)
-
-
-def _read(text: str) -> tuple[str, float]:
-    """The measure, "" for all, and the margin."""
-    name, _, number = text.rpartition(":")
-    try:
-        margin = float(number)
-    except ValueError:
-        margin = math.nan
-    if not 0 < margin < math.inf:
-        raise Misuse(f"cannot read the margin {text!r}; write it as 0.05 or nDCG@10:0.05")
-    return str(parse(name)) if name else "", margin
-
-
-def _check_bounded(name: str) -> None:
-    if parse(name).name in UNBOUNDED:
-        problem = f"{name} has no largest value, so that no margin suits it by default"
-        raise Misuse(f"{problem}; name one, as {name}:1", parameter="margin")
+def read_margins(texts: Sequence[str]) -> dict[str, float]:
+    """Margins from `0.05`, for all measures, and `nDCG@10:0.05`, for one."""
+    margins = {}
+    for text in texts:
+        name, _, number = text.rpartition(":")
+        try:
+            margins[name] = float(number)
+        except ValueError as error:
+            problem = f"cannot read the margin {text!r}; write it as 0.05 or nDCG@10:0.05"
+            raise Misuse(problem, parameter="margin") from error
+    return margins
 
 
 NOT_SHOWN = "not shown either way"

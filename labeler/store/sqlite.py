@@ -1,28 +1,37 @@
-"""Opening a store: making it, and refusing what is not one.
+"""A store in one SQLite file: opened, written in turn, and saved where it cannot be written.
 
 What is refused stays as it was, byte for byte: the file's head is read before SQLite touches it.
 """
 
 from __future__ import annotations
 
-import glob
 import os
-import secrets
 import sqlite3
 import struct
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
-from labeler.errors import BadInput, FileProblem, LabelerError
+from labeler.errors import BadInput, FileProblem, LabelerError, Locked
 from labeler.files.paths import true_path
 from labeler.files.read import check_regular
-from labeler.messages import count_of
-from labeler.store.base import REPLY, KeyedReply, values_of
-from labeler.store.keys import checksum
+from labeler.store.base import (
+    LEASE_SECONDS,
+    REPLY,
+    LeaseHolder,
+    Statements,
+    StoredRow,
+    Waiting,
+    has_ended,
+    this_process,
+)
+
+Result = TypeVar("Result")
 
 # The tables of a store: one SQLite file, in WAL mode, that any SQLite program can read.
 #
@@ -32,7 +41,7 @@ from labeler.store.keys import checksum
 # dollars or NULL where no price was known, `sent` the parameters that the server was sent as JSON,
 # `top_tokens` log probabilities as JSON or NULL. `wires` holds, under the same `id`, the canonical
 # request (NULL in a redacted store) and the body as it came over the wire. `checksum` covers its
-# row. `labeler.store.keys` makes keys, requests and checksums.
+# row. `labeler.store.keys` makes keys and requests, `labeler.store.base` checksums.
 #
 # `failures` holds the last call under a key that failed for good; `at` is negative once the key
 # was asked again. `facts` holds what was found out about servers. `owners` (processes, each with
@@ -294,71 +303,38 @@ _INSERT_REPLY = f"INSERT OR IGNORE INTO replies (checksum, {REPLY}) VALUES (?, {
 _INSERT_WIRE = "INSERT OR REPLACE INTO wires VALUES (?, ?, ?, ?)"
 
 
-def insert(connection: sqlite3.Connection, keyed_reply: KeyedReply, *, redacted: bool) -> bool:
-    """Whether the reply is the first under its key, and so was kept."""
-    values = values_of(keyed_reply)
-    done = connection.execute(_INSERT_REPLY, (checksum(*values), *values))
-    if done.rowcount != 1:
-        return False
-    request = None if redacted else keyed_reply.request
-    wire = (request, keyed_reply.reply.body)
-    connection.execute(_INSERT_WIRE, (done.lastrowid, checksum(*wire), *wire))
-    connection.execute("DELETE FROM failures WHERE key = ?", (keyed_reply.key,))
-    return True
-
-
-def insert_facts(connection: sqlite3.Connection, facts: Mapping[str, str]) -> None:
-    """Insert facts; one of a name that is there stays as it is."""
-    connection.executemany("INSERT OR IGNORE INTO facts VALUES (?, ?)", facts.items())
-
-
-def copy_facts(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
-    """Copy the facts of a store into another one, but for those whose names are there."""
-    insert_facts(target, dict(source.execute("SELECT name, value FROM facts")))
-
-
-def copy_rows(source: sqlite3.Connection, target: sqlite3.Connection) -> int:
-    """Copy the replies of a store into another one, as they are; how many were new there.
-
-    What cannot be read of the source, or is not as it was written, is passed over.
-    """
-    columns = f"id, replies.checksum, {REPLY}, wires.checksum, request, body"
-    query = f"SELECT {columns} FROM replies JOIN wires USING (id) WHERE id > ? AND id <= ?"
-    copied, last = 0, _last_number(source)
-    for start in range(0, last, ROWS_OF_A_CHUNK):
-        rows: list[tuple[Any, ...]] = []
-        with suppress(sqlite3.DatabaseError):
-            rows = source.execute(query, (start, start + ROWS_OF_A_CHUNK)).fetchall()
-        copied += insert_whole(target, rows)
-    return copied
-
-
-def insert_whole(target: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> int:
-    """Insert replies of another store with what came over the wire; how many were new.
-
-    What is not as it was written is passed over.
-    """
-    copied = 0
-    for _, reply_sum, *reply, wire_sum, request, body in rows:
-        if (reply_sum, wire_sum) != (checksum(*reply), checksum(request, body)):
-            continue
-        done = target.execute(_INSERT_REPLY, (reply_sum, *reply))
+def insert_rows(connection: sqlite3.Connection, rows: Iterable[StoredRow]) -> set[bytes]:
+    """Write replies; the keys of those that are the first under their keys, and so are kept."""
+    new = set[bytes]()
+    for row in rows:
+        key = row.values[0]
+        done = connection.execute(_INSERT_REPLY, (row.checksum, *row.values))
         if done.rowcount == 1:
-            copied += 1
-            target.execute(_INSERT_WIRE, (done.lastrowid, wire_sum, request, body))
-    return copied
+            wire = (done.lastrowid, row.wire_sum, row.request, row.body)
+            connection.execute(_INSERT_WIRE, wire)
+            connection.execute("DELETE FROM failures WHERE key = ?", (key,))
+            new.add(key)
+    return new
 
 
-def _last_number(connection: sqlite3.Connection) -> int:
+def whole_rows(source: sqlite3.Connection) -> Iterator[list[StoredRow]]:
+    """The replies of a store, some hundreds at a time.
+
+    What cannot be read, or is not as it was written, is passed over.
+    """
+    last = 0
     with suppress(sqlite3.DatabaseError):
-        row = connection.execute("SELECT coalesce(max(id), 0) FROM replies").fetchone()
-        return int(row[0])
-    return 0
-
-
-# Saving replies that cannot be kept in their store, and taking them in when it is opened again.
-
-_MARK = ".rescued-"
+        last = source.execute("SELECT coalesce(max(id), 0) FROM replies").fetchone()[0]
+    query = (
+        f"SELECT replies.checksum, {REPLY}, wires.checksum, request, body"
+        " FROM replies JOIN wires USING (id) WHERE id > ? AND id <= ?"
+    )
+    for start in range(0, last, ROWS_OF_A_CHUNK):
+        with suppress(sqlite3.DatabaseError):
+            stored = source.execute(query, (start, start + ROWS_OF_A_CHUNK)).fetchall()
+            rows = [row for row in map(StoredRow.of, stored) if row.is_whole]
+            if rows:
+                yield rows
 
 
 class Lost(FileProblem):
@@ -407,141 +383,214 @@ class OpenFile:
             return False
 
 
-class Rescue:
-    """A store beside another one, for replies that cannot be kept there.
+@contextmanager
+def opened_alone(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
+    """A connection to a store's file, to take its replies; `mode` is `ro` or `rw`."""
+    address = f"{true_path(path).as_uri()}?mode={mode}"
+    with store_problems(path):
+        connection = sqlite3.connect(address, uri=True, timeout=0, isolation_level=None)
+        with closing(connection):
+            yield connection
 
-    It lies in the folder for temporary files where the other one's folder cannot be written to, or
-    has no room left. What there is room for in neither is counted. `facts` are kept with the
-    replies, which are not found again without them.
+
+# Waiting for one's turn to write, while another program holds the store.
+
+POLL_SECONDS = 0.1
+LAST_SECONDS = 3.0
+"""For how long the last try goes on, once the run is told to stop."""
+
+NOTE_AFTER_SECONDS = 2.0
+NOTE_SECONDS = 60.0
+
+
+class Turn:
+    """A wait for the moment at which this process may write."""
+
+    def __init__(self, path: Path, waiting: Waiting) -> None:
+        self._path = path
+        self._waiting = waiting
+        self._began = time.monotonic()
+        self._next_note = self._began + NOTE_AFTER_SECONDS
+        self._until = self._began + waiting.seconds
+
+    def wait(self) -> None:
+        """Wait a little, before another try; `Locked` where this has gone on for too long."""
+        now = time.monotonic()
+        if self._waiting.is_stopped():
+            self._until = min(self._until, now + LAST_SECONDS)
+        if now >= self._until:
+            seconds = round(now - self._began)
+            raise Locked(f"{self._path}: locked by another program for {seconds} s")
+        if now >= self._next_note:
+            self._next_note = now + NOTE_SECONDS
+            most = round(self._until - now)
+            problem = f"{self._path} is locked by another program"
+            self._waiting.note(f"{problem}; waiting for it, {most} s at most")
+        time.sleep(POLL_SECONDS)
+
+
+class Now(NamedTuple):
+    """The monotonic clock and the wall clock, in seconds.
+
+    The first is one that every process of a machine shares and nobody can set; the second counts
+    only between machines.
     """
 
-    def __init__(self, path: Path, facts: Mapping[str, str]) -> None:
-        self._of = path
-        self._facts = facts
-        self._folders = [path.parent, Path(tempfile.gettempdir())]
-        self._saved: dict[Path, int] = {}
-        self._connection: sqlite3.Connection | None = None
-        self._is_copy_empty = False
-        self._unsaved = 0
-        self._problem = ""
+    monotonic: float
+    wall: float
 
-    def __str__(self) -> str:
-        """What becomes of the replies; empty where there was none to save."""
-        if self._unsaved:
-            return f"replies could not be saved elsewhere: {self._problem}"
-        if not self._saved:
-            return "it held no reply" if self._is_copy_empty else ""
-        *_, last = self._saved
-        where = f"replies are saved in {' and '.join(map(str, self._saved))}"
-        if last.parent == self._of.parent:
-            return f"{where}, and taken in by the next run"
-        return f"{where}; move {last} into {self._of.parent}, and the next run takes them in"
 
-    def summary(self) -> list[str]:
-        """How many replies are saved in which file, and how many are lost; a line each."""
-        lines = [
-            f"{count_of(number, 'reply is', 'replies are')} saved in {path}"
-            for path, number in self._saved.items()
-        ]
-        if self._unsaved:
-            lost = count_of(self._unsaved, "reply is lost", "replies are lost")
-            lines.append(f"{lost}, for which there was no room ({self._problem})")
-        return lines
+def now() -> Now:
+    """The time on both clocks."""
+    return Now(time.monotonic(), time.time())
 
-    def add(self, replies: Sequence[KeyedReply], *, redacted: bool) -> None:
-        """Keep replies."""
 
-        def inserted(connection: sqlite3.Connection) -> int:
-            return sum(insert(connection, reply, redacted=redacted) for reply in replies)
+class _Statements:
+    """Runs SQL on a connection; `{keys}` stands for as many keys as one statement takes."""
 
-        if replies and not self._keeps(inserted):
-            self._unsaved += len(replies)
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection: Any = connection
 
-    def copy(self, source: sqlite3.Connection) -> None:
-        """Keep all that can be read of a store."""
-        self._keeps(lambda connection: copy_rows(source, connection))
-        self._is_copy_empty = not any(self._saved.values())
-        if self._is_copy_empty:
-            self._leave()
+    def run(
+        self, query: str, keys: Sequence[bytes] | None = None, **values: Any
+    ) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = []
+        if keys is None:
+            rows += self.connection.execute(query, values)
+            return rows
+        for start in range(0, len(keys), ROWS_OF_A_CHUNK):
+            some = {f"k{at}": key for at, key in enumerate(keys[start : start + ROWS_OF_A_CHUNK])}
+            table = f"VALUES {','.join(f'(:{name})' for name in some)}"
+            rows += self.connection.execute(query.replace("{keys}", table), some | values)
+        return rows
 
-    def _keeps(self, written: Callable[[sqlite3.Connection], int]) -> bool:
-        """Whether rows are written in one transaction, in the first folder where that can be."""
-        while self._folders:
-            try:
-                self._write(written)
-            except (OSError, sqlite3.Error, FileProblem) as error:
-                self._problem = str(error)
-                self._leave()
-                del self._folders[0]
-            else:
-                return True
-        return False
 
-    def _write(self, written: Callable[[sqlite3.Connection], int]) -> None:
-        if self._connection is None:
-            name = f"{self._of.name}{_MARK}{os.getpid()}-{secrets.token_hex(4)}"
-            path = self._folders[0] / name
-            self._saved[path] = 0
-            self._connection = _opened_alone(path)
-            insert_facts(self._connection, self._facts)
-        path = list(self._saved)[-1]
-        self._connection.execute("BEGIN IMMEDIATE")
-        with committed(self._connection):
-            number = written(self._connection)
-        self._saved[path] += number
+class SqliteDatabase:
+    """The file of a store, open."""
 
-    def _leave(self) -> None:
-        """End with the last file, which is removed where it holds nothing."""
-        self.close()
-        for path in [path for path, number in self._saved.items() if not number]:
-            del self._saved[path]
-            with suppress(OSError):
-                path.unlink()
+    def __init__(
+        self,
+        path: Path,
+        waiting: Waiting | None = None,
+        clock: Callable[[], Now] = now,
+        *,
+        reading: bool = False,
+    ) -> None:
+        self.address = self.beside = path
+        self._waiting = waiting or Waiting()
+        self._clock = clock
+        self._first_seen: dict[tuple[int, Now], float] = {}
+        self._lock = threading.Lock()
+        self._connection = connect(path, reading=reading)
+        try:
+            self._file = None if reading else OpenFile.of(path)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    @property
+    def now(self) -> str:
+        """The time in seconds since 1970."""
+        return repr(time.time())
+
+    def transaction(self, work: Callable[[Statements], Result], *, writing: bool = True) -> Result:
+        """Do work in one transaction, which is on the disk when this returns.
+
+        While another program holds the store, this waits; other threads may read meanwhile.
+        """
+        if writing:
+            self.check()
+        turn = Turn(self.address, self._waiting)
+        while True:
+            with self._lock, store_problems(self.address):
+                if not writing:
+                    return work(_Statements(self._connection))
+                if begins(self._connection):
+                    with committed(self._connection):
+                        return work(_Statements(self._connection))
+            turn.wait()
+
+    def insert(self, to: Statements, rows: Sequence[StoredRow]) -> set[bytes]:
+        """Write replies; the keys of those that are kept."""
+        return insert_rows(to.connection, rows)
+
+    def registered(self, to: Statements, owner: int | None) -> int:
+        """The number under which this process holds leases, which are renewed; else a new one."""
+        moment = self._clock()
+        until, wall = (clock + LEASE_SECONDS for clock in moment)
+        if owner is not None:
+            renewed = "UPDATE owners SET until = :until, until_wall = :wall WHERE id = :owner"
+            to.run(renewed, owner=owner, until=until, wall=wall)
+            return owner
+        columns = "(place, process, started, until, until_wall)"
+        made = f"INSERT INTO owners {columns} VALUES (:machine, :process, :started, :until, :wall)"
+        holder = this_process()._asdict()
+        return int(to.run(f"{made} RETURNING id", until=until, wall=wall, **holder)[0][0])
+
+    def release_dead(self, to: Statements) -> None:
+        """Release the leases of processes that are gone.
+
+        Whoever is alive renews its leases. So none is honored longer than it can last from the
+        moment when this process first saw it as it is, whatever the clock said by which it was
+        dated.
+        """
+        current, moment = this_process(), self._clock()
+        seen, self._first_seen = self._first_seen, {}
+        for number, *rest in to.run("SELECT * FROM owners"):
+            holder, until = LeaseHolder(*rest[:3]), Now(*rest[3:])
+            first = seen.get((number, until), moment.monotonic)
+            self._first_seen[number, until] = first
+            is_old = moment.monotonic - first > LEASE_SECONDS
+            if is_old or _is_gone(holder, until, current, moment):
+                to.run("DELETE FROM leases WHERE owner = :owner", owner=number)
+                to.run("DELETE FROM owners WHERE id = :owner", owner=number)
+
+    def is_lost(self, error: LabelerError) -> bool:
+        """Whether nothing can be written any more: all but a lock, which may pass."""
+        return not isinstance(error, Locked)
+
+    def rows_left(self) -> Iterator[list[StoredRow]]:
+        """What can still be read of the replies."""
+        with self._lock:
+            yield from whole_rows(self._connection)
+
+    def check(self) -> None:
+        """Raise `Lost` where something was done to the file that was opened."""
+        if self._file is not None:
+            self._file.check()
+
+    def problems(self) -> list[str]:
+        """What is wrong with the file's structure."""
+        report = self.transaction(lambda to: to.run("PRAGMA integrity_check(20)"), writing=False)
+        return [line for (line,) in report if line != "ok"]
+
+    def size(self) -> int:
+        """How many bytes the file takes."""
+        return self.address.stat().st_size
+
+    def collect_garbage(self) -> tuple[int, int]:
+        """Give unused room back to the disk; the bytes before and after."""
+
+        def collect(to: Statements) -> int:
+            to.run("PRAGMA wal_checkpoint(TRUNCATE)")
+            before = self.size()
+            to.run("VACUUM")
+            to.run("PRAGMA wal_checkpoint(TRUNCATE)")
+            return before
+
+        return self.transaction(collect, writing=False), self.size()
+
+    def stop_waiting(self) -> None:
+        """From now on, try once, and wait for nothing."""
+        self._waiting = Waiting(0.0)
 
     def close(self) -> None:
-        """Close the store, so that the next run can take it in."""
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
+        """Close the file."""
+        self._connection.close()
 
 
-def _opened_alone(path: Path) -> sqlite3.Connection:
-    """A new store, which nobody else reads until it is closed."""
-    create(path)
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-    connection.execute("PRAGMA journal_mode = DELETE")
-    connection.execute("PRAGMA synchronous = FULL")
-    return connection
-
-
-def saved_beside(path: Path) -> list[Path]:
-    """The files in which replies were saved beside a store."""
-    return sorted(path.parent.glob(f"{glob.escape(path.name)}{_MARK}*-????????"))
-
-
-def take_in(path: Path, connection: sqlite3.Connection, note: Callable[[str], None]) -> None:
-    """Copy the replies that were saved beside a store into it, and remove what held them.
-
-    What a process still writes to, and what is no store, is left where it is.
-    """
-    for saved in saved_beside(path):
-        with suppress(LabelerError), store_problems(saved):
-            copied = _taken(saved, connection)
-            note(f"took in {count_of(copied, 'reply', 'replies')} from {saved}")
-
-
-def _taken(saved: Path, target: sqlite3.Connection) -> int:
-    address = f"{true_path(saved).as_uri()}?mode=rw"
-    with closing(sqlite3.connect(address, uri=True, timeout=0, isolation_level=None)) as source:
-        source.execute("BEGIN EXCLUSIVE")
-        target.execute("BEGIN IMMEDIATE")
-        try:
-            copied = copy_rows(source, target)
-            copy_facts(source, target)
-            target.execute("COMMIT")
-        except BaseException:
-            target.execute("ROLLBACK")
-            raise
-        saved.unlink()
-        return copied
+def _is_gone(holder: LeaseHolder, until: Now, current: LeaseHolder, moment: Now) -> bool:
+    """Whether a process has ended: on this machine that can be looked up, elsewhere time tells."""
+    if holder.machine != current.machine:
+        return until.wall < moment.wall
+    return until.monotonic < moment.monotonic or has_ended(holder)
