@@ -194,7 +194,7 @@ def _json_array(path: Path) -> Iterator[_AnyRow]:
 
 
 class TextTable(NamedTuple):
-    """A table of text: its delimiter, its number of columns, and the place of each part's column.
+    """A table of text: its delimiter, its number of columns, and the number of each part's column.
 
     A line is a row, so that one that is none is one bad line, and no others with it.
     """
@@ -202,7 +202,7 @@ class TextTable(NamedTuple):
     path: Path
     delimiter: str
     width: int
-    places: Mapping[str, int]
+    columns: Mapping[str, int]
 
     def blocks(self) -> Iterator[RawBlock]:
         """The rows below the header."""
@@ -225,8 +225,8 @@ class TextTable(NamedTuple):
             whole = {number for number, _ in good} | {number for number, _ in bad}
             bad += [(n, WRONG) for n, raw in lines if n not in whole and raw.strip()]
         coded = {
-            part: CodedColumn.of([own[place] for _, own in good])
-            for part, place in self.places.items()
+            part: CodedColumn.of([own[column] for _, own in good])
+            for part, column in self.columns.items()
         }
         return RawBlock(np.array([number for number, _ in good], dtype=np.int64), coded, bad)
 
