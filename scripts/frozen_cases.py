@@ -1226,10 +1226,10 @@ LAB: dict[str, Case] = {
     """,
     "panel": """
         panel world llm second some --people human
-        panel world llm second some --rule {majority,mean,dawid-skene,bias} --seed 2
+        panel world llm second some --rule {majority,mean} --seed 2
         panel world llm second --as both
         panel $LLM world/qrels/second.qrels moved.qrels --scale 0:4 --people $HUMAN -o out.qrels
-        panel $NIST $GPT shared/dl19/llama-3.1-8b.qrels --rule dawid-skene
+        panel $NIST $GPT shared/dl19/llama-3.1-8b.qrels --rule majority
         panel world llm
     """,
     "calibrate": [
@@ -1239,11 +1239,11 @@ LAB: dict[str, Case] = {
         judge world $FAKE --as first --quiet
         calibrate world first --people human --probabilities rows.jsonl --save fit.json
         calibrate world first --fit fit.json
-        calibrate $LLM --people $HUMAN --method {ordinal,isotonic} --seed 1
+        calibrate $LLM --people $HUMAN --seed 1
         calibrate $GPT --people $NIST --save nist.json
         calibrate h.qrels --people h.qrels
-        route world first --by {entropy,doubt} --pairs 20
-        cascade world first --by entropy --people human $FAKE --prompt basic --as strong --quiet
+        route world first --by {disagreement,doubt} --pairs 20
+        cascade world first --people human $FAKE --prompt basic --as strong --quiet
         status world
         """,
     ],
@@ -1256,7 +1256,7 @@ LAB: dict[str, Case] = {
         """
         pool world --depth 3 $OWN --only
         route world llm second --pairs 30 --sheet sheet.csv
-        route world llm second --by {disagreement,systems,mixture} --run world/runs --pairs 25
+        route world llm second --by disagreement --pairs 25
         route world llm second --pairs 20 --people some
         route $LLM world/qrels/second.qrels --pairs 9 --seed 4 --people world/qrels/some.qrels
         """,
@@ -1305,7 +1305,7 @@ LAB: dict[str, Case] = {
     "monitor": """
         monitor world --log log.csv
         monitor world --log log.csv -o page.html
-        monitor world --log log.csv --shares A:2,B:1 --propose new.jsonl --depth 3
+        monitor world --log log.csv --propose new.jsonl
         monitor world --log log.csv --column time:when
         monitor coll
     """,

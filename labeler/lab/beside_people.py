@@ -25,7 +25,7 @@ from labeler.lab.members import PanelSet
 from labeler.lab.panel_rules import UNGRADED, Votes
 from labeler.report.result import Result, figure_names
 from labeler.report.table import Interval
-from labeler.stats.intervals import Ends, Sample, between, draws_of
+from labeler.stats.intervals import Sample, between, draws_of
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def independence(
     usual = min(draws_of(max(len(sums), 1)), MOST_CELLS // features)
     sample = Sample(sums, options.draws or max(FEWEST_DRAWS, usual), options.seed)
     value = defined(_mean_correlation(sample.total)) if len(sums) else None
-    ends: Ends = (None, None)
+    ends: tuple[float | None, float | None] = (None, None)
     if value is not None:
         ends = between(sample, _mean_correlation, bounded=True)
     names = votes.members
