@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 def status(folder: Folder, *, output: OutputFlags) -> None:
     """Show what is judged, what failed, what it cost, how to go on."""
-    from labeler.collection.card import standing
     from labeler.collection.layout import open_collection
     from labeler.judging.status import pool_size, status, status_table, store_status
 
@@ -43,9 +42,7 @@ def status(folder: Folder, *, output: OutputFlags) -> None:
     if form == "json":
         store = store_status(collection)
         judgements = [judged.as_json() for judged in sets]
-        lines = {n: [str(f) for f in standing(collection, n)] for n in collection.qrels_names()}
-        of_pool = {name: findings for name, findings in lines.items() if findings}
-        whole = {"pool": pool_size(collection), "judgements": judgements, "of_the_pool": of_pool}
+        whole = {"pool": pool_size(collection), "judgements": judgements}
         show_json({**whole, "store": store.as_json() if store else None}, to)
     elif form == "table":
         with said_to(to):
@@ -56,7 +53,6 @@ def status(folder: Folder, *, output: OutputFlags) -> None:
 
 def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
     """Print the pool, the sets of judgements, what they lack, and the store."""
-    from labeler.collection.card import standing
     from labeler.judging.status import pool_size, status_table, store_status
 
     if pool := pool_size(collection):
@@ -65,9 +61,6 @@ def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
         show([status_table(sets)])
     else:
         say("no judgements yet: labeler judge")
-    for name in collection.qrels_names():
-        for finding in standing(collection, name):
-            say(f"by {name}: {finding}")
     for judged in sets:
         _show_checks(judged)
     for judged in sets:
@@ -253,7 +246,7 @@ def validate(
     strict: bool = option(False, "Fail at warnings, too."),
     output: OutputFlags,
 ) -> None:
-    """Check a whole collection: ids, hashes, counts.
+    """Check a whole collection: ids, hashes, texts.
 
     It says where its files contradict one another, too.
     """

@@ -48,14 +48,10 @@ def validate(
     paths: Files,
     *,
     scale: str = option("", "The grades that may occur, as 0,1,2,3."),
-    collection: Path | None = option(
-        None, "Whose queries and documents they must be.", flags="--in", metavar="COLL"
-    ),
     output: OutputFlags,
 ) -> None:
-    """Read files strictly, and check their grades and ids."""
+    """Read files strictly, and check their grades."""
     from labeler.cli.output import show_counts
-    from labeler.collection.queries import CollectionIds
     from labeler.errors import Misuse
     from labeler.qrels.stats import stats_table, validate_qrels
 
@@ -65,8 +61,7 @@ def validate(
         problem = f"cannot read {scale!r:.80}; write the grades as 0,1,2,3"
         raise Misuse(problem, parameter="scale") from error
     to = output.made_from(*paths)
-    ids = CollectionIds.of(collection) if collection else None
-    counts = (_without_warnings(validate_qrels(path, grades, ids)) for path in paths)
+    counts = (_without_warnings(validate_qrels(path, grades)) for path in paths)
     show_counts(counts, stats_table, output.format, to, _sound)
 
 

@@ -50,20 +50,15 @@ def stats(paths: Files, *, output: OutputFlags) -> None:
 def validate(
     paths: Files,
     *,
-    collection: Path | None = option(
-        None, "Whose queries and documents they must be.", flags="--in", metavar="COLL"
-    ),
     output: OutputFlags,
 ) -> None:
     """Read runs strictly; warn of ties and ranks that contradict scores."""
     from labeler.cli.output import show_counts
-    from labeler.collection.queries import CollectionIds
     from labeler.collection.user_files import run_paths
     from labeler.runs.stats import run_stats, stats_table
 
     to = output.made_from(*paths)
-    ids = CollectionIds.of(collection) if collection else None
-    counts = (_warned(run_stats(path, ids)) for path in run_paths(paths))
+    counts = (_warned(run_stats(path)) for path in run_paths(paths))
     show_counts(counts, stats_table, output.format, to, _sound)
 
 

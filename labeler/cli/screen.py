@@ -34,7 +34,7 @@ def _fitted(text: str) -> str:
     """A line broken between words where it goes to a terminal; whole where a program reads it."""
     if not sys.stderr.isatty():
         return text
-    from labeler.report.text import wrapped
+    from labeler.report.render import wrapped
 
     width = shutil.get_terminal_size().columns
     return wrapped(text, width, indent="  ").ljust(width - 1)  # over a line that is rewritten

@@ -186,7 +186,7 @@ _COMMANDS = (
         ),
         _Row(
             "validate",
-            "Check a whole collection: ids, hashes, counts.",
+            "Check a whole collection: ids, hashes, texts.",
             "coll/ --strict",
             at="look:validate",
         ),
@@ -306,7 +306,7 @@ _COMMANDS = (
         _Row("stats", "Count queries, pairs and grades.", "human.qrels llm.qrels"),
         _Row(
             "validate",
-            "Read files strictly, and check their grades and ids.",
+            "Read files strictly, and check their grades.",
             "human.qrels --scale 0,1,2,3",
         ),
     ),

@@ -569,6 +569,6 @@ def members_named(text: str, common: JudgeOptions) -> list[JudgeOptions]:
             raise Misuse(f"{problem}; got {text!r:.80}", parameter="panel")
         with about("panel", "prompt"):
             find_prompt(prompt or common.grading_prompt, "grade")
-        own = {"prompt": prompt or common.prompt, "model": model or common.model}
-        members.append(replace(common, **own, name=None))
+        prompt, own = prompt or common.prompt, model or common.model
+        members.append(replace(common, prompt=prompt, model=own, name=None))
     return members

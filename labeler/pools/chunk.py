@@ -225,6 +225,6 @@ def _covered(source: Span, passages: Sequence[Span]) -> float:
 
 def _interval(values: Sequence[float]) -> Interval:
     array = np.asarray(values, dtype=np.float64)
-    ends = bounded_interval(array, "bootstrap", 0, (0.0, 1.0))
+    ends = bounded_interval(array, (0.0, 1.0))
     low, high = ends or (None, None)
     return Interval(float(array.mean()), low, high)

@@ -79,7 +79,7 @@ class CorpusSearch:
     def _dense(self) -> DenseIndex | None:
         if not can_encode():
             return None
-        return DenseIndex(self._searched, embedded_encoder(), self._progress)
+        return DenseIndex.of(self._searched, embedded_encoder(), self._progress)
 
     def ranks(self, queries: Sequence[Query]) -> list[dict[str, int | None]]:
         """The best rank of each query's sources by retriever; None beyond `DEPTH`."""

@@ -100,7 +100,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "corpus chunk": ["coll --compare 20,40"],
     "monitor": ["coll --documents docs", "coll --documents docs --require stale-judgements"],
     "init": [""],
-    "report": ["coll", "coll --compare first first", "coll --compare first human"],
+    "report": ["coll"],
 }
 VALUES: dict[str, list[str]] = {
     "measure": MEASURES,

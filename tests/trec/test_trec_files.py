@@ -357,19 +357,11 @@ def test_subsets_by_document_by_file_and_by_lot(
     assert "say what to keep" in capsys.readouterr().err
 
 
-def test_ids_that_a_collection_does_not_know_are_named_with_file_and_line(
+def test_a_run_of_documents_that_a_collection_lacks_is_not_diversified(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "corpus.jsonl").write_text('{"_id": "a", "text": "x"}\n{"_id": "b", "text": "y"}\n')
     (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "x"}\n')
-    known = ["--in", str(folder)]
-    assert labeler(["qrels", "validate", str(folder / "a.qrels"), *known]) == 65
-    assert "a.qrels:3: the query 'q2' is not in" in capsys.readouterr().err
-    (folder / "x.trec").write_text("q1 Q0 a 1 2 t\nq1 Q0 zz 2 1 t\n")
-    assert labeler(["runs", "validate", str(folder / "x.trec"), *known]) == 65
-    assert "x.trec:2: the document 'zz' is not in" in capsys.readouterr().err
-    (folder / "x.trec").write_text("q1 Q0 a 1 2 t\n")
-    assert labeler(["runs", "validate", str(folder / "x.trec"), *known]) == 0
     assert (
         labeler(["runs", "mmr", str(folder / "b.trec"), str(folder), "-o", str(folder / "o")]) == 65
     )
