@@ -122,6 +122,7 @@ GONE = {
     "judge --expand": "`pool --expand NAME --model MODEL` judges what each round adds",
     "queries from-log --click-run": "clicks are read by `monitor`",
     "queries from-log --attention": "clicks are read by `monitor`",
+    "qrels subset --sample": "a list of drawn queries goes with --queries",
     "correct --require": "gates on scores are of `evaluate`",
     "correct --missing": "queries that a run lacks count as 0",
     "correct --no-worse-than": "gates on scores are of `evaluate`",

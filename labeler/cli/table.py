@@ -295,7 +295,7 @@ _COMMANDS = (
         ),
         _Row(
             "subset",
-            "Keep the pairs of some queries or documents, or of queries drawn at random.",
+            "Keep the pairs of some queries or documents.",
             "human.qrels -o some.qrels --queries q1,q7",
         ),
         _Row(

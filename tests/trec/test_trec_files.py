@@ -335,9 +335,7 @@ def test_a_file_that_contradicts_itself_is_refused_by_every_tool(
     assert "1 repeated line, the same pair with the same grade" in capsys.readouterr().err
 
 
-def test_subsets_by_document_by_file_and_by_lot(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_subsets_by_document_and_by_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = str(folder / "a.qrels"), folder / "out.qrels"
     subset = ["qrels", "subset", path, "-o", str(out)]
     assert labeler([*subset, "--documents", "a"]) == 0
@@ -347,12 +345,6 @@ def test_subsets_by_document_by_file_and_by_lot(
     assert "ids.txt:3: 'q9' is no query of" in capsys.readouterr().err
     assert labeler([*subset, "--documents", "a,zz"]) == 65
     assert "--documents: 'zz' is no document of" in capsys.readouterr().err
-    drawn = []
-    for seed in "001":
-        assert labeler([*subset, "--sample", "1", "--seed", seed]) == 0
-        drawn.append(list(read_qrels(out)))
-    assert drawn[0] == drawn[1]
-    assert labeler([*subset, "--sample", "3"]) == 2
     assert labeler(subset) == 2
     assert "say what to keep" in capsys.readouterr().err
 
