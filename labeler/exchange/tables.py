@@ -18,7 +18,7 @@ from labeler.exchange.shapes import JSON_LINES, PARQUET, TEXT, XML
 from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import problem_of, reading
 from labeler.files.csv import read_cells, table_lines
-from labeler.files.jsonl import read_rows, strict_decoder
+from labeler.files.jsonl import STRICT, read_rows
 from labeler.files.read import TIMES, decoded, file_of, file_problems, most_unpacked, read_bytes
 from labeler.messages import missing_extra
 from labeler.trec.values import DOCUMENT_ID, QUERY_ID, key_of
@@ -266,7 +266,7 @@ def json_value(path: Path) -> Any:
     """The value of a file; `BadInput` where it is none, or names a key twice."""
     text = decoded(path, read_bytes(path, LARGEST))
     try:
-        return strict_decoder("the key {key!r} stands there twice in one object").decode(text)
+        return STRICT.decode(text)
     except json.JSONDecodeError as error:
         raise BadInput.at(path, error.lineno, f"not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
