@@ -41,20 +41,20 @@ if TYPE_CHECKING:
     from labeler.judging.judge import judge as judge
     from labeler.judging.relabel import arelabel as arelabel
     from labeler.judging.relabel import relabel as relabel
-    from labeler.lab.calibrate.calibrate import CalibrateOptions as CalibrateOptions
-    from labeler.lab.calibrate.calibrate import apply_calibration as apply_calibration
-    from labeler.lab.calibrate.calibrate import calibrate as calibrate
-    from labeler.lab.cascade.cascade import CascadeOptions as CascadeOptions
-    from labeler.lab.cascade.cascade import cascade as cascade
+    from labeler.lab.calibrate import CalibrateOptions as CalibrateOptions
+    from labeler.lab.calibrate import apply_calibration as apply_calibration
+    from labeler.lab.calibrate import calibrate as calibrate
+    from labeler.lab.cascade import CascadeOptions as CascadeOptions
+    from labeler.lab.cascade import cascade as cascade
     from labeler.lab.control import drift as drift
-    from labeler.lab.panel.ask import judge_panel as judge_panel
-    from labeler.lab.panel.panel import panel as panel
-    from labeler.lab.probe.probe import ProbeOptions as ProbeOptions
-    from labeler.lab.probe.probe import probe as probe
-    from labeler.lab.route.route import RouteOptions as RouteOptions
-    from labeler.lab.route.route import route as route
-    from labeler.lab.tune.tune import TuneOptions as TuneOptions
-    from labeler.lab.tune.tune import tune as tune
+    from labeler.lab.panel import judge_panel as judge_panel
+    from labeler.lab.panel import panel as panel
+    from labeler.lab.probe import ProbeOptions as ProbeOptions
+    from labeler.lab.probe import probe as probe
+    from labeler.lab.route import RouteOptions as RouteOptions
+    from labeler.lab.route import route as route
+    from labeler.lab.tune import TuneOptions as TuneOptions
+    from labeler.lab.tune import tune as tune
     from labeler.models.control import Control as Control
     from labeler.models.settings import Limits as Limits
     from labeler.monitoring.monitor import monitor as monitor
@@ -79,8 +79,8 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "AgreeOptions": "agreement.agree:AgreeOptions",
     "BuildOptions": "pipeline.build:BuildOptions",
-    "CalibrateOptions": "lab.calibrate.calibrate:CalibrateOptions",
-    "CascadeOptions": "lab.cascade.cascade:CascadeOptions",
+    "CalibrateOptions": "lab.calibrate:CalibrateOptions",
+    "CascadeOptions": "lab.cascade:CascadeOptions",
     "Collection": "collection.layout:Collection",
     "Control": "models.control:Control",
     "ExportOptions": "collection.export:ExportOptions",
@@ -88,19 +88,19 @@ _PUBLIC = {
     "JudgeOptions": "judging.judge:JudgeOptions",
     "LabelerError": "errors:LabelerError",
     "Limits": "models.settings:Limits",
-    "ProbeOptions": "lab.probe.probe:ProbeOptions",
+    "ProbeOptions": "lab.probe:ProbeOptions",
     "ReportOptions": "collection_report.contents:ReportOptions",
-    "RouteOptions": "lab.route.route:RouteOptions",
-    "TuneOptions": "lab.tune.tune:TuneOptions",
+    "RouteOptions": "lab.route:RouteOptions",
+    "TuneOptions": "lab.tune:TuneOptions",
     "abuild": "pipeline.build:abuild",
     "agenerate": "queries.generate:agenerate",
     "agree": "agreement.agree:agree",
     "ajudge": "judging.judge:ajudge",
-    "apply_calibration": "lab.calibrate.calibrate:apply_calibration",
+    "apply_calibration": "lab.calibrate:apply_calibration",
     "arelabel": "judging.relabel:arelabel",
     "build": "pipeline.build:build",
-    "calibrate": "lab.calibrate.calibrate:calibrate",
-    "cascade": "lab.cascade.cascade:cascade",
+    "calibrate": "lab.calibrate:calibrate",
+    "cascade": "lab.cascade:cascade",
     "correct": "evaluation.correct:correct",
     "diff": "agreement.diff.diff:diff",
     "drift": "lab.control:drift",
@@ -113,15 +113,15 @@ _PUBLIC = {
     "import_qrels": "pools.import_qrels:import_qrels",
     "ingest": "corpus.ingest:ingest",
     "judge": "judging.judge:judge",
-    "judge_panel": "lab.panel.ask:judge_panel",
+    "judge_panel": "lab.panel:judge_panel",
     "leaderboard": "evaluation.leaderboard:leaderboard",
     "missed": "pools.missed:missed",
     "monitor": "monitoring.monitor:monitor",
     "open_collection": "collection.layout:open_collection",
-    "panel": "lab.panel.panel:panel",
+    "panel": "lab.panel:panel",
     "pool": "pools.pool:pool",
     "power": "evaluation.power:power",
-    "probe": "lab.probe.probe:probe",
+    "probe": "lab.probe:probe",
     "read_qrels": "exchange.qrels:read_qrels",
     "read_run": "exchange.runs:read_run",
     "rechunk": "corpus.rechunk:rechunk",
@@ -130,9 +130,9 @@ _PUBLIC = {
     "retest_of": "agreement.retest:retest_of",
     "retrieve_run": "runs.retrieve_run:retrieve_run",
     "reuse": "pools.reuse:reuse",
-    "route": "lab.route.route:route",
+    "route": "lab.route:route",
     "shift": "pools.shift:shift",
-    "tune": "lab.tune.tune:tune",
+    "tune": "lab.tune:tune",
     "update": "corpus.update:update",
     "validate": "collection.validate:validate",
 }

@@ -9,7 +9,7 @@ A package names what it brings in its `pyproject.toml`, by the key that it has i
 - `ir_labeler.readers`: of texts with an ending, as `.org`; a function from a text to its title and
   its blocks, as `labeler.corpus.readers.outline.read_plaintext`
 - `ir_labeler.retrievers`: a `labeler.runs.retrieve.Engine`, as `retrieve` asks one of a name
-- `ir_labeler.statistics`: a `labeler.agreement.statistics.registry.Statistic`
+- `ir_labeler.statistics`: a `labeler.agreement.statistics.Statistic`
 """
 
 from __future__ import annotations

@@ -58,16 +58,15 @@ class Reply:
     `model` is the name that the server gave; token counts are 0 where the server gave none;
     `top_tokens` holds, a token, its log probability and those of the alternatives that the server
     offered, the token that was chosen first; `body` is the answer as it came over the wire, empty
-    where none did; `cost` is in dollars, None where no price is known; `hold` is how many seconds
-    the server wants no further call; `cached_tokens` are those of the request that the server had
-    ready from an earlier one; `thought` is true where the model reasoned before it answered, in
-    tokens that are no part of `text`; `remembered` is true where the store answered, `shared`
-    where, too, it had that answer from a call made since it was opened. `completion_id` is the id
-    that the server gave; `is_bound` tells, a moment later, whether the answer was certainly to this
-    request, and is None where it is. `sent` are the parameters that were sent with the request,
-    in this package's names: without those that the server refuses, with its limit on tokens raised
-    by what it thinks; of a stored reply, those with which it was asked then. Many replies share
-    one mapping, so that nobody may change it.
+    where none did; `cost` is in dollars, None where no price is known; `cached_tokens` are those of
+    the request that the server had ready from an earlier one; `thought` is true where the model
+    reasoned before it answered, in tokens that are no part of `text`; `remembered` is true where
+    the store answered, `shared` where, too, it had that answer from a call made since it was
+    opened. `completion_id` is the id that the server gave; `is_bound` tells, a moment later,
+    whether the answer was certainly to this request, and is None where it is. `sent` are the
+    parameters that were sent with the request, in this package's names: without those that the
+    server refuses, with its limit on tokens raised by what it thinks; of a stored reply, those with
+    which it was asked then. Many replies share one mapping, so that nobody may change it.
     """
 
     text: str
@@ -79,7 +78,6 @@ class Reply:
     top_tokens: Sequence[Mapping[str, float]] = ()
     body: bytes = field(default=b"", repr=False)
     cost: float | None = None
-    hold: float = 0.0
     thought: bool = False
     remembered: bool = False
     shared: bool = False
@@ -91,6 +89,51 @@ class Reply:
     def note_sent(self, parameters: Mapping[str, Any]) -> None:
         """Say what was sent, of a reply that nobody else has yet."""
         object.__setattr__(self, "sent", parameters)
+
+
+# How a server says that a reply ended, and what that makes of it.
+
+_WELL = frozenset(
+    """stop eos eos_token end end_turn stop_sequence stop_token complete completed finished done
+    null none tool_calls tool_call tool_use function_call""".split()  # noqa: SIM905 - read as words, not quotes
+)
+_TRUNCATED = (
+    *("length", "max_tokens", "max_output_tokens", "max_len", "model_length"),
+    "model_context_window_exceeded",
+)
+_FILTERED = (
+    "content_filter",
+    "content_filtered",
+    "safety",
+    "recitation",
+    "prohibited_content",
+    "blocklist",
+    "spii",
+    "sensitive",
+    "guardrail_intervened",
+    "error_toxic",
+    "image_safety",
+)
+_BADLY = {
+    **dict.fromkeys(_TRUNCATED, "truncated"),
+    **dict.fromkeys(_FILTERED, "filtered"),
+    "refusal": "refused",
+}
+
+
+def status_of_ending(reason: str) -> str | None:
+    """The status of a reply that ended so; None where it is whole, or no reason is given.
+
+    What is in no list broke the reply off: `unparsable`, so that it is asked again.
+    """
+    name = reason.partition(":")[0].strip().lower().replace("-", "_")
+    name = name.removeprefix("finish_").removeprefix("reason_")
+    return None if not name or name in _WELL else _BADLY.get(name, "unparsable")
+
+
+def is_cut(reason: str) -> bool:
+    """Whether a reply ended at the limit on its tokens."""
+    return reason != "stop" and status_of_ending(reason) == "truncated"
 
 
 Ask = Callable[[Request], Awaitable[Reply]]

@@ -13,12 +13,15 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
-from labeler.agreement.statistics import find_statistic
-from labeler.agreement.statistics.registry import GradedPairs, query_tables
+from labeler.agreement.statistics import GradedPairs, find_statistic, query_tables
 from labeler.arrays import Floats
-from labeler.stats.intervals import METHODS, Replicates
-from labeler.stats.resampling import Sample
+from labeler.stats.intervals import Replicates, Sample, cluster_bootstrap, jackknife, percentile
 
+METHODS = {
+    "cluster-bootstrap": cluster_bootstrap,
+    "percentile": percentile,
+    "jackknife": jackknife,
+}
 PAIRS, QUERIES, DRAWS = 1_000_000, 5_000, 1_000
 LOOPED = 5
 STATISTICS = ("kappa", "kappa-quadratic", "alpha-ordinal")

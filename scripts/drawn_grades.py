@@ -20,7 +20,7 @@ from labeler.agreement.shares import GradeShares
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels, Run
 from labeler.errors import BadInput
-from labeler.lab.calibrate.recalibration import CalibrationSet, FitMethod, fit, held_out
+from labeler.lab.recalibration import CalibrationSet, held_out
 from labeler.metrics import Measure, Rankings, rankings, score
 from labeler.stats.regression import logistic_function
 from labeler.stats.student import LEVEL
@@ -55,7 +55,6 @@ class GradeDraws:
     shares: GradeShares
     pairs: CalibrationSet
     human: Qrels
-    method: FitMethod = "ordinal"
     seed: int = 0
 
     def grades(self, draws: int) -> Iterator[Integers]:
@@ -68,7 +67,7 @@ class GradeDraws:
         names = sorted({pair.query_id for pair in self.shares.pairs})
         index = {name: number for number, name in enumerate(names)}
         query = np.array([index[pair.query_id] for pair in self.shares.pairs])
-        variance = query_variance(self.pairs, self.method, self.seed)
+        variance = query_variance(self.pairs, self.seed)
         scale, fixed = np.array(self.pairs.scale), self._by_people()
         for _ in range(draws):
             above = self._above(rng)
@@ -84,11 +83,8 @@ class GradeDraws:
             rng.integers(0, len(self.pairs.queries), len(self.pairs.queries)),
             minlength=len(self.pairs.queries),
         )[self.pairs.query]
-        rows = np.flatnonzero(counts)
-        weight = (self.pairs.weight * counts)[rows]
-        outcome, scale = self.pairs.outcome[rows], self.pairs.scale
-        fitted = fit(self.pairs.shares.of(rows), outcome, weight, scale, self.method)
-        given = fitted.probabilities(self.shares)
+        drawn = replace(self.pairs, weight=self.pairs.weight * counts)
+        given = drawn.fitted_to(counts > 0)(self.shares)
         above = given[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
         return np.clip(above, SURE, 1 - SURE)
 
@@ -98,13 +94,13 @@ class GradeDraws:
         return np.array(grades, dtype=np.int64)
 
 
-def query_variance(pairs: CalibrationSet, method: FitMethod, seed: int = 0) -> float:
+def query_variance(pairs: CalibrationSet, seed: int = 0) -> float:
     """The variance of what queries' documents have in common, on the scale of logits.
 
     Sums of a query's residuals vary by more than single pairs do; what is beyond that, by how far
     a common deviation moves them, is the variance: a moment estimator, 0 where nothing is.
     """
-    given = held_out(pairs, method, seed).calibrated
+    given = held_out(pairs, seed).calibrated
     above = given[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
     reached = pairs.outcome[:, None] >= np.arange(1, len(pairs.scale))
     spread, weight = above * (1 - above), pairs.weight / pairs.weight.mean()

@@ -21,7 +21,7 @@ from labeler.agreement.compare import StatisticOptions, compare_qrels
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.queries import read_queries
-from labeler.models.similarity import CUTS, cosine_of, similarity_grade, similarity_score
+from labeler.models.embedded import CUTS, cosine_of, similarity_grade, similarity_score
 from labeler.text.terms import TermStatistics, matched_share, terms, text_to_search
 from labeler.text.vectors import encode
 from labeler.trec.qrels import read_qrels

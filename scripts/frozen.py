@@ -70,7 +70,7 @@ def moved(old: str, new: str) -> Renamed:
 
 SETTINGS = {
     "model": ("rpm", "tpm", "timeout", "patience", "tries"),
-    "budget": ("max-tokens", "deadline", "prices", "max-failed"),
+    "budget": ("max-tokens", "deadline", "max-failed"),
     "passages": ("min-words", "code-share", "list-share", "duplicate-share"),
 }
 RENAMED = (
@@ -93,12 +93,16 @@ RENAMED = (
     Renamed("judge --repeat", r"^judge (.*?)--repeat (\S+)", r"lab repeat \1--times \2"),
     # evaluation: what is left of a line is compared
     Renamed("evaluate --movers", r" --movers \S+", ""),
+    Renamed("evaluate --jobs", r" --jobs \S+", ""),
+    Renamed("evaluate --thin", r" --thin \S+", ""),
+    Renamed("correct --ties", r" --ties trec", ""),
     # batch, parts
     Renamed(
         "judge --batch", r"^judge (.*?)--batch (\S+)(?: --batch-file (\S+))?", r"batch \2 \1\3"
     ),
     moved("collect", "parts collect"),
     # any command
+    Renamed("--prices", r"--prices \S+", "--set model.tokens_in=1 --set model.tokens_out=2"),
     *(
         Renamed(f"--{name}", rf"--{name} (\S+)", rf"--set {table}.{name.replace('-', '_')}=\1")
         for table, names in SETTINGS.items()
@@ -119,6 +123,10 @@ GONE = {
     "judge --expand": "`pool --expand NAME --model MODEL` judges what each round adds",
     "queries from-log --click-run": "clicks are read by `monitor`",
     "queries from-log --attention": "clicks are read by `monitor`",
+    "correct --require": "gates on scores are of `evaluate`",
+    "correct --no-worse-than": "gates on scores are of `evaluate`",
+    "evaluate --interval": "the paired t test is left to statistics packages",
+    "evaluate --ties": "documents of one score stand in trec_eval's order",
     "evaluate --lgtm": "people's answers of LGTM are given on the page, and no file says them",
 }
 """Commands and options that went, and what stands in their place."""
@@ -148,8 +156,22 @@ KEYS_GONE: tuple[Key, ...] = (
     Key("monitor", "watches/density", "`queries` and `log` are watches of their own"),
     Key("monitor", "weekly", "weeks are not joined over runs"),
     Key("power", "/assurance$", "a plan takes the deviation as it was measured"),
+    Key(".*", "difference_bounds", "no verdict goes by what unjudged documents leave open of two"),
+    Key(".*", "/p_max_t$", "no verdict goes by it"),
+    Key("(evaluate|report|correct)", "/p_(holm|hsd)$", "`p_corrected` is what the verdict goes by"),
+    Key("(evaluate|report)", "/p_least$", "the verdict goes by `p_attainable`"),
+    Key("power", "/largest$|widest.pair|/(needed|detectable)/[0-9.]+/[01]$", "one deviation"),
+    Key("correct", "/turns_at$|/human_pairs$", "what other queries could do turns no verdict"),
+    Key(
+        "(evaluate|report)",
+        "groups/.*/(worst|differences|interactions|to_answer)",
+        "no gate goes by it",
+    ),
 )
-KEYS_NEW: tuple[Key, ...] = ()
+KEYS_NEW: tuple[Key, ...] = (
+    Key("power", "/(needed|detectable)/[0-9.]+$", "by the pooled deviation alone"),
+    Key("(evaluate|report|correct)", "/p_corrected$", "in place of `p_holm`, `p_hsd`, `p_max_t`"),
+)
 """Values that only one of the two has, each with the reason."""
 
 LONGEST_SECONDS = 300.0

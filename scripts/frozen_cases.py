@@ -223,7 +223,6 @@ SMALL: dict[str, str | bytes] = {
     "mine.md": PROMPT,
     "prices.toml": 'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\n'
     '"fake" = { tokens_in = 1.0, tokens_out = 2.0 }\n',
-    "none.toml": "as_of = 3\n",
     "few.qrels": "".join(f"q{n} 0 a 1\n" for n in range(5)),
     "all.qrels": "".join(f"q{n} 0 a 1\n" for n in range(40)),
     "up.trec": "".join(f"q{n} Q0 a 1 1 t\n" for n in range(40)),
@@ -837,10 +836,9 @@ MEASURING: dict[str, Case] = {
 
 COMPARING: dict[str, Case] = {
     "agree": """
-        agree $HUMAN $LLM --details --show-naive --seed 4 --draws 200
+        agree $HUMAN $LLM --details --seed 4 --draws 200
         agree $HUMAN $LLM -s all --json --details --draws 200
         agree $HUMAN $LLM -s kappa --how-many {0.1,0.5}
-        agree $HUMAN $LLM -s kappa --method {percentile,jackknife,no}
     """,
     "agree-systems": """
         agree $HUMAN $LLM --run world/runs/bm25.trec --run world/runs/other.trec
@@ -1008,7 +1006,7 @@ ASKING: dict[str, Case] = {
         judge coll --model fake --tries 2 --base-url http://127.0.0.1:9/v1
         judge coll --model fake --base-url {127.0.0.1:9/v1,http:///v1,http://u:p@127.0.0.1:99999/v1}
         $JUDGE --prompt {nothing,bad-prompt/bare.md}
-        $JUDGE --{max-cost 1,prices none.toml,concurrency 0}
+        $JUDGE --{max-cost 1,concurrency 0}
         judge world $FAKE
         """,
         written("coll/pool.jsonl", '{"query_id": "q0", "doc_id": "nowhere"}\n'),

@@ -22,8 +22,8 @@ from labeler.collection.layout import open_collection
 from labeler.collection.queries import read_queries
 from labeler.data import Document, Query
 from labeler.judging.suspicions import suspicions
-from labeler.lab.probe.cases import ATTACKS, POSITIONS, Target, inserted
-from labeler.stats.shares import share_interval
+from labeler.lab.probe_cases import ATTACKS, POSITIONS, Target, inserted
+from labeler.stats.means import share_interval
 from labeler.trec.qrels import read_qrels
 
 LENGTH = 900
@@ -61,10 +61,10 @@ def is_named(query: Query, text: str) -> bool:
 def attacked(clean: Sequence[str], attacks: Path | None, draws: Random) -> None:
     """Print how many attacked passages are named, of the shipped attacks and of a file's."""
     target = Target(ASKED.text, 3, "A text about another matter, which explains it.")
-    for attack in ATTACKS.values():
+    for name, attack in ATTACKS.items():
         drawn = draws.sample(clean, DRAWN)
         texts = (inserted(text, attack.text(target), draws.choice(POSITIONS)) for text in drawn)
-        told(f"attack {attack.name}", [is_named(ASKED, text) for text in texts])
+        told(f"attack {name}", [is_named(ASKED, text) for text in texts])
     if attacks is not None:
         listed = [text for texts in json.loads(attacks.read_text()).values() for text in texts]
         texts = (inserted(draws.choice(clean), text, "middle") for text in listed)

@@ -4,16 +4,17 @@
 
 LLMJUDGE/ holds `human.qrels` and `labels/*.txt`. The queries are split into halves at random.
 Members are chosen by their kappa with people on one half, and the panel's kappa is measured on the
-other. Panels of all 22 choose nobody; their rules are fitted without people. Prints the mean over
+other. Panels of all 22 choose nobody. Prints the mean over
 the splits, the difference from the best single assessor of the same half, and intervals of both
 over queries: the jackknife of the mean over all splits, with the degrees of freedom that `agree`
-takes. Then who harms the median of all 22, and how many independent assessors panels are worth.
+takes. Then how many independent assessors panels are worth.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -23,9 +24,9 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair
-from labeler.lab.panel.beside_people import independence
-from labeler.lab.panel.panel import panel_sources
-from labeler.lab.panel.rules import PANEL_RULES, Votes, combine, votes_of
+from labeler.lab.beside_people import independence
+from labeler.lab.panel import panel_sources
+from labeler.lab.panel_rules import PANEL_RULES, Votes, combine, votes_of
 from labeler.stats.intervals import degrees, jackknife_error
 from labeler.stats.student import t_quantile
 from labeler.trec.qrels import read_qrels
@@ -64,7 +65,11 @@ class Study:
         rule, *members = key
         key = rule, *sorted(members)
         if key not in self._panels:
-            values = combine(self.votes.by(members), rule).values if len(members) > 1 else None
+            values = (
+                combine(some_members(self.votes, members), rule).values
+                if len(members) > 1
+                else None
+            )
             column = self.votes.members.index(members[0])
             self._panels[key] = self.singles[column] if values is None else self.tables(values)
         return self._panels[key]
@@ -74,6 +79,13 @@ class Study:
         if keys not in self._stacks:
             self._stacks[keys] = np.stack([self.panel(key) for key in keys])
         return self._stacks[keys]
+
+
+def some_members(votes: Votes, members: Sequence[str]) -> Votes:
+    """The votes of some members, in this order."""
+    columns = [votes.members.index(member) for member in members]
+    values, shares = votes.values[:, columns], votes.shares[:, columns]
+    return replace(votes, members=tuple(members), values=values, shares=shares)
 
 
 def kappa(tables: Floats) -> Floats:
@@ -121,7 +133,6 @@ CHOICES: dict[str, Choice] = {
     "median of the strongest of three teams": strongest_of_teams(3),
     "median of the strongest of all seven teams": strongest_of_teams(7),
     **{f"{rule} of the three strongest": strongest(3, rule) for rule in ("majority", "mean")},
-    **{f"{rule} of the five strongest": strongest(5, rule) for rule in ("dawid-skene", "bias")},
     **{f"{rule} of all 22": everybody(rule) for rule in PANEL_RULES},
 }
 TRIPLE = "median of the best three of eight by their panel"
@@ -153,24 +164,11 @@ def print_choices(study: Study, splits: int) -> None:
         print(f"{name:50} {value:.3f} {ends}  {apart:+.3f} {more if index else ''}")
 
 
-def interval(value: float, without_one: Floats, tests: int = 1) -> str:
-    """A t interval by the jackknife; of several tests wider (Bonferroni)."""
-    reached = t_quantile(1 - 0.025 / tests, degrees(len(without_one)))
+def interval(value: float, without_one: Floats) -> str:
+    """A t interval by the jackknife."""
+    reached = t_quantile(0.975, degrees(len(without_one)))
     half = reached * jackknife_error(without_one)
     return f"[{value - half:+.3f}, {value + half:+.3f}]"
-
-
-def print_harm(study: Study) -> None:
-    """The median of all but one, less the mean of leaving any one out: 21 is odd, and 22 is not."""
-    names = study.votes.members
-    tables = np.stack([study.panel(("median", *(m for m in names if m != name))) for name in names])
-    whole = kappa(tables.sum(axis=1))
-    without = np.stack([kappa(tables.sum(axis=1) - tables[:, q]) for q in range(tables.shape[1])])
-    print(f"\nmedian of 21: {whole.mean():.3f} on average; kappa gained by leaving out, above that")
-    for index in np.argsort(-whole):
-        gained = without[:, index] - without.mean(axis=1)
-        value = whole[index] - whole.mean()
-        print(f"{names[index]:28} {value:+.4f} {interval(value, gained, len(names))}")
 
 
 def print_worth(study: Study) -> None:
@@ -184,7 +182,7 @@ def print_worth(study: Study) -> None:
     }
     print("\nindependent assessors, and the correlation of errors")
     for name, choose in choices.items():
-        votes = study.votes.by(choose(study, kappas)[1:])
+        votes = some_members(study.votes, choose(study, kappas)[1:])
         worth = independence(votes, study.human, StatisticOptions(draws=1000))
         number, r = worth.number, worth.correlation
         print(
@@ -196,7 +194,6 @@ def print_worth(study: Study) -> None:
 def main(folder: str, splits: str = "200") -> None:
     study = Study(Path(folder))
     print_choices(study, int(splits))
-    print_harm(study)
     print_worth(study)
 
 

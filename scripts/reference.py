@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 import labeler
 from labeler import errors
-from labeler.agreement.statistics.registry import STATISTICS
+from labeler.agreement.statistics import STATISTICS
 from labeler.catalog.recipes import read_recipe, recipe_files
 from labeler.cli.help import described
 from labeler.cli.overview import ABOUT

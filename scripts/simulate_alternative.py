@@ -45,10 +45,10 @@ def world(queries: int, spread: float, rng: np.random.Generator) -> GradeMatrix:
 def true_difference(spread: float) -> float:
     """The mean difference over so many queries that it hardly errs."""
     test = alternative_test(world(40_000, spread, np.random.default_rng(99)), "llm", 0.0, ONCE)
-    return float(np.mean([row.difference for row in test.rows]))
+    return float(np.mean([row.difference for row in test.people]))
 
 
-ONCE = StatisticOptions(draws=2, method="percentile")
+ONCE = StatisticOptions(draws=2)
 
 
 def measured(queries: int, spread: float, worlds: int, epsilon: float) -> None:
@@ -56,8 +56,8 @@ def measured(queries: int, spread: float, worlds: int, epsilon: float) -> None:
     tests: list[AlternativeTest] = [
         alternative_test(world(queries, spread, rng), "llm", epsilon, ONCE) for _ in range(worlds)
     ]
-    alone = np.mean([test.rows[0].p < 0.05 for test in tests])
-    alone_pairs = np.mean([test.rows[0].p_pairs < 0.05 for test in tests])
+    alone = np.mean([test.people[0].p < 0.05 for test in tests])
+    alone_pairs = np.mean([test.people[0].p_pairs < 0.05 for test in tests])
     passes = np.mean([test.passes for test in tests])
     passes_pairs = np.mean([test.winning_rate_pairs >= 0.5 for test in tests])
     shares = (alone, alone_pairs, passes, passes_pairs)

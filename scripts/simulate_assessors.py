@@ -3,26 +3,22 @@
 
 `closer`: two assessors that are equally good; how often is either called closer to people by any
 statistic, with the verdicts as they are and by intervals that are looked at one by one?
-`colleague`: an assessor that is as one of three raters; how often is it called no colleague, where
-`human` is the raters' median, their mean, a pick of theirs, or one more person?
 `calibration`: a judge whose probabilities are all off by so much; what does the expected
 calibration error come to, with chance in it and without, and how often do the ends hold it?
 `plans`: of a pilot, how many queries it takes for an interval two thirds as wide; how often is the
 interval over so many new queries as narrow as that?
 
-Usage: simulate_assessors.py closer colleague calibration plans [--repeats 400] [--queries 25 50]
+Usage: simulate_assessors.py closer calibration plans [--repeats 400] [--queries 25 50]
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from statistics import median
+from collections.abc import Sequence
 
 import numpy as np
 from harness import parser
 from simulate_coverage import World, simulated, skewed
 
-from labeler.agreement.agree import agree
 from labeler.agreement.calibration import calibration
 from labeler.agreement.compare import Agreement, StatisticOptions, compare_qrels
 from labeler.agreement.differences import Difference, differences
@@ -74,45 +70,6 @@ def false_closer(
         alone += any(d.low is not None and not d.low <= 0 <= (d.high or 0) for d in rows)
         together += any(d.verdict not in ("cannot tell apart", "undefined") for d in rows)
     return alone / repeats, together / repeats
-
-
-def grader(truth: Qrels, rng: np.random.Generator, right: float = 0.6) -> Qrels:
-    """Grades that are the truth's so often, otherwise anything."""
-    return {
-        q: {d: g if rng.random() < right else int(rng.integers(0, 4)) for d, g in row.items()}
-        for q, row in truth.items()
-    }
-
-
-Make = Callable[[list[int], np.random.Generator], int]
-MADE: dict[str, Make] = {
-    "median": lambda grades, _: int(median(grades)),
-    "mean": lambda grades, _: round(sum(grades) / len(grades)),
-    "pick": lambda grades, rng: int(rng.choice(grades)),
-}
-
-
-def called_no_colleague(how: str, queries: int, repeats: int) -> tuple[float, float]:
-    """How often `human` is left out, and how often an assessor like the raters is "not as good"."""
-    rng = np.random.default_rng(queries)
-    left_out = wrong = 0
-    for _ in range(repeats):
-        truth = {
-            f"q{q}": {f"d{d}": int(g) for d, g in enumerate(rng.integers(0, 4, 30))}
-            for q in range(queries)
-        }
-        raters = [grader(truth, rng) for _ in range(3)]
-        human = grader(truth, rng)
-        if how in MADE:
-            human = {
-                q: {d: MADE[how]([r[q][d] for r in raters], rng) for d in row}
-                for q, row in truth.items()
-            }
-        more = {f"rater{number}": qrels for number, qrels in enumerate(raters, start=1)}
-        report = agree(human, grader(truth, rng), more_humans=more).assessors[0]
-        left_out += all(row.person != "human" for row in report.ceilings[0].rows)
-        wrong += any("not as good" in ceiling.verdict for ceiling in report.ceilings)
-    return left_out / repeats, wrong / repeats
 
 
 def calibration_error(pairs: int, queries: int, off: float, repeats: int) -> tuple[float, ...]:
@@ -183,7 +140,7 @@ def agreement_of_tables(tables: Floats, name: str) -> Agreement:
 
 def main() -> None:
     given = parser(
-        __doc__, what=("closer", "colleague", "calibration", "plans"), repeats=400, queries=[25, 50]
+        __doc__, what=("closer", "calibration", "plans"), repeats=400, queries=[25, 50]
     ).parse_args()
     for queries in given.queries:
         if "closer" in given.what:
@@ -191,10 +148,6 @@ def main() -> None:
             error = (together * (1 - together) / given.repeats) ** 0.5
             said = f"{together:.3f} ± {error:.3f} of pairs, one by one {alone:.3f}"
             print(f"closer, {queries} queries: a false verdict in {said}", flush=True)
-        for how in (*MADE, "one more person") if "colleague" in given.what else ():
-            out, wrong = called_no_colleague(how, queries, given.repeats)
-            said = f"left out in {out:.3f}; a colleague is called not as good in {wrong:.3f}"
-            print(f"colleague, {queries} queries, human a {how} of the raters: {said}", flush=True)
     for pairs in PAIRS if "calibration" in given.what else ():
         for off in (0.0, 0.03, 0.1, 0.2):
             truth, ours, plain, held = calibration_error(pairs, 25, off, given.repeats)

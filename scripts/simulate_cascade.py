@@ -16,16 +16,9 @@ from harness import LLMJUDGE, parser
 from simulate_routing import SCALE, World, kappa
 
 from labeler.agreement.statistics import find_statistic
-from labeler.lab.calibrate.recalibration import CalibrationSet, folds_of
-from labeler.lab.cascade.thresholds import (
-    CascadeEvidence,
-    CascadePairs,
-    agreement_of,
-    check,
-    sent_held_out,
-    threshold_for,
-)
-from labeler.lab.route.criteria import Criterion
+from labeler.lab.recalibration import CalibrationSet, folds_of
+from labeler.lab.route import Criterion
+from labeler.lab.thresholds import CascadeEvidence, CascadePairs, agreement_of
 from labeler.people.sample import draw
 
 AGREEMENT = agreement_of(find_statistic("kappa", SCALE), SCALE)
@@ -48,17 +41,19 @@ def once(world: World, seed: int, people: int, by: Criterion) -> tuple[list[floa
     weight = np.array(list(weights.values()))
     cost = np.tile(PRICES, (len(rows), 1))
     grades = (world.truth[rows], cheap[rows], strong[rows])
-    pairs = CascadePairs(SCALE, len(queries), query, weight, *grades, cost)
+    pairs = CascadePairs(SCALE, len(queries), query, weight, *grades, cost, AGREEMENT)
     shares = sources.shares.of(rows)
     names_of_queries = tuple(map(str, queries))
     judged = CalibrationSet(SCALE, names_of_queries, shares, grades[0], query, weight)
-    evidence = CascadeEvidence(sources, by, pairs, judged, "calls")
+    evidence = CascadeEvidence(sources, by, pairs, judged)
     everywhere = evidence.doubts()
-    threshold = threshold_for(pairs, everywhere.rows, everywhere, TOLERANCE, AGREEMENT)
-    parts = list(folds_of(judged, seed))
-    folds = [evidence.doubts(part) for part in parts]
-    sent = sent_held_out(pairs, folds, parts, TOLERANCE, AGREEMENT)
-    checked = check(pairs, sent, everywhere.of_pairs >= threshold, AGREEMENT)
+    threshold = pairs.threshold_for(np.ones(len(rows), dtype=bool), everywhere, TOLERANCE)
+    sent = np.zeros(len(rows), dtype=bool)
+    for part in folds_of(judged, seed):
+        doubts = evidence.doubts(part)
+        chosen = pairs.threshold_for(~part, doubts, TOLERANCE)
+        sent[part] = doubts.of_pairs[part] >= chosen
+    checked = pairs.check(sent, everywhere.of_pairs >= threshold)
     others = np.setdiff1d(np.arange(len(world.pairs)), rows)
     sent_of_pool = everywhere.of_pool >= threshold
     both = np.where(sent_of_pool, strong, cheap)[others]

@@ -5,8 +5,7 @@
 
 Users differ in how readily they click, or not; documents move much or little. Printed are, each
 with its standard error: how often the interval of CTR holds the true one, and that of the
-difference of variants without a difference holds 0; how often the test of the split of users
-rejects where nothing is to be found.
+difference of variants without a difference holds 0.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from labeler.monitoring.log import open_log
-from labeler.monitoring.online import mismatch, online
+from labeler.monitoring.online import online
 from labeler.report.table import Interval
 from labeler.testing.click_log import ClickWorld, made_clicks
 
@@ -55,8 +54,7 @@ def one_world(name: str, world: ClickWorld, rounds: int, path: Path) -> Iterator
         with open_log(path) as log:
             result = online(log, seed=seed)
         ctr_inside += holds(result.measures["CTR"], true_ctr)
-        assert result.by_variant is not None
-        same += holds(result.by_variant.rows[1].difference, 0.0)
+        same += holds(result.variants[1].difference, 0.0)
     searches = f"{rounds} logs of {world.searches:,} searches, {world.queries:,} queries"
     yield f"{name} ({searches})"
     yield f"  CTR: {rate(ctr_inside, rounds)}; no difference of variants: {rate(same, rounds)}"
@@ -68,20 +66,8 @@ def mean_ctr(world: ClickWorld) -> float:
     return float(made_clicks(many, 10**6)["clicked"].mean())
 
 
-def split(rounds: int) -> Iterator[str]:
-    """Users split as meant."""
-    rng = np.random.default_rng(0)
-    two = sum(mismatch("ab", (n, 10_000 - n), {}) < 0.05 for n in rng.binomial(10_000, 0.5, rounds))
-    shares = {"a": 0.8, "b": 0.1, "c": 0.1}
-    drawn = rng.multinomial(10_000, list(shares.values()), rounds)
-    three = sum(mismatch("abc", counts.tolist(), shares) < 0.05 for counts in drawn)
-    yield f"split as meant: two variants {rate(two, rounds)}, three {rate(three, rounds)} at .05"
-
-
 def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    for line in split(10_000):
-        print(line, flush=True)
     with TemporaryDirectory() as folder:
         for name, world in WORLDS.items():
             for line in one_world(name, world, rounds, Path(folder) / "log.csv"):

@@ -26,7 +26,7 @@ import itertools
 import numpy as np
 from harness import DL19, parser, scores_of, shown
 
-from labeler.evaluation.comparison.equivalence import most_lost
+from labeler.evaluation.equivalence import most_lost
 from labeler.stats.means import paired_interval
 from labeler.stats.power import (
     PlannedTest,
@@ -61,7 +61,7 @@ def told(values: np.ndarray, seed: int) -> np.ndarray:
     p = []
     for baseline in (best, 0):
         others = np.arange(len(values)) != baseline
-        alone, _ = randomization_test(values[others] - values[baseline], seed, DRAWN)
+        alone = randomization_test(values[others] - values[baseline], seed, DRAWN)
         p.append(holm(alone))
         if len(p) == 1:
             p_of_pairs = randomised_hsd(values, seed, DRAWN).p[baseline][others]
@@ -174,7 +174,7 @@ def power(given: argparse.Namespace) -> None:
 def tested(values: np.ndarray, seed: int, *, named: bool) -> bool:
     """Whether the first is told from the second by the test of `evaluate`."""
     others = np.arange(len(values)) != 1
-    alone, _ = randomization_test(values[others] - values[1], seed, DRAWN)
+    alone = randomization_test(values[others] - values[1], seed, DRAWN)
     if named:
         return bool(holm(alone)[0] < SIGNIFICANT)
     p = alone[0] if len(values) == 2 else randomised_hsd(values, seed, DRAWN).p[0, 1]

@@ -12,10 +12,8 @@ signs      how often a corrected difference has another sign than the corrected 
            it is against people's alone
 families   several equal systems (values dealt anew in every query): how often any is told from the
            best of the same scores
-gates      of runs that lose .05 in truth, how many pass a gate with a margin of .05
 selection  queries that people chose by ease or difficulty: how often the balance check says so, and
            what intervals then cover
-pairs      people grade a random sample of pairs of queries like DL 2019's: coverage and width
 table      the table that `labeler/evaluation/correction/warnings.py` keeps
 
 Usage: simulate_correction.py [coverage ...] [--draws 1000] [--data ../shared/data/dl19]
@@ -32,7 +30,7 @@ import numpy as np
 from correction_worlds import JUDGES, WORLDS, dl19, made_up
 from correction_worlds import MEASURES as MADE
 from harness import DL19, parser
-from simulate_selection import families, gates, pairs, selection
+from simulate_selection import families, selection
 
 from labeler.arrays import Floats
 from labeler.stats.estimates import Mean, at_random
@@ -218,8 +216,7 @@ def table(given: argparse.Namespace) -> Iterator[str]:
 
 
 EXPERIMENTS = {
-    f.__name__: f
-    for f in (coverage, worlds, verdicts, signs, families, gates, selection, pairs, table)
+    f.__name__: f for f in (coverage, worlds, verdicts, signs, families, selection, table)
 }
 
 

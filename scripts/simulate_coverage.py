@@ -26,12 +26,19 @@ import numpy as np
 from harness import parser
 
 from labeler.agreement.align import AssessorLabels, Rules, align
-from labeler.agreement.compare import INTERVALS
-from labeler.agreement.statistics import Statistic, find_statistic
-from labeler.agreement.statistics.registry import query_tables
+from labeler.agreement.statistics import Statistic, find_statistic, query_tables
 from labeler.arrays import Floats
-from labeler.stats.intervals import Compute, Interval, Replicates, cluster_bootstrap, naive
-from labeler.stats.resampling import Sample
+from labeler.stats.intervals import (
+    Compute,
+    Interval,
+    Replicates,
+    Sample,
+    cluster_bootstrap,
+    jackknife,
+    of_tables,
+    percentile,
+    quantiles,
+)
 from labeler.trec.labels import read_labels
 from labeler.trec.qrels import read_qrels
 
@@ -133,7 +140,12 @@ class Tally:
 
 
 PLAIN = "unstabilized"
-METHODS: dict[str, Callable[[Replicates], Interval]] = {**INTERVALS, PLAIN: cluster_bootstrap}
+INTERVALS: dict[str, Callable[[Replicates], Interval]] = {
+    "cluster-bootstrap": of_tables,
+    "percentile": percentile,
+    "jackknife": jackknife,
+}
+METHODS = {**INTERVALS, PLAIN: cluster_bootstrap}
 
 
 class Plan(NamedTuple):
@@ -168,7 +180,11 @@ NAIVE = "naive"
 
 def naive_of(of: Replicates, seed: int) -> Interval:
     """The interval over single pairs."""
-    return naive(of.sample.total, of.compute, int(of.sample.total.sum()), DRAWS // 2, seed)[0]
+    total = of.sample.total
+    shares = total.ravel() / total.sum()
+    drawn = np.random.default_rng(seed).multinomial(int(total.sum()), shares, size=DRAWS // 2)
+    values = of.compute(drawn.reshape(-1, *total.shape).astype(np.float64))
+    return quantiles(values, 0.025, 0.975)
 
 
 def covered_shares(

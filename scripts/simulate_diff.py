@@ -10,9 +10,8 @@ by any statistic; and how often the interval of a difference of kappa holds that
 change, of all pairs or of those that were picked because the first grade differs from NIST's; how
 often does the interval of what asking twice gives hold it; and how often are moves of a share of
 pairs called a change.
-`queries`: as many pairs moved, dealt out at random; how often is any query called out.
 
-Usage: simulate_diff.py shares closer floor queries [--repeats 400] [--data FOLDER]
+Usage: simulate_diff.py shares closer floor [--repeats 400] [--data FOLDER]
 """
 
 from __future__ import annotations
@@ -28,10 +27,8 @@ from numpy.typing import NDArray
 from labeler.agreement.compare import StatisticOptions, share_of
 from labeler.agreement.diff.diff import STATISTICS
 from labeler.agreement.differences import differences
-from labeler.agreement.statistics import find_statistic
-from labeler.agreement.statistics.registry import GradedPairs
+from labeler.agreement.statistics import GradedPairs, find_statistic
 from labeler.stats.drift import changed
-from labeler.stats.shares import concentration
 from labeler.stats.student import SIGNIFICANT
 from labeler.trec.qrels import read_qrels
 
@@ -200,30 +197,13 @@ def set_truths(pairs: Pairs, rng: np.random.Generator) -> None:
         TRUTHS[mean] = moved / whole
 
 
-def queries_called(pairs: Pairs, repeats: int, rng: np.random.Generator) -> None:
-    print("queries: moves dealt out at random; any query called out, or all called uneven")
-    for queries in QUERIES:
-        for share in (0.02, 0.2):
-            called, uneven = 0, 0
-            for repeat in range(repeats):
-                of = pairs.drawn(queries, rng)
-                moved = rng.random(len(of.query)) < share
-                counts = [sums(of.query, x).astype(np.int64) for x in (np.ones(len(moved)), moved)]
-                held = concentration(*counts, repeat)
-                called += held is not None and bool((held.excess_p < SIGNIFICANT).any())
-                uneven += held is not None and held.p < SIGNIFICANT
-            label = f"{queries} queries, {share:.0%} moved"
-            line(label, [("any query", called), ("uneven", uneven)], repeats)
-
-
 def main() -> None:
-    given = parser(
-        __doc__, what=("shares", "closer", "floor", "queries"), repeats=400, seed=0, data=DL19
-    ).parse_args()
+    what = "shares", "closer", "floor"
+    given = parser(__doc__, what=what, repeats=400, seed=0, data=DL19).parse_args()
     rng, pairs = np.random.default_rng(given.seed), read(given.data)
     if "floor" in given.what:
         set_truths(pairs, rng)
-    run = {"shares": shares, "closer": closer, "floor": floor, "queries": queries_called}
+    run = {"shares": shares, "closer": closer, "floor": floor}
     for what in given.what:
         run[what](pairs, given.repeats, rng)
 

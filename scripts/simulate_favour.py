@@ -17,8 +17,8 @@ from harness import parser
 from simulate_leaderboards import blends
 
 from labeler.arrays import Floats
-from labeler.evaluation.boards.board import FEWEST_OTHERS
 from labeler.evaluation.evaluate import scores_of
+from labeler.evaluation.favour import FEWEST_OTHERS
 from labeler.evaluation.inputs import runs_from
 from labeler.stats.intervals import cluster_bootstrap
 from labeler.stats.means import replicates_of_mean

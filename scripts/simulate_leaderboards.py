@@ -21,8 +21,7 @@ from labeler.arrays import Floats
 from labeler.evaluation.evaluate import scores_of
 from labeler.evaluation.inputs import runs_from
 from labeler.stats.correlation import RANK_STATISTICS, noise_ceiling, of_sums, rank_interval, tau_b
-from labeler.stats.intervals import Interval, Replicates, percentile
-from labeler.stats.resampling import Sample
+from labeler.stats.intervals import Interval, Replicates, Sample, percentile
 
 DRAWS = 400
 World = tuple[str, Floats, Floats]

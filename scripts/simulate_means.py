@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from harness import DL19, parser
 
-from labeler.evaluation.comparison.paired import summary_interval
+from labeler.evaluation.paired import summary_interval
 from labeler.metrics import Scores, score
 from labeler.stats.intervals import percentile
 from labeler.stats.means import replicates_of_mean
@@ -31,7 +31,7 @@ def covered(scores: Scores, size: int, repeats: int, seed: int) -> np.ndarray:
         plain = np.array([percentile(replicates_of_mean(row, repeat)) for row in drawn]).T
         ours = np.array(
             [
-                summary_interval(measure, row, "bootstrap", repeat)
+                summary_interval(measure, row, repeat)
                 for measure, row in zip(scores.measures, drawn, strict=True)
             ]
         ).T

@@ -17,8 +17,8 @@ import numpy as np
 
 from labeler.agreement.compare import StatisticOptions
 from labeler.data import Pair
-from labeler.lab.panel.beside_people import effective_number, independence
-from labeler.lab.panel.rules import Votes
+from labeler.lab.beside_people import effective_number, independence
+from labeler.lab.panel_rules import Votes
 
 PAIRS, SPREAD = 20, 0.2
 CORRELATIONS = (0.0, 0.3, 0.6)

@@ -6,7 +6,7 @@ week on a share of sessions draws from another one. Worlds without a change: `se
 within sessions), `hidden` (the same, and the log names no session), `days` (each day favors some
 queries at random), `growth` (traffic grows by 5 % a week).
 
-Usage: simulate_query_drift.py [--repeats 200] [--part size|power|year|set]
+Usage: simulate_query_drift.py [--repeats 200] [--part size|power|year]
 """
 
 from __future__ import annotations
@@ -17,24 +17,12 @@ from datetime import date
 import numpy as np
 from harness import parser, shown
 
-from labeler.monitoring.proposal import EvaluationSet, from_set
 from labeler.monitoring.searches import WEEKLY_LEVEL, Week, word_test
 
 MONDAY = date(2024, 1, 1).toordinal()
 TEXTS, NEW = 1000, 60
 WEEKS = 8
 """Reference weeks, as many as the command takes."""
-DIMENSIONS = 64
-
-
-def vectors_of(rng: np.random.Generator) -> np.ndarray:
-    """Unit vectors around topics: 40 of the usual texts, 3 of the new ones."""
-    topics = rng.standard_normal((43, DIMENSIONS))
-    of = np.concatenate([np.arange(TEXTS) % 40, 40 + np.arange(NEW) % 3])
-    vectors = topics[of] + 0.7 * rng.standard_normal((TEXTS + NEW, DIMENSIONS))
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-
-
 WORDS = [f"t{n % 40} w{n % 170} v{n}" for n in range(TEXTS)]
 NEW_WORDS = [f"n{n % 3} w{n % 170} u{n}" for n in range(NEW)]
 """Each text has the word of its topic, one that other topics have too, and one of its own."""
@@ -102,45 +90,9 @@ def a_year(repeats: int, rng: np.random.Generator, world: str, sessions: int) ->
     print(f"{world}: years with an alarm {rate(years)}; weeks at 5 % {rate(single)}", flush=True)
 
 
-def a_set(repeats: int, rng: np.random.Generator, sessions: int) -> None:
-    """What is said of an evaluation set: drawn at random, each query once, or another distribution.
-
-    The size of its test, the coverage of the distance to it, and what it is worth.
-    """
-    for kind, count in (("random", 50), ("random", 200), ("once", 200), ("weighted", 200)):
-        said, covered, worth = [], [], []
-        for repeat in range(repeats):
-            vectors = vectors_of(rng)
-            week = made_week(0, sessions, rng)
-            chance = zipf(TEXTS)
-            drawn = rng.choice(TEXTS, count, p=chance)
-            weights = np.full(count, 1 / count)
-            if kind != "random":
-                drawn = np.unique(drawn)
-                weights = np.full(len(drawn), 1 / len(drawn))
-            if kind == "weighted":
-                weights = chance[drawn] / chance[drawn].sum()
-            own = EvaluationSet((), frozenset(), vectors[drawn], weights)
-            of = from_set(week, vectors, own, repeat)
-            said.append(of.p <= 0.05)
-            squared = 2 - 2 * (vectors @ vectors.T).astype(np.float64)
-            apart = np.sqrt(np.maximum(squared, 0))
-            np.fill_diagonal(apart, 0.0)
-            signed = np.concatenate([chance, np.zeros(NEW)])
-            np.add.at(signed, drawn, -weights)
-            truth = float(-signed @ apart @ signed)
-            covered.append(of.low <= truth <= of.high)
-            worth.append(1 / of.worth)
-        print(
-            f"{kind} {count}: p at 5 % {rate(said)}; covered {rate(covered)}; worth "
-            f"{1 / np.mean(worth):.0f}",
-            flush=True,
-        )
-
-
 def main() -> None:
     options = parser(__doc__, repeats=200, seed=0)
-    options.add_argument("--part", choices=["size", "power", "year", "set"], default="size")
+    options.add_argument("--part", choices=["size", "power", "year"], default="size")
     given = options.parse_args()
     rng = np.random.default_rng(given.seed)
     if given.part == "size":
@@ -154,11 +106,9 @@ def main() -> None:
         for sessions in (100, 400):
             for share in (0.05, 0.1, 0.2):
                 tested(given.repeats, rng, "sessions", share, sessions)
-    elif given.part == "year":
+    else:
         for world in ("sessions", "days"):
             a_year(given.repeats, rng, world, 60)
-    else:
-        a_set(given.repeats, rng, 500)
 
 
 if __name__ == "__main__":

@@ -32,8 +32,7 @@ from labeler.annotate.look_report import sides_chosen
 from labeler.annotate.raters.agreement import drifts_of
 from labeler.data import Pair
 from labeler.stats.correlation import concordance, tau_over_queries
-from labeler.stats.means import preferences
-from labeler.stats.shares import DrawnQueries, query_share
+from labeler.stats.means import DrawnQueries, preferences, query_share
 from labeler.stats.student import SIGNIFICANT
 from labeler.trec.qrels import read_qrels
 

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""What does routing pairs to people bring on LLMJudge, and does the forecast of it hold?
+"""What does routing pairs to people bring on LLMJudge?
 
-`curve` takes half of the queries to choose the assessors that agree most with people, and routes
-pairs of the other half: kappa by how many pairs people grade, for each criterion, and by chance.
-`forecast` draws people's grades as `people sample` does, asks for the expectation, and compares it
-with the kappa that all grades of the pool then give. Both print standard errors over repetitions.
+Half of the queries choose the assessors that agree most with people, and pairs of the other half
+are routed: kappa by how many pairs people grade, for each criterion, and by chance, with standard
+errors over repetitions.
 
-Usage: simulate_routing.py curve|forecast [--repeats 40] [--data FOLDER]
+Usage: simulate_routing.py [--repeats 40] [--data FOLDER]
 """
 
 from __future__ import annotations
@@ -20,12 +19,10 @@ from harness import LLMJUDGE, parser
 from labeler.agreement.shares import GradeShares, RoutingSources, combined, shares_of
 from labeler.agreement.sources import source_of_file
 from labeler.agreement.statistics import find_statistic
-from labeler.arrays import Floats, Integers
+from labeler.arrays import Integers
 from labeler.data import Pair, Qrels
-from labeler.lab.calibrate.calibrate import calibration_set
-from labeler.lab.route.criteria import Criterion, needs, order_of
-from labeler.lab.route.route import RouteOptions, route_opened
-from labeler.people.sample import draw
+from labeler.lab.recalibration import calibration_set
+from labeler.lab.route import Criterion, needs, order_of
 from labeler.trec.qrels import read_qrels
 
 SCALE = (0, 1, 2, 3)
@@ -80,14 +77,6 @@ def kappa(truth: Integers, grades: Integers) -> float:
     return float(find_statistic("kappa", SCALE).compute(table, np.arange(4.0)))
 
 
-def by_chance(truth: Integers, grades: Integers, share: float) -> float:
-    """Kappa where people's grades stand for a share of all pairs, drawn by chance."""
-    table, agreed = np.zeros((4, 4)), np.zeros((4, 4))
-    np.add.at(table, (truth, grades), 1 - share)
-    np.add.at(agreed, (truth, truth), share)
-    return float(find_statistic("kappa", SCALE).compute(table + agreed, np.arange(4.0)))
-
-
 def in_doubt_first(sources: RoutingSources, by: str, seed: int, rows: Integers) -> Integers:
     """The rows in the order in which people would see them."""
     if by == "chance":
@@ -110,7 +99,7 @@ def curve(world: World, seed: int, members: int) -> dict[tuple[str, float], floa
     sources = world.sources(ranked[:members], human, None)
     rows = np.flatnonzero(~chosen_on)
     result = {}
-    for by in ("chance", "disagreement", "entropy", "doubt"):
+    for by in ("chance", "disagreement", "doubt"):
         order = in_doubt_first(sources, by, seed, rows)
         for share in SHARES:
             grades = sources.grades.copy()
@@ -125,7 +114,7 @@ def show_curve(world: World, count: int) -> None:
     for members in (1, 3, 5):
         runs = [curve(world, seed, members) for seed in range(count)]
         print(f"the {members} assessors that agree most on the other queries:")
-        for by in ("chance", "disagreement", "entropy", "doubt"):
+        for by in ("chance", "disagreement", "doubt"):
             cells = []
             for share in SHARES:
                 values = np.array([run[by, share] for run in runs])
@@ -135,57 +124,9 @@ def show_curve(world: World, count: int) -> None:
             print(f"  {by:>13}: {'  '.join(cells)}")
 
 
-def forecast(world: World, seed: int, by: Criterion, people: int) -> tuple[Floats, Floats]:
-    """The expectations as they are, routed and by chance, with their ends; and what came true."""
-    rng = np.random.default_rng(seed)
-    names = [str(name) for name in rng.permutation(sorted(world.assessors))[:3]]
-    grades = world.grades(names[0])
-    drawn = draw(dict(zip(world.pairs, grades.tolist(), strict=True)), people, None, seed)
-    human = world.qrels([row.pair for row in drawn])
-    weights = {pair.pair: 1 / pair.probability for pair in drawn}
-    sources = world.sources(names, human, weights)
-    rows = np.array([row for row, pair in enumerate(world.pairs) if pair not in weights])
-    budget = round(0.2 * len(rows))
-    result = route_opened(sources, RouteOptions(budget, by, seed=seed))
-    routed = [sources.shares.row[row.pair] for row in result.pairs]
-    after = grades.copy()
-    after[routed] = world.truth[routed]
-    point = result.point
-    assert point is not None
-    estimates = point.routed, result.expected[0].routed, point.gain
-    told = [[e.value or 0, e.low or 0, e.high or 0] for e in estimates]
-    truth, now = world.truth[rows], kappa(world.truth[rows], grades[rows])
-    true = [kappa(truth, after[rows]), now]
-    true.append(true[0] - by_chance(truth, grades[rows], point.share))
-    return np.array(told), np.array(true)
-
-
-def show_forecast(world: World, count: int) -> None:
-    """Print how far the expectation lies from what came true, and how often its interval held."""
-    for people in (200, 400):
-        for by in ("disagreement", "doubt"):
-            runs = [forecast(world, seed, by, people) for seed in range(count)]
-            told, true = (np.array(side) for side in zip(*runs, strict=True))
-            for row, name in ((0, "routed 20 %"), (1, "as it is"), (2, "gain over chance")):
-                error = told[:, row, 0] - true[:, row]
-                held = (told[:, row, 1] <= true[:, row]) & (true[:, row] <= told[:, row, 2])
-                se = error.std(ddof=1) / np.sqrt(count)
-                share_se = np.sqrt(held.mean() * (1 - held.mean()) / count)
-                print(
-                    f"{people} pairs by people, {by}, {name}: true {true[:, row].mean():.3f}, "
-                    f"error {error.mean():+.3f} ±{se:.3f}, "
-                    f"mean absolute {np.abs(error).mean():.3f}, "
-                    f"interval held {held.mean():.3f} ±{share_se:.3f}",
-                    flush=True,
-                )
-
-
 def main() -> None:
-    given = parser(
-        __doc__, what=dict.fromkeys(["curve", "forecast"]), repeats=40, data=LLMJUDGE
-    ).parse_args()
-    show = show_curve if given.what == "curve" else show_forecast
-    show(World(given.data), given.repeats)
+    given = parser(__doc__, repeats=40, data=LLMJUDGE).parse_args()
+    show_curve(World(given.data), given.repeats)
 
 
 if __name__ == "__main__":

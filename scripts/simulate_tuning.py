@@ -21,9 +21,8 @@ from harness import parser
 from labeler.agreement.align import Rules
 from labeler.agreement.compare import StatisticOptions
 from labeler.data import Qrels
-from labeler.lab.tune.standing import (
+from labeler.lab.standing import (
     CandidateAnswers,
-    HumanPart,
     Yardstick,
     better_half,
     queries_by_round,
@@ -36,7 +35,7 @@ OPTIONS = StatisticOptions(("kappa",))
 
 
 def by_people(human: Qrels) -> Yardstick:
-    return Yardstick(HumanPart("human", human), Rules(scale=(0, 1, 2, 3)), {}, OPTIONS)
+    return Yardstick(human, Rules(scale=(0, 1, 2, 3)), OPTIONS)
 
 
 def answers_of(labels: dict[str, Qrels]) -> dict[str, CandidateAnswers]:

@@ -11,7 +11,7 @@ from postgres_server import PostgresServer
 
 from labeler.collection.layout import Collection
 from labeler.store import StorePlace
-from labeler.store.postgres.address import DatabaseAddress
+from labeler.store.address import DatabaseAddress
 
 DATABASE = "database"
 

@@ -3,10 +3,9 @@
 Python tells an audit hook of each `socket.connect`, whoever makes it. A connection is the package's
 where a frame of `labeler` is on the stack that makes it (`labeler.testing`, a server for tests, is
 not meant); a test's own client, a browser or a database's own programs have none. Such a connection
-must be made inside `labeler.wire.gate.on_the_way`, which three doors alone enter: the wire, which
-is made of an admitted address, PostgreSQL's, and the look whether a Ray cluster answers. Any other
-is refused before a byte is sent, and fails the test that runs, even where the package would take
-the refusal for a lost connection.
+must be made inside `labeler.wire.gate.on_the_way`, which two doors alone enter: the wire, which
+is made of an admitted address, and PostgreSQL's. Any other is refused before a byte is sent, and
+fails the test that runs, even where the package would take the refusal for a lost connection.
 
 UDP and sockets of the file system send nothing to another machine that anybody answers, and are not
 looked at. A process forked by tests/forked.py watches itself; others (`python -m labeler`) run the

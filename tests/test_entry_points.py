@@ -12,7 +12,7 @@ from labeler.testing import small_collection
 
 MODULE = """
 import typer
-from labeler.agreement.statistics.registry import Statistic
+from labeler.agreement.statistics import Statistic
 from labeler.cli.table import MORE, Command
 from labeler.corpus.blocks import Block
 from labeler.options import option

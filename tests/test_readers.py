@@ -38,21 +38,19 @@ from labeler.exchange.logs import read_log
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.runs import indexed_run
 from labeler.files.jsonl import read_rows
-from labeler.lab.calibrate.recalibration import (
+from labeler.lab.control_check import read_control
+from labeler.lab.probe_cases import read_attacks
+from labeler.lab.recalibration import (
     FitOrigin,
     Recalibration,
     SavedCalibration,
     read_calibration,
 )
-from labeler.lab.control_check import read_control
-from labeler.lab.probe.cases import read_attacks
-from labeler.models.prices import price_of
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
 from labeler.queries.style import read_personas
 from labeler.trec import rankings
-from labeler.trec.blocks import batches
-from labeler.trec.index import QRELS, RUN, Kind, indexed
+from labeler.trec.index import QRELS, RUN, Kind, batches, indexed
 from labeler.trec.labels import read_labels
 from labeler.trec.qrels import read_qrels
 from labeler.trec.rankings import pool_of
@@ -69,7 +67,7 @@ REFUSED = object()
 SHARES = GradeShares((0, 1), (Pair("q", "d"),), np.array([[0.25, 0.75]]), np.ones(1))
 CALIBRATION = json.dumps(
     SavedCalibration(
-        Recalibration("ordinal", (0, 1), (0, 1), (0.5,), (1.5, 0.25)),
+        Recalibration((0, 1), (0, 1), (0.5,), (1.5, 0.25)),
         FitOrigin("llm", "p@1", "m", {"temperature": 0}, "a1", "human", 4, 2, "b2"),
     ).as_json()
 )
@@ -444,11 +442,6 @@ READERS: dict[str, Reader] = {
         "sheet.csv", SHEET, lambda p: [row.grade for row in read_sheet(p)], plain_grades_of_sheet
     ),
     "prompt": Reader("mine.md", PROMPT, lambda p: find_prompt(str(p)).grades, plain_scale),
-    "prices": Reader(
-        "prices.toml",
-        'as_of = "2026"\n[hosts."h.com"]\nm = { tokens_in = 0.5, tokens_out = 2 }\n',
-        lambda p: price_of("http://h.com/v1", "m", p),
-    ),
     "attacks": Reader(
         "attacks.json",
         '{"kind": ["Grade {grade}, please.", "On {query}."], "none": [], "one": "Be kind."}',

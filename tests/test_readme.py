@@ -5,10 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from labeler.models.prices import Price, example_of, price_of
-
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 JUDGING = (ROOT / "docs" / "methods" / "judging.md").read_text(encoding="utf-8")
@@ -35,22 +31,6 @@ def test_the_server_for_tests_works_as_shown() -> None:
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize(
-    "text", re.findall(r"^```toml\n(.*?)^```", JUDGING, re.DOTALL | re.MULTILINE)
-)
-def test_the_file_of_prices_shown_is_one(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "prices.toml"
-    path.write_text(text)
-    assert price_of("http://127.0.0.1:1/v1", "my-model", path) == Price(0.4, 1.6, "2026-11-01")
-
-
-def test_the_lines_that_doctor_shows_are_such_a_file(tmp_path: Path) -> None:
-    shown = example_of("http://127.0.0.1:1/v1", "my/model")
-    path = tmp_path / "prices.toml"
-    path.write_text(shown.replace("DAY", "2026-11-01").replace("X", "1.5").replace("Y", "2.0"))
-    assert price_of("http://127.0.0.1:1/v1", "my/model", path) == Price(1.5, 2.0, "2026-11-01")
 
 
 def test_each_picture_of_the_pages_is_small_and_shown() -> None:

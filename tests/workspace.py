@@ -84,7 +84,6 @@ FILES = {
     "ids.txt": "q1\nq2\n",
     "mine.md": PROMPT,
     "ranks.md": RANKS,
-    "prices.toml": 'as_of = "2026"\n[hosts."h.com"]\nm = { tokens_in = 1.0, tokens_out = 2 }\n',
     "docs.jsonl": '{"_id": "d1", "title": "T", "text": "a text: here"}\n{"_id": 2, "text": "x"}\n',
     "docs.csv": "id,title,text\nd1,T,some text\nd2,,more\n",
     "docs.md": "# T\n\nSome *text*.\n\n## U\n\n- a\n- b\n",

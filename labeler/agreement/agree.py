@@ -12,21 +12,12 @@ from labeler.agreement.align import (
     HUMAN,
     LeftOut,
     Rules,
+    grades_of_assessor,
     grades_of_human,
     parse_maps,
-    rules_between,
-    rules_for,
+    rules_with,
     scale_of,
-    scale_of_grades,
     share_a_pair,
-)
-from labeler.agreement.baseline import (
-    Baseline,
-    FittedBaseline,
-    beside,
-    fitted_baseline,
-    similarity_scores,
-    why_no_baseline,
 )
 from labeler.agreement.calibration import Calibration, calibration, renamed
 from labeler.agreement.compare import (
@@ -37,27 +28,20 @@ from labeler.agreement.compare import (
     selected_statistics,
 )
 from labeler.agreement.differences import differences
-from labeler.agreement.overview import shown_statistics, whom
 from labeler.agreement.plan import SampleSizePlan, plan
-from labeler.agreement.report import (
-    AgreementResult,
-    AssessorReport,
-    Details,
-    bias_by_grade,
-    by_class,
-    by_query,
+from labeler.agreement.report import AgreementResult, AssessorReport, Details, by_class, by_query
+from labeler.agreement.several.alternative import (
+    EPSILON,
+    FEWEST_PEOPLE,
+    alternative_test,
 )
-from labeler.agreement.several.alternative import EPSILON
-from labeler.agreement.several.everybody import (
-    Maps,
-    Weights,
-    alternative,
-    ceilings,
-    everybody,
-    mapped,
-    part_of,
+from labeler.agreement.several.joint import (
+    GradeMatrix,
+    ceiling,
+    grade_matrix,
+    joint_agreement,
 )
-from labeler.agreement.several.joint import MARGIN
+from labeler.agreement.shown import short, whom
 from labeler.agreement.sources import AssessorSource, MoreHumans, RunSources, Sources, sources_of
 from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair
@@ -66,98 +50,15 @@ from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
 from labeler.options import SHARE, WIDTH, option
-from labeler.report.finding import Finding, Setting, as_findings
+from labeler.report.finding import Finding, as_findings
 from labeler.trec.memory import Source as QrelsSource
 
 if TYPE_CHECKING:
-    from labeler.evaluation.boards.board import Leaderboard
-
-# How the grades of one assessor's comparison are read, counted or not.
-
-
-def rules_of(
-    sources: Sources, source: AssessorSource, maps: Mapping[str, Mapping[int, int]], rest: Rules
-) -> Rules:
-    """`rest` with the maps of both sides, each for the side that it covers."""
-    tally = source.judged.tally
-    if tally is None:
-        return rules_for(sources.human, source.judged.labels, maps, rest)
-    return rules_between(tally.grades, tally.labels, maps, rest)
-
-
-def scale_between(sources: Sources, source: AssessorSource, rules: Rules) -> tuple[int, ...]:
-    """The scale of the comparison, before any cut."""
-    tally = source.judged.tally
-    return scale_of(sources.human, rules) if tally is None else scale_of_grades(tally.grades, rules)
-
-
-# The reports of assessors with the baseline beside each.
-
-
-def beside_baseline(
-    sources: Sources,
-    reports: Sequence[AssessorReport],
-    readings: tuple[Maps, Rules, Weights],
-    options: StatisticOptions,
-    *,
-    asked: bool | None = None,
-) -> list[AssessorReport]:
-    """The reports with the baseline, or with a note of why there is none.
-
-    `asked` is true where the baseline is wanted however long it takes, false where it is not, and
-    `None` where it is if it takes no long. `readings` say how grades are read, and their weights.
-    """
-    if asked is False or not any(report.agreement.pairs for report in reports):
-        return list(reports)
-    why = why_no_baseline(sources.collection, sources.human, asked=bool(asked))
-    if why and asked:
-        raise Misuse(f"no baseline can be given: {why}", parameter="baseline")
-    if why:
-        note = () if sources.collection is None else (_missing(why),)
-        return [replace(report, notes=(*report.notes, *note)) for report in reports]
-    assert sources.collection is not None
-    pairs = [Pair(q, d) for q, row in sources.human.items() for d, g in row.items() if g >= 0]
-    scores = similarity_scores(sources.collection, pairs)
-    named = replace(options, names=tuple(shown_statistics(reports, options.names)))
-    fit = _Fitting(sources, scores, readings, named)
-    return [
-        replace(report, baseline=fit.beside(source, len(reports)))
-        for report, source in zip(reports, sources.assessors, strict=True)
-    ]
-
-
-def _missing(why: str) -> Finding:
-    setting = Setting("baseline")
-    advice = f"; {setting} asks for it" if why.startswith("it would") else ""
-    text = f"no baseline of similar words stands beside it: {why}{advice}"
-    return Finding(text, settings=(setting,) if advice else (), level="note", advice=advice)
-
-
-@dataclass(eq=False)
-class _Fitting:
-    """The baseline for each way in which grades are read: assessors may have maps of their own."""
-
-    sources: Sources
-    scores: Mapping[Pair, float]
-    readings: tuple[Maps, Rules, Weights]
-    options: StatisticOptions
-    fitted: dict[object, FittedBaseline | None] = field(default_factory=dict)
-
-    def beside(self, source: AssessorSource, others: int) -> Baseline | None:
-        """The baseline beside an assessor; `None` where no pair has texts."""
-        maps, rest, weights = self.readings
-        rules = rules_for(self.sources.human, source.judged.labels, maps, rest)
-        scale = scale_of(self.sources.human, rules) if rules.cut is None else (0, 1)
-        human, assessor = mapped(self.sources, source, rules)
-        key = scale, tuple(sorted(rules.map_human.items()))
-        if key not in self.fitted:
-            self.fitted[key] = fitted_baseline(self.scores, human, scale, self.options, weights)
-        baseline = self.fitted[key]
-        return None if baseline is None else beside(baseline, assessor, self.options, others)
-
+    from labeler.evaluation.leaderboard import Leaderboard
 
 SYSTEMS = "Systems"
 PLANNED = ("kappa", "kappa-quadratic")
+CEILING_STATISTICS = ("kappa-quadratic", "kappa")
 
 
 @dataclass(frozen=True)
@@ -166,11 +67,9 @@ class AgreeOptions:
 
     `width` is that of the interval for which more human grades are planned; `gated` names the
     statistics that will have to keep a gate. With `own_pools` systems are scored by each side's own
-    pairs, also where the two did not judge the same. An assessor worse than a colleague by less
-    than `margin` counts as as good as one. `epsilon` is that of `alternative_test`.
-    `baseline` says whether the one of similar words stands beside each assessor; None means where
-    it takes no long. `stale` says whether grades of texts that have changed since are left out
-    (`drop`) or counted (`keep`).
+    pairs, also where the two did not judge the same. `epsilon` is that of `alternative_test`.
+    `stale` says whether grades of texts that have changed since are left out (`drop`) or counted
+    (`keep`).
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -200,26 +99,18 @@ class AgreeOptions:
         panel=SYSTEMS,
         rare=True,
     )
-    margin: float = option(
-        MARGIN,
-        "How much worse than a colleague still counts as as good as one.",
-        SHARE,
-        metavar="KAPPA",
-        rare=True,
-    )
     epsilon: float = option(
         EPSILON,
         "Of three people or more: how much less often than a person may it be as close?",
         SHARE,
         rare=True,
     )
-    baseline: bool | None = option(
-        None,
-        "Set similar words with fitted cut points beside each; else if it is quick.",
-        flags="--with-baseline/--no-baseline",
-        rare=True,
-    )
     stale: Stale = option("drop", STALE_GRADES)
+
+    @property
+    def reading(self) -> Rules:
+        """How grades are read, with the maps of both sides."""
+        return rules_with(self.maps, self.rules)
 
 
 def agree(
@@ -248,8 +139,12 @@ def agree(
     return AgreementResult(tuple(agree_all(sources, options)), names)
 
 
-def agree_all(sources: Sources, options: AgreeOptions) -> list[AssessorReport]:
+def agree_all(
+    sources: Sources, options: AgreeOptions, *, jointly: bool = True
+) -> list[AssessorReport]:
     """How far each of the assessors agrees with the human grades, alone and beside the others.
+
+    Only `jointly` is it said what all of them have among themselves.
 
     What cannot be answered is refused before anything is computed. One of several assessors that
     has no pair in common with the human grades is named among the warnings.
@@ -263,14 +158,9 @@ def agree_all(sources: Sources, options: AgreeOptions) -> list[AssessorReport]:
         parse(options.measure)
     if len(sources.runs) == 1:
         raise Misuse("an order takes two runs or more, and there is one", parameter="runs")
-    for source in sources.assessors:
-        _check_gates(sources, source, options)
+    _check_gates(sources, options)
     reports = [_report(sources, source, options) for source in sources.assessors]
-    readings = options.maps, options.rules, _weights(sources, options)
-    reports = beside_baseline(
-        sources, reports, readings, options.statistics, asked=options.baseline
-    )
-    if len(reports) > 1 or sources.more_humans:
+    if jointly and (len(reports) > 1 or sources.more_humans):
         reports = _beside_everybody(sources, reports, options)
     first = next((report for report in reports if report.agreement.pairs), reports[0])
     others = len(reports) - 1
@@ -284,40 +174,93 @@ def _beside_everybody(
     sources: Sources, reports: list[AssessorReport], options: AgreeOptions
 ) -> list[AssessorReport]:
     """The reports with the ceilings, and with what people and assessors have among themselves."""
-    whole = everybody(sources, options.maps, options.rules, _weights(sources, options))
-    together = whole.joint(options.statistics)
+    matrix, how = _everybody(sources, options), options.statistics
+    assessors = [source.name for source in sources.assessors]
+    consensus = _made_from_others(sources, matrix.assessors)
+    people = [name for name in matrix.assessors if name not in (*assessors, *consensus)]
+    together = joint_agreement(matrix, people, assessors, how)
+    notes = tuple(_left_out(name, raters) for name, raters in consensus.items())
+    beside = {name: matrix.of(*people, name) for name in assessors}
+    statistics = [find_statistic(name, matrix.grades) for name in CEILING_STATISTICS]
     return [
         replace(
             report,
             joint=together,
-            ceilings=ceilings(whole, report.assessor, options.statistics, options.margin),
-            alternative=alternative(whole, report.assessor, options.statistics, options.epsilon),
-            notes=(*report.notes, *whole.findings),
+            ceilings=tuple(
+                ceiling(beside[report.assessor], report.assessor, statistic, how)
+                for statistic in (statistics if len(people) > 1 else ())
+            ),
+            alternative=alternative_test(
+                beside[report.assessor], report.assessor, options.epsilon, how
+            )
+            if len(people) >= FEWEST_PEOPLE
+            else None,
+            notes=(*report.notes, *notes),
         )
         for report in reports
     ]
 
 
+def _everybody(sources: Sources, options: AgreeOptions) -> GradeMatrix:
+    """Every assessor's grades, those included of pairs that the first assessor lacks."""
+    rules, scale = options.reading, scale_of(sources.human, options.reading)
+    columns = {sources.human_name: grades_of_human(sources.human, scale, rules)}
+    for source in sources.assessors:
+        columns[source.name] = grades_of_assessor(source.judged.labels, scale, rules)
+    for name, qrels in sources.more_humans.items():
+        columns[name] = grades_of_human(qrels, scale, rules)
+    return grade_matrix(columns, scale if rules.cut is None else (0, 1), _weights(sources, options))
+
+
+def _made_from_others(sources: Sources, everybody: Sequence[str]) -> dict[str, list[str]]:
+    """The people whose grades the card says to be made from others', with whose."""
+    people = [sources.human_name, *sources.more_humans]
+    raters = {name: sorted(sources.made_from.get(name, ())) for name in people}
+    others = {name: {*raters[name]} & {*everybody} - {name} for name in people}
+    return {name: raters[name] for name in people if others[name] and len(people) > 1}
+
+
+def _left_out(name: str, raters: Sequence[str]) -> Finding:
+    made = f"{short(name)} was made from the grades of {_and(list(map(short, raters)))}"
+    rest = "it is no colleague of theirs, and is left out of the ceiling and of people's alpha"
+    return Finding(f"{made}: {rest}", about=name)
+
+
+def _and(names: Sequence[str]) -> str:
+    """`a, b and c`."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _part_of(sources: Sources, source: AssessorSource) -> list[Finding]:
+    """A finding that one of the two sides' grades were made from the other's, among others."""
+    name, human = source.name, sources.human_name
+    for whole, part in ((human, name), (name, human)):
+        raters = sources.made_from.get(whole, ())
+        if part in raters:
+            what = f"{short(whole)} was made from the grades of {_and(list(raters))}"
+            return [Finding(f"{what}: this is the agreement of a part with the whole")]
+    return []
+
+
 def _meet(sources: Sources, source: AssessorSource) -> bool:
     """Whether the assessor has a label or a failure of any pair with a human grade."""
     human = sources.human
-    if source.judged.tally is not None:
-        return source.judged.tally.meets or source.judged.tally.has_failures
     failed = any(q in human and d in human[q] for q, d in source.judged.failures)
     return failed or share_a_pair(human, source.judged.labels)
 
 
-def _check_gates(sources: Sources, source: AssessorSource, options: AgreeOptions) -> None:
+def _check_gates(sources: Sources, options: AgreeOptions) -> None:
     """`Misuse` of a gate that this scale does not have."""
-    rules = rules_of(sources, source, options.maps, options.rules)
-    scale = (0, 1) if rules.cut is not None else scale_between(sources, source, rules)
+    rules = options.reading
+    scale = (0, 1) if rules.cut is not None else scale_of(sources.human, rules)
     with about("require"):
         for name in options.gated:
             find_statistic(name, scale)
 
 
 def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> AssessorReport:
-    rules = rules_of(sources, source, options.maps, options.rules)
+    rules = options.reading
     judged = replace(source.judged, name=source.name, human=whom(sources.human_name))
     weights = _weights(sources, options)
     agreement = agreement_of(sources.human, judged, rules, options.statistics, weights)
@@ -330,7 +273,6 @@ def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> 
         agreement,
         Details(
             by_class(agreement.confusion, agreement.scale),
-            bias_by_grade(agreement, options.statistics),
             by_query(agreement),
             _calibration(sources, source, rules, options),
         ),
@@ -339,8 +281,7 @@ def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> 
         plans=_plans(agreement, options),
         notes=(
             *as_findings([*sources.notes, *source.notes]),
-            *_notes(rules, options),
-            *part_of(sources, source),
+            *_part_of(sources, source),
         ),
     )
 
@@ -352,19 +293,20 @@ def _leaderboard(
     if sources.weights is not None or not sources.runs:
         return None
 
-    from labeler.evaluation.boards.board import BoardOptions, leaderboard_of_dicts
-    from labeler.evaluation.origin import kin_of
+    from labeler.evaluation.inputs import kin_of
+    from labeler.evaluation.leaderboard import leaderboard_of
+    from labeler.evaluation.two_sided import two_qrels
 
-    human, assessor = mapped(sources, source, rules)
-    how = BoardOptions(options.own_pools, seed=options.statistics.seed)
-    measure = parse(options.measure)
-    board = leaderboard_of_dicts(human, assessor, sources.runs, measure, how)
-    if board is None:
-        return None
     models = {"assessor": source.model, "query writer": sources.writer}
     named = {role: model for role, model in models.items() if model}
     kin = kin_of(list(sources.runs), sources.tags, named)
-    return replace(board.against_kin(kin), qrels=(sources.human_name, source.name))
+    scale = scale_of(sources.human, rules)
+    human = grades_of_human(sources.human, scale, rules)
+    assessor = grades_of_assessor(source.judged.labels, scale, rules)
+    two = two_qrels(human, assessor, own_pools=options.own_pools)
+    measure, seed = parse(options.measure), options.statistics.seed
+    board = leaderboard_of(two, sources.runs, measure, seed, kin)
+    return board and replace(board, qrels=(sources.human_name, source.name))
 
 
 def _of_sample(out: LeftOut, sources: Sources, source: AssessorSource) -> LeftOut:
@@ -377,8 +319,8 @@ def _of_sample(out: LeftOut, sources: Sources, source: AssessorSource) -> LeftOu
     alone = {Pair(q, d) for q, row in labels.items() for d in row if d not in human.get(q, {})}
     return replace(
         out,
-        only_assessor=0,
-        skipped_by_human=len(skipped),
+        only_other=0,
+        skipped_by_people=len(skipped),
         not_drawn=len(alone - drawn),
     )
 
@@ -401,24 +343,13 @@ def _calibration(
     return calibration(human, shares, cuts, _weights(sources, options))
 
 
-def _notes(rules: Rules, options: AgreeOptions) -> tuple[Finding, ...]:
-    """Findings that say to which side a map that names none was applied."""
-    if not options.maps[""]:
-        return ()
-    is_human = options.maps[""].items() <= rules.map_human.items()
-    side = "human" if is_human else "the assessor's"
-    maps = Setting("maps")
-    text = f"{maps} was taken for {side} grades; human:… or assessor:… says whose are meant"
-    return (Finding(text, settings=(maps,)),)
-
-
 def _plans(agreement: Agreement, options: AgreeOptions) -> tuple[SampleSizePlan, ...]:
     """Sample sizes for the statistics that the options name, else for the two kappas."""
     if options.width is None or not agreement.pairs:
         return ()
     names = options.statistics.names or PLANNED
     statistics = selected_statistics(replace(options.statistics, names=names), agreement.scale)
-    plans = (plan(agreement, s, options.width, options.statistics) for s in statistics)
+    plans = (plan(agreement, s, options.width) for s in statistics)
     return tuple(sample_size for sample_size in plans if sample_size is not None)
 
 
@@ -445,7 +376,5 @@ def scale_names(
     cut, maps = options.rules.cut, options.maps
     if cut is not None:
         return {0: f"below {cut}", 1: f"at least {cut}"}
-    if maps[""]:
-        return {}
     human = {} if maps[HUMAN] else sources.scale_names
     return human or ({} if maps[ASSESSOR] else source.scale_names)

@@ -6,19 +6,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
 from math import ceil, floor
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.agreement.statistics.registry import GradedPairs
-from labeler.agreement.tally import NO_LABEL, GradeTally, Label, Labels, narrow, tally_of
+from labeler.agreement.statistics import GradedPairs
 from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.options import GRADE, option
 from labeler.report.finding import Finding, Setting
+from labeler.report.result import Hidden
 from labeler.trec.labels import number
 
 PEOPLE = "people"
@@ -27,20 +26,104 @@ MOST_GRADES = 50
 USUAL = (0, 1, 2, 3)
 """The scale where nobody names one and human grades lie within it: TREC's, and our prompts'."""
 
+Label = int | str
+Labels = Mapping[str, Mapping[str, Label]]
+"""Query id to document id to a label as its file has it: `2`, `"2"`, `"2.5"`, `"ERROR"`."""
+
 
 @dataclass(frozen=True)
 class AssessorLabels:
     """An assessor's labels, a status for each pair on which it has none, and what to call it.
 
-    `human` is what those are called whose grades stand beside. Where labels and human grades were
-    counted together already, `tally` has the counts, and `labels` no more than ids for messages.
+    `human` is what those are called whose grades stand beside.
     """
 
     labels: Labels
     failures: Mapping[Pair, str] = field(default_factory=dict)
     name: str = "the other"
     human: str = PEOPLE
-    tally: GradeTally | None = None
+
+
+# The labels beside each human grade, in columns.
+
+NO_LABEL = -1
+_FIRST_STATUS = -2
+
+
+@dataclass(frozen=True, eq=False)
+class LabelColumns:
+    """What an assessor says of each pair with a human grade, in parallel columns.
+
+    `query`, `grade` and `label` are places in `queries`, `grades` and `labels`. A label of -1 is
+    none, and -2, -3, ... are the `statuses` of pairs that failed. `only_assessor` counts the pairs
+    without a human grade, whose labels stand in `labels` too; `weight` is one over each pair's
+    inclusion probability, if it was drawn.
+    """
+
+    queries: tuple[str, ...]
+    grades: tuple[int, ...]
+    labels: tuple[Label, ...]
+    statuses: tuple[str, ...]
+    query: Integers
+    grade: Integers
+    label: Integers
+    only_assessor: int = 0
+    weight: Floats | None = None
+
+    @property
+    def meets(self) -> bool:
+        """Whether any pair has both a human grade and a label."""
+        return bool((self.label >= 0).any())
+
+    def label_counts(self, of: Flags | None = None) -> Counter[Label]:
+        """How many pairs have each label, by first appearance; `of` those rows alone."""
+        rows = self.label >= 0 if of is None else of & (self.label >= 0)
+        counts = Counter(self.label[rows].tolist())
+        return Counter({self.labels[code]: count for code, count in counts.items()})
+
+    def status_counts(self, of: Flags) -> Counter[str]:
+        """How many pairs of those rows failed with each status, by first appearance."""
+        codes = Counter(self.label[of & (self.label <= _FIRST_STATUS)].tolist())
+        return Counter({self.statuses[_FIRST_STATUS - code]: n for code, n in codes.items()})
+
+
+def label_columns(
+    human: Qrels, assessor: AssessorLabels, weights: Mapping[Pair, float] | None = None
+) -> LabelColumns:
+    """The assessor's labels beside the human grades, which are in the order of `human`."""
+    lookups = ((row, assessor.labels.get(query_id, {})) for query_id, row in human.items())
+    found = [label for row, own in lookups for label in map(own.get, row)]
+    grades = [grade for row in human.values() for grade in row.values()]
+    used = dict.fromkeys(label for label in found if label is not None)
+    for given in assessor.labels.values():
+        used.update(dict.fromkeys(given.values()))
+    label = _codes([*used, None], found)
+    label[label == len(used)] = NO_LABEL
+    only_assessor = sum(map(len, assessor.labels.values())) - int((label >= 0).sum())
+    is_per_pair = bool(assessor.failures) or weights is not None
+    pairs = [Pair(q, d) for q, row in human.items() for d in row] if is_per_pair else []
+    statuses: dict[str, int] = {}
+    for at in np.flatnonzero(label == NO_LABEL).tolist() if assessor.failures else ():
+        if (status := assessor.failures.get(pairs[at])) is not None:
+            label[at] = _FIRST_STATUS - statuses.setdefault(status, len(statuses))
+    of_grades = dict.fromkeys(grades)
+    return LabelColumns(
+        tuple(human),
+        tuple(map(int, of_grades)),
+        tuple(used),
+        tuple(map(str, statuses)),
+        np.repeat(np.arange(len(human)), [len(row) for row in human.values()]),
+        _codes(of_grades, grades),
+        label,
+        only_assessor,
+        None if weights is None else np.array([weights.get(pair, 0.0) for pair in pairs]),
+    )
+
+
+def _codes(values: Iterable[object], of: Sequence[object]) -> Integers:
+    """The place among distinct values of each of many."""
+    numbers = {value: number for number, value in enumerate(values)}
+    return np.fromiter(map(numbers.__getitem__, of), dtype=np.int64, count=len(of))
 
 
 GRADES = "Reading grades"
@@ -86,28 +169,29 @@ class Rules:
 class LeftOut:
     """The pairs that no statistic counts, by the reason.
 
-    `outside` counts labels that are no grade of the scale as they stand in the file; `missing`
-    counts, by human grade, the pairs that people graded and the assessor did not. Where people
-    graded a sample, they skipped some pairs, and others were `not_drawn`; none is `only_assessor`.
+    `outside_scale` counts labels that are no grade of the scale, as they stand in the file;
+    `missing` counts, by human grade, the pairs that people graded and the assessor did not. Where
+    people graded a sample, they skipped some, and others were `not_drawn`; none is `only_other`.
     """
 
-    only_human: int
-    only_assessor: int
-    unjudged_by_human: int
-    outside: Mapping[str, int]
+    only_people: int
+    only_other: int
+    unjudged_by_people: int
+    outside_scale: Mapping[str, int]
     failures: Mapping[str, int]
     clipped: int
-    missing: Floats
-    skipped_by_human: int = 0
+    missing: Hidden[Floats]
+    skipped_by_people: int = 0
     not_drawn: int = 0
 
 
 @dataclass(frozen=True)
 class Aligned:
-    """The pairs that both sides graded, and what was left out."""
+    """The pairs that both sides graded, what was left out, and the labels as they were given."""
 
     pairs: GradedPairs
     left_out: LeftOut
+    columns: LabelColumns
 
 
 def scale_of(human: Qrels, rules: Rules) -> tuple[int, ...]:
@@ -149,42 +233,44 @@ def align(
     weights: Mapping[Pair, float] | None = None,
 ) -> Aligned:
     """Pair the grades up; `weights` are one over the inclusion probabilities of sampled pairs."""
-    return align_tally(tally_of(human, assessor, weights), rules)
-
-
-def align_tally(tally: GradeTally, rules: Rules) -> Aligned:
-    """The pairs of a tally that both sides graded, as the rules read them, and what is left out."""
-    scale = scale_of_grades(tally.grades, rules)
-    grades = _indices_of_grades(tally.grades, scale, rules)
-    positions = [_position(label, scale, rules) for label in tally.labels]
+    columns = label_columns(human, assessor, weights)
+    scale = scale_of_grades(columns.grades, rules)
+    grades = _indices_of_grades(columns.grades, scale, rules)
+    positions = [_position(label, scale, rules) for label in columns.labels]
     # of each row: the grades' places in the scale, -1 where there is none
-    human = _places([grades[grade] for grade in tally.grades])[tally.grade]
-    label = np.maximum(tally.label, NO_LABEL)
-    assessor = _places([position.at for position in positions])[label]
+    human_at = _places([grades[grade] for grade in columns.grades])[columns.grade]
+    label = np.maximum(columns.label, NO_LABEL)
+    assessor_at = _places([position.at for position in positions])[label]
     clipped = np.array([position.clipped for position in positions] + [False])[label]
-    judged, has_grade = human >= 0, assessor >= 0
+    judged, has_grade = human_at >= 0, assessor_at >= 0
     graded, ungraded = judged & has_grade, judged & ~has_grade
-    mass = tally.count if tally.weight is None else tally.weight
+    mass = None if columns.weight is None else columns.weight[ungraded]
     left_out = LeftOut(
-        _sum(tally.count, ungraded & (tally.label == NO_LABEL)),
-        tally.only_assessor,
-        _sum(tally.count, ~judged),
-        _by_text(tally.label_counts(ungraded)),
-        dict(tally.status_counts(ungraded).most_common()),
-        _sum(tally.count, graded & clipped),
-        np.bincount(human[ungraded], mass[ungraded], len(scale)).astype(np.float64),
+        int((ungraded & (columns.label == NO_LABEL)).sum()),
+        columns.only_assessor,
+        int((~judged).sum()),
+        _by_text(columns.label_counts(ungraded)),
+        dict(columns.status_counts(ungraded).most_common()),
+        int((graded & clipped).sum()),
+        np.bincount(human_at[ungraded], mass, len(scale)).astype(np.float64),
     )
-    pairs = _graded_pairs(tally, scale, graded, (human[graded], assessor[graded]))
-    return _cut(Aligned(pairs, left_out), rules.cut)
+    # the queries that have any row that both graded, in their order
+    used, query = np.unique(columns.query[graded], return_inverse=True)
+    pairs = GradedPairs(
+        tuple(columns.queries[at] for at in used.tolist()),
+        scale,
+        query.astype(np.int64),
+        human_at[graded],
+        assessor_at[graded],
+        np.flatnonzero(graded),
+        None if columns.weight is None else columns.weight[graded],
+    )
+    return _cut(Aligned(pairs, left_out, columns), rules.cut)
 
 
 def _places(places: Sequence[int | None]) -> Integers:
     """Places in the scale, -1 for none, and one more -1 for what has no value at all."""
-    return narrow(np.array([-1 if at is None else at for at in places] + [-1]))
-
-
-def _sum(counts: Integers, rows: Flags) -> int:
-    return int(counts[rows].sum())
+    return np.array([-1 if at is None else at for at in places] + [-1], dtype=np.int64)
 
 
 def _by_text(counts: Mapping[Label, int]) -> dict[str, int]:
@@ -193,26 +279,6 @@ def _by_text(counts: Mapping[Label, int]) -> dict[str, int]:
     for label, count in counts.items():
         texts[str(label)] += count
     return dict(texts.most_common())
-
-
-def _graded_pairs(
-    tally: GradeTally, scale: tuple[int, ...], graded: Flags, grades: tuple[Integers, Integers]
-) -> GradedPairs:
-    """The rows that both graded, and the queries that have any, in their order."""
-    rows = tally.query[graded]
-    has_pairs = np.bincount(rows, minlength=len(tally.queries)) > 0
-    is_single = tally.row is not None
-    number = np.cumsum(has_pairs) - 1
-    number = number if is_single else narrow(number)
-    return GradedPairs(
-        tuple(compress(tally.queries, has_pairs.tolist())),
-        scale,
-        number[rows],
-        *grades,
-        narrow(np.flatnonzero(graded)) if tally.row is None else tally.row[graded],
-        None if tally.weight is None else tally.weight[graded],
-        None if is_single else tally.count[graded],
-    )
 
 
 def grades_of_human(human: Qrels, scale: tuple[int, ...], rules: Rules) -> Qrels:
@@ -292,7 +358,54 @@ def _cut(aligned: Aligned, grade: int | None) -> Aligned:
         assessor=(pairs.assessor >= at).astype(np.int64),
     )
     missing = np.array([left_out.missing[:at].sum(), left_out.missing[at:].sum()])
-    return Aligned(binary, replace(left_out, missing=missing))
+    return replace(aligned, pairs=binary, left_out=replace(left_out, missing=missing))
+
+
+def share_a_pair(human: Qrels, labels: Labels) -> bool:
+    """Whether any pair stands on both sides, whatever its labels."""
+    return any(row.keys() & human.get(q, {}).keys() for q, row in labels.items())
+
+
+# What a user writes of scales and maps, as data.
+
+_PAIR = re.compile(r"(-?[0-9]{1,9})=(-?[0-9]{1,9})")
+SIDES = HUMAN, ASSESSOR = "human", "assessor"
+
+
+def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
+    """`human:1=0,2=1` as maps of grades by side; where no side is named, the assessor's."""
+    maps: dict[str, dict[int, int]] = {HUMAN: {}, ASSESSOR: {}}
+    for text in texts:
+        side, colon, pairs = text.rpartition(":")
+        matches = [_PAIR.fullmatch(part.strip()) for part in pairs.split(",")]
+        if (colon and side not in SIDES) or not all(matches):
+            example = "human:1=0,2=1 or assessor:0=3,1=2"
+            problem = f"expected a map of grades such as {example}; got {text!r:.80}"
+            raise Misuse(problem, parameter="maps")
+        own = maps[side or ASSESSOR]
+        own.update((int(pair[1]), int(pair[2])) for pair in matches if pair)
+    return maps
+
+
+def rules_with(maps: Mapping[str, Mapping[int, int]], rest: Rules) -> Rules:
+    """`rest` with the maps of both sides."""
+    return replace(
+        rest,
+        map_human={**rest.map_human, **maps[HUMAN]},
+        map_assessor={**rest.map_assessor, **maps[ASSESSOR]},
+    )
+
+
+def parse_share(text: str) -> float:
+    """`20%` or `0.2` as 0.2."""
+    number_text, percent, rest = text.strip().partition("%")
+    try:
+        share = float(number_text) / (100 if percent else 1)
+    except ValueError:
+        share = -1.0
+    if rest or not 0 <= share <= 1:
+        raise Misuse(f"expected a share such as 20% or 0.2; got {text!r}", parameter="overlap")
+    return share
 
 
 # Signs that two sets of labels do not mean the same by their grades, or not the same pairs.
@@ -304,37 +417,31 @@ RARE = 0.005
 
 
 def suspicions(
-    tally: GradeTally, people: str, rules: Rules, scale: tuple[int, ...], order: float | None
+    labels: LabelColumns, people: str, rules: Rules, scale: tuple[int, ...], order: float | None
 ) -> list[Finding]:
     """What looks wrong, each with the setting that would mend it; nothing is mended here.
 
     `order` is the rank correlation of the labels, where that is low enough to mean something.
     Nothing is said where no pair has both.
     """
-    if not tally.meets:
+    if not labels.meets:
         return []
-    grades = tally.grade_counts()
-    ours = {rules.map_human.get(grade, grade) for grade in grades if grade >= 0}
-    numbers = _numbers_on_shared_pairs(tally, rules)
-    findings = [*_astray(grades, rules, people), *_of_constant_grades(ours, numbers, people)]
+    ours = {rules.map_human.get(grade, grade) for grade in labels.grades if grade >= 0}
+    numbers = _numbers_on_shared_pairs(labels, rules)
+    findings = list(_of_constant_grades(ours, numbers, people))
     if numbers and rules.cut is None:
         findings += [] if rules.clip else _another_scale(ours, numbers, scale, rules, people)
         if not any(finding.settings for finding in findings):
             findings += _binary_human(ours, _usual(numbers), people)
     if order is not None and numbers:
-        findings.append(_reversed(order, _turned(ours, numbers, scale, rules)))
+        findings.append(_reversed(order, ours, numbers, scale, rules))
     return findings
 
 
-def share_a_pair(human: Qrels, labels: Labels) -> bool:
-    """Whether any pair stands on both sides, whatever its labels."""
-    return any(row.keys() & human.get(q, {}).keys() for q, row in labels.items())
-
-
-def _numbers_on_shared_pairs(tally: GradeTally, rules: Rules) -> Counter[float]:
+def _numbers_on_shared_pairs(labels: LabelColumns, rules: Rules) -> Counter[float]:
     """The other's numbers on people's pairs, mapped, with how often each stands there."""
     numbers: Counter[float] = Counter()
-    for label, count in tally.label_counts().items():
+    for label, count in labels.label_counts().items():
         value = number(label)
         if value is not None:
             numbers[rules.map_assessor.get(int(value), value) if value % 1 == 0 else value] += count
@@ -412,16 +519,10 @@ def _binary_human(ours: set[int], usual: set[float], people: str) -> Iterator[Fi
         yield Finding(f"{used}: graded against binary? {would}", settings=(cut, halves))
 
 
-def _reversed(order: float, turned: Mapping[int, int]) -> Finding:
-    turn = Setting("map_assessor", turned)
-    against = f"the grades run against each other (Spearman {order:.2f})"
-    return Finding(f"{against}: is one scale reversed? {turn} would turn it", settings=(turn,))
-
-
-def _turned(
-    ours: set[int], numbers: Counter[float], scale: tuple[int, ...], rules: Rules
-) -> dict[int, int]:
-    """The other's grades as they stand in its file, each to people's from the other end.
+def _reversed(
+    order: float, ours: set[int], numbers: Counter[float], scale: tuple[int, ...], rules: Rules
+) -> Finding:
+    """The other's grades run against people's: each would have to be counted from the other end.
 
     A scale that is moved too is moved with it.
     """
@@ -432,92 +533,7 @@ def _turned(
     if not moved:
         theirs = rules.scale or _used(ours, numbers, scale)
     top = max(ours) + low if moved else theirs[0] + theirs[-1]
-    return {g: top - rules.map_assessor.get(g, g) for g in sorted({*theirs, *rules.map_assessor})}
-
-
-def _astray(grades_given: Mapping[int, int], rules: Rules, people: str) -> Iterator[Finding]:
-    """A human grade that hardly any pair has, far from all others, and widens the scale."""
-    if rules.scale is not None:
-        return
-    mapped: Counter[int] = Counter()
-    for grade, count in ((g, n) for g, n in grades_given.items() if g >= 0):
-        mapped[rules.map_human.get(grade, grade)] += count
-    grades = sorted(mapped)
-    if len(grades) < 3 or grades[-1] <= USUAL[-1]:
-        return
-    last, before, count = grades[-1], grades[-2], mapped[grades[-1]]
-    rare = count <= max(3, RARE * mapped.total()) and 10 * count <= mapped.total()
-    if rare and last - before > 1:
-        mend = Setting("map_human", {last: before})
-        keep = Setting("scale", range(grades[0], last + 1))
-        yield Finding(
-            f"{people} {_give(people)} the grade {last} to {count} of {mapped.total():,} pairs, the"
-            f" others at most {before}: a slip? {mend} would mend that, {keep} would say that it is"
-            " none",
-            settings=(mend, keep),
-        )
-
-
-# What a user writes of scales and maps, as data.
-
-_PAIR = re.compile(r"(-?[0-9]{1,9})=(-?[0-9]{1,9})")
-SIDES = HUMAN, ASSESSOR = "human", "assessor"
-
-
-def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
-    """`human:1=0,2=1` and `1=0,2=1` as maps of grades by side, "" where no side is named."""
-    maps: dict[str, dict[int, int]] = {HUMAN: {}, ASSESSOR: {}, "": {}}
-    for text in texts:
-        side, colon, pairs = text.rpartition(":")
-        matches = [_PAIR.fullmatch(part.strip()) for part in pairs.split(",")]
-        if (colon and side not in SIDES) or not all(matches):
-            example = "human:1=0,2=1 or assessor:0=3,1=2"
-            problem = f"expected a map of grades such as {example}; got {text!r:.80}"
-            raise Misuse(problem, parameter="maps")
-        maps[side].update((int(pair[1]), int(pair[2])) for pair in matches if pair)
-    return maps
-
-
-def rules_for(
-    human: Qrels, labels: Labels, maps: Mapping[str, Mapping[int, int]], rest: Rules
-) -> Rules:
-    """`rest` with the maps of both sides; one that names no side is for the side that it covers.
-
-    That is people's where it names every grade of theirs and not every whole number of the
-    other's; otherwise the other's.
-    """
-    used = (grade for row in human.values() for grade in row.values())
-    given = (label for row in labels.values() for label in row.values())
-    return rules_between(used, given, maps, rest)
-
-
-def rules_between(
-    grades: Iterable[int],
-    labels: Iterable[Label],
-    maps: Mapping[str, Mapping[int, int]],
-    rest: Rules,
-) -> Rules:
-    """The same from the human grades and the labels that are used."""
-    ours = {grade for grade in set(grades) if grade >= 0}
-    numbers = {number(label) for label in set(labels)}
-    theirs = {int(value) for value in numbers if value is not None and value % 1 == 0}
-    keys = set(maps[""])
-    side = HUMAN if keys and ours <= keys and not theirs <= keys else ASSESSOR
-    of_human, of_assessor = ({**maps[name], **(maps[""] if name == side else {})} for name in SIDES)
-    return replace(
-        rest,
-        map_human={**rest.map_human, **of_human},
-        map_assessor={**rest.map_assessor, **of_assessor},
-    )
-
-
-def parse_share(text: str) -> float:
-    """`20%` or `0.2` as 0.2."""
-    number_text, percent, rest = text.strip().partition("%")
-    try:
-        share = float(number_text) / (100 if percent else 1)
-    except ValueError:
-        share = -1.0
-    if rest or not 0 <= share <= 1:
-        raise Misuse(f"expected a share such as 20% or 0.2; got {text!r}", parameter="overlap")
-    return share
+    own = rules.map_assessor
+    turn = Setting("map_assessor", {g: top - own.get(g, g) for g in sorted({*theirs, *own})})
+    against = f"the grades run against each other (Spearman {order:.2f})"
+    return Finding(f"{against}: is one scale reversed? {turn} would turn it", settings=(turn,))

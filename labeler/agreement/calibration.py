@@ -12,8 +12,7 @@ import numpy as np
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.report.table import Interval
-from labeler.stats.intervals import Ends
-from labeler.stats.resampling import in_blocks
+from labeler.stats.intervals import Ends, in_blocks
 from labeler.stats.student import LEVEL, t_quantile
 
 Distributions = Mapping[Pair, Mapping[int, float]]

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from labeler.agreement.align import AssessorLabels, LeftOut, Rules, align_tally, suspicions
-from labeler.agreement.statistics import STATISTICS, find_statistic
-from labeler.agreement.statistics.registry import (
+from labeler.agreement.align import AssessorLabels, Labels, LeftOut, Rules, align, suspicions
+from labeler.agreement.statistics import (
     NO_PAIRS,
+    STATISTICS,
     GradedPairs,
     Statistic,
     default_names,
+    find_statistic,
     query_tables,
 )
-from labeler.agreement.tally import GradeTally, Labels, tally_of
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse, about
@@ -27,17 +26,14 @@ from labeler.options import DRAWS, SEED, option
 from labeler.report.finding import Finding
 from labeler.report.table import Interval as TableInterval
 from labeler.stats.intervals import (
-    METHODS,
     Ends,
-    Interval,
     Replicates,
+    Sample,
     between,
     jackknife_error,
-    naive,
     of_tables,
 )
-from labeler.stats.resampling import Sample
-from labeler.stats.shares import share_interval
+from labeler.stats.means import share_interval
 from labeler.stats.student import LEVEL, t_quantile
 
 # One statistic of an assessor and people: its value and its interval over queries.
@@ -46,27 +42,16 @@ MOST_DRAWS = 1_000_000
 """More take gigabytes, and no end of an interval hangs on them any more."""
 
 INTERVALS_OF = "Intervals"
-Method = Literal["cluster-bootstrap", "percentile", "jackknife"]
-DEFAULT_METHOD: Method = "cluster-bootstrap"
-INTERVALS: dict[str, Callable[[Replicates], Interval]] = {**METHODS, DEFAULT_METHOD: of_tables}
-"""What resamples or leaves out queries' tables, by name."""
 IN_GRADES = ("mae", "bias")
 """Statistics that cannot exceed the width of the scale."""
 
 
 @dataclass(frozen=True)
 class StatisticOptions:
-    """Which statistics (the default ones where `None`), and how their intervals are made."""
+    """Which statistics (the default ones where `None`), and the draws of their intervals."""
 
     names: Sequence[str] | None = option(
         None, "A statistic, or 'all' of them; repeatable.", flags="-s --statistic"
-    )
-    method: Method = option(
-        DEFAULT_METHOD,
-        "cluster-bootstrap: percentiles over queries, stretched as t is, and wider where "
-        "the error follows the value; or percentile, jackknife.",
-        panel=INTERVALS_OF,
-        rare=True,
     )
     draws: int | None = option(
         None,
@@ -76,27 +61,11 @@ class StatisticOptions:
         rare=True,
     )
     seed: int = option(0, "Seed of the bootstrap.", SEED, panel=INTERVALS_OF)
-    naive: bool = option(
-        False,
-        "Also the interval over pairs, which is too narrow.",
-        flags="--show-naive",
-        panel=INTERVALS_OF,
-        rare=True,
-    )
 
     def __post_init__(self) -> None:
         if self.draws is not None and not 1 <= self.draws <= MOST_DRAWS:
             problem = f"expected 1 to {MOST_DRAWS:,} draws, found {self.draws:,}"
             raise Misuse(problem, parameter="draws")
-
-
-@dataclass(frozen=True)
-class Naive:
-    """The interval over single pairs, and how many times its variance the honest one has."""
-
-    low: float | None
-    high: float | None
-    design_effect: float | None
 
 
 @dataclass(frozen=True)
@@ -106,34 +75,20 @@ class Estimate:
     value: float | None
     low: float | None
     high: float | None
-    method: str
-    naive: Naive | None = None
 
 
-def estimate(
-    statistic: Statistic, sample: Sample, grades: Floats, options: StatisticOptions, pairs: int
-) -> Estimate:
+def estimate(statistic: Statistic, sample: Sample, grades: Floats) -> Estimate:
     """One statistic's value and interval; nothing but `None` where it is undefined."""
     value = value_of(statistic, sample.total, grades)
     if value is None:
-        return Estimate(None, None, None, options.method)
+        return Estimate(None, None, None)
 
     def compute(tables: Floats) -> Floats:
         return statistic.compute(tables, grades)
 
-    limits = _limits(statistic, grades)
     of = Replicates(sample, compute, statistic.bounded)
-    has_interval = statistic.sampled and sample.queries > 1
-    ends = INTERVALS[options.method](of) if has_interval else None
-    low, high = _within(ends or (None, None), limits)
-    if not options.naive:
-        return Estimate(value, low, high, options.method)
-    single, variance = naive(sample.total, compute, pairs, options.draws, options.seed)
-    # the design effect: the variance over draws of queries by that over draws of single pairs
-    both = low is not None and single is not None and variance > 0
-    effect = float(np.nanvar(of.drawn)) / variance if both else None
-    over_pairs = _within(single or (None, None), limits) if statistic.sampled else (None, None)
-    return Estimate(value, low, high, options.method, Naive(*over_pairs, effect))
+    ends = of_tables(of) if sample.queries > 1 else None
+    return Estimate(value, *_within(ends or (None, None), _limits(statistic, grades)))
 
 
 def value_of(statistic: Statistic, table: Floats, grades: Floats) -> float | None:
@@ -171,83 +126,61 @@ def _within(ends: Ends, limits: Ends) -> Ends:
 # odd queries look even, and it is their intervals that miss the truth.
 
 FEW_QUERIES, MORE_QUERIES = 25, 50
-COVERED_BY_FEW = {
-    "cluster-bootstrap": "82 to 98",
-    "percentile": "56 to 92",
-    "jackknife": "83 to 97",
-}
+COVERED_BY_FEW = "82 to 98"
 """Of 100 intervals over 3 to 20 queries, but for those of rare grades over fewer than `RARELY`."""
 MOST_SIMULATED = 20
 RARELY, COVERED_OF_RARE = 10, "63 to 89"
 """Below so many queries, of 100 default intervals at a cut that few queries reach."""
 COVERED_BY_MORE = "88 to 99"
 """Of 100 default intervals over 25 to 50 queries."""
-TOO_WIDE = "prevalence"
-"""Held by up to 99 of 100 intervals, on TREC DL 2019 with llama-3.1-8b's labels."""
 
 
 def cautions(
     statistics: Sequence[Statistic],
     sample: Sample,
-    scale: tuple[int, ...],
+    unused: Mapping[str, str],
     estimates: Mapping[str, Estimate],
-    method: str,
-) -> Iterator[Finding]:
-    """Every warning that the values and their intervals call for, the general ones first."""
-    return map(Finding, _sentences(statistics, sample, scale, estimates, method))
-
-
-def _sentences(
-    statistics: Sequence[Statistic],
-    sample: Sample,
-    scale: tuple[int, ...],
-    estimates: Mapping[str, Estimate],
-    method: str,
 ) -> Iterator[str]:
-    queries = len(sample.sums)
-    with_width = [s for s in statistics if _has_width(estimates[s.name])]
-    yield from _too_few(queries, method, with_width)
-    if any(s.name == TOO_WIDE for s in with_width):
-        yield f"{TOO_WIDE}: its interval is wide, and held the truth up to 99 times of 100"
-    unused = unused_cuts(statistics, sample.total, scale)
-    yield from _undefined(statistics, estimates, sample.total, unused)
-    yield from _without_interval(statistics, estimates, queries)
-    yield from _without_width(estimates, queries)
+    """Every warning that the values and their intervals call for, the general ones first.
+
+    `unused` says of statistics at cuts that no pair lies beyond why they say nothing.
+    """
+    queries = sample.queries
+    yield from _too_few(queries, [s for s in statistics if _has_width(estimates[s.name])])
+    reasons: dict[str, list[str]] = {}
+    for statistic in statistics:
+        if estimates[statistic.name].value is None:
+            reason = unused.get(statistic.name, statistic.undefined)
+            reasons.setdefault(reason if sample.total.sum() else NO_PAIRS, []).append(
+                statistic.name
+            )
+    for reason, undefined in reasons.items():
+        yield f"{', '.join(undefined)} undefined: {reason}"
+    if queries < 2:
+        return
+    if open_ := [n for n, e in estimates.items() if e.value is not None and e.low is None]:
+        yield f"{_names(open_)}: no interval, for without some of these queries it is undefined"
+    if exact := [n for n, e in estimates.items() if e.low is not None and not _has_width(e)]:
+        why = "no width to the interval, for every query here says the same; no certainty"
+        yield f"{_names(exact)}: {why}"
 
 
 def _has_width(e: Estimate) -> bool:
     return e.low is not None and e.high is not None and e.high - e.low >= 1e-9
 
 
-def _too_few(queries: int, method: str, with_width: Sequence[Statistic]) -> Iterator[str]:
+def _too_few(queries: int, with_width: Sequence[Statistic]) -> Iterator[str]:
     if queries == 1:
         yield "one query only: no interval can be given, for nothing shows how queries differ"
     elif 1 < queries < FEW_QUERIES:
-        held = f"{COVERED_BY_FEW[method]} of 100 such intervals held the truth, instead of 95"
+        held = f"{COVERED_BY_FEW} of 100 such intervals held the truth, instead of 95"
         of_rare = queries < RARELY and any(s.cut is not None for s in with_width)
         rare = f", and {COVERED_OF_RARE} where the cut grade is rare" if of_rare else ""
         simulated = "3 to 20 of them" if queries <= MOST_SIMULATED else "fewer of them, 3 to 20,"
         yield f"only {queries} queries: in simulations with {simulated} {held}{rare}"
-    elif FEW_QUERIES <= queries < MORE_QUERIES and with_width and method == DEFAULT_METHOD:
+    elif FEW_QUERIES <= queries < MORE_QUERIES and with_width:
         held = f"{COVERED_BY_MORE} of 100 such intervals held the truth, instead of 95"
         yield f"{queries} queries: in simulations with 25 to 50 of them {held}"
-
-
-def _undefined(
-    statistics: Sequence[Statistic],
-    estimates: Mapping[str, Estimate],
-    table: Floats,
-    unused: Mapping[str, str],
-) -> Iterator[str]:
-    """One sentence for each reason for which values are null."""
-    reasons: dict[str, list[str]] = {}
-    for statistic in statistics:
-        name = statistic.name
-        if estimates[name].value is None:
-            reason = unused.get(name, statistic.undefined) if table.sum() else NO_PAIRS
-            reasons.setdefault(reason, []).append(name)
-    for reason, names in reasons.items():
-        yield f"{', '.join(names)} undefined: {reason}"
 
 
 def unused_cuts(
@@ -264,48 +197,14 @@ def unused_cuts(
     return reasons
 
 
-def _without_interval(
-    statistics: Sequence[Statistic], estimates: Mapping[str, Estimate], queries: int
-) -> Iterator[str]:
-    """Why a value has no interval, where it is not for want of a second query."""
-    lacking = [s for s in statistics if estimates[s.name].value is not None]
-    lacking = [s for s in lacking if estimates[s.name].low is None and queries > 1]
-    edge = [s.name for s in lacking if not s.sampled]
-    if edge:
-        why = "whose true value may lie on the edge of what it can be, where none covers it"
-        yield f"{_names(edge)}: no interval is given of a statistic {why}"
-    rest = [s.name for s in lacking if s.sampled]
-    if rest:
-        yield f"{_names(rest)}: no interval, for without some of these queries it is undefined"
-
-
-def _without_width(estimates: Mapping[str, Estimate], queries: int) -> Iterator[str]:
-    exact = [n for n, e in estimates.items() if e.low is not None and not _has_width(e)]
-    if exact and queries > 1:
-        why = "no width to the interval, for every query here says the same; no certainty"
-        yield f"{_names(exact)}: {why}"
-
-
 def _names(names: Sequence[str]) -> str:
     """All of up to four names, three of more."""
     more = f" and {len(names) - 3} more" if len(names) > 4 else ""
     return ", ".join(names[:3] if more else names) + more
 
 
-__all__ = [
-    "Agreement",
-    "Estimate",
-    "Naive",
-    "Scenario",
-    "StatisticOptions",
-    "agreement_of",
-    "compare_qrels",
-    "estimated",
-    "selected_statistics",
-]
-
 ALL = "all"
-HEADLINE = ("agreement", "kappa", "bias", "spearman", "prevalence", "kappa-max", "ac1")
+HEADLINE = ("agreement", "kappa", "bias", "spearman", "ac1")
 """What a summary in words needs, whatever else was asked for."""
 FAR_BELOW = -0.3
 """No assessor that reads the grades as people do comes to a rank correlation below this."""
@@ -375,22 +274,22 @@ def agreement_of(
     weights: Mapping[Pair, float] | None = None,
 ) -> Agreement:
     """Every statistic that the options name, with what was left out and what looks wrong."""
-    tally = assessor.tally or tally_of(human, assessor, weights)
-    both = align_tally(tally, rules)
+    both = align(human, assessor, rules, weights)
     paired, left_out = both.pairs, both.left_out
     scale, pairs = paired.grades, len(paired)
     grades = np.array(scale, dtype=np.float64)
     sample = Sample(query_tables(paired), options.draws, options.seed)
     statistics = selected_statistics(options, scale)
     headline = [find_statistic(name, scale) for name in HEADLINE]
-    estimates = {s.name: estimate(s, sample, grades, options, pairs) for s in statistics}
-    also = {s.name: estimate(s, sample, grades, options, pairs) for s in headline}
+    estimates = {s.name: estimate(s, sample, grades) for s in statistics}
+    also = {s.name: estimate(s, sample, grades) for s in headline}
     against = _reversed_correlation(also["spearman"], pairs)
+    unused = unused_cuts(statistics, sample.total, scale)
     warnings = [
         *_of_sample(sample.total, pairs, assessor.human, is_weighted=weights is not None),
-        *_mismatch(human, assessor, tally),
-        *suspicions(tally, assessor.human, rules, scale, against),
-        *cautions(statistics, sample, scale, estimates, options.method),
+        *_mismatch(human, assessor, is_met=both.columns.meets),
+        *suspicions(both.columns, assessor.human, rules, scale, against),
+        *map(Finding, cautions(statistics, sample, unused, estimates)),
     ]
     missing = left_out.missing
     return Agreement(
@@ -404,22 +303,19 @@ def agreement_of(
         also,
         {s.name: _scenario(s, sample.total, missing, grades) for s in statistics},
         tuple(warnings),
-        frozenset(unused_cuts(statistics, sample.total, scale)),
+        frozenset(unused),
     )
 
 
-def _mismatch(human: Qrels, assessor: AssessorLabels, tally: GradeTally) -> list[Finding]:
+def _mismatch(human: Qrels, assessor: AssessorLabels, *, is_met: bool) -> list[Finding]:
     """A finding that no pair has both a human grade and a label."""
-    if tally.meets:
+    if is_met:
         return []
     return [Finding(no_pair_in_common(assessor.human, human, assessor.name, assessor.labels))]
 
 
 def selected_statistics(options: StatisticOptions, grades: tuple[int, ...]) -> list[Statistic]:
-    """The statistics that the options name; `Misuse` for one, or a method, that is unknown."""
-    if options.method not in METHODS:
-        problem = f"no method {options.method!r}; known: {', '.join(METHODS)}"
-        raise Misuse(problem, parameter="method")
+    """The statistics that the options name; `Misuse` for one that is unknown."""
     names = default_names(grades) if options.names is None else list(options.names)
     everything = [*default_names(grades), *STATISTICS]
     expanded = [n for name in names for n in (everything if name == ALL else [name])]
@@ -427,10 +323,11 @@ def selected_statistics(options: StatisticOptions, grades: tuple[int, ...]) -> l
         return [find_statistic(name, grades) for name in dict.fromkeys(expanded)]
 
 
-def estimated(statistic: Statistic, agreement: Agreement, options: StatisticOptions) -> Estimate:
-    """The estimate of a statistic that the agreement does not hold yet."""
+def estimated(statistic: Statistic, agreement: Agreement) -> Estimate:
+    """The estimate of a statistic that the agreement need not hold yet."""
+    held = agreement.statistics.get(statistic.name)
     grades = np.array(agreement.scale, dtype=np.float64)
-    return estimate(statistic, agreement.sample, grades, options, agreement.pairs)
+    return held or estimate(statistic, agreement.sample, grades)
 
 
 def _scenario(statistic: Statistic, table: Floats, missing: Floats, grades: Floats) -> Scenario:
@@ -476,7 +373,7 @@ def share_of(part: Floats, whole: Floats, options: StatisticOptions) -> TableInt
     if value < TINY or value > 1 - TINY:
         return TableInterval(float(round(value)), *share_interval((part > TINY).astype(np.float64)))
     sample = Sample(np.stack([part, whole], axis=1), options.draws, options.seed)
-    low, high = between(options.method, sample, _ratio)
+    low, high = between(sample, _ratio)
     if low is None or high is None:
         return TableInterval(value, None, None)
     skewed = _on_log_odds(sample, value) or (low, high)

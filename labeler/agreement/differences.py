@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from labeler.agreement.compare import StatisticOptions, defined
-from labeler.agreement.statistics.registry import GradedPairs, Statistic, query_tables, restricted
+from labeler.agreement.statistics import GradedPairs, Statistic, query_tables, restricted
 from labeler.arrays import Floats
-from labeler.stats.intervals import METHODS, Compute, Replicates, degrees
-from labeler.stats.resampling import Sample
+from labeler.report.result import Hidden
+from labeler.report.table import shown
+from labeler.stats.intervals import Compute, Replicates, Sample, cluster_bootstrap, degrees
 from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_quantile
 
 
@@ -23,22 +24,21 @@ class Difference:
     The interval is of this difference alone; `told_apart` allows for all that are looked at.
     """
 
-    statistic: Statistic
+    statistic: Hidden[Statistic]
     pairs: int
     first: float | None
     second: float | None
     value: float | None
     low: float | None
     high: float | None
-    method: str
-    told_apart: bool = False
+    told_apart: Hidden[bool] = False
 
     @property
     def leaves_0_out(self) -> bool:
         """Whether the interval of this difference, looked at alone, does not reach 0."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
-    @property
+    @shown
     def verdict(self) -> str:
         """Which of `first` and `second` is closer to people, or that it cannot be told."""
         if self.low is None or self.high is None:
@@ -67,9 +67,9 @@ def differences(
     verdicts allow for the number of statistics, and of `others` that stand beside the second.
     """
     # the pairs that people and both assessors graded
-    common = np.intersect1d(first.row, second.row)
+    common = np.intersect1d(first.row, second.row, assume_unique=True)
     if not len(common):
-        return [Difference(s, 0, None, None, None, None, None, options.method) for s in statistics]
+        return [Difference(s, 0, None, None, None, None, None) for s in statistics]
     sides = [query_tables(restricted(pairs, common)) for pairs in (first, second)]
     # (queries, 2, k, k), so that the same draws serve both
     sample = Sample(np.stack(sides, axis=1), options.draws, options.seed)
@@ -77,7 +77,7 @@ def differences(
     of = [Replicates(sample, _less(statistic, grades)) for statistic in statistics]
     values = [statistic.compute(sample.total, grades) for statistic in statistics]
     rows = [
-        _difference(statistic, both, replicates, (len(common), options.method))
+        _difference(statistic, both, replicates, len(common))
         for statistic, both, replicates in zip(statistics, values, of, strict=True)
     ]
     wider = _wider(rows, of, others)
@@ -92,16 +92,13 @@ def _less(statistic: Statistic, grades: Floats) -> Compute:
     return compute
 
 
-def _difference(
-    statistic: Statistic, values: Floats, of: Replicates, how: tuple[int, str]
-) -> Difference:
-    pairs, method = how
+def _difference(statistic: Statistic, values: Floats, of: Replicates, pairs: int) -> Difference:
     first, second = map(defined, values)
     value = None if first is None or second is None else first - second
-    has_interval = value is not None and statistic.sampled and of.sample.queries > 1
-    ends = METHODS[method](of) if has_interval else None
+    has_interval = value is not None and of.sample.queries > 1
+    ends = cluster_bootstrap(of) if has_interval else None
     low, high = _within(statistic, ends) if ends else (None, None)
-    return Difference(statistic, pairs, first, second, value, low, high, method)
+    return Difference(statistic, pairs, first, second, value, low, high)
 
 
 def _within(statistic: Statistic, ends: tuple[float, float]) -> tuple[float, float]:

@@ -5,22 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from labeler.agreement.compare import DEFAULT_METHOD, Agreement, StatisticOptions, estimated
-from labeler.agreement.statistics.registry import GradedPairs, Statistic
-from labeler.arrays import Floats
-from labeler.stats.intervals import (
-    FEWEST_DEGREES,
-    degrees_of,
-    errors_reached,
-    jackknife_error,
-    naive,
-)
+from labeler.agreement.compare import Agreement, estimated
+from labeler.agreement.statistics import Statistic
+from labeler.stats.intervals import FEWEST_DEGREES, degrees_of
 from labeler.stats.power import fewest
 from labeler.stats.student import LEVEL, f_quantile, t_quantile
 
-DRAWS = 2000
 ASSURANCE = 0.8
 """The chance with which the larger number of queries brings the interval to the wished width."""
 MOST_QUERIES = 2**40
@@ -32,19 +22,16 @@ class SampleSizePlan:
 
     `queries` is how many in all, with as many pairs each as now, for an even chance of it, and
     `queries_sure` for `ASSURANCE`: the variance of now is uncertain, and so is that of the interval
-    to come. `pairs` is how many a query in the queries of now, `None` where no number would do:
-    their differences alone leave `floor`.
+    to come.
     """
 
     statistic: str
     wished: float
     width: float
-    floor: float
     queries_now: int
     pairs_now: float
     queries: int
     queries_sure: int
-    pairs: int | None
 
 
 @dataclass(frozen=True)
@@ -55,14 +42,11 @@ class _Reach:
     have as many more.
     """
 
-    method: str
     queries: int
     freedom: float
 
     def of(self, queries: int) -> float:
         """The width for a standard error of 1."""
-        if self.method != DEFAULT_METHOD:
-            return 2 * errors_reached(self.method, queries)
         return 2 * t_quantile((1 + LEVEL) / 2, self.degrees(queries))
 
     def degrees(self, queries: int) -> float:
@@ -70,56 +54,16 @@ class _Reach:
         return max(self.freedom * queries / self.queries, min(FEWEST_DEGREES, queries - 1.0))
 
 
-def plan(
-    agreement: Agreement,
-    statistic: Statistic,
-    wished: float,
-    options: StatisticOptions | None = None,
-) -> SampleSizePlan | None:
-    """The plan, `None` where the statistic has no interval now.
-
-    It starts from the interval that is printed, as wide as the options' method makes it. The
-    variance over queries has a part that more pairs a query would make smaller, which is what
-    resampling single pairs shows, and a part that they would not.
-    """
-    options = options or StatisticOptions()
-    grades = np.array(agreement.scale, dtype=np.float64)
-    queries = len(agreement.queries)
-
-    def compute(tables: Floats) -> Floats:
-        return statistic.compute(tables, grades)
-
-    printed = agreement.statistics.get(statistic.name) or estimated(statistic, agreement, options)
-    if printed.low is None or printed.high is None:
+def plan(agreement: Agreement, statistic: Statistic, wished: float) -> SampleSizePlan | None:
+    """The plan, `None` where the statistic has no interval now."""
+    now, queries = estimated(statistic, agreement), len(agreement.queries)
+    if now.low is None or now.high is None:
         return None
-    sample = agreement.sample
-    reach = _Reach(options.method, queries, degrees_of(agreement.tables))
-    width, unit = printed.high - printed.low, reach.of(queries)
-    variance = (width / unit) ** 2
-    error = jackknife_error(sample.of_rest(compute))
-    _, within = naive(sample.total, compute, _alike(agreement.paired), DRAWS, options.seed)
-    share = min(within / error**2, 1.0) if error > 0 else 0.0
-    within, between = share * variance, (1 - share) * variance
-    pairs = agreement.pairs / queries
-    room = (wished / unit) ** 2 - between
-    return SampleSizePlan(
-        statistic.name,
-        wished,
-        width,
-        unit * math.sqrt(between),
-        queries,
-        pairs,
-        _queries(variance * queries, wished, reach, 0.5),
-        _queries(variance * queries, wished, reach, ASSURANCE),
-        math.ceil(pairs * within / room) if room > 0 else None,
-    )
-
-
-def _alike(pairs: GradedPairs) -> int:
-    """How many pairs of equal weight are as informative as these: Kish (1965), Survey Sampling."""
-    if pairs.weight is None:
-        return len(pairs)
-    return max(round(float(pairs.weight.sum() ** 2 / (pairs.weight**2).sum())), 1)
+    reach, width = _Reach(queries, degrees_of(agreement.tables)), now.high - now.low
+    variance = queries * (width / reach.of(queries)) ** 2
+    numbers = (_queries(variance, wished, reach, chance) for chance in (0.5, ASSURANCE))
+    a_query = agreement.pairs / queries
+    return SampleSizePlan(statistic.name, wished, width, queries, a_query, *numbers)
 
 
 def _queries(variance_of_a_query: float, wished: float, reach: _Reach, chance: float) -> int:
@@ -137,22 +81,14 @@ def _queries(variance_of_a_query: float, wished: float, reach: _Reach, chance: f
 
 
 def in_words(plan: SampleSizePlan) -> str:
-    """The plan as a sentence or two."""
+    """The plan as a sentence."""
     now = f"{plan.statistic}: the interval is {plan.width:.2f} wide with {plan.queries_now} queries"
     if plan.width <= plan.wished:
         return f"{now}, which is as narrow as wished ({plan.wished:g})."
     more, sure = (max(n - plan.queries_now, 1) for n in (plan.queries, plan.queries_sure))
     pairs = math.ceil(sure * plan.pairs_now)
-    sentence = (
+    return (
         f"{now}; for {plan.wished:g}, about {more:,} more queries would have to be graded for "
         f"an even chance, {sure:,} more for {100 * ASSURANCE:.0f} of 100 ({pairs:,} more pairs, "
-        f"{plan.pairs_now:.0f} a query)"
+        f"{plan.pairs_now:.0f} a query)."
     )
-    if plan.pairs is None:
-        return (
-            f"{sentence}. No number of further pairs of these queries would do: how they differ "
-            f"leaves it {plan.floor:.2f} wide."
-        )
-    extra = max(math.ceil((plan.pairs - plan.pairs_now) * plan.queries_now), 0)
-    instead = f"{extra:,} more pairs of these queries (an even chance)"
-    return f"{sentence}, or {instead}, where the pool holds them."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from labeler.agreement.overview import in_order, short, shown_statistics, whom
 from labeler.agreement.report import AssessorReport
+from labeler.agreement.shown import in_order, short, shown_statistics, whom
 from labeler.agreement.statistics import find_statistic
 from labeler.evaluation.plot import board_drawings
 from labeler.report.charts import Axis, Drawing, NamedValue, Point, Series, intervals, matrix, plane

@@ -20,8 +20,7 @@ from labeler.judging.changes import read_set
 from labeler.messages import count_of
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Interval, Table, figure_table, interval_text
-from labeler.stats.intervals import between
-from labeler.stats.resampling import Sample
+from labeler.stats.intervals import Sample, between
 
 Asked = Mapping[Pair, tuple[int, ...]]
 """The grades of pairs that were asked about several times, those of each time in one place."""
@@ -116,7 +115,7 @@ def kappa_of(tables: Floats, scale: tuple[int, ...], options: StatisticOptions) 
     value = float(kappa.compute(sample.total, grades))
     if not np.isfinite(value):
         return UNDEFINED
-    low, high = between(options.method, sample, lambda t: kappa.compute(t, grades), bounded=True)
+    low, high = between(sample, lambda t: kappa.compute(t, grades), bounded=True)
     if low is None or high is None:
         return Interval(value, None, None)
     return Interval(value, max(low, -1.0), min(high, 1.0))

@@ -23,9 +23,8 @@ from labeler.agreement.sources import (
 from labeler.arrays import Floats, Integers
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import people_path
-from labeler.data import Pair, Qrels, Run
+from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
-from labeler.exchange.runs import read_run
 from labeler.trec.labels import number
 from labeler.trec.qrels import read_qrels
 
@@ -134,22 +133,12 @@ def combined(assessors: Sequence[GradeShares]) -> GradeShares:
     return GradeShares(grades, tuple(pairs), matrix, distributed, left_out)
 
 
-def entropy(matrix: Floats) -> Floats:
-    """The entropy of each row, in nats: 0 where one grade is certain."""
-    logs = np.log(np.where(matrix > 0, matrix, 1.0))
-    return _comparable(-(matrix * logs).sum(axis=-1))
-
-
 def spread(shares: GradeShares) -> Floats:
     """The standard deviation of each pair's grade, in grades."""
     grades = np.array(shares.grades, dtype=np.float64)
     variance = shares.matrix @ grades**2 - (shares.matrix @ grades) ** 2
-    return _comparable(np.sqrt(np.maximum(variance, 0.0)))
-
-
-def _comparable(values: Floats) -> Floats:
-    """Values of which those that are equal but for the order of their sums are equal."""
-    return np.asarray(np.round(values, 9) + 0.0, dtype=np.float64)
+    # those that are equal but for the order of their sums are equal
+    return np.asarray(np.round(np.sqrt(np.maximum(variance, 0.0)), 9), dtype=np.float64)
 
 
 # What routing reads: assessors' grades of a pool, and people's grades of some of its pairs.
@@ -157,7 +146,7 @@ def _comparable(values: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class RoutingSources:
-    """Assessors' grades of the pairs that all of them graded, people's, and the runs.
+    """Assessors' grades of the pairs that all of them graded, and people's.
 
     `grades` are those of the first assessor, which people's replace; `shares` the mean of all
     assessors' probabilities, in the same order; `looked_at` the pairs that somebody graded already.
@@ -172,31 +161,20 @@ class RoutingSources:
     human: Qrels | None = None
     weights: Mapping[Pair, float] | None = None
     looked_at: frozenset[Pair] = frozenset()
-    runs: Mapping[str, Run] | None = None
     collection: Collection | None = None
     notes: tuple[str, ...] = ()
 
 
-def open_routing(
-    sources: Sequence[str], people: str | None, runs: Sequence[Path] = ()
-) -> RoutingSources:
+def open_routing(sources: Sequence[str], people: str | None) -> RoutingSources:
     """A collection and names of sets in it, or files of grades; `people` names human qrels."""
-    from labeler.collection.user_files import run_paths, runs_by_name
-
     if not sources:
         raise Misuse("expected grades to route by: a collection and a name in it, or a file")
     first, *names = sources
     if Path(first).is_dir():
         if not names:
             raise Misuse(f"expected a name after {first}: whose grades are in doubt?")
-        opened = _of_collection(open_collection(first), names, people)
-    else:
-        opened = _of_files(sources, people)
-    read = {name: read_run(path) for name, path in runs_by_name(run_paths(runs)).items()}
-    if not read and opened.collection is not None:
-        files = opened.collection.run_files()
-        read = {name: read_run(path) for name, path in files.items()}
-    return RoutingSources(**{**opened.__dict__, "runs": read})
+        return _of_collection(open_collection(first), names, people)
+    return _of_files(sources, people)
 
 
 def _of_collection(

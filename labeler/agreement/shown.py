@@ -2,38 +2,330 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from functools import partial
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from labeler.agreement.align import PEOPLE
 from labeler.agreement.calibration import Calibration
 from labeler.agreement.compare import Agreement, Estimate
-from labeler.agreement.overview import (
-    baseline_sentence,
-    baseline_sentences,
-    baseline_table,
-    between,
-    figure,
-    grade_name,
-    heading,
-    left_out_lines,
-    overview,
-    short,
-    signed,
-    summary,
-    whom,
-)
 from labeler.agreement.plan import in_words
-from labeler.agreement.report import AssessorReport, Details, QueryFigures
+from labeler.agreement.report import AssessorReport, ClassFigures, Details, QueryFigures
 from labeler.agreement.several.alternative import AlternativeTest
-from labeler.agreement.several.joint import JOINT, BesideHuman, Ceiling, JointAgreement, Together
+from labeler.agreement.several.joint import JOINT, Ceiling, JointAgreement
+from labeler.agreement.statistics import find_statistic
 from labeler.messages import count_of
-from labeler.report.table import Cell, Column, Ends, Interval, Row, Table
+from labeler.report.finding import Finding
+from labeler.report.table import (
+    Cell,
+    Column,
+    Ends,
+    Interval,
+    Row,
+    Table,
+    interval_text,
+    number_text,
+    table_of,
+)
 
 if TYPE_CHECKING:
-    from labeler.evaluation.boards.board import Leaderboard
-    from labeler.evaluation.boards.two_sided import Swap
+    from labeler.evaluation.leaderboard import Leaderboard
+
+# Several assessors beside the human grades: a row for each, the closest to people first.
+
+# What an agreement says, in sentences that need no statistics to be understood.
+
+FEW = 100
+"""Of fewer pairs counts are said as they are, of more as so many of 100."""
+MOST, LONGEST = 8, 40
+"""How many labels outside the scale are listed, and how much of each."""
+
+
+def summary(report: AssessorReport) -> list[str]:
+    """How often they agree, who is stricter, whether systems would be ordered the same."""
+    agreement = report.agreement
+    if not agreement.pairs:
+        return ["Nothing can be compared: the two have no graded pair in common."]
+    human = whom(report.human)
+    sentences = [
+        _how_often(short(report.assessor), human, agreement),
+        _why_low(agreement),
+        _who_is_stricter(agreement, human),
+        _order(report.board, human, short(report.assessor), sampled=agreement.is_weighted),
+    ]
+    return [sentence for sentence in sentences if sentence]
+
+
+def heading(report: AssessorReport) -> str:
+    """Who is compared, on how many pairs of how many queries."""
+    agreement = report.agreement
+    pairs = count_of(agreement.pairs, "pair", "pairs")
+    queries = count_of(len(agreement.queries), "query", "queries")
+    whole = agreement.confusion.sum()
+    stand = f", weighted to stand for about {whole:,.0f}" if agreement.is_weighted else ""
+    sides = f"{short(report.human)} and {short(report.assessor)}"
+    return f"{sides}: {pairs} of {queries} that both graded{stand}"
+
+
+def short(name: str) -> str:
+    """A file's name without its folders and ending; a name in a collection as it is."""
+    return re.sub(r"\.(qrels|txt|tsv)(\.gz)?$", "", name.rsplit("/", 1)[-1]) or name
+
+
+def whom(human: str) -> str:
+    """What sentences call those whose grades an assessor is compared with.
+
+    >>> whom("human"), whom("qrels/rater1.qrels")
+    ('people', 'rater1')
+    """
+    return PEOPLE if short(human) == "human" else short(human)
+
+
+def _do(human: str) -> str:
+    return "people do" if human == PEOPLE else f"{human} does"
+
+
+def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
+    table = agreement.confusion / agreement.confusion.sum()
+    same, near = float(np.trace(table)), float(np.trace(table, 1) + np.trace(table, -1))
+    few, weighted = agreement.pairs < FEW, agreement.is_weighted
+    counted = few and not weighted
+    count, whole = (partial(_of, agreement.pairs), agreement.pairs) if counted else (hundred, 100)
+    estimated = "an estimated " if few and weighted else ""
+    pairs = "pair" if whole == 1 else "pairs"
+    agreed = f"{estimated}{count(same)} of {whole} {pairs}"
+    sentence = f"{assessor} gives the same grade as {human} to {agreed}"
+    if len(agreement.scale) > 2 and near > 0:
+        sentence += f", and is one grade off in {count(near)} more"
+    kappa = agreement.headline["kappa"]
+    if kappa.value is None:
+        return f"{sentence}."
+    return (
+        f"{sentence}. Beyond what chance would do, that is a kappa of {plain(kappa.value, 2)} "
+        f"(0 is chance, 1 is perfect{_sure(kappa)})."
+    )
+
+
+def _of(whole: int, share: float) -> str:
+    return f"{whole * share:.0f}"
+
+
+def hundred(share: float) -> str:
+    """A share as so many of 100; neither none nor all where it is not quite."""
+    return (
+        "fewer than 1"
+        if 0 < share < 0.005
+        else "over 99"
+        if 0.995 <= share < 1
+        else f"{100 * share:.0f}"
+    )
+
+
+def figure(value: float | None, digits: int = 3) -> str:
+    """A statistic to three decimals."""
+    return "undefined" if value is None else plain(value, digits)
+
+
+def between(low: float | None, high: float | None) -> str:
+    """An interval, a dash where there is none."""
+    return "-" if low is None or high is None else f"[{figure(low)}, {figure(high)}]"
+
+
+def plain(value: float, digits: int) -> str:
+    """A number to so many decimals, and never `-0.00`."""
+    return number_text(float(value), f".{digits}f")
+
+
+def signed(value: float, digits: int) -> str:
+    """A difference with its sign, none where it rounds to 0."""
+    return number_text(float(value), f"+.{digits}f")
+
+
+def _why_low(agreement: Agreement) -> str:
+    """What explains a low kappa beside high agreement: one grade nearly throughout."""
+    same, kappa, ac1 = (agreement.headline[name].value for name in ("agreement", "kappa", "ac1"))
+    if same is None or kappa is None or ac1 is None:
+        return ""
+    agreed = np.diag(agreement.confusion) / agreement.confusion.sum()
+    if not (same > 0.85 and agreed.max() > 0.7 and kappa < 0.6):
+        return ""
+    return (
+        "Kappa is low beside so much agreement because nearly all pairs are of grade "
+        f"{agreement.scale[int(agreed.argmax())]}: agreeing on it is what chance would do too. "
+        f"AC1, which expects guesses at hard pairs only, is {ac1:.2f}."
+    )
+
+
+def _sure(e: Estimate) -> str:
+    if e.low is None or e.high is None:
+        return ""
+    if e.high - e.low < 0.005:
+        return ""
+    return f"; {over_all(plain(e.low, 2), plain(e.high, 2))}"
+
+
+def over_all(low: str, high: str) -> str:
+    """What an interval is of: not of what the next few queries would show, which varies more."""
+    return f"over all queries like these {low} to {high}, at 95 %"
+
+
+def _who_is_stricter(agreement: Agreement, human: str) -> str:
+    shift = agreement.headline["bias"]
+    if shift.value is None:
+        return ""
+    size = f"by {abs(shift.value):.2f} of a grade on average"
+    who = "more generous" if shift.value > 0 else "stricter"
+    if shift.value == 0 and shift.low == shift.high:
+        return f"It is neither stricter nor more generous than {human}."
+    if shift.low is None or shift.high is None:
+        return f"It is {who} than {human}, {size}."
+    if shift.low <= 0 <= shift.high:
+        value, low, high = (signed(x, 2) for x in (shift.value, shift.low, shift.high))
+        between = f"by {value} of a grade on average, {low} to {high}"
+        return f"Whether it is stricter or more generous than {human} cannot be told ({between})."
+    return f"It is {who} than {human}, {size}."
+
+
+def _order(board: Leaderboard | None, human: str, assessor: str, *, sampled: bool) -> str:
+    whether = f"Whether it would order systems as {_do(human)}"
+    if board is None and sampled:
+        return (
+            f"{whether} is not known: {human} graded a sample of "
+            "pairs (grades of whole queries would let scores be corrected)."
+        )
+    if board is None:
+        return f"{whether} is not known: no runs were given."
+    from labeler.evaluation.leaderboard import board_sentences
+
+    of_order = board_sentences(board, human, assessor)
+    return "\n".join([*of_order, *board.bias.sentences(human, assessor)])
+
+
+def left_out_lines(report: AssessorReport) -> list[str]:
+    """What no figure saw, one line a reason; empty where nothing was left out."""
+    agreement, human = report.agreement, whom(report.human)
+    out, outside = agreement.left_out, list(agreement.left_out.outside_scale.items())
+    counts = {
+        f"pair* that only {human} graded": out.only_people,
+        f"pair* that only {short(report.assessor)} graded": out.only_other,
+        "pair* drawn for people and skipped by them": out.skipped_by_people,
+        "pair* that the other graded, not drawn for people": out.not_drawn,
+        f"pair* that {human} left unjudged (a grade below 0)": out.unjudged_by_people,
+        **{f"pair* that failed: {status}": n for status, n in out.failures.items()},
+        **{f"label* outside the scale's grades: {_cut(x)!r}": n for x, n in outside[:MOST]},
+        "other label* outside the scale's grades": sum(n for _, n in outside[MOST:]),
+    }
+    lines = [f"left out: {n:,} {_counted(what, n)}" for what, n in counts.items() if n]
+    if out.clipped:
+        lines.append(f"clipped into the scale: {out.clipped:,} {_counted('label*', out.clipped)}")
+    return lines
+
+
+def _counted(what: str, count: float) -> str:
+    """`pair*` as `pair` of one and `pairs` of more."""
+    return what.replace("*", "" if count == 1 else "s", 1)
+
+
+def _cut(label: str) -> str:
+    return label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
+
+
+def grade_name(grade: int, names: Mapping[int, str]) -> str:
+    """`2` or, where the scale has names, `2 highly relevant`."""
+    return f"{grade} {names[grade]}" if grade in names else str(grade)
+
+
+SHOWN = ("kappa", "kappa-quadratic", "agreement", "bias")
+"""Of the default statistics, those of which each assessor's row has a column, in their order."""
+MOST_COLUMNS = 5
+NAMED = 3
+
+
+def shown_statistics(reports: Sequence[AssessorReport], asked: Sequence[str] | None) -> list[str]:
+    """The statistics that stand in the rows: those that were asked for, else the usual ones."""
+    of_first = reports[0].agreement.statistics
+    names = SHOWN if asked is None else tuple(of_first)[:MOST_COLUMNS]
+    return [name for name in names if name in of_first] or list(of_first)[:MOST_COLUMNS]
+
+
+def in_order(reports: Sequence[AssessorReport], statistic: str) -> list[AssessorReport]:
+    """The assessors by a statistic, the closest to people first; undefined values last."""
+
+    def key(report: AssessorReport) -> tuple[bool, float]:
+        estimate = _estimate_of(report, statistic)
+        if estimate is None or estimate.value is None:
+            return True, 0.0
+        better = find_statistic(statistic, report.agreement.scale).better
+        return False, -better * estimate.value if better else abs(estimate.value)
+
+    return sorted(reports, key=key)
+
+
+def overview(reports: Sequence[AssessorReport], asked: Sequence[str] | None) -> tuple[str, Table]:
+    """A sentence on the closest and the farthest assessor, and the table `assessors`."""
+    names = shown_statistics(reports, asked)
+    ordered = in_order(reports, names[0])
+    return _sentence(ordered, names[0]), _table(ordered, names)
+
+
+def _estimate_of(report: AssessorReport, statistic: str) -> Estimate | None:
+    return report.agreement.statistics.get(statistic)
+
+
+def _sentence(ordered: Sequence[AssessorReport], statistic: str) -> str:
+    best, last = ordered[0], ordered[-1]
+    human = short(best.human)
+    highest, lowest = (_estimate_of(report, statistic) for report in (best, last))
+    if highest is None or highest.value is None:
+        return f"None of the {len(ordered)} assessors has a {statistic} with {human}."
+    sentence = f"Of {len(ordered)} assessors {short(best.assessor)} is closest to {human}"
+    high, low = interval_text(highest), interval_text(lowest)
+    return f"{sentence}: {statistic} {high}. Farthest is {short(last.assessor)}: {low}."
+
+
+def _table(ordered: Sequence[AssessorReport], names: Sequence[str]) -> Table:
+    missing = any(report.agreement.left_out.missing.sum() for report in ordered)
+    has_board = any(report.board for report in ordered)
+    pairs = {report.agreement.pairs for report in ordered}
+    columns = [
+        Column("assessor", align="left"),
+        *(Column(n, format=".3f", ends=".3f", undefined="undefined") for n in names),
+        Column("pairs", only="programs" if len(pairs) == 1 else ""),
+        *([Column("without a grade", format=",.0f")] if missing else []),
+    ]
+    if has_board:
+        title = "tau-b of systems"
+        columns.append(Column("tau-b", title, format=".3f", ends=".3f", undefined="undefined"))
+    rows: list[Row] = [
+        [
+            short(report.assessor),
+            *(_estimate_of(report, name) for name in names),
+            report.agreement.pairs,
+            *([float(report.agreement.left_out.missing.sum())] if missing else []),
+            *([report.board.statistics["tau_b"] if report.board else None] if has_board else []),
+        ]
+        for report in ordered
+    ]
+    over = f", {count_of(pairs.pop(), 'pair')}" if len(pairs) == 1 else ""
+    return Table("assessors", columns, rows, f"each beside {short(ordered[0].human)}{over}")
+
+
+def findings_of_all(reports: Sequence[AssessorReport]) -> Iterator[Finding]:
+    """Every warning once; those of some assessors alone name them."""
+    names_by_finding: dict[Finding, list[str]] = {}
+    for report in reports:
+        for finding in dict.fromkeys(report.findings):
+            names_by_finding.setdefault(finding, []).append(short(report.assessor))
+    for finding, names in names_by_finding.items():
+        if len(names) == len(reports):
+            yield finding
+            continue
+        whom = ", ".join(names) if len(names) <= NAMED else f"{len(names)} assessors"
+        yield Finding(f"{whom}: {finding.text}", whom, finding.settings, finding.level)
+
 
 # What is known of assessors beside human grades, as tables.
 
@@ -53,32 +345,21 @@ ENDS = Column("", "95 % interval", format="", ends=".3f")
 def statistics_table(agreement: Agreement) -> Table:
     """Each statistic with its interval; those at cuts that no pair lies beyond are left out.
 
-    Where they were asked for or are needed: the interval over single pairs, and what the value
-    would be if the assessor had graded what it did not, all as people did or all differently.
+    Where pairs are missing, also what the value would be if the assessor had graded them, all as
+    people did or all differently.
     """
-    naive = any(e.naive for e in agreement.statistics.values())
     missing = agreement.left_out.missing.sum() > 0
     columns = [Column("statistic", align="left"), VALUE, ENDS]
-    if naive:
-        columns.append(Column("naive", "over pairs (naive)", format="", ends=".3f"))
-        columns.append(Column("design effect", format=".1f"))
     if missing:
         columns += [_value("if missing agree"), _value("if they differ")]
     rows: list[Row] = []
     for name, e in agreement.statistics.items():
         if name not in agreement.unused:
             row: list[Cell] = [name, e.value, Ends(e.low, e.high)]
-            row += _naive(e) if naive else []
             filled = agreement.scenarios[name]
             row += [filled.all_agree, filled.all_differ] if missing else []
             rows.append(row)
     return Table("statistics", columns, rows)
-
-
-def _naive(e: Estimate) -> list[Cell]:
-    if e.naive is None:
-        return [Ends(None, None), None]
-    return [Ends(e.naive.low, e.naive.high), e.naive.design_effect or None]
 
 
 def confusion_table(
@@ -134,15 +415,9 @@ def _id_and_text(query_id: str, texts: Mapping[str, str]) -> str:
     return " ".join([query_id, *texts.get(query_id, "").split()])
 
 
-def detail_tables(
-    details: Details, texts: Mapping[str, str], human: str = PEOPLE
-) -> Iterator[Table]:
-    """By class, by human grade, by query, and the calibration at each cut."""
-    classes = [Column("grade", align="left"), *map(_value, ("precision", "recall", "F1"))]
-    rows: list[Row] = [[c.grade, c.precision, c.recall, c.f1, c.support] for c in details.classes]
-    yield Table("classes", [*classes, Column("pairs", format=",.0f")], rows)
-    grades = [Column("grade", f"{human}'s grade", align="left"), _value("bias"), ENDS]
-    yield Table("grades", grades, [[g.grade, g.bias, Ends(g.low, g.high)] for g in details.grades])
+def detail_tables(details: Details, texts: Mapping[str, str]) -> Iterator[Table]:
+    """By class, by query, and the calibration at each cut."""
+    yield table_of("classes", ClassFigures, details.classes)
     yield queries_table(details.queries, texts)
     yield from map(calibration_table, details.calibration)
 
@@ -160,71 +435,10 @@ def calibration_table(calibration: Calibration) -> Table:
     ]
     title = (
         f"calibration of 'at least {calibration.cut}': {calibration.pairs:,} pairs, expected "
-        f"calibration error {calibration.error:.3f}{_ends_of(calibration)}, Brier score "
+        f"calibration error {interval_text(calibration.interval)}, Brier score "
         f"{calibration.brier:.3f}"
     )
     return Table("calibration", columns, rows, title)
-
-
-def _ends_of(calibration: Calibration) -> str:
-    return "" if calibration.low is None else f" {between(calibration.low, calibration.high)}"
-
-
-def leaderboard_table(board: Leaderboard, names: tuple[str, str] = (PEOPLE, "assessor")) -> Table:
-    """The systems by human grades and by the assessor's, and which of them change places.
-
-    `names` are what people see these two called.
-    """
-    columns = [
-        Column("run", board.measure, align="left"),
-        Column("human", names[0]),
-        Column("human rank", "rank"),
-        Column("assessor", names[1]),
-        Column("assessor rank", "rank"),
-        Column("bias", format="+.4f", ends=".3f"),
-    ]
-    judged = () if board.pairs.same else names
-    columns += [Column(f"{board.judged_name} by {name}", format=".2f") for name in judged]
-    rows: list[Row] = [
-        [
-            s.run,
-            s.first,
-            s.first_rank,
-            s.second,
-            s.second_rank,
-            Interval(s.difference, s.low, s.high),
-            *(s.judged if judged else ()),
-        ]
-        for s in board.ranked
-    ]
-    swaps = sorted(board.swaps, key=lambda swap: swap.p_first)
-    lines = [_swap(swap, names) for swap in swaps[:SHOWN_SWAPS]]
-    more = len(swaps) - len(lines)
-    lines += [f"and {more:,} more pairs that swap"] if more else []
-    return Table("leaderboard", columns, rows, note="\n".join([_in_sum(board), *lines]))
-
-
-SHOWN_SWAPS = 10
-
-
-def _in_sum(board: Leaderboard) -> str:
-    tau, low, high, is_open = board.statistics["tau_b"]
-    ends = "[nearly anything]" if is_open else between(low, high)
-    queries = count_of(len(board.queries), "query", "queries")
-    return (
-        f"tau-b {figure(tau)} {ends}, "
-        f"tau-ap {figure(board.statistics['tau_ap'].value)}, "
-        f"largest drop {figure(board.statistics['max_drop'].value, 0)}, "
-        f"mean bias {signed(board.difference, 4)}, over {queries}"
-    )
-
-
-def _swap(swap: Swap, names: tuple[str, str]) -> str:
-    can = "tell" if swap.significant else "do not tell"
-    return (
-        f"swapped: {swap.better} above {swap.worse} by {names[0]}'s grades, "
-        f"which {can} them apart (p {swap.p_first:.3f} alone)"
-    )
 
 
 def ceiling_table(ceiling: Ceiling) -> Table:
@@ -235,14 +449,12 @@ def ceiling_table(ceiling: Ceiling) -> Table:
         _value("the assessor"),
         _value("difference", ends=".3f"),
     ]
+    rows: list[Row] = [
+        [row.person, row.persons, row.assessors, Interval(row.difference, row.low, row.high)]
+        for row in (*ceiling.people, ceiling.overall)
+    ]
     head = f"ceiling by {ceiling.statistic}, {ceiling.pairs:,} pairs that all graded"
-    rows = [_beside(row) for row in (*ceiling.rows, ceiling.overall)]
     return Table("ceiling", columns, rows, f"{head}: {ceiling.verdict}")
-
-
-def _beside(row: BesideHuman) -> Row:
-    difference = Interval(row.difference, row.low, row.high)
-    return [row.person, row.persons, row.assessors, difference]
 
 
 def differences_table(report: AssessorReport) -> Table:
@@ -257,10 +469,7 @@ def differences_table(report: AssessorReport) -> Table:
         Column("verdict", only="people"),
     ]
     rows: list[Row] = [
-        [
-            *(d.statistic.name, d.first, d.second, Interval(d.value, d.low, d.high)),
-            *(d.verdict, closer(d.verdict, names)),
-        ]
+        [d.statistic.name, d.first, d.second, d, d.verdict, closer(d.verdict, names)]
         for d in report.differences
     ]
     count = f"; verdicts allow for {len(rows)} statistics" if len(rows) > 1 else ""
@@ -274,54 +483,26 @@ def closer(verdict: str, names: tuple[str, str]) -> str:
     return f"{names[which == 'second']}{space}{rest}" if space else verdict
 
 
-def joint_tables(joint: JointAgreement, *, pairwise: bool = True) -> Iterator[Table]:
-    """What people have among themselves, what the others have, and matrices of every two of all."""
+def joint_table(joint: JointAgreement) -> Table:
+    """What people have among themselves, and what the others have."""
     named = (("people", "people", joint.people), ("others", "assessors", joint.others))
-    groups = [(key, noun, group) for key, noun, group in named if group is not None]
-    if groups:
-        columns = [Column("statistic", align="left")]
-        columns += [
-            Column(
-                key, f"{len(g.assessors)} {noun}", format=".3f", ends=".3f", undefined="undefined"
-            )
-            for key, noun, g in groups
-        ]
-        rows: list[Row] = [
-            [name, *(_of_group(g, name) for *_, g in groups)] for name in JOINT_NAMES
-        ]
-        whose = " and ".join(f"the {len(g.assessors)} {noun}" for _, noun, g in groups)
-        yield Table("joint", columns, rows, f"{whose} among themselves")
-    for name, matrix in joint.pairwise.items() if pairwise else ():
-        yield _pairwise(name, joint.assessors, matrix)
-
-
-def _of_group(group: Together, statistic: str) -> Interval:
-    e = group.statistics[statistic]
-    return Interval(e.value, e.low, e.high)
-
-
-def _pairwise(
-    statistic: str, assessors: Sequence[str], matrix: Sequence[Sequence[float | None]]
-) -> Table:
-    numbers = [str(number) for number in range(1, len(assessors) + 1)]
-    columns = [Column("assessor", statistic, align="left"), *map(_value, numbers)]
+    groups = {key: (f"{len(of.raters)} {noun}", of.statistics) for key, noun, of in named if of}
+    columns = [_value(key, title, ends=".3f") for key, (title, _) in groups.items()]
     rows: list[Row] = [
-        [f"{number} {short(assessor)}", *row]
-        for number, assessor, row in zip(numbers, assessors, matrix, strict=True)
+        [name, *(statistics[name] for _, statistics in groups.values())] for name in JOINT_NAMES
     ]
-    return Table("pairwise", columns, rows)
-
-
-# Assessors beside several people, as tables.
+    whose = " and ".join(f"the {title}" for title, _ in groups.values())
+    first = Column("statistic", align="left")
+    return Table("joint", [first, *columns], rows, f"{whose} among themselves")
 
 
 def alternative_table(test: AlternativeTest) -> Table:
     """Each person beside the assessor: who has the advantage how often, and whether it wins."""
     columns = [
         Column("left out", align="left"),
-        Column("pairs", format=","),
-        Column("this person", format=".3f", undefined="undefined"),
-        Column("the assessor", format=".3f", undefined="undefined"),
+        Column("pairs"),
+        _value("this person"),
+        _value("the assessor"),
         Column("difference", format="+.3f", ends="+.3f"),
         Column("p", format=".2g"),
         Column("p over pairs", format=".2g"),
@@ -333,16 +514,14 @@ def alternative_table(test: AlternativeTest) -> Table:
             Interval(row.difference, row.low, row.high),
             *(row.p, row.p_pairs, "yes" if row.wins else "not shown"),
         ]
-        for row in test.rows
+        for row in test.people
     ]
-    share = test.advantage
-    ends = "" if share.low is None else f" [{share.low:.3f}, {share.high:.3f}]"
-    mean = "undefined" if share.value is None else f"{share.value:.3f}{ends}"
     title = "alternative annotator test: shares of pairs in which one is as close to the others"
-    note = f"mean advantage of the assessor {mean}; {test.verdict}"
-    return Table("alternative", columns, rows, title, note=note)
+    mean = f"mean advantage of the assessor {interval_text(test.advantage)}"
+    return Table("alternative", columns, rows, title, note=f"{mean}; {test.verdict}")
 
 
+SHOWN_SWAPS = 10
 WORST = 5
 """So many of the queries with the most disagreement are shown."""
 
@@ -363,34 +542,32 @@ def report_parts(
         yield statistics_table(agreement)
         names = short(report.human), short(report.assessor)
         yield confusion_table(agreement, *names, scale_names)
-        if report.baseline is not None:
-            yield baseline_sentence(report.baseline, report.assessor, report.human)
-            yield baseline_table(report.baseline, report.assessor)
-        yield from _worst_queries(report, texts)
+        worst = [row for row in report.details.queries[:WORST] if row.mae > 0]
+        if worst and len(report.details.queries) > 1:
+            pairs = "pairs, weighted" if agreement.is_weighted else "pairs"
+            yield queries_table(worst, texts, "most disagreement", pairs)
     if details:
-        yield from detail_tables(report.details, texts, whom(report.human))
+        yield from detail_tables(report.details, texts)
     if report.board is not None:
-        yield leaderboard_table(report.board, (short(report.human), short(report.assessor)))
+        yield from report.board.tables(SHOWN_SWAPS)
+    yield from _beside_people(report)
+
+
+def _beside_people(report: AssessorReport, *heading: str) -> Iterator[Part]:
+    """The ceilings, the alternative annotator test, and how many more grades it would take."""
     yield from map(ceiling_table, report.ceilings)
     if report.alternative is not None:
         yield alternative_table(report.alternative)
     if report.plans:
-        yield "\n".join(map(in_words, report.plans))
-
-
-def _worst_queries(report: AssessorReport, texts: Mapping[str, str]) -> Iterator[Table]:
-    queries = report.details.queries
-    worst = list(islice((row for row in queries if row.mae > 0), WORST))
-    if worst and len(queries) > 1:
-        pairs = "pairs, weighted" if report.agreement.is_weighted else "pairs"
-        yield queries_table(worst, texts, "most disagreement", pairs)
+        yield "\n".join([*heading, *map(in_words, report.plans)])
 
 
 def joint_parts(reports: Sequence[AssessorReport]) -> Iterator[Part]:
     """The assessors beside one another: differences from the first, then all of them together."""
     yield from (differences_table(report) for report in reports if report.against is not None)
-    if reports[0].joint is not None:
-        yield from joint_tables(reports[0].joint)
+    joint = reports[0].joint
+    if joint is not None and (joint.people or joint.others):
+        yield joint_table(joint)
 
 
 def overview_parts(
@@ -401,18 +578,9 @@ def overview_parts(
     `statistics` are those that were asked for.
     """
     yield from overview(reports, statistics)
-    if sentences := baseline_sentences(reports):
-        yield "\n".join(sentences)
     for report in reports:
-        yield from map(ceiling_table, report.ceilings)
-        if report.alternative is not None:
-            yield alternative_table(report.alternative)
-        if report.plans:
-            yield "\n".join([short(report.assessor), *map(in_words, report.plans)])
-    if len(reports) == 2:
-        yield from (differences_table(r) for r in reports if r.against is not None)
-    if reports[0].joint is not None:
-        yield from joint_tables(reports[0].joint, pairwise=False)
+        yield from _beside_people(report, short(report.assessor))
+    yield from joint_parts(reports if len(reports) == 2 else reports[:1])
 
 
 def statistics_of_all(

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from labeler.agreement.align import AssessorLabels
+from labeler.agreement.align import AssessorLabels, Labels
 from labeler.agreement.calibration import Distributions
-from labeler.agreement.tally import Labels
-from labeler.agreement.tally_files import tally_files, tell_what_is_held
 from labeler.collection.card import card_section, read_card
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, open_collection
@@ -30,11 +28,11 @@ from labeler.collection.whose import (
 )
 from labeler.data import Failure, Pair, Qrels, Run
 from labeler.errors import Misuse
-from labeler.evaluation.origin import caveats, mixed_findings, part_findings
+from labeler.evaluation.inputs import caveats, mixed_findings, part_findings
 from labeler.exchange.qrels import hold_labels, read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
-from labeler.messages import Advance, Progress, no_progress
+from labeler.messages import count_of
 from labeler.trec.labels import read_labels
 from labeler.trec.memory import Source, as_qrels, as_run
 from labeler.trec.runs import read_run, read_tag
@@ -91,41 +89,75 @@ class Sources:
         return {q.id: q.text for q in read_queries(self.collection.queries).values()}
 
 
+FilePath = str | os.PathLike[str]
+RunSources = Mapping[str, Source] | FilePath | Sequence[FilePath]
+"""Runs by name; or files, or folders of files, that name them."""
+MoreHumans = Mapping[str, Source] | Sequence[str]
+"""The grades of more people by name; or files, or names in the collection."""
+
+
 def open_sources(
     arguments: Sequence[str],
     more_humans: Sequence[str] = (),
     runs: Sequence[Path] = (),
     *,
-    tallied: Progress | None = None,
     stale: str = "drop",
 ) -> Sources:
-    """Files `HUMAN OTHER...`, or a collection's directory and names in it.
+    """Files `HUMAN OTHER...`, or a collection's directory and names in it."""
+    return sources_of(arguments[0], arguments[1:], runs, more_humans, stale)
 
-    With `tallied`, two files of labels without runs are counted, whatever their size, and their
-    pairs are not held; it is told how many queries are. `stale` grades, of texts that have changed
-    since, are left out (`drop`) or counted (`keep`).
+
+def sources_of(
+    human: Source,
+    assessors: Sequence[Source],
+    runs: RunSources = (),
+    more_humans: MoreHumans = (),
+    stale: str = "drop",
+) -> Sources:
+    """The sources of a comparison: files, what a program holds, or a collection and names in it.
+
+    What is no file is called `human` and `assessor`; of several, `assessor 1`, `assessor 2`, ...
+    `stale` grades, of texts that have changed since, are left out (`drop`) or counted (`keep`).
     """
-    first, *rest = arguments
     notes: list[str] = []
-    files = map(Collection(Path(first)).qrels, rest) if Path(first).is_dir() else arguments
-    changed = set[Pair]().union(*(stale_in(file, notes.append, stale) for file in files))
-    if Path(first).is_dir():
-        if len(rest) < 2:
-            raise Misuse(f"expected two names or more after {first}: whose labels against whose?")
-        opened = _of_collection(open_collection(Path(first)), rest, more_humans, notes.append)
-    elif not rest:
+    folder = Path(human) if _is_path(human) and Path(human).is_dir() else None
+    names = list(map(str, assessors)) if folder else []
+    files = [source for source in (human, *assessors) if _is_path(source)]
+    changed = set[Pair]().union(
+        *(
+            stale_in(file, notes.append, stale)
+            for file in (map(Collection(folder).qrels, names) if folder else files)
+        )
+    )
+    if folder is not None:
+        if len(names) < 2:
+            raise Misuse(f"expected two names or more after {human}: whose labels against whose?")
+        opened = _of_collection(open_collection(folder), names, [*more_humans], notes.append)
+    elif not assessors:
         raise Misuse("expected human qrels and at least one other file, or a collection")
-    elif tallied is not None and len(rest) == 1 and not (more_humans or runs or changed):
-        with rereadable(), tallied("queries counted") as advance:
-            opened = _of_two_files((first, rest[0]), notes.append, advance)
     else:
-        assessors = tuple(source_of_file(Path(name), name) for name in rest)
-        more = {name: people_of_file(Path(name), notes.append) for name in more_humans}
-        opened = Sources(first, people_of_file(Path(first), notes.append), assessors, more)
+        opened = _of_sources(human, assessors, more_humans, notes)
     refuse_same_names(opened)
     if changed:
         opened = replace(_without_stale(opened, changed, stale), stale=len(changed))
-    return _with_runs(replace(opened, notes=tuple(notes)), runs)
+    opened = replace(opened, notes=tuple(notes))
+    if isinstance(runs, Mapping):
+        return replace(opened, runs={name: as_run(run, name=name) for name, run in runs.items()})
+    return _with_runs(opened, paths_of(runs))
+
+
+def _of_sources(
+    human: Source, assessors: Sequence[Source], more_humans: MoreHumans, notes: list[str]
+) -> Sources:
+    more = more_humans if isinstance(more_humans, Mapping) else {name: name for name in more_humans}
+    names = ["assessor"] if len(assessors) == 1 else []
+    names = names or [f"assessor {number}" for number in range(1, len(assessors) + 1)]
+    return Sources(
+        os.fspath(human) if _is_path(human) else "human",
+        _people(human, notes, "human"),
+        tuple(map(assessor_of, assessors, names)),
+        {name: _people(qrels, notes, name) for name, qrels in more.items()},
+    )
 
 
 def _without_stale(opened: Sources, changed: set[Pair], stale: str) -> Sources:
@@ -137,23 +169,6 @@ def _without_stale(opened: Sources, changed: set[Pair], stale: str) -> Sources:
         for each in opened.assessors
     )
     return replace(opened, human=without(opened.human, changed), assessors=tuple(assessors))
-
-
-def _of_two_files(names: tuple[str, str], warn: Warn, advance: Advance) -> Sources:
-    """Two files, counted where they are plain labels, else read whole."""
-    human, other = names
-    paths = Path(human), Path(other)
-    is_plain = not other.endswith(JUDGEMENTS) and not routed_of_file(paths[0])
-    both = tally_files(*paths, advance, warn) if is_plain else None
-    if both is None:
-        for path in paths:
-            tell_what_is_held(path)
-        people = people_of_file(paths[0], warn)
-        return Sources(human, people, (source_of_file(paths[1], other),))
-    for finding in mixed_findings(paths[0]):
-        warn(str(finding))
-    labels = _of_labels(paths[1], other, both.judged, both.repeated)
-    return Sources(human, both.human, (labels,))
 
 
 def refuse_same_names(sources: Sources) -> None:
@@ -190,23 +205,13 @@ def source_of_file(path: Path, name: str) -> AssessorSource:
     with rereadable():
         hold_labels(path)
         read = read_labels(path)
-    judged = AssessorLabels(read.labels, read.failures)
-    return _of_labels(path, name, judged, read.repeated)
-
-
-def _of_labels(path: Path, name: str, judged: AssessorLabels, repeated: int) -> AssessorSource:
-    """The labels of a file with what its collection's card says of them, and repeated lines."""
     where = collection_of_qrels(path)
     models = made_by(*where).models if where else ()
-    parts = map(str, part_findings(*where)) if where else ()
-    parts = (*parts, *map(str, mixed_findings(path)))
-    again = f"{path}: {repeated} {_lines(repeated)} of a pair a second time"
-    notes = (*([again] if repeated else []), *map(str, caveats(models)), *parts)
-    return AssessorSource(name, judged, ", ".join(models) or path.stem, notes=notes)
-
-
-def _lines(count: int) -> str:
-    return "line says the same" if count == 1 else "lines say the same"
+    findings = [*caveats(models), *(part_findings(*where) if where else ()), *mixed_findings(path)]
+    again = count_of(read.repeated, "line says the same", "lines say the same")
+    repeated = [f"{path}: {again} of a pair a second time"] if read.repeated else []
+    judged, model = AssessorLabels(read.labels, read.failures), ", ".join(models) or path.stem
+    return AssessorSource(name, judged, model, notes=(*repeated, *map(str, findings)))
 
 
 def _of_collection(
@@ -323,64 +328,6 @@ def _read_judged(path: Path) -> _Judged:
     return judged
 
 
-# The sources of a comparison, from whatever a program holds: paths, dicts, DataFrames, rows.
-
-FilePath = str | os.PathLike[str]
-RunSources = Mapping[str, Source] | FilePath | Sequence[FilePath]
-"""Runs by name; or files, or folders of files, that name them."""
-MoreHumans = Mapping[str, Source] | Sequence[str]
-"""The grades of more people by name; or files, or names in the collection."""
-
-
-def sources_of(
-    human: Source,
-    assessors: Sequence[Source],
-    runs: RunSources = (),
-    more_humans: MoreHumans = (),
-    stale: str = "drop",
-) -> Sources:
-    """The sources of a comparison; files and names in a collection are opened as a command does.
-
-    What is no file is called `human` and `assessor`; of several, `assessor 1`, `assessor 2`, ...
-    """
-    everybody = [human, *assessors, *([] if isinstance(more_humans, Mapping) else more_humans)]
-    files = [] if isinstance(runs, Mapping) else paths_of(runs)
-    if _all_paths(everybody) and not isinstance(more_humans, Mapping):
-        names = [os.fspath(path) for path in everybody[: 1 + len(assessors)]]
-        counted = None if runs else no_progress
-        sources = open_sources(names, more_humans, files, tallied=counted, stale=stale)
-    else:
-        sources = _of_memory(human, assessors, more_humans)
-        runs_of_files = {
-            name: as_run(path) for name, path in runs_by_name(run_paths(files)).items()
-        }
-        sources = replace(sources, runs=runs_of_files)
-    if isinstance(runs, Mapping):
-        sources = replace(
-            sources, runs={name: as_run(run, name=name) for name, run in runs.items()}
-        )
-    return sources
-
-
-def _of_memory(human: Source, assessors: Sequence[Source], more_humans: MoreHumans) -> Sources:
-    if not assessors:
-        raise Misuse("expected human grades and at least one assessor's")
-    notes: list[str] = []
-    more = more_humans if isinstance(more_humans, Mapping) else {name: name for name in more_humans}
-    numbered = len(assessors) > 1
-    sources = Sources(
-        os.fspath(human) if _is_path(human) else "human",
-        _people(human, notes, "human"),
-        tuple(
-            assessor_of(source, f"assessor {number}" if numbered else "assessor")
-            for number, source in enumerate(assessors, start=1)
-        ),
-        {name: _people(qrels, notes, name) for name, qrels in more.items()},
-    )
-    refuse_same_names(sources)
-    return replace(sources, notes=tuple(notes))
-
-
 def assessor_of(source: Source, name: str) -> AssessorSource:
     """The labels of any source; what is no file is called `name`."""
     if _is_path(source):
@@ -423,7 +370,3 @@ def paths_of(runs: FilePath | Sequence[FilePath]) -> list[Path]:
 
 def _is_path(source: Any) -> TypeGuard[FilePath]:
     return isinstance(source, str | os.PathLike)
-
-
-def _all_paths(sources: Sequence[Any]) -> TypeGuard[Sequence[FilePath]]:
-    return all(map(_is_path, sources))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.several.joint import grade_matrix, joint_agreement
+from labeler.agreement.several.joint import grade_matrix, together
 from labeler.annotate.journal import answers_in, read_journals
 from labeler.annotate.look import DEPTH, ResultPages, result_pages
 from labeler.arrays import Floats
@@ -20,7 +20,7 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.errors import BadInput
 from labeler.evaluation.evaluate import scores_of
-from labeler.evaluation.query_facts import QueryFields
+from labeler.evaluation.groups import QueryFields
 from labeler.messages import count_of
 from labeler.metrics.scores import Weighting
 from labeler.options import option
@@ -28,9 +28,8 @@ from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Interval, Row, Table, interval_text, shown, table_of
 from labeler.stats.correlation import UNDEFINED, Association, concordance, tau_over_queries
-from labeler.stats.means import Preferences, preferences
+from labeler.stats.means import DrawnQueries, Preferences, preferences, query_share, share_interval
 from labeler.stats.randomization import TIED, holm, sign_test
-from labeler.stats.shares import DrawnQueries, query_share, share_interval
 from labeler.stats.student import SIGNIFICANT
 from labeler.trec.qrels import read_qrels
 
@@ -490,7 +489,7 @@ def _alpha(looked: Looked, sample: str, seed: int) -> Association | None:
     }
     answers = {int(value) for each in looked.answers.values() for value in each.values()}
     matrix = grade_matrix(graded, tuple(sorted(answers | {0, 1})))
-    people = joint_agreement(matrix, looked.raters, (), StatisticOptions(seed=seed)).people
+    people = together(matrix, looked.raters, StatisticOptions(seed=seed))
     if people is None:
         return None
     of = people.statistics[AGREEMENT]

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from labeler.agreement.agree import SYSTEMS, AgreeOptions, agree_all, scale_names
-from labeler.agreement.overview import findings_of_all
 from labeler.agreement.plot import agreement_drawings
 from labeler.agreement.report import AssessorReport, agreement_gates, check_agreement
 from labeler.agreement.report import as_json as reports_as_json
-from labeler.agreement.shown import joint_parts, overview_parts, report_parts, statistics_of_all
+from labeler.agreement.shown import (
+    findings_of_all,
+    joint_parts,
+    overview_parts,
+    report_parts,
+    statistics_of_all,
+)
 from labeler.agreement.sources import Sources, open_sources
 from labeler.cli.options import OutputFlags
 from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
 from labeler.cli.scoring import GATES, PLOT
-from labeler.cli.screen import note, progress, say
+from labeler.cli.screen import note, say
 from labeler.options import OUTPUT, option
 from labeler.report.finding import Finding
 from labeler.report.table import FormName
@@ -72,8 +76,7 @@ def command(
     gates = [*agreement_gates(require), *agreement_gates(require_low, low_end=True)]
     statistics = options.statistics.names
     options = replace(options, gated=tuple(gate.name for gate in gates))
-    tallied = partial(progress, stays=False)
-    opened = open_sources(sources, more_humans, runs, tallied=tallied, stale=options.stale)
+    opened = open_sources(sources, more_humans, runs, stale=options.stale)
     name_unread_runs(sources[0], *runs)
     inputs = (*map(Path, (*sources, *more_humans)), *runs)
     to = output.written_to(output.output, *inputs) if output.output else None
@@ -92,7 +95,7 @@ def command(
                 _show(context, reports, opened, options, output.format, details=details)
     if drawing is not None:
         draw(drawing, agreement_drawings(reports, details=details, statistics=statistics))
-    check_agreement(reports, gates, options.statistics)
+    check_agreement(reports, gates)
 
 
 def _show(
@@ -111,8 +114,8 @@ def _show(
         names = scale_names(sources, source, options)
         show(report_parts(report, names, texts, details=details), form)
         say()
-        warn(context, (w for w in report.warnings if w not in warned), MAPS)
-        warned |= set(report.warnings)
+        warn(context, (w for w in report.findings if w not in warned), MAPS)
+        warned |= set(report.findings)
     joint = list(joint_parts(reports))
     if joint:
         say()

@@ -23,7 +23,7 @@ from labeler.messages import dollars
 from labeler.models.policies.call import Deferral
 from labeler.models.settings import Limits
 from labeler.scale.batch.collect import CollectedBatches, acollect, aread_answers, await_batches
-from labeler.scale.batch.look import Batches, abatches, acancel, aclear, aforget
+from labeler.scale.batch.look import Batches, abatches, acancel
 from labeler.scale.batch.submit import Submitted, asubmit, awrite_requests
 
 Requests = Annotated[
@@ -99,18 +99,8 @@ def status(folder: Folder, *, server: ServerFlags, output: OutputFlags) -> None:
 
 
 def cancel(folder: Folder, *, server: ServerFlags, output: OutputFlags) -> None:
-    """Cancel the batches that have not ended."""
+    """Cancel the batches that have not ended, and give up those that cannot be collected."""
     _look(acancel, folder, server, output)
-
-
-def forget(folder: Folder, *, server: ServerFlags, output: OutputFlags) -> None:
-    """Give up batches that cannot be collected: their pairs are asked about again."""
-    _look(aforget, folder, server, output)
-
-
-def clear(folder: Folder, *, server: ServerFlags, output: OutputFlags) -> None:
-    """Remove the files of collected batches from their server."""
-    _look(aclear, folder, server, output)
 
 
 def collect(
@@ -207,7 +197,7 @@ def _check_collected(collected: CollectedBatches) -> None:
 
 
 def _show_collected(collected: CollectedBatches) -> None:
-    for sentence in collected.sentences():
+    for sentence in collected.sentences:
         say(sentence)
     if collected.ended and collected.collected.cost is not None:
         say(f"cost of these batches: {dollars(collected.collected.cost)}")

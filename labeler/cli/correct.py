@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,14 +9,10 @@ import typer
 
 from labeler.cli.options import OutputFlags, Without
 from labeler.cli.output import name_unread_runs, show, show_json, warn
-from labeler.cli.scoring import PER_QUERY, GateFlags
-from labeler.cli.screen import note
-from labeler.errors import Misuse
+from labeler.cli.scoring import PER_QUERY
 from labeler.evaluation.correct import corrections_of, files_of_correction
-from labeler.evaluation.gates import check_corrected
 from labeler.evaluation.options import CorrectionOptions
 from labeler.options import option
-from labeler.report.render import FORMS
 from labeler.report.table import Table
 
 
@@ -39,32 +34,16 @@ def command(
     ),
     options: Annotated[CorrectionOptions, Without(["unanswerable", "stale"])],
     per_query: bool = option(False, PER_QUERY),
-    gates: GateFlags,
     output: OutputFlags,
 ) -> None:
     """Correct an assessor's scores by people's qrels of some queries."""
 
     to = output.made_from(*paths)
     name_unread_runs(*paths)
-    bounds = gates.score_gates()
-    if gates.margin and not gates.no_worse_than:
-        problem = "a margin is part of a gate here, which --no-worse-than RUN asks for"
-        raise Misuse(problem, parameter="margin")
-    asked = replace(
-        options,
-        measures=(*options.measures, *(str(gate.measure) for gate in bounds)),
-        baseline=gates.no_worse_than or options.baseline,
-    )
-    with gates.blamed():
-        corrections = corrections_of(*files_of_correction(paths, human, assessor), asked)
-    says_so = output.format != "json" and (per_query or not FORMS[output.format].of_prose)
-    if says_so and corrections.pairs is None:
-        note(corrections.coverage)
+    corrections = corrections_of(*files_of_correction(paths, human, assessor), options)
     warn(context, corrections.findings)
     if output.format == "json":
         show_json(corrections.as_json(per_query=per_query), to)
     else:
         parts: list[Table | str] = [" ".join(corrections.sentences), *corrections.tables()]
         show([corrections.query_table()] if per_query else parts, output.format, to)
-    if bounds or gates.no_worse_than:
-        check_corrected(corrections, bounds, gates.margins(options.measures))

@@ -107,7 +107,7 @@ def say_agreement(collection: Collection) -> None:
     from labeler.agreement.plot import agreement_drawings
     from labeler.agreement.shown import confusion_table, statistics_table
     from labeler.agreement.sources import open_sources
-    from labeler.models.local.caveats import MEASURED, NOT_FOR_DECISIONS
+    from labeler.models.embedded import MEASURED, NOT_FOR_DECISIONS
 
     sources = open_sources([str(collection.folder), SIMILARITY, LLM])
     (report,) = agree_all(sources, AgreeOptions(statistics=StatisticOptions(STATISTICS)))

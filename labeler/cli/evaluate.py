@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -11,28 +12,101 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.fairness import FairnessFlags
 from labeler.cli.options import OutputFlags
-from labeler.cli.output import draw, name_unread_runs, show, show_json, warn
-from labeler.cli.scoring import GATES, PER_QUERY, PLOT, TABLES, GateFlags
-from labeler.cli.screen import progress
-from labeler.collection.layout import Collection
+from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
+from labeler.cli.reporting import show_outcome
+from labeler.cli.scoring import GATES, PER_QUERY, PLOT, TABLES
+from labeler.cli.screen import progress, say
+from labeler.collection.layout import Collection, open_collection
 from labeler.collection.user_files import collection_qrels, run_paths
 from labeler.errors import Misuse, about
-from labeler.evaluation.evaluate import report_of
+from labeler.evaluation.equivalence import margins_by_measure, read_margins
+from labeler.evaluation.evaluate import Report, report_of
 from labeler.evaluation.gates import Gates, check_scores, group_failures, read_gates
-from labeler.evaluation.options import GROUPS, EvaluationOptions, Thin
-from labeler.evaluation.plot import score_drawings
-from labeler.evaluation.score_report import Report
+from labeler.evaluation.options import GROUPS, EvaluationOptions
 from labeler.metrics import parse_all
-from labeler.options import option
+from labeler.options import TOP_GRADE, option
+from labeler.pools.missed import missed
+from labeler.pools.reuse import reuse
 from labeler.report.render import FORMS
 from labeler.report.table import FormName, Table
 
+# What a pool leaves open, as `labeler evaluate` says it of a collection where it is asked to.
+
+PANEL = "What the pool leaves open"
+
 
 @dataclass(frozen=True, slots=True)
-class GroupGateFlags(GateFlags):
-    """What must hold of all queries, or of groups."""
+class FairnessFlags:
+    """Whether it is said what a collection's pool leaves open, in place of scores."""
+
+    missed: bool = option(
+        False, "How many relevant documents the pool missed, by its random sample.", panel=PANEL
+    )
+    reuse: bool = option(
+        False, "Leave each run out of the pool in turn: how would its score change?", panel=PANEL
+    )
+    rel: int = option(
+        1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=PANEL, rare=True
+    )
+    family: tuple[str, ...] = option(
+        (), "Of --reuse: runs to leave out together; repeatable.", metavar="RUN,RUN", rare=True
+    )
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether it is to be said; `Misuse` of both at once, or of families of nothing."""
+        if self.missed and self.reuse:
+            raise Misuse("one at a time", parameter="missed")
+        if self.family and not self.reuse:
+            raise Misuse("it goes with --reuse", parameter="family")
+        return self.missed or self.reuse
+
+    def show(self, folder: Path, qrels: str | None, measure: str, output: OutputFlags) -> None:
+        """Write what the pool of a collection leaves open."""
+        with about("qrels"):
+            name = collection_qrels(folder, qrels).stem
+        if self.missed:
+            _show_missed(folder, name, self.rel, output)
+        else:
+            _show_reuse(folder, name, measure, self.family, output)
+
+
+def _show_missed(folder: Path, name: str, rel: int, output: OutputFlags) -> None:
+    """How many relevant documents the pool missed, from the pairs sampled beyond it."""
+    to = output.made_from(open_collection(folder).folder)
+    try:
+        result = missed(folder, name, rel)
+    except Misuse as error:
+        if error.parameter != "beyond":
+            raise
+        where = shlex.quote(str(folder))
+        steps = f"labeler pool {where} --beyond 100, then labeler judge {where}"
+        raise Misuse(f"the pool has no random sample beyond it; next: {steps}") from error
+    show_outcome(result, lambda each: say(str(each)), output, to)
+
+
+def _show_reuse(
+    folder: Path, name: str, measure: str, families: Sequence[str], output: OutputFlags
+) -> None:
+    """How fair the pool is to a system that did not help to fill it."""
+    to = output.made_from(open_collection(folder).folder)
+    with about("measures", "measure"):
+        result = reuse(folder, name, measure, families)
+    if output.format == "json":
+        show_json(result.as_json(), to)
+    elif output.format == "table":
+        with said_to(to):
+            show(result.tables())
+            for line in result.sentences():
+                say(line)
+    else:
+        show(result.tables(), output.format, to)
+
+
+@dataclass(frozen=True, slots=True)
+class GateFlags:
+    """What must hold of all queries, or of groups; else the command ends with exit code 5."""
 
     require: tuple[str, ...] = option(
         (),
@@ -40,26 +114,34 @@ class GroupGateFlags(GateFlags):
         "Exit 5 where a run lies below; repeatable.",
         panel=GATES,
     )
-
-    thin: Thin = option(
-        "fail",
-        "Thin groups fail a gate on the worst group, or it skips them.",
-        panel=GROUPS,
+    require_low: tuple[str, ...] = option(
+        (),
+        "The same of the interval's low end (the high one where lower is better).",
+        panel=GATES,
         rare=True,
     )
+    no_worse_than: str | None = option(
+        None,
+        "A gate: exit 5 unless runs are shown to lose less than a margin against it.",
+        metavar="RUN",
+        panel=GATES,
+    )
+    margin: tuple[str, ...] = option(
+        (), "How much may be lost: 0.05 (the gate's default) or AP:0.02; repeatable.", panel=GATES
+    )
+
+    def margins(self, measures: Sequence[str]) -> dict[str, float]:
+        """The margins by measure; a gate has a default one, by what `-m` names or else nDCG@10."""
+        is_gate = bool(self.no_worse_than)
+        if not is_gate and not self.margin:
+            return {}
+        return margins_by_measure(read_margins(self.margin), measures, default=is_gate)
 
     def read(self) -> Gates | None:
-        """The gates that were asked for; the module is not loaded where none was."""
+        """The gates on scores that were asked for."""
         if not self.require and not self.require_low:
             return None
-
         return read_gates(self.require, self.require_low)
-
-    def check_thin(self, held: Gates | None) -> None:
-        """`Misuse` where there is no gate on a group that thin groups could fail."""
-        if self.thin != "fail" and not (held and held.groups):
-            problem = "this says what gates on groups do, and there is none"
-            raise Misuse(problem, parameter="thin")
 
     def blamed_for_groups(self, by: Sequence[str]) -> AbstractContextManager[None]:
         """Let the gates be blamed for a field that no query has, where they alone named it."""
@@ -71,8 +153,7 @@ class GroupGateFlags(GateFlags):
         """`GateFailed` names all that did not keep its gate."""
         if not gates and not self.no_worse_than:
             return
-
-        failures = group_failures(report, gates.groups, self.thin) if gates else ()
+        failures = group_failures(report, gates.groups) if gates else ()
         held = gates.overall if gates else ()
         check_scores(report, held, no_worse_than=bool(self.no_worse_than), of_groups=failures)
 
@@ -95,9 +176,6 @@ class TableFlags:
 
     def check_one(self, by: Sequence[str] | None, form: FormName) -> None:
         """`Misuse` where groups and another table are asked for in a form that holds one table."""
-        from labeler.errors import Misuse
-        from labeler.report.render import FORMS
-
         if not by or form == "json" or FORMS[form].for_people:
             return
         names = ("per_query", "comparisons", "compare", "scenarios")
@@ -125,7 +203,7 @@ def command(
     tables: TableFlags,
     fairness: FairnessFlags,
     picture: Path | None = option(None, PLOT),
-    gates: GroupGateFlags,
+    gates: GateFlags,
     output: OutputFlags,
 ) -> None:
     """Score runs against qrels, with intervals and the share judged.
@@ -145,7 +223,6 @@ def command(
         raise Misuse(problem, parameter="scenarios")
     tables.check_one(by, output.format)
     held = gates.read()
-    gates.check_thin(held)
     groups = tuple(dict.fromkeys([*by, *(held.fields if held else ())]))
     asked_for = replace(
         options,
@@ -158,7 +235,8 @@ def command(
         grouping=replace(options.grouping, by=groups, queries=queries),
         progress=partial(progress, stays=False),
     )
-    with gates.blamed(), gates.blamed_for_groups(by):
+    blamed = about("no_worse_than", "baseline") if gates.no_worse_than else nullcontext()
+    with blamed, gates.blamed_for_groups(by):
         report = report_of(*_sources(paths, qrels), asked_for)
     asked = {"comparisons": tables.comparisons, "compare": tables.compare, "margin": gates.margin}
     _check_several(report, no_worse_than=gates.no_worse_than, **asked)
@@ -171,6 +249,8 @@ def command(
         show([" ".join(report.sentences), *shown], output.format, to)
     warn(context, report.findings)
     if drawing is not None:
+        from labeler.evaluation.plot import score_drawings  # few calls draw
+
         draw(drawing, score_drawings(report))
     gates.check(report, held)
 
@@ -240,11 +320,9 @@ def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[st
     if for_people and "equivalence" in tables:
         shown.append(tables["equivalence"])
     if report.by and for_people:
-        shown += report.group_tables(measures)
+        shown += report.group_tables()
     elif by:
         shown.append(report.group_rows(by))
     if flags.scenarios:
-        if for_people and report.difference_bounds:
-            shown.append(report.difference_bounds_table())
         shown.append(tables["scenarios"])
     return shown if for_people else shown[-1:]

@@ -14,7 +14,7 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, FormFlags, OutputFlags
-from labeler.cli.output import draw, said_to, show, show_json, warn
+from labeler.cli.output import show, show_result, warn
 from labeler.cli.progress import watched
 from labeler.cli.reporting import (
     check_complete,
@@ -22,8 +22,7 @@ from labeler.cli.reporting import (
     show_judging_plan,
     show_outcome,
 )
-from labeler.cli.scoring import PLOT
-from labeler.cli.screen import note, result_width, say
+from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import GateFailed, Incomplete, Misuse
@@ -33,21 +32,18 @@ from labeler.judging.job import JudgeResult
 from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge, aplan_judging
 from labeler.lab.control import ControlPairs, adrift, aplan_drift
 from labeler.lab.control_check import DriftCheck
-from labeler.lab.panel.ask import (
+from labeler.lab.members import PANEL, PanelOptions
+from labeler.lab.panel import (
     JudgedPanel,
     PanelPlan,
+    PanelReportOptions,
     ajudge_panel,
     aplan_panel,
     members_named,
 )
-from labeler.lab.panel.members import PANEL, PanelOptions
-from labeler.lab.panel.panel import PanelReportOptions
-from labeler.lab.panel.panel import panel as panel_of_sets
-from labeler.lab.probe.certificate import ProbeResult
-from labeler.lab.probe.probe import ProbeOptions, aplan_probe, aprobe, check_gates
-from labeler.lab.tune.plot import tuning_drawing
-from labeler.lab.tune.tune import CHOICE, TuneOptions, TunePlan, aplan_tuning, atune, sentences_of
-from labeler.messages import cost_of
+from labeler.lab.panel import panel as panel_of_sets
+from labeler.lab.probe import ProbeOptions, aplan_probe, aprobe, check_gates
+from labeler.lab.tune import CHOICE, TuneOptions, TunePlan, aplan_tuning, atune
 from labeler.models.choose import declared_assessors, model_in, project_file
 from labeler.models.settings import MODEL, AnyModel
 from labeler.options import GRADE, OUTPUT, Bounds, option
@@ -76,18 +72,8 @@ def control(
         show_outcome(plan, show_judging_plan, output, to)
         return
     check = watched(flags, lambda watch: adrift(collection, asked, pairs, watch))
-    show_outcome(check, show_drift, output, to)
+    show_result(check, output.format, to)
     check_steady(check)
-
-
-def show_drift(check: DriftCheck) -> None:
-    """Print whether the assessor has drifted, and the figures behind that."""
-    first, *rest = check.sentences
-    say(first)
-    say("")
-    say(render(check.tables()[0]).rstrip())
-    for sentence in rest:
-        note(sentence)
 
 
 def check_steady(check: DriftCheck) -> None:
@@ -206,11 +192,20 @@ def panel(
     if members:
         if len(sources) != 1:
             raise Misuse("members are asked about one collection", parameter="members")
-        asking = _Asking(sources[0], members, who.asking(options), rules)
+        named = members_named(members, who.asking(options))
+        asked = (open_collection(sources[0]), named, options.name, rules)
         if flags.dry_run:
-            asking.plan(flags, shown)
-        else:
-            asking.judge(flags, shown)
+            plan = watched(flags, lambda watch: aplan_panel(*asked, watch))
+            show_outcome(plan, _show_panel_plan, shown)
+            return
+        judged = watched(flags, lambda watch: ajudge_panel(*asked, watch))
+        show_result(judged, shown.format)
+        if judged.stopped:
+            raise judged.stopped
+        if judged.panel is not None:
+            _note_members(judged, sources[0])
+            pairs = len(judged.panel.rows)
+            _check_all_graded(judged.panel.failed, pairs, again={"retry_failed": True})
         return
     people = compared.people
     inputs = [Path(source) for source in (*sources, *([people] if people else []))]
@@ -222,14 +217,8 @@ def panel(
     statistics = StatisticOptions((compared.statistic,), seed=rules.seed)
     report = PanelReportOptions(replace(rules, scale=compared.scale), statistics, compared.clip)
     result = panel_of_sets(*sources, people=people, name=options.name, output=to, options=report)
-    if shown.format == "json":
-        show_json(result.as_json())
-    elif shown.format == "table":
-        show(["\n".join(result.sentences), *result.tables()], "table")
-        say()
-        warn(context, result.findings)
-    else:
-        show(result.tables(), shown.format)
+    show_result(result, shown.format)
+    warn(context, result.findings)
     if options.name is not None:
         note(f"kept as {options.name}: labeler agree {sources[0]} human {options.name}")
     if output is not None:
@@ -242,56 +231,12 @@ def _check_all_graded(failed: int, pairs: int, again: dict[str, object] | None =
         raise Incomplete(f"{failed:,} of {pairs:,} pairs have no grade", again=again)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """Members who are asked about a collection's pool before their grades are put together."""
-
-    folder: str
-    members: str
-    options: JudgeOptions
-    rules: PanelOptions
-
-    def plan(self, flags: ShownFlags, shown: FormFlags) -> None:
-        """Show what each member's judging would take."""
-        collection, named = open_collection(self.folder), members_named(self.members, self.options)
-        plan = watched(
-            flags,
-            lambda watch: aplan_panel(collection, named, self.options.name, self.rules, watch),
-        )
-        show_outcome(plan, _show_panel_plan, shown)
-
-    def judge(self, flags: ShownFlags, shown: FormFlags) -> None:
-        """Ask all members, show what they and the panel gave, and end as judging does."""
-        collection, named = open_collection(self.folder), members_named(self.members, self.options)
-        judged = watched(
-            flags,
-            lambda watch: ajudge_panel(collection, named, self.options.name, self.rules, watch),
-        )
-        show_outcome(judged, _show_judged_panel, shown)
-        if judged.stopped:
-            raise judged.stopped
-        if judged.panel is not None:
-            panel = judged.panel
-            _check_all_graded(panel.failed, len(panel.rows), again={"retry_failed": True})
-
-
-def _show_judged_panel(judged: JudgedPanel) -> None:
-    """Print the counts of each member, then those of the panel."""
-    for member in judged.members:
-        say(f"== {member.name}")
-        show_judging(member)
-        say()
-    panel = judged.panel
-    if panel is None:
-        say("the panel is put together when all members are done; run it again")
-        return
-    say(f"== {judged.name}: {panel.title}")
-    say(f"{panel.judged:,} of {len(panel.rows):,} pairs have a grade")
-    names = " ".join(member.name for member in judged.members)
-    folder = judged.members[0].job.collection.folder
-    made_by = "" if panel.options.rule == "median" else f" --rule {panel.options.rule}"
-    if panel.options.fewest is not None:
-        made_by += f" --fewest {panel.options.fewest}"
+def _note_members(judged: JudgedPanel, folder: str) -> None:
+    """Say how the agreement of a panel with people is told."""
+    assert judged.panel is not None, "the panel was put together"
+    names, options = " ".join(member.name for member in judged.members), judged.panel.options
+    made_by = "" if options.rule == "median" else f" --rule {options.rule}"
+    made_by += "" if options.fewest is None else f" --fewest {options.fewest}"
     again = f"labeler lab panel {folder} {names}{made_by} --as {judged.name}"
     note(f"how far it agrees with people: {again}")
 
@@ -345,7 +290,6 @@ def tune(
     options: TuneOptions,
     server: ModelsFlags,
     flags: ShownFlags,
-    picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
     """Ask several prompts and models what people judged: which agrees best?
@@ -355,7 +299,7 @@ def tune(
     Replies are kept: judge asks for none of them again.
     """
     collection = open_collection(folder)
-    to, drawing = output.made_from(collection.folder), output.picture(picture, collection.folder)
+    to = output.made_from(collection.folder)
     asked = replace(
         options,
         prompts=_listed(prompts, "prompts"),
@@ -370,14 +314,9 @@ def tune(
         show_outcome(plan, _show_tuning_plan, output, to)
         return
     result = watched(flags, lambda watch: atune(collection, asked, watch))
-    if output.format == "json":
-        show_json(result.as_json(), to)
-    else:
-        words = ["\n".join(sentences_of(result))] if output.format == "table" else []
-        show([*words, result.table(), result.cost_table()], output.format, to)
+    show_result(result, output.format, to)
+    if output.format != "json":
         warn(context, result.findings)
-    if drawing is not None and result.standings:
-        draw(drawing, [tuning_drawing(result)])
     if result.stopped:
         raise result.stopped
 
@@ -398,9 +337,9 @@ def _listed(texts: Sequence[str], parameter: str) -> tuple[str, ...]:
 
 
 def _show_tuning_plan(plan: TunePlan) -> None:
-    rounds = ", ".join(map(str, plan.sizes))
+    rounds = ", ".join(map(str, plan.queries_by_round))
     say(f"queries of each round: {rounds}; of each the better half goes on")
-    show([plan.table()], "table")
+    show(plan.tables(), "table")
     note("at most: as if every one were asked about all pairs, with re-asks")
 
 
@@ -417,6 +356,7 @@ class ShareGates:
 
 
 def probe(
+    context: typer.Context,
     folder: Folder,
     *,
     tried: ProbeOptions,
@@ -444,27 +384,7 @@ def probe(
         show_outcome(plan, show_judging_plan, output, to)
         return
     result = watched(flags, lambda watch: aprobe(collection, asked, tried, watch))
-    if output.format == "json":
-        show_json(result.as_json(), to)
-    elif output.format == "table":
-        with said_to(to):
-            _show_probe(result)
-    else:
-        show(result.tables(), output.format, to)
+    show_result(result, output.format, to)
+    warn(context, result.findings)
     result.check(lows)
     result.check(highs, high_end=True)
-
-
-def _show_probe(result: ProbeResult) -> None:
-    """Print what the certificate says in words, then the tables, then what it cost."""
-    prompt, model = result.made_by
-    say(f"{prompt}, {model}, by {result.source}")
-    for sentence in result.sentences():
-        say(sentence)
-    for table in result.tables():
-        say()
-        say(render(table, width=result_width()).rstrip())
-    cost = cost_of(result.cost, result.cost_at_most)
-    say(f"\ncost of this run: {cost}; calls: {result.spent.calls:,}")
-    if result.caveat:
-        note(result.caveat)

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from labeler.agreement.compare import StatisticOptions
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import draw, name_unread_runs, show, show_json, show_result, warn
@@ -19,23 +18,21 @@ from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import Incomplete, Misuse
-from labeler.evaluation.boards.two_sided import SHOWN as RUNS_SHOWN
 from labeler.evaluation.inputs import qrels_and_runs
 from labeler.evaluation.leaderboard import leaderboard as rank_twice
 from labeler.evaluation.plot import board_drawings
-from labeler.lab.calibrate.calibrate import (
+from labeler.evaluation.two_sided import SHOWN as RUNS_SHOWN
+from labeler.lab.calibrate import (
     FIT,
     CalibrateOptions,
     apply_calibration,
     write_probabilities,
 )
-from labeler.lab.calibrate.calibrate import calibrate as fit_probabilities
-from labeler.lab.calibrate.plot import calibration_drawings
-from labeler.lab.calibrate.recalibration import write_calibration
-from labeler.lab.cascade.cascade import CascadeOptions, CascadePlan, acascade, aplan_cascade
-from labeler.lab.route.plot import route_drawing
-from labeler.lab.route.route import RouteOptions, RouteResult, write_routed
-from labeler.lab.route.route import route as route_pairs
+from labeler.lab.calibrate import calibrate as fit_probabilities
+from labeler.lab.cascade import CascadeOptions, CascadePlan, acascade, aplan_cascade
+from labeler.lab.recalibration import write_calibration
+from labeler.lab.route import RouteOptions, RouteResult, write_routed
+from labeler.lab.route import route as route_pairs
 from labeler.options import SEED, option
 from labeler.people.sample import free_names
 
@@ -62,7 +59,6 @@ def calibrate(
     fit: Path | None = option(
         None, "Apply this saved fit; fit nothing.", metavar="FILE", panel=FIT
     ),
-    picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
     """Make probabilities of an assessor's grades, by people's grades of some pairs.
@@ -71,7 +67,7 @@ def calibrate(
     """
     inputs = [Path(name) for name in (*sources, options.people) if Path(name).exists()]
     inputs += [] if fit is None else [fit]
-    to, drawing = output.made_from(*inputs), output.picture(picture, *inputs)
+    to = output.made_from(*inputs)
     rows_to = None if probabilities is None else output.written_to(probabilities, *inputs)
     fit_to = None if save is None else output.written_to(save, *inputs)
     if fit is None:
@@ -87,13 +83,11 @@ def calibrate(
     if fit_to is not None:
         write_calibration(fit_to, result.saved)
         note(f"the fit: {fit_to.path}")
-    if drawing is not None:
-        draw(drawing, calibration_drawings(result))
 
 
 def _check_fits_nothing(context: typer.Context) -> None:
     """`Misuse` where an option says how to fit, while a saved fit is applied."""
-    for name in ("people", "method", "seed"):
+    for name in ("people", "seed"):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             problem = "a saved fit is applied as it is, and nothing is fitted; leave this out"
@@ -111,33 +105,30 @@ def route(
     ],
     *,
     options: RouteOptions,
-    statistic: str = option("kappa", "Of agreement, which is to rise.", flags="-s --statistic"),
     sheet: Path | None = option(None, "Write the pairs as a sheet for people.", metavar="FILE"),
-    picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
-    """Choose the pairs whose grades people should check, and say what that brings.
+    """Choose the pairs whose grades people should check.
 
     People's grades of these pairs are no random sample: no statistic takes them for one.
     """
     human = [] if options.people is None else [Path(options.people)]
-    named = [*map(Path, sources), *human, *options.runs]
-    inputs = [path for path in named if path.exists()]
-    to, drawing = output.made_from(*inputs), output.picture(picture, *inputs)
+    inputs = [path for path in (*map(Path, sources), *human) if path.exists()]
+    to = output.made_from(*inputs)
     to_sheet = None if sheet is None else output.written_to(sheet, *inputs)
-    options = replace(options, statistics=StatisticOptions((statistic,)))
     result = route_pairs(*sources, options=options)
-    if output.format == "json":
-        show_json(result.as_json(), to)
-    elif output.format == "table":
-        show(["\n".join(result.sentences), *result.tables(PAIRS_SHOWN)], "table", to)
+    if output.format == "table":
+        (pairs,) = result.tables()
+        left = len(pairs.rows) - PAIRS_SHOWN
+        few = replace(
+            pairs, rows=pairs.rows[:PAIRS_SHOWN], note=f"… and {left:,} more" if left > 0 else ""
+        )
+        show(["\n".join(result.sentences), few], "table", to)
     else:
-        show(result.tables()[-1:], output.format, to)
+        show_result(result, output.format, to)
     warn(context, result.findings)
     if to_sheet is not None:
         _write_sheet(result, to_sheet, sources[0])
-    if drawing is not None:
-        draw(drawing, [route_drawing(result)])
 
 
 def _write_sheet(result: RouteResult, sheet: Output, source: str) -> None:

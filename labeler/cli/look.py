@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,13 +23,11 @@ from labeler.options import COUNT, option
 from labeler.report.neutral import flat, one_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from labeler.collection.layout import Collection
     from labeler.collection.validate import Validation
     from labeler.judging.explain import AttemptHistory, Explanation
     from labeler.judging.status import SetStatus
-    from labeler.models.check import TrialCall
+    from labeler.models.call_plan import TrialCall
     from labeler.models.choose import Choice
     from labeler.models.policies.learn import Abilities
     from labeler.store.base import Record
@@ -137,13 +134,16 @@ def explain(
     import asyncio
 
     from labeler.collection.layout import open_collection
+    from labeler.judging.explain import is_judged
 
     to, collection = output.made_from(open_collection(folder).folder), open_collection(folder)
     pair = Pair(query_id, doc_id)
     explanations = asyncio.run(_explanations(collection, pair, name, prompt))
     if not explanations:
         names = ", ".join([name] if name else collection.judgement_names())
-        others = f"there are: {names or '-'}{_meant(collection, pair)}"
+        others = f"there are: {names or '-'}"
+        if is_judged(collection, Pair(doc_id, query_id)):
+            others += f"; did you mean {doc_id} {query_id}?"
         raise Misuse(f"no judgements of {query_id} {doc_id}; {others}")
     if output.format == "json":
         show_json([explanation.as_json() for explanation in explanations], to)
@@ -153,14 +153,6 @@ def explain(
                 show_explanation(explanation)
     else:
         show_records([e.as_record() for e in explanations], output.format, to)
-
-
-def _meant(collection: Collection, pair: Pair) -> str:
-    """What a pair without judgements may have been meant to be: the other way round, or another."""
-    from labeler.judging.explain import judged_pairs_like
-
-    meant = judged_pairs_like(collection, pair)
-    return "".join(f"; did you mean {' '.join(other)}?" for other in meant)
 
 
 async def _explanations(
@@ -185,9 +177,8 @@ def show_explanation(explanation: Explanation) -> None:
     if origin.is_panel:
         note(f"a panel asks nothing itself; its members: {', '.join(origin.members)}")
         return
-    if explanation.histories is None:
-        note(f"its replies can be looked up by the texts alone: {explanation.problem}")
-        show_replies(explanation.records)
+    if explanation.problem:
+        note(f"its replies cannot be looked up: {explanation.problem}")
         return
     for history in explanation.histories:
         if history.part:
@@ -199,18 +190,6 @@ def show_explanation(explanation: Explanation) -> None:
             f"\n{judged.attempts} replies made the judgement, {attempts} of them are found now: "
             "the query or the document was edited since, or the replies were pruned"
         )
-
-
-def show_replies(records: Sequence[Record]) -> None:
-    """Print replies with the requests that they answered, where no prompt tells their order."""
-    if not records:
-        say("no stored reply to a prompt that shows these texts as they are now")
-    for record in records:
-        request = json.loads(record.request or "{}")
-        number = request.get("attempt", 0) + 1
-        say(f"\n-- attempt {number}, {moment(record.at)}, {record.served}")
-        _show_messages(request.get("messages", ()))
-        _show_reply(record)
 
 
 def show_attempts(history: AttemptHistory) -> None:
@@ -323,11 +302,11 @@ def doctor(
     """Say which model would judge, try one call, estimate the cost."""
     import asyncio
 
-    from labeler.models.check import has_key, try_call
+    from labeler.models.call_plan import has_key, try_call
     from labeler.models.choose import choose
 
     to, settings = output.made_from(), project_path()
-    asked, prices = who.asked(), limits.prices
+    asked = who.asked()
     if output.format == "table":
         with said_to(to):
             say(f"OPENAI_API_KEY   {'set' if has_key() else 'not set'}")
@@ -336,7 +315,7 @@ def doctor(
             say(f"model            {choice}")
             call = asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note))
             _show_call(call)
-            _show_estimate(choice, pairs, prices)
+            _show_estimate(choice, pairs)
             _show_time(call, pairs)
         return
     choice = asyncio.run(choose("judge", asked, who.base_url))
@@ -347,22 +326,19 @@ def doctor(
             choice,
             asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note)),
             pairs,
-            prices,
         ),
     }
     show_records([record], output.format, to)
 
 
-def _record_of(
-    choice: Choice, call: TrialCall | None, pairs: int, prices: Path | None
-) -> dict[str, Any]:
+def _record_of(choice: Choice, call: TrialCall | None, pairs: int) -> dict[str, Any]:
     """The model, the call for trial and the estimate, for programs."""
     from dataclasses import asdict
 
-    from labeler.models.check import estimate, time_of
+    from labeler.models.call_plan import estimate, time_of
     from labeler.wire.addresses import identity
 
-    taken = estimate(choice, pairs, prices)
+    taken = estimate(choice, pairs)
     return {
         "model": choice.name,
         "address": identity(choice.base_url) if choice.base_url else None,
@@ -370,9 +346,9 @@ def _record_of(
         "call_seconds": call.seconds if call else None,
         "accepts": asdict(call.abilities) if call else None,
         "pairs": pairs,
-        "tokens_in": taken.tokens_in,
-        "tokens_out": taken.tokens_out,
-        "cost": taken.cost,
+        "tokens_in": taken.about.inside,
+        "tokens_out": taken.about.outside,
+        "cost": taken.about_cost,
         "seconds": time_of(call, pairs).seconds if call else None,
     }
 
@@ -392,23 +368,20 @@ def _accepts(abilities: Abilities) -> str:
     return ", ".join([f"replies as {abilities.shape}", abilities.limit, *parameters, *thinks])
 
 
-def _show_estimate(choice: Choice, pairs: int, prices: Path | None) -> None:
-    from labeler.models.check import estimate
-    from labeler.models.prices import example_of
+def _show_estimate(choice: Choice, pairs: int) -> None:
+    from labeler.models.call_plan import estimate
 
-    taken = estimate(choice, pairs, prices)
+    taken = estimate(choice, pairs)
     if taken.price:
-        cost = f"about {dollars(taken.cost)}, {taken.price.basis}"
+        cost = f"about {dollars(taken.about_cost)}, {taken.price.basis}"
     else:
-        cost = "unknown: its price is not listed; --prices FILE can give it"
-    say(f"{pairs:,} pairs".ljust(17) + f"{cost} (about {taken.tokens_in:,} tokens in)")
-    if not taken.price:
-        say(f"such a FILE      {example_of(choice.base_url, choice.name)}")
+        cost = "unknown: not listed; --set model.tokens_in=X --set model.tokens_out=Y gives it"
+    say(f"{pairs:,} pairs".ljust(17) + f"{cost} (about {taken.about.inside:,} tokens in)")
 
 
 def _show_time(call: TrialCall | None, pairs: int) -> None:
     """Say how long so many calls like the one for trial take, where nothing limits them."""
-    from labeler.models.check import time_of
+    from labeler.models.call_plan import time_of
     from labeler.models.choose import SERVER_CONCURRENCY
 
     if call is not None:

@@ -115,6 +115,6 @@ class ShownFlags:
     def __post_init__(self) -> None:
         """Have every collection of this process keep its replies there."""
         if self.store:
-            from labeler.store.postgres.address import DatabaseAddress
+            from labeler.store.address import DatabaseAddress
 
             os.environ["LABELER_STORE"] = str(DatabaseAddress.of(self.store))

@@ -20,8 +20,7 @@ from labeler.messages import count_of
 from labeler.models.control import Control
 from labeler.options import COUNT, COUNT_OR_NONE, option
 from labeler.scale.partitions.collect import CollectedPartitions, acollect_partitions
-from labeler.scale.partitions.folder import PartitionFolder
-from labeler.scale.partitions.on_ray import RAY, RayOptions, ajudge_on_ray
+from labeler.scale.partitions.on_ray import RayOptions, awork_on_ray
 from labeler.scale.partitions.work import JudgedPartition, Share, partition_worker
 from labeler.scale.partitions.write import ROWS, awrite_partitions
 
@@ -59,53 +58,36 @@ def work(
     parts: Parts,
     *,
     partition: int | None = option(
-        None, "Judge this one, from 0; else all that are not done.", COUNT_OR_NONE, metavar="N"
+        None, "Judge this one, from 0; else all that are free.", COUNT_OR_NONE, metavar="N"
     ),
-    on_ray: Path | None = option(
-        None,
-        "Cut and judge the pool of this collection by workers on Ray, and collect it.",
-        metavar="COLL",
-        panel=RAY,
-        flags="--ray",
-    ),
+    wait: bool = option(False, "Go on until all are judged, by whomever."),
+    share: Share,
     ray: RayOptions,
-    options: JudgeOptions,
-    who: ModelFlags,
     flags: ShownFlags,
     output: OutputFlags,
 ) -> None:
-    """Judge partitions in this process, or on a Ray cluster.
+    """Judge partitions that no other worker is at.
 
-    Several processes may work at once, each on partitions of its own. What was answered is kept:
+    Start it as often as you like, on machines that share the folder. What was answered is kept:
     the same command, run again, asks only for what is missing.
     """
     _check_asks(flags)
     to = output.made_from()
-    if on_ray is not None:
-        collection, asked = open_collection(on_ray), who.asking(options)
-        collected = watched(
-            flags, lambda watch: ajudge_on_ray(collection, parts, asked, ray, watch)
-        )
-        show_outcome(collected, _show_collected, output, to)
-        _check_collected(collected)
-        return
-    if ray != RayOptions():
-        raise Misuse("it is for workers on Ray; it goes with --ray", parameter="workers")
-    done = watched(flags, lambda watch: _judge_all(parts, partition, options, watch))
+    if ray != RayOptions() and (ray.workers is None or partition is not None):
+        raise Misuse("on Ray, --workers judge all partitions", parameter="workers")
+
+    async def judged(control: Control) -> list[JudgedPartition]:
+        if ray.workers is not None:
+            return await awork_on_ray(parts, share, ray, control, wait=wait)
+        async with partition_worker(parts, share, control) as worker:
+            if partition is not None:
+                return [await worker.judge(partition)]
+            return await worker.judge_free(wait=wait)
+
+    done = watched(flags, judged)
     show_records([each.as_json() for each in done], output.format, to)
     if missing := sum(each.pairs - each.judged for each in done):
         raise Incomplete(f"{missing:,} of {sum(each.pairs for each in done):,} pairs have no grade")
-
-
-async def _judge_all(
-    parts: Path, partition: int | None, options: JudgeOptions, control: Control
-) -> list[JudgedPartition]:
-    """Judge one partition, or one after the other those that nobody has done."""
-    folder = PartitionFolder.of(parts)
-    share = Share(options.limits, options.concurrency, retry_failed=options.retry_failed)
-    numbers = range(len(folder.read_job().partitions)) if partition is None else [partition]
-    async with partition_worker(folder, share, control) as worker:
-        return [await worker.judge(n, again=options.retry_failed) for n in numbers]
 
 
 def collect(folder: Folder, parts: Parts, *, output: OutputFlags) -> None:
@@ -118,7 +100,8 @@ def collect(folder: Folder, parts: Parts, *, output: OutputFlags) -> None:
     to = output.made_from(collection.folder)
     collected = watched(None, lambda watch: acollect_partitions(collection, parts, watch))
     show_outcome(collected, _show_collected, output, to)
-    _check_collected(collected, asked=False)
+    collected.check_all()
+    check_complete(collected.result, asked=False)
 
 
 def _check_asks(flags: ShownFlags) -> None:
@@ -131,10 +114,3 @@ def _show_collected(collected: CollectedPartitions) -> None:
     """Print what was taken in, and the counts of the set."""
     say(collected.sentence())
     show_judging(collected.result)
-
-
-def _check_collected(collected: CollectedPartitions, *, asked: bool = True) -> None:
-    """Raise what ended the run early, else `Incomplete` where anything is left."""
-    if collected.result.stopped is None:
-        collected.check_all(asked=asked)
-    check_complete(collected.result, asked=asked)

@@ -175,9 +175,9 @@ def _show_diff(changes: PromptDiff) -> None:
     for key, (old, new) in changes.front.items():
         say(f"  {key}: {value_text(old)} -> {value_text(new)}")
     if changes.lines:
-        say("\ntemplate, with the line in each; [-went-] {+came+}")
+        say("\ntemplate, with the line in each")
     for line in changes.lines:
         numbers = (str(number or "") for number in (line.line_a, line.line_b))
-        sign = {"removed": "-", "added": "+", "changed": "~"}[line.change]
+        sign = {"removed": "-", "added": "+"}[line.change]
         say("{:>5} {:>5} ".format(*numbers) + f"{sign} {line.text}".rstrip())
     say("\n" + "\n".join(changes.consequences()))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from labeler.judging.job import JudgeResult, Tally
     from labeler.judging.judge import JudgingPlan
     from labeler.models.call_plan import CallPlan, Duration
-    from labeler.models.encoding import EncodingPlan
+    from labeler.models.encoders import EncodingPlan
     from labeler.models.policies.rate import RateLimits
     from labeler.queries.generate import GenerateResult, GenerationPlan
 

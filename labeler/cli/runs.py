@@ -15,10 +15,8 @@ from labeler.cli.progress import control_of
 from labeler.cli.reporting import show_calls, show_outcome
 from labeler.cli.screen import caution, note, say
 from labeler.collection.layout import open_collection
-from labeler.errors import Misuse
 from labeler.messages import cost_of, count_of
-from labeler.models.encoder_options import EncoderOptions
-from labeler.models.settings import Limits
+from labeler.models.settings import EncoderOptions, Limits
 from labeler.options import COUNT, OUTPUT, REQUIRED, SHARE, SIZE, Option, option
 from labeler.runs.rerank import RerankOptions, RerankResult, aplan_rerank, arerank
 
@@ -163,16 +161,13 @@ def rerank(
     flags: ShownFlags,
     output: OutputFlags,
 ) -> None:
-    """Put a run's first documents in the order of an LLM or a cross-encoder.
+    """Put a run's first documents in the order of an LLM.
 
-    An LLM sees a window of them at a time. What was answered or scored is kept: run again, only
-    the rest is asked for.
+    It sees a window of them at a time. What was answered is kept: run again, only the rest is
+    asked for.
     """
     collection = open_collection(folder)
     to, control = output.made_from(collection.folder), control_of(flags)
-    if options.cross_encoder and (who.model or who.assessor or who.base_url or flags.dry_run):
-        problem = "a cross-encoder asks nobody; it goes with no model, address or dry run"
-        raise Misuse(problem, parameter="cross_encoder")
     how = who.asking(options, force=output.force)
     if flags.dry_run:
         plan = run_until_stopped(
@@ -272,7 +267,7 @@ def mmr(
     diversity = Diversity(balance, depth, tag)
     encoder.check()
     with rereadable():
-        texts = [] if encoder.is_embedded else texts_to_diversify(run, opened.corpus, depth)
+        texts = texts_to_diversify(run, opened.corpus, depth) if encoder.is_served else []
         ready = Encoding(encoder, limits).ready(opened.vectors, EncoderTexts(texts), control_of())
         lines = diversify(run, opened.corpus, ready.documents, to, diversity)
     note(f"wrote {output}: {lines:,} lines")

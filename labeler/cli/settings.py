@@ -24,7 +24,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "model": ("models.settings:AssessorSettings", "models.settings:Limits"),
     "budget": ("models.settings:Limits",),
     "store": ("cli.model_options:ShownFlags", "judging.judge:JudgeOptions"),
-    "encoder": ("models.encoder_options:EncoderOptions",),
+    "encoder": ("models.settings:EncoderOptions",),
     "reading": ("corpus.ingest:IngestOptions",),
     "fields": ("exchange.fields:FieldNames",),
     "passages": ("queries.set_aside:PassageRules",),
@@ -115,7 +115,7 @@ class Project:
             check_named(Place.of(value), masked(value), self.path)
 
 
-_FILES = {"model.model": ("gguf",), "encoder.encoder": ("model2vec", "fastembed")}
+_FILES = {"model.model": ("gguf",)}
 """The settings that may name a file of a model, and what stands before it."""
 
 

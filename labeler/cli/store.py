@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,33 +15,23 @@ from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.options import REQUIRED, option
 
 if TYPE_CHECKING:
-    from labeler.store.base import Verified
-    from labeler.store.maintain import KeptStore
+    from labeler.store import ReplyStore
+    from labeler.store.maintain import Verified
 
 
 @contextmanager
-def _store_of(folder: Folder, *, reading: bool = False) -> Iterator[KeptStore]:
+def _store_of(folder: Folder, *, reading: bool = False) -> Iterator[ReplyStore]:
     """The store that the collection's replies are in: a file, or the database of LABELER_STORE."""
     from labeler.collection.layout import open_collection
-    from labeler.store.postgres.store import PostgresStore
-    from labeler.store.sqlite.store import open_store
+    from labeler.store import open_store
 
     where = open_collection(folder).store
-    if not isinstance(where, Path):
-        with closing(PostgresStore(where)) as shared:
-            yield shared
-        return
     if not where.exists():
         raise FileProblem(f"{where}: there is no store yet; `labeler judge` makes it")
+    if not isinstance(where, Path):  # replies that were saved beside it are left for judging
+        where = replace(where, unsent=None)
     with open_store(where, reading=reading) as store:
         yield store
-
-
-def _place_of(store: KeptStore) -> str:
-    """Where a store is, fit to be shown."""
-    from labeler.store.sqlite.store import SqliteStore
-
-    return str(store.path if isinstance(store, SqliteStore) else store.address)
 
 
 def verify(folder: Folder, *, output: OutputFlags) -> None:
@@ -53,7 +44,7 @@ def verify(folder: Folder, *, output: OutputFlags) -> None:
     show_outcome(result, _show_checked, output, to)
     if result.problems:
         problems = f"{len(result.problems):,} problems; bring back a copy of it"
-        raise BadInput(f"{_place_of(store)}: {problems}")
+        raise BadInput(f"{store.database.address}: {problems}")
 
 
 def _show_checked(result: Verified) -> None:
@@ -67,13 +58,12 @@ def stats(folder: Folder, *, output: OutputFlags) -> None:
     """Count replies, tokens and cost by model."""
     from labeler.cli.output import show
     from labeler.store import maintain
-    from labeler.store.base import statistics_table
 
     to = output.made_from(folder)
     with _store_of(folder, reading=True) as store:
         counts = maintain.statistics(store)
-        size = maintain.size_of(store)
-    table = statistics_table(counts, f"{_place_of(store)}: {size / 1e6:,.1f} MB")
+        size = store.database.size()
+    table = maintain.statistics_table(counts, f"{store.database.address}: {size / 1e6:,.1f} MB")
     show([table], output.format, to)
 
 
@@ -112,14 +102,11 @@ def copy(
 ) -> None:
     """Send a collection's replies into a database that machines share."""
     from labeler.collection.layout import open_collection
-    from labeler.store.postgres.address import DatabaseAddress
-    from labeler.store.postgres.store import PostgresStore, copy_file
+    from labeler.store import open_store
+    from labeler.store.address import DatabaseAddress
 
     address, path = DatabaseAddress.of(to), open_collection(folder).file_of_replies
     if not path.exists():
         raise FileProblem(f"{path}: there is no store yet; `labeler judge` makes it")
-    store = PostgresStore(address)
-    try:
-        say(f"{copy_file(path, store):,} replies were new there; {len(store):,} in all")
-    finally:
-        store.close()
+    with open_store(address) as store:
+        say(f"{store.take_in_file(path):,} replies were new there; {len(store):,} in all")

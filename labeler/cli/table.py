@@ -234,7 +234,7 @@ _COMMANDS = (
         "runs",
         _Row(
             "rerank",
-            "Put a run's first documents in the order of an LLM or a cross-encoder.",
+            "Put a run's first documents in the order of an LLM.",
             "coll/ bm25 --as bm25-gpt --model gpt-4.1",
         ),
         _Row(
@@ -366,7 +366,7 @@ _COMMANDS = (
         ),
         _Row(
             "route",
-            "Choose the pairs whose grades people should check, and say what that brings.",
+            "Choose the pairs whose grades people should check.",
             "coll/ first second --pairs 200 --sheet sheet.csv",
             at="lab_grades:route",
         ),
@@ -398,13 +398,11 @@ _COMMANDS = (
             "Submit, wait until all have ended, and collect.",
             "coll/ --model gpt-4.1-mini --as first",
         ),
-        _Row("cancel", "Cancel the batches that have not ended.", "coll/"),
         _Row(
-            "forget",
-            "Give up batches that cannot be collected: their pairs are asked about again.",
+            "cancel",
+            "Cancel the batches that have not ended, and give up those that cannot be collected.",
             "coll/",
         ),
-        _Row("clear", "Remove the files of collected batches from their server.", "coll/"),
         _Row(
             "write",
             "Write the requests of the pairs that have no answer, to a file.",
@@ -427,9 +425,9 @@ _COMMANDS = (
         ),
         _Row(
             "work",
-            "Judge partitions in this process, or on a Ray cluster.",
+            "Judge partitions that no other worker is at.",
             "/shared/parts --concurrency 16",
-            words="--ray --workers",
+            words="ray slurm kubernetes",
         ),
         _Row(
             "collect",

@@ -62,7 +62,7 @@ class Collection:
         file, shared = self.file_of_replies, os.environ.get("LABELER_STORE")
         if not shared:
             return file
-        from labeler.store.postgres.address import DatabaseAddress
+        from labeler.store.address import DatabaseAddress
 
         return DatabaseAddress.of(shared, unsent=file)
 

@@ -21,8 +21,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.files.jsonl import write_rows
 from labeler.files.read import numbered_lines
 from labeler.messages import count_of
-from labeler.trec.blocks import Batch
-from labeler.trec.index import Index
+from labeler.trec.index import Batch, Index
 
 
 def read_queries(path: Path) -> dict[str, Query]:

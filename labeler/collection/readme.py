@@ -14,7 +14,7 @@ from labeler.collection.queries import read_queries
 from labeler.files.atomic import replacing
 from labeler.files.paths import true_path
 from labeler.messages import count_of
-from labeler.models.local.caveats import caveat, embedded_name
+from labeler.models.embedded import caveat, embedded_name
 from labeler.report.neutral import flat, markdown_text
 
 # The datasheet in a collection's README.md: what is in it, how it was chosen, and its limits.

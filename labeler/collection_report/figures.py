@@ -19,10 +19,9 @@ from labeler.collection.judgements import read_judgements
 from labeler.collection_report.contents import ChosenSets, CollectionContents, ReportOptions
 from labeler.data import Document, Failure, Pair, Qrels, Query
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.evaluate import report_on
+from labeler.evaluation.evaluate import Report, report_on
+from labeler.evaluation.groups import MOST_GROUPS
 from labeler.evaluation.options import EvaluationOptions, Grouping, Scoring
-from labeler.evaluation.query_facts import MOST_GROUPS
-from labeler.evaluation.score_report import Report
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
 from labeler.messages import Progress

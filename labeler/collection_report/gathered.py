@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from labeler.agreement.overview import short, summary
 from labeler.agreement.report import as_json as agreement_as_json
+from labeler.agreement.shown import short, summary
 from labeler.collection.whose import made_by
 from labeler.collection_report.contents import (
     ChosenSets,
@@ -29,7 +29,7 @@ from labeler.collection_report.figures import (
 )
 from labeler.collection_report.provenance import Private, Provenance
 from labeler.data import Pair
-from labeler.evaluation.score_report import Report
+from labeler.evaluation.evaluate import Report
 from labeler.judging.status import SetStatus
 from labeler.messages import count_of
 from labeler.report.finding import Finding, merged
@@ -122,7 +122,7 @@ class GatheredReport(Result):
             return sentences
         ends = f"{low:.3f} to {high:.3f} at 95 %"
         interval = f"over all queries like these the score of {best.name} is {ends}"
-        return f"{sentences[:-1]}; {interval}.{_left_open(scores)}"
+        return f"{sentences[:-1]}; {interval}."
 
     def _agreeing(self) -> str:
         sets, contents = self.sets, self.contents
@@ -216,24 +216,6 @@ class GatheredReport(Result):
         of = self.contents
         counts = f"queries={len(of.queries)}, runs={len(of.runs)}, qrels={len(of.qrels)}"
         return f"{type(self).__name__}({of.name!r}, {counts})"
-
-
-def _left_open(scores: Report) -> str:
-    """Which differences that are told apart could be of the other sign, by unjudged documents."""
-    apart = {c.run for c in scores.compared() if c.verdict in ("better", "worse")}
-    open_ = [
-        bounds
-        for bounds in scores.difference_bounds
-        if bounds.measure == scores.measures[0]
-        and bounds.run in apart
-        and bounds.least < 0 < bounds.most
-    ]
-    if not open_:
-        return ""
-    names = open_[0].run if len(open_) == 1 else f"{len(open_)} others"
-    differences = "the difference" if len(open_) == 1 else "the differences"
-    between = f"between {open_[0].baseline} and {names}"
-    return f" In the extreme, grades of unjudged documents might reverse {differences} {between}."
 
 
 def words_without_settings(finding: Finding) -> str:

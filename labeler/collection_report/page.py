@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from labeler.agreement.overview import grade_name, overview, short, summary
 from labeler.agreement.plot import matrix_drawing
 from labeler.agreement.report import AssessorReport
-from labeler.agreement.shown import confusion_table, detail_tables, report_parts, statistics_table
+from labeler.agreement.shown import (
+    confusion_table,
+    detail_tables,
+    grade_name,
+    overview,
+    report_parts,
+    short,
+    statistics_table,
+    summary,
+)
 from labeler.collection_report.figures import (
     WHERE_UNJUDGED,
     FarPair,
@@ -27,8 +35,8 @@ from labeler.collection_report.queries import (
     levels,
 )
 from labeler.data import Document
+from labeler.evaluation.evaluate import Report
 from labeler.evaluation.plot import measure_drawing
-from labeler.evaluation.score_report import Report
 from labeler.judging.status import status_table
 from labeler.messages import count_of
 from labeler.report.charts import (
@@ -98,7 +106,7 @@ def systems_section(report: GatheredReport, scores: Report) -> PageSection:
             shown = f"the first {len(ranked)} systems"
         title = f"{measure} of every query, {shown}"
         blocks.append(Chart(strip(title, rows, Axis(measure, ".2f"))))
-    blocks += [TableBlock(t) for t in scores.group_tables() if t.name.startswith("by-")]
+    blocks += map(TableBlock, scores.group_tables())
     return PageSection("Systems", blocks)
 
 
@@ -117,10 +125,8 @@ def differences_section(scores: Report) -> PageSection | None:
         TableBlock(tables["comparisons"]),
     ]
     more = [tables[name] for name in ("discrimination", "equivalence") if name in tables]
-    by_group = [t for t in scores.group_tables() if not t.name.startswith("by-")]
-    others = [t for t in more if t.rows] + by_group
-    if others:
-        blocks.append(Disclosure("More on differences", [TableBlock(table) for table in others]))
+    if more:
+        blocks.append(Disclosure("More on differences", [TableBlock(table) for table in more]))
     return PageSection("Differences between systems", blocks)
 
 
@@ -140,9 +146,6 @@ def holes_section(scores: Report) -> PageSection:
     tables = {table.name: table for table in scores.tables()}
     if "scenarios" in tables:
         blocks.append(TableBlock(tables["scenarios"], "What unjudged documents leave open"))
-    if scores.difference_bounds:
-        bounds = TableBlock(scores.difference_bounds_table())
-        blocks.append(Disclosure("What they leave open of differences", [bounds]))
     return PageSection("Unjudged documents", blocks)
 
 
@@ -150,7 +153,7 @@ FEW_STATISTICS = ("agreement", "kappa", "kappa-quadratic", "alpha-ordinal", "tau
 """The statistics that are shown at once; the others open."""
 CAPTIONS = {
     "queries": "Queries with most disagreement",
-    "leaderboard": "The systems by the grades of both",
+    "runs": "The systems by the grades of both",
 }
 FAR = 20
 """So many pairs are shown on which people and the assessor differ most."""
@@ -174,18 +177,17 @@ def _agreement(report: GatheredReport, main: AssessorReport) -> Iterator[PageBlo
         yield TableBlock(table)
     texts = {query.query.id: query.query.text for query in report.queries}
     parts = [part for part in report_parts(main, names, texts) if isinstance(part, Table)]
-    tables = {table.name: table for table in parts}
     title = f"{short(main.assessor)} beside {short(main.human)}, with 95 % intervals over queries"
-    statistics = tables.pop("statistics")
+    statistics = statistics_table(main.agreement)
     few = few_statistics(statistics)
     yield TableBlock(few, title)
     if len(few.rows) < len(statistics.rows):
         yield Disclosure(f"All {len(statistics.rows)} statistics", [TableBlock(statistics, title)])
     yield Chart(matrix_drawing(main, [grade_name(g, names) for g in main.agreement.scale]))
     yield from _strip(main)
-    for name, table in tables.items():
-        if name != "confusion":
-            yield TableBlock(table, CAPTIONS.get(name, ""))
+    for table in parts:
+        if table.name not in ("confusion", "statistics"):
+            yield TableBlock(table, CAPTIONS.get(table.name, ""))
     more = [
         t
         for t in detail_tables(main.details, texts)

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from labeler.arrays import Floats, Integers
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import (
-    HumanAnswer,
     people_path,
-    read_people,
-    read_sample,
-    sample_path,
 )
 from labeler.collection.scale import card_top_grade
 from labeler.collection.user_files import run_paths
 from labeler.collection.whose import drawn_by_chance, routed_of_file
-from labeler.data import Pair, Qrels, Run
+from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
-from labeler.evaluation.comparison.paired import MEANS
 from labeler.evaluation.corrected import (
     Corrections,
-    ScoredByBoth,
     corrected_differences,
     corrected_scores,
     correction_findings,
     over_common_queries,
     scored_by_both,
     selection_findings,
-    turning_finding,
 )
 from labeler.evaluation.evaluate import check_baseline
 from labeler.evaluation.inputs import (
@@ -41,12 +29,12 @@ from labeler.evaluation.inputs import (
     AnyRuns,
     collection_around,
     folder_of,
+    origin_findings,
     pool_from,
     qrels_from,
     qrels_path,
     rank,
     runs_from,
-    short_name,
 )
 from labeler.evaluation.options import (
     DEFAULT_MEASURES,
@@ -54,178 +42,15 @@ from labeler.evaluation.options import (
     Missing,
     Scoring,
     Target,
-    Ties,
     names_of,
 )
-from labeler.evaluation.origin import origin_findings
+from labeler.evaluation.paired import MEANS
 from labeler.evaluation.scores import common_queries_finding, counted, qrels_findings, run_findings
 from labeler.messages import count_of, no_pair_in_common
-from labeler.metrics import Measure, Rankings, parse_all, score
+from labeler.metrics import Measure, parse_all
 from labeler.report.finding import Finding
-from labeler.stats.ppi import FEWEST, THESE
-from labeler.trec.rankings import Facts, Pool, pool_of
-
-# Scores from grades that people gave to a random sample of pairs, not to whole queries.
-#
-# A score that is a sum over documents, as P@10 and DCG, can be estimated from some of them: each
-# graded document counts for as many as its chance of being drawn says (Horvitz and Thompson 1952,
-# JASA 47; for retrieval Yilmaz, Kanoulas and Aslam 2008, SIGIR). What the assessor's grades of the
-# same documents would have given is known, too, so that the estimate is corrected by how far its
-# scores of all documents lie from that.
-
-ADDITIVE = ("P", "SetP", "CG", "DCG", "RBP")
-"""Measures of which each document adds its part, whatever the others' grades are."""
-NONE = -1
-"""The grade of a document that the assessor did not grade: it adds nothing."""
-FEWEST_PAIRS = 2
-"""With fewer pairs a query in the mean, some queries may have been drawn and have none."""
-
-
-@dataclass(frozen=True)
-class PairSample:
-    """The pairs that people graded, as a random sample of the assessor's.
-
-    `position` says which of the pairs each document of a query is. `chance`, `human` and `assessor`
-    hold for each the chance of being drawn once its query is, people's grade and the assessor's; a
-    negative grade is none. `pairs` counts the assessor's.
-    """
-
-    position: Qrels
-    chance: Floats
-    human: Integers
-    assessor: Integers
-    skipped: int
-    pairs: int
-
-
-def pair_sample(human: AnyQrels, by_assessor: Pool) -> PairSample | None:
-    """The sample that people's grades are of, where a collection says so; `None` of whole queries.
-
-    `BadInput` where it holds too few pairs for its queries.
-    """
-    collection, path = collection_around(human), qrels_path(human)
-    if collection is None or path is None:
-        return None
-    answers_path = people_path(collection.folder, short_name(path.name))
-    if not answers_path.exists():
-        return None
-    rows = read_people(answers_path)
-    answers = {row.pair: row for row in rows if row.probability is not None}
-    drawn = set(answers) | _drawn(collection, {row.sample for row in answers.values()})
-    sizes = dict(zip(by_assessor.queries, _sizes(by_assessor), strict=True))
-    counts = Counter(pair.query_id for pair in drawn if pair.query_id in sizes)
-    if not counts or all(count >= sizes[query] for query, count in counts.items()):
-        return None
-    pairs = sum(counts.values())
-    if pairs < FEWEST_PAIRS * len(counts):
-        few = f"{answers_path}: {pairs} pairs of {len(counts)} queries were drawn"
-        raise BadInput(f"{few}; correcting needs {FEWEST_PAIRS} of each query, or whole queries")
-    graded = [a for a in answers.values() if a.grade is not None and a.pair.query_id in sizes]
-    # a query was drawn first, and those that people skipped count as left out at random
-    scale = len(sizes) / len(counts) * len(graded) / pairs
-    return _sample(graded, scale, by_assessor.qrels, (pairs - len(graded), sum(sizes.values())))
-
-
-def _drawn(collection: Collection, samples: Iterable[str]) -> set[Pair]:
-    """The pairs on the sheets of these samples, as far as the collection still has them."""
-    paths = [sample_path(collection.folder, sample) for sample in samples if sample]
-    return {row.pair for path in paths if path.exists() for row in read_sample(path)}
-
-
-def _sizes(pool: Pool) -> list[int]:
-    """How many pairs each query has."""
-    return list(map(int, np.bincount(pool.query, minlength=len(pool.queries))))
-
-
-def _sample(
-    graded: Sequence[HumanAnswer], scale: float, grades: Qrels, counts: tuple[int, int]
-) -> PairSample:
-    position: Qrels = {}
-    for number, answer in enumerate(graded):
-        position.setdefault(answer.pair.query_id, {})[answer.pair.doc_id] = number
-    chance = np.array([answer.probability for answer in graded], dtype=np.float64) * scale
-    by_people = np.array([answer.grade for answer in graded])
-    by_assessor = [grades[a.pair.query_id].get(a.pair.doc_id, NONE) for a in graded]
-    return PairSample(position, np.minimum(chance, 1.0), by_people, np.array(by_assessor), *counts)
-
-
-def check_additive(measures: Sequence[Measure], target: str) -> None:
-    """`Misuse` where grades of single pairs do not tell the mean of a measure, or of the target."""
-    for measure in measures:
-        if measure.name not in ADDITIVE or measure.judged_only:
-            problem = f"{measure} is no sum over documents, and people graded single pairs"
-            raise Misuse(f"{problem}; {', '.join(ADDITIVE)} are", parameter="measures")
-    if target == THESE:
-        problem = "people graded single pairs, which tell of queries like these alone"
-        raise Misuse(problem, parameter="target")
-
-
-def scored_by_pairs(
-    name: str,
-    by_sample: Rankings,
-    by_assessor: Rankings,
-    sample: PairSample,
-    measures: Sequence[Measure],
-) -> ScoredByBoth:
-    """One run's scores estimated from the sample, and by the assessor's grades of all pairs.
-
-    `by_sample` are its rankings of the sample's documents, whose grades are their positions.
-    """
-    if by_sample.n < FEWEST:
-        has = f"{name} has {by_sample.n} of the queries of which people graded pairs"
-        raise BadInput(f"{has}; correcting needs {FEWEST}")
-    weight = 1 / sample.chance[by_sample.grade]
-    human, sampled = (
-        _estimates(by_sample, grades[by_sample.grade], weight, by_assessor.max_grade, measures)
-        for grades in (sample.human, sample.assessor)
-    )
-    position = {query: i for i, query in enumerate(by_assessor.queries)}
-    judged = np.array([position[query] for query in by_sample.queries])
-    assessor = score(by_assessor, measures).values
-    return ScoredByBoth(name, by_assessor.queries, judged, human, assessor, 0.0, sampled)
-
-
-def _estimates(
-    r: Rankings, grades: Integers, weight: Floats, max_grade: int, measures: Sequence[Measure]
-) -> Floats:
-    """`(measures, queries)`: the sums of each query's documents, each for as many as it weighs."""
-    alone = _each_alone(r, grades, max_grade)
-    rows = [
-        np.bincount(r.query, weights=measure.per_query(alone) * weight, minlength=r.n)
-        for measure in measures
-    ]
-    return np.array(rows, dtype=np.float64)
-
-
-def _each_alone(r: Rankings, grades: Integers, max_grade: int) -> Rankings:
-    """Rankings of one judged document each, where it stands: what it adds to its query's score."""
-    each = np.arange(len(grades))
-    return Rankings(
-        queries=tuple(map(str, each.tolist())),
-        retrieved=r.retrieved[r.query],
-        query=each,
-        rank=r.rank,
-        grade=grades,
-        score=r.score,
-        pool_query=each,
-        pool_grade=grades,
-        max_grade=max_grade,
-    )
-
-
-def sample_findings(sample: PairSample) -> Iterator[Finding]:
-    """How many pairs people graded, and how many they were to grade and did not."""
-    graded, queries = len(sample.human), len(sample.position)
-    some = count_of(graded, "pair", "pairs")
-    yield Finding(
-        f"people graded {some} of {sample.pairs:,}, drawn with known chances from {queries}"
-        " queries; the mean over all queries like these",
-        level="note",
-    )
-    if sample.skipped:
-        skipped = count_of(sample.skipped, "drawn pair has", "drawn pairs have")
-        yield Finding(f"{skipped} no grade of people: taken for a random part of the sample")
-
+from labeler.stats.ppi import FEWEST
+from labeler.trec.rankings import Pool, pool_of
 
 NOT_OF_GRADES = {
     "Judged": "says how much is judged, not what it is worth",
@@ -242,16 +67,14 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     target: Target = "like-these",
     baseline: str | None = None,
     missing: Missing = "zero",
-    ties: Ties = "trec",
     max_grade: int | None = None,
 ) -> Corrections:
     """Correct the scores that an assessor's grades give, by people's grades of some queries.
 
     `assessor` has the grades of all queries, `human` those of a random sample of them, each judged
-    as a whole, or of pairs that a collection drew, for measures that add up over documents. Qrels
-    and runs are taken as by `evaluate`; a collection alone stands for its human qrels, the only
-    other ones, and its runs. `target` is the mean over `these` queries, or over all that are
-    `like-these`.
+    as a whole. Qrels and runs are taken as by `evaluate`; a collection alone stands for its human
+    qrels, the only other ones, and its runs. `target` is the mean over `these` queries, or over
+    all that are `like-these`.
 
     >>> import labeler
     >>> queries = [f"q{n}" for n in range(8)]
@@ -265,7 +88,7 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     >>> [round(mean.value, 3) for mean in (means.human, means.assessor, means.corrected)]
     [0.417, 0.75, 0.417]
     """
-    scoring = Scoring(missing, ties=ties, max_grade=max_grade)
+    scoring = Scoring(missing, max_grade=max_grade)
     options = CorrectionOptions(names_of(measures), scoring, baseline, target)
     return corrections_of(human, assessor, runs, options)
 
@@ -283,32 +106,22 @@ def corrections_of(
     scoring = options.scoring.with_top_grade(_top_grade_beside(assessor))
     findings += qrels_findings(by_assessor, measures, scoring, may_skip=False)
     scoring = scoring.with_top_grade(max(1, by_human.max_grade, by_assessor.max_grade))
-    sample = pair_sample(human, by_assessor)
-    if sample is not None:
-        check_additive(measures, options.target)
-        pools = pool_of(sample.position, by_human.name), by_assessor
     runs_by_both = []
     for name, run in runs_by_name.items():
-        rankings, facts = _rank_by_both(run, pools, scoring)
+        (by_people, _), (ranked, facts) = (rank(run, pool) for pool in pools)
         findings += run_findings(name, by_assessor, facts, scoring)
-        if sample is None:
-            runs_by_both.append(scored_by_both(name, *rankings, measures))
-        else:
-            runs_by_both.append(scored_by_pairs(name, *rankings, sample, measures))
+        rankings = counted(by_people, scoring), counted(ranked, scoring)
+        runs_by_both.append(scored_by_both(name, *rankings, measures))
     scores = corrected_scores(runs_by_both, measures, options.target)
-    if sample is None:
-        findings += correction_findings(runs_by_both, scores)
+    findings += correction_findings(runs_by_both, scores)
     comparable = over_common_queries(runs_by_both)
     if len(comparable[0].queries) < max(len(both.queries) for both in runs_by_both):
         findings.append(common_queries_finding(len(comparable[0].queries)))
     findings += selection_findings(runs_by_both, by_assessor, measures)
     differences = corrected_differences(comparable, measures, options.baseline, options.target)
     comparisons = tuple(differences)
-    findings += turning_finding(comparisons)
     findings += origin_findings(assessor)
-    findings[:0] = [] if sample is None else sample_findings(sample)
-    results = tuple(scores), comparisons, tuple(findings)
-    return Corrections(options.target, *results, None if sample is None else len(sample.human))
+    return Corrections(options.target, tuple(scores), comparisons, tuple(findings))
 
 
 def _means(texts: Sequence[str]) -> list[Measure]:
@@ -415,11 +228,3 @@ def _pools(human: AnyQrels, assessor: AnyQrels, findings: list[Finding]) -> tupl
         judged = count_of(extra, "query that people judged has", "queries that people judged have")
         findings.append(Finding(f"{judged} no grades of the assessor"))
     return pool_of(shared, name), by_assessor
-
-
-def _rank_by_both(
-    run: Path | Run, pools: tuple[Pool, Pool], scoring: Scoring
-) -> tuple[tuple[Rankings, Rankings], Facts]:
-    """A run's rankings against both qrels; a query that it lacks scores 0, or is left out."""
-    (by_human, _), (by_assessor, facts) = (rank(run, pool, scoring.ties) for pool in pools)
-    return (counted(by_human, scoring), counted(by_assessor, scoring)), facts

@@ -10,14 +10,14 @@ import numpy as np
 
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
-from labeler.evaluation.comparison.paired import UNBOUNDED, Correction
-from labeler.evaluation.score_report import P_TITLES, allowance, told_apart
+from labeler.evaluation.evaluate import P_TITLES, allowance, told_apart
+from labeler.evaluation.paired import UNBOUNDED, Correction
 from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, parse, score
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
 from labeler.report.table import Cell, Column, Row, Table, interval_text
-from labeler.stats.estimates import UNIT, Design, at_random, balance, with_replacement
+from labeler.stats.estimates import UNIT, at_random, balance
 from labeler.stats.ppi import FEWEST, CorrectedMean, Joint
 from labeler.stats.randomization import holm
 from labeler.stats.student import SIGNIFICANT
@@ -38,11 +38,7 @@ class ScoresByBoth(NamedTuple):
 
 @dataclass(frozen=True)
 class CorrectedScores:
-    """A run's means by one measure, and the scores that they were made of.
-
-    `unjudged` is the share of what the assessor judged among its first ten documents, in people's
-    queries, that people did not: above 0 the human mean is too low.
-    """
+    """A run's means by one measure, and the scores that they were made of."""
 
     run: str
     measure: str
@@ -61,12 +57,9 @@ class CorrectedScores:
 class CorrectedDifference:
     """A run less the baseline by one measure, over the queries that count for both.
 
-    `p` is of the corrected difference; `p_holm` allows for all runs compared with a baseline that
-    was named beforehand, `p_hsd` for all pairs of runs, so that the best of the same scores may be
-    the baseline. `correction` says which of the two the verdict goes by. `turns_at` is the shift
-    that turns a verdict: by how much the difference on the queries that people did not judge would
-    have to fall short of what those judged foretell; `None` where there is no verdict, or no query
-    is left.
+    `p` is of the corrected difference, and the verdict goes by `p_corrected`, which allows for all
+    runs compared with a baseline that was named beforehand (`holm`), or for all pairs of runs, so
+    that the best of the same scores may be the baseline (`hsd`).
     """
 
     run: str
@@ -74,23 +67,9 @@ class CorrectedDifference:
     measure: str
     means: CorrectedMean
     p: float
-    p_holm: float
-    p_hsd: float
+    p_corrected: float
     correction: Correction
     lower_is_better: bool
-
-    @property
-    def p_corrected(self) -> float:
-        """The p that the verdict goes by."""
-        return self.p_hsd if self.correction == "hsd" else self.p_holm
-
-    @property
-    def turns_at(self) -> float | None:
-        """The shift of the other queries that turns the verdict."""
-        mean, left = self.means.corrected, 1 - self.means.judged / self.means.queries
-        if self.verdict == "cannot tell apart" or not left or mean.low is None or mean.high is None:
-            return None
-        return (mean.low if mean.value > 0 else -mean.high) / left
 
     @property
     def verdict(self) -> str:
@@ -101,23 +80,18 @@ class CorrectedDifference:
 
     def as_json(self) -> dict[str, Any]:
         """The means, the tests and the verdict."""
-        tests = ("p", "p_holm", "p_hsd", "correction", "verdict", "turns_at")
-        figures = {name: getattr(self, name) for name in ("run", "baseline", "measure", *tests)}
-        return figures | _means_as_json(self.means)
+        names = ("run", "baseline", "measure", "p", "p_corrected", "correction", "verdict")
+        return {name: getattr(self, name) for name in names} | _means_as_json(self.means)
 
 
 @dataclass(frozen=True, repr=False)
 class Corrections(Result):
-    """All runs by all measures, the runs against a baseline, and what a reader should know.
-
-    `pairs` is how many pairs people graded, where they are a sample and not all of some queries.
-    """
+    """All runs by all measures, the runs against a baseline, and what a reader should know."""
 
     target: str
     scores: tuple[CorrectedScores, ...]
     comparisons: tuple[CorrectedDifference, ...] = ()
     findings: tuple[Finding, ...] = ()
-    pairs: int | None = None
 
     @property
     def sentences(self) -> list[str]:
@@ -126,29 +100,16 @@ class Corrections(Result):
         scores = [s for s in self.scores if s.measure == measure]
         sign = -1 if parse(measure).definition.lower_is_better else 1
         best = max(scores, key=lambda s: sign * s.means.corrected.value)
-        judged = count_of(self.pairs, "pair", "pairs") if self.pairs else best.means.judged
         mean = interval_text(best.means.corrected, ".4f", ".3f")
-        value = f"{mean} {self._over}, of which people judged {judged}"
+        like = "these" if self.target == "these" else "all queries like these"
+        value = f"{mean} over {like} {best.means.queries}, of which people judged"
+        value += f" {best.means.judged}"
         if len(scores) == 1:
             return [f"{best.run}: corrected {measure} is {value}."]
         level = "lowest" if sign < 0 else "highest"
         leads = f"{best.run} has the {level} corrected {measure}, {value}."
         compared = [c for c in self.comparisons if c.measure == measure]
-        if not compared:
-            return [leads]
-        baseline = compared[0].baseline
-        return [leads, told_apart(compared, "it" if baseline == best.run else baseline)]
-
-    @property
-    def coverage(self) -> str:
-        """How many queries people judged, and over which the means are."""
-        means = self.scores[0].means
-        return f"people judged {means.judged} of {means.queries} queries; the mean {self._over}"
-
-    @property
-    def _over(self) -> str:
-        queries = self.scores[0].means.queries
-        return f"over {'these' if self.target == 'these' else 'all queries like these'} {queries}"
+        return [leads, *told_apart(compared, best.run)]
 
     def tables(self) -> list[Table]:
         """The tables `scores` and, of several runs, `comparisons`."""
@@ -157,7 +118,13 @@ class Corrections(Result):
 
     def query_table(self) -> Table:
         """The table `queries`: a row for each run, query and measure, with both scores."""
-        return query_table(self.scores)
+        names = [Column(name, align="left") for name in ("run", "query", "measure")]
+        rows = [
+            (s.run, query, s.measure, human, assessor)
+            for s in self.scores
+            for query, (human, assessor) in s.by_query.items()
+        ]
+        return Table("queries", [*names, Column("human"), Column("assessor")], rows)
 
     def frame(self, *, per_query: bool = False) -> DataFrame:
         """The scores as a pandas DataFrame: a row for each run and measure; or each query, too."""
@@ -166,17 +133,7 @@ class Corrections(Result):
     def as_json(self, *, per_query: bool = False) -> dict[str, Any]:
         """The JSON of the command `correct`."""
         scores = [scores.as_json(per_query=per_query) for scores in self.scores]
-        return self.picked(
-            "target", "comparisons", "findings", human_pairs=self.pairs, scores=scores
-        )
-
-    def __repr__(self) -> str:
-        runs = ", ".join(dict.fromkeys(scores.run for scores in self.scores))
-        measures = ", ".join(dict.fromkeys(scores.measure for scores in self.scores))
-        means = self.scores[0].means
-        judged = f"{means.judged} of {means.queries} queries"
-        judged = f"{self.pairs} pairs" if self.pairs else judged
-        return f"Corrections(runs=[{runs}], measures=[{measures}], human={judged})"
+        return self.picked("target", "comparisons", "findings", scores=scores)
 
 
 def _means_as_json(means: CorrectedMean) -> dict[str, Any]:
@@ -200,33 +157,16 @@ def comparison_table(differences: Sequence[CorrectedDifference]) -> Table:
         Column("run", title=against, align="left"),
         Column("measure", align="left"),
         *_mean_columns("+.4f", "+.3f"),
-        *(Column(name, only="programs") for name in ("p", "p_holm", "p_hsd", "correction")),
-        Column("p_corrected", title=P_TITLES[differences[0].correction], only="people"),
+        Column("p", only="programs"),
+        Column("correction", only="programs"),
+        Column("p_corrected", title=P_TITLES[differences[0].correction]),
         Column("verdict"),
-        Column("turns_at", only="programs"),
     ]
     rows: list[list[Cell]] = [
-        [
-            *(d.run, d.measure, *d.means.sides, d.p, d.p_holm, d.p_hsd, d.correction),
-            *(d.p_corrected, d.verdict, d.turns_at),
-        ]
+        [d.run, d.measure, *d.means.sides, d.p, d.correction, d.p_corrected, d.verdict]
         for d in differences
     ]
     return Table("comparisons", columns, rows, note=allowance(differences))
-
-
-def query_table(scores: Sequence[CorrectedScores]) -> Table:
-    """A row for each run, query and measure, with both scores."""
-    columns = [
-        *(Column(name, align="left") for name in ("run", "query", "measure")),
-        *map(Column, ("human", "assessor")),
-    ]
-    rows = [
-        (s.run, query, s.measure, human, assessor)
-        for s in scores
-        for query, (human, assessor) in s.by_query.items()
-    ]
-    return Table("queries", columns, rows)
 
 
 def _mean_columns(value: str, ends: str) -> list[Column]:
@@ -243,8 +183,7 @@ class ScoredByBoth:
 
     Those of the assessor are `(measures, queries)`; `judged` are the places among them of the
     queries that people judged. `unjudged` is the share of what the assessor judged among the first
-    ten documents of those queries that people did not. Where people graded a sample of pairs,
-    `human` are estimates, and `sampled` what the same pairs say of the assessor's scores.
+    ten documents of those queries that people did not: above 0 the human mean is too low.
     """
 
     run: str
@@ -253,7 +192,6 @@ class ScoredByBoth:
     human: Floats
     assessor: Floats
     unjudged: float
-    sampled: Floats | None = None
 
 
 def scored_by_both(
@@ -295,7 +233,13 @@ def _by_measure(
     for group in _with_the_same_queries(runs):
         joint = _joint(group, index, measure, target)
         for both, means in zip(group, joint.means(), strict=True):
-            by_query = _by_query(both, index)
+            human = dict(zip(both.judged.tolist(), both.human[index].tolist(), strict=True))
+            by_query = {
+                query: ScoresByBoth(human.get(i), score)
+                for i, (query, score) in enumerate(
+                    zip(both.queries, both.assessor[index].tolist(), strict=True)
+                )
+            }
             yield CorrectedScores(both.run, str(measure), means, both.unjudged, by_query)
 
 
@@ -304,24 +248,8 @@ def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, target: 
     human = np.array([both.human[index] for both in group])
     assessor = np.array([both.assessor[index] for both in group])
     bounds = None if measure.name in UNBOUNDED else UNIT
-    rows = [both.sampled[index] for both in group if both.sampled is not None]
-    sampled = np.array(rows) if rows else None
-    return Joint(human, assessor, _design(group[0]), target, bounds, sampled)
-
-
-def _design(both: ScoredByBoth) -> Design:
-    """How the queries were drawn that people judged."""
-    if both.sampled is not None:
-        return with_replacement(both.judged)
-    return at_random(both.judged, len(both.queries))
-
-
-def _by_query(both: ScoredByBoth, index: int) -> dict[str, ScoresByBoth]:
-    """Each query's scores; where people judged single pairs, there is none by them."""
-    by_people = () if both.sampled is not None else both.human[index].tolist()
-    human = dict(zip(both.judged.tolist(), by_people, strict=False))
-    scores = zip(both.queries, both.assessor[index].tolist(), strict=True)
-    return {query: ScoresByBoth(human.get(i), score) for i, (query, score) in enumerate(scores)}
+    design = at_random(group[0].judged, len(group[0].queries))
+    return Joint(human, assessor, design, target, bounds)
 
 
 def _with_the_same_queries(runs: Sequence[ScoredByBoth]) -> list[list[ScoredByBoth]]:
@@ -351,7 +279,6 @@ def _restricted(both: ScoredByBoth, queries: set[str]) -> ScoredByBoth:
         judged=(np.cumsum(remains) - 1)[both.judged[judged]],
         human=both.human[:, judged],
         assessor=both.assessor[:, remains],
-        sampled=None if both.sampled is None else both.sampled[:, judged],
     )
 
 
@@ -368,10 +295,12 @@ def corrected_differences(
     for index, measure in enumerate(measures if compared else ()):
         joint = _joint(runs, index, measure, target)
         differences = joint.differences([both is base for both in runs].index(True))
-        p = np.array([difference.chance for difference in differences])
-        # no p that allows for several tests is below that of the one test
-        p_hsd = np.maximum(p, joint.adjusted(differences)) if len(p) > 1 else p
-        columns = zip(p.tolist(), holm(p).tolist(), p_hsd.tolist(), strict=True)
+        p = p_corrected = np.array([difference.chance for difference in differences])
+        if correction == "holm":
+            p_corrected = holm(p)
+        elif len(p) > 1:  # no p that allows for several tests is below that of the one test
+            p_corrected = np.maximum(p, joint.adjusted(differences))
+        columns = zip(p.tolist(), p_corrected.tolist(), strict=True)
         lower = measure.definition.lower_is_better
         for both, means, chances in zip(compared, differences, columns, strict=True):
             names = both.run, base.run, str(measure)
@@ -430,20 +359,6 @@ def _features(
     return [*map(str, measures), POOL_SIZE, RELEVANT], np.concatenate([scores, of_pool])
 
 
-def turning_finding(comparisons: Sequence[CorrectedDifference]) -> Iterator[Finding]:
-    """How little the other queries would have to differ from the judged ones to turn a verdict."""
-    turning = [(c.turns_at, c) for c in comparisons if c.turns_at is not None]
-    if not turning:
-        return
-    least, c = min(turning, key=lambda row: row[0])
-    yield Finding(
-        f"that {c.run} is {c.verdict} than {c.baseline} by {c.measure} turns if the difference, on"
-        f" queries that people did not judge, falls {least:.3f} short of what the others foretell",
-        about=c.run,
-        level="note",
-    )
-
-
 FEW = 15
 """Of fewer queries judged by people it is said that they are few."""
 MOST_UNJUDGED = 0.2
@@ -455,22 +370,11 @@ def correction_findings(
 ) -> Iterator[Finding]:
     """All that there is to know; `BadInput` where people left out too much of their queries."""
     yield Finding("the intervals hold if the queries that people judged are a random sample of all")
-    yield from _of_few(scores)
-    yield from _of_unjudged(runs)
-    yield from _of_no_interval(scores)
-    yield from _not_followed(scores)
-
-
-def _of_few(scores: Sequence[CorrectedScores]) -> Iterator[Finding]:
-    """That few queries are judged, and not all."""
+    partly = [row for row in scores if row.means.judged < row.means.queries]
     judged = max(row.means.judged for row in scores)
-    if judged < FEW and all(row.means.judged < row.means.queries for row in scores):
+    if judged < FEW and len(partly) == len(scores):
         few = count_of(judged, "query is", "queries are")
         yield Finding(f"only {few} judged by people: intervals are wide")
-
-
-def _of_unjudged(runs: Sequence[ScoredByBoth]) -> Iterator[Finding]:
-    """That people left out documents which the assessor judged: their scores are too low."""
     worst = max(runs, key=lambda both: both.unjudged)
     share = f"{worst.unjudged:.1%} of what the assessor did in the top ten of {worst.run}"
     text = f"people did not judge {share}, so their scores are too low"
@@ -478,22 +382,7 @@ def _of_unjudged(runs: Sequence[ScoredByBoth]) -> Iterator[Finding]:
         raise BadInput(f"{text}; correcting needs people's grades of whole queries")
     if worst.unjudged > 0:
         yield Finding(text, about=worst.run)
-
-
-def _of_no_interval(scores: Sequence[CorrectedScores]) -> Iterator[Finding]:
-    """Where all judged queries are alike, and no bound says how far others could be from them."""
-    without = (row for row in scores if row.means.corrected.low is None)
-    names = ", ".join(f"{row.run}'s {row.measure}" for row in without)
-    if names:
-        yield Finding(f"{names}: no interval, as the judged queries do not differ")
-
-
-def _not_followed(scores: Sequence[CorrectedScores]) -> Iterator[Finding]:
-    """Where the assessor was not followed though people did not judge all queries, and why."""
-    partly_judged = [row for row in scores if row.means.judged < row.means.queries]
-    count = sum(row.means.weight == 0 for row in partly_judged)
-    why = "the judged queries do not show that following the assessor makes intervals narrower"
-    if count:
-        yield Finding(
-            f"lambda is 0 for {count} of {len(partly_judged)} scores, which are people's own: {why}"
-        )
+    if count := sum(row.means.weight == 0 for row in partly):
+        why = "the judged queries do not show that following the assessor makes intervals narrower"
+        own = f"lambda is 0 for {count} of {len(partly)} scores, which are people's own"
+        yield Finding(f"{own}: {why}")

@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from itertools import compress
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.data import Run
 from labeler.errors import Misuse, about
-from labeler.evaluation.comparison.equivalence import (
+from labeler.evaluation.equivalence import (
     Equivalence,
     Margin,
+    equivalence_table,
     equivalences,
     margins_by_measure,
 )
-from labeler.evaluation.comparison.paired import (
-    MEANS,
-    Comparison,
-    ComparisonOptions,
-    Correction,
-    Discrimination,
-    best,
-    compare_all_pairs,
-    compare_scores,
-    discrimination,
+from labeler.evaluation.groups import (
+    ByGroup,
+    QueryScope,
+    group_rows,
+    group_table,
+    grouped_by,
+    grouping_of,
+    scope_of,
 )
-from labeler.evaluation.groups import ByGroup, grouped_by, uncompared
-from labeler.evaluation.holes.several import SeveralRuns
+from labeler.evaluation.holes import UnjudgedOfAllRuns, scenarios
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
     RunsByName,
+    kin_behind,
+    kin_finding,
+    origin_findings,
     pool_from,
     rank,
     runs_from,
+    short_name,
     top_grade_beside,
 )
 from labeler.evaluation.options import (
@@ -48,83 +47,158 @@ from labeler.evaluation.options import (
     FEWEST,
     EvaluationOptions,
     Facts,
-    IntervalKind,
     Missing,
     Scoring,
     Stale,
-    Ties,
     Unanswerable,
     names_of,
 )
-from labeler.evaluation.origin import kin_behind, kin_finding, origin_findings
-from labeler.evaluation.query_facts import QueryScope, Weights, grouping_of, scope_of
-from labeler.evaluation.score_report import Report
+from labeler.evaluation.paired import (
+    COLORS,
+    MEANS,
+    Comparison,
+    Correction,
+    Discrimination,
+    best,
+    compare_all_pairs,
+    compare_scores,
+    discrimination,
+    discrimination_table,
+)
 from labeler.evaluation.scores import (
+    NAMED,
     RunScores,
+    Weights,
     common_queries_finding,
     counted,
     few_queries,
+    for_both,
     hole_findings,
     identical_findings,
+    is_sum,
+    listed,
+    measure_column,
     name_findings,
     over_common_queries,
     qrels_findings,
     run_findings,
     run_scores,
     score_findings,
-    to_answer,
 )
-from labeler.files.read import copies_of, reading_copies, rereadable
-from labeler.messages import Progress, no_progress
-from labeler.metrics import Measure, Rankings, parse, parse_all
-from labeler.report.finding import Finding
-from labeler.trec.rankings import Holes, Pool
+from labeler.messages import count_of
+from labeler.metrics import Measure, parse, parse_all
+from labeler.metrics.scores import whole_queries
+from labeler.report.finding import Finding, merged
+from labeler.report.result import Result, as_plain, notebook_html
+from labeler.report.table import Cell, Column, Ends, Row, Table, frame_of, interval_text, table_of
+from labeler.trec.rankings import Pool
 
-# The runs of an evaluation scored, by one process or several, with what is to be said of each.
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
-Item = TypeVar("Item")
 
+def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
+    qrels: AnyQrels,
+    runs: AnyRuns | None = None,
+    measures: str | Sequence[object] = DEFAULT_MEASURES,
+    *,
+    baseline: str | None = None,
+    missing: Missing = "zero",
+    unanswerable: Unanswerable = "count",
+    max_grade: int | None = None,
+    scenarios: bool = True,
+    seed: int = 0,
+    stale: Stale = "drop",
+    margin: Margin = None,
+    by: str | Sequence[str] | Mapping[str, str] = (),
+    weights: str | Mapping[str, float] = "",
+    queries: str | os.PathLike[str] | Facts | None = None,
+    min_queries: int = FEWEST,
+) -> Report:
+    """Score runs against qrels, with intervals, tests and the share that is judged.
 
-class ScoredRuns(NamedTuple):
-    """The scores of runs, what several leave open together, and what is to be said of each.
+    Qrels are a path, a dict, a DataFrame or rows of (query, document, grade); so is a run. `runs`
+    is one run, several, or a dict of names to runs. Where `qrels` is a collection, its own runs are
+    scored. Measures are names, as `"nDCG@10 AP"` too, or those of `ir_measures`. With a `margin`,
+    in the measures' units or one for each measure, it is said whether runs are shown to differ by
+    less from the baseline. With `by`, a field of the queries' metadata or a dict of queries to
+    groups, `report.by` has the scores of each group; `weights` are what queries count. Both are
+    looked up in the collection, or in `queries`. `Scoring`, `EvaluationOptions` and `Grouping`
+    explain the other parameters.
 
-    `queries` count of a run that answers all of them.
+    >>> import labeler
+    >>> qrels = {"q1": {"d1": 3, "d2": 0}, "q2": {"d5": 2, "d6": 0}}
+    >>> bm25 = {"q1": {"d2": 9.1, "d1": 8.4}, "q2": {"d5": 4.0, "d6": 3.1}}
+    >>> dense = {"q1": {"d1": 0.9, "d2": 0.8}, "q2": {"d5": 0.7}}
+    >>> report = labeler.evaluate(qrels, {"bm25": bm25, "dense": dense}, ["RR@10", "P@1"])
+    >>> report.frame()[["run", "measure", "value"]].values.tolist()
+    [['bm25', 'RR@10', 0.75], ['bm25', 'P@1', 0.5], ['dense', 'RR@10', 1.0], ['dense', 'P@1', 1.0]]
+    >>> report.comparisons[0].verdict
+    'unresolvable'
+    >>> report = labeler.evaluate(qrels, bm25, "P@1", by={"q1": "keyword", "q2": "question"})
+    >>> [(score.group, score.value) for score in report.by[0].scores]
+    [('keyword', 0.0), ('question', 1.0)]
     """
-
-    runs: list[RunScores]
-    together: SeveralRuns | None
-    findings: list[Finding]
-    queries: list[str]
-
-
-@dataclass(frozen=True)
-class _Against:
-    """What all runs are scored against, and how; `shares_holes` where several runs' are weighed."""
-
-    pool: Pool
-    measures: Sequence[Measure]
-    options: EvaluationOptions
-    weights: Weights | None
-    shares_holes: bool
+    scoring = Scoring(missing, unanswerable, max_grade, stale)
+    names = names_of(measures)
+    margins = margins_by_measure(margin, names)
+    grouping = grouping_of(by, weights, queries, min_queries)
+    options = EvaluationOptions(names, scoring, baseline, scenarios, seed, margins, grouping)
+    return report_of(qrels, runs, options)
 
 
-@dataclass(frozen=True)
-class _Scorable:
-    """A run to score; `copies` hold what can be read only once."""
-
-    name: str
-    run: Path | Run
-    copies: Mapping[Path, Path] = field(default_factory=dict)
+def report_of(qrels: AnyQrels, runs: AnyRuns | None, options: EvaluationOptions) -> Report:
+    """The report of `evaluate`, with its options in one place."""
+    return report_on(qrels, runs_from(runs, qrels), options)
 
 
-class _Scored(NamedTuple):
-    """One run's scores and findings; its rankings and holes where several runs' are weighed."""
+def report_on(
+    qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions, name: str = "the qrels"
+) -> Report:
+    """The same of runs that have their names; messages call qrels without a file `name`."""
+    with about("measures"):
+        measures = parse_all(options.measures)
+    check_baseline(options.baseline, runs)
+    findings = name_findings(options.measures)
+    scoring = options.scoring
+    pool = pool_from(qrels, lambda text: findings.append(Finding(text)), name, scoring.stale)
+    scoring = scoring.with_top_grade(top_grade_beside(qrels))
+    options = replace(options, scoring=scoring)
+    findings += qrels_findings(pool, measures, scoring)
+    grouping = options.grouping
+    grouping.check()
+    is_grouped = bool(grouping.by or grouping.weights)
+    scope = scope_of(grouping, qrels, pool.queries) if is_grouped else QueryScope()
+    findings += scope.findings
+    scored, of_runs = score_runs(runs, pool, measures, options, scope.weights)
+    findings += of_runs
+    between = compared(scored, measures[0], options, findings)
+    by: tuple[ByGroup, ...] = ()
+    if grouping.by:
+        by = grouped_by(scope, scored, options)
+        findings += [finding for grouped in by for finding in grouped.findings]
+    findings += [*few_queries(scored), *hole_findings(scored)]
+    findings += [*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs))]
+    return Report(
+        pool.name,
+        tuple(map(str, measures)),
+        tuple(scored),
+        between.comparisons,
+        tuple(findings),
+        between.discrimination,
+        between.equivalences,
+        by,
+        grouping.weights,
+        pool.stale,
+    )
 
-    scores: RunScores
-    findings: list[Finding]
-    queries: list[str]
-    ranked: Rankings | None
-    holes: Holes | None
+
+def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:
+    """`Misuse` where no run has the baseline's name."""
+    if baseline is not None and baseline not in runs:
+        listed = ", ".join(runs)
+        problem = f"no run {baseline!r} for a baseline; runs: {listed}"
+        raise Misuse(problem, parameter="baseline")
 
 
 def score_runs(
@@ -133,86 +207,33 @@ def score_runs(
     measures: Sequence[Measure],
     options: EvaluationOptions,
     weights: Weights | None,
-) -> ScoredRuns:
-    """Each run's scores, and of several runs what their unjudged documents leave open together.
+) -> tuple[list[RunScores], list[Finding]]:
+    """Each run's scores, and what is to be said of them.
 
-    Of weighted means nothing is said of unjudged documents. With several `options.jobs` each run is
-    scored by one process, and the qrels' arrays are mapped by all.
+    What unjudged documents leave open is not known of weighted means.
+
+    What any run retrieved may be relevant, and so is a candidate of all of them.
     """
-    shares_holes = options.scenarios and weights is None and len(runs) > 1
-    alone = options.scenarios and weights is None and not shares_holes
-    how = replace(options, scenarios=alone, progress=no_progress)
-    against = _Against(pool, measures, how, weights, shares_holes)
-    together = SeveralRuns(pool.queries, measures)
-    scored: list[RunScores] = []
-    findings: list[Finding] = []
-    queries: list[str] = []
-    with _workers(options.jobs) as shared_map:
-        items = _scorable(runs, copied=options.jobs > 1)
-        each = shared_map(_score, against, items)
-        for run in _counted_by(options.progress, "runs scored", each, len(items)):
-            scored.append(run.scores)
-            findings += run.findings
-            queries = queries or run.queries
-            if run.ranked is not None and run.holes is not None:
-                together.add(run.scores.name, run.ranked, run.holes)
-        if not shares_holes:
-            return ScoredRuns(scored, None, findings, queries)
-        names = [run.name for run in scored]
-        opened = shared_map(SeveralRuns.left_open, together, names)
-        step = "unjudged documents of runs"
-        for number, left in enumerate(_counted_by(options.progress, step, opened, len(names))):
-            together.hold(names[number], left)
-            scored[number] = replace(scored[number], scenarios=left.scenarios)
-    return ScoredRuns(scored, together, findings, queries)
-
-
-@contextmanager
-def _workers(jobs: int) -> Iterator[Callable[[Any, Any, Sequence[Any]], Iterator[Any]]]:
-    """A function, what is common and items to the answers, by so many processes or by this one."""
-    if jobs == 1:
-        yield lambda function, common, items: (function(common, item) for item in items)
-        return
-    from labeler.evaluation.workers import Workers  # one process needs none of it
-
-    with Workers(jobs) as workers, rereadable():
-        yield workers.map
-
-
-def _scorable(runs: RunsByName, *, copied: bool) -> list[_Scorable]:
-    """The runs; what can be read only once is copied first where other processes read it."""
-    return [
-        _Scorable(name, run, copies_of([run]) if copied and isinstance(run, Path) else {})
-        for name, run in runs.items()
-    ]
-
-
-def _counted_by(progress: Progress, step: str, items: Iterable[Item], total: int) -> Iterator[Item]:
-    """The items, of which `progress` is told how many are done."""
-    with progress(step) as advance:
-        for number, item in enumerate(items, start=1):
-            yield item
-            advance(number, total)
-
-
-def _score(against: _Against, item: _Scorable) -> _Scored:
-    """One run's scores, in whichever process."""
-    pool, scoring, weights = against.pool, against.options.scoring, against.weights
-    with reading_copies(item.copies):
-        ranked, facts = rank(item.run, pool, scoring.ties, holes=against.shares_holes)
-    findings = run_findings(item.name, pool, facts, scoring)
-    queries = list(compress(ranked.queries, to_answer(ranked, scoring, weights)))
-    ranked = counted(ranked, scoring, weights)
-    weighting = None if weights is None else weights.of(ranked.queries)
-    scores = run_scores(item.name, ranked, against.measures, against.options, weighting)
-    findings += score_findings(item.name, scores.scores)
-    if facts.holes is None:
-        return _Scored(scores, findings, queries, None, None)
-    plain = replace(ranked)  # without what was derived from it for measures
-    return _Scored(scores, findings, queries, plain, facts.holes)
-
-
-# The runs of an evaluation against each other, over the queries that all of them have.
+    scoring, is_open = options.scoring, options.scenarios and weights is None
+    scored, findings = list[RunScores](), list[Finding]()
+    unjudged, held = UnjudgedOfAllRuns(pool.queries), []
+    with options.progress("runs scored") as advance:
+        for number, (name, run) in enumerate(runs.items(), start=1):
+            ranked, facts = rank(run, pool, outside=is_open)
+            findings += run_findings(name, pool, facts, scoring)
+            ranked = counted(ranked, scoring, weights)
+            weighting = None if weights is None else weights.of(ranked.queries)
+            scored.append(run_scores(name, ranked, measures, options, weighting))
+            findings += score_findings(name, scored[-1].scores)
+            if facts.outside is not None:  # `replace`: without what was derived for measures
+                held.append((replace(ranked), unjudged.add(facts.outside)))
+            advance(number, len(runs))
+    with options.progress("unjudged documents of runs") as advance:
+        for number, (ranked, own) in enumerate(held):
+            cases = scenarios(unjudged.with_others(ranked, own), measures)
+            scored[number] = replace(scored[number], scenarios=cases)
+            advance(number + 1, len(runs))
+    return scored, findings
 
 
 class RunsCompared(NamedTuple):
@@ -246,125 +267,15 @@ def compared(
     pairs = compare_all_pairs(scores, options.seed)
     baseline = options.baseline or best(scores, first)
     correction: Correction = "hsd" if options.baseline is None else "holm"
-    how = ComparisonOptions(options.interval, options.seed, correction)
     mark = next(run.mark for run in runs if run.name == baseline)
     identical = [run.name for run in runs if run.mark == mark]
     return RunsCompared(
-        tuple(compare_scores(scores, baseline, how, pairs)),
+        tuple(compare_scores(scores, baseline, correction, options.seed, pairs)),
         discrimination(pairs),
         tuple(equivalences(scores, baseline, options.margins, identical))
         if options.margins
         else (),
     )
-
-
-def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
-    qrels: AnyQrels,
-    runs: AnyRuns | None = None,
-    measures: str | Sequence[object] = DEFAULT_MEASURES,
-    *,
-    baseline: str | None = None,
-    missing: Missing = "zero",
-    unanswerable: Unanswerable = "count",
-    ties: Ties = "trec",
-    max_grade: int | None = None,
-    interval: IntervalKind = "bootstrap",
-    scenarios: bool = True,
-    seed: int = 0,
-    stale: Stale = "drop",
-    margin: Margin = None,
-    by: str | Sequence[str] | Mapping[str, str] = (),
-    weights: str | Mapping[str, float] = "",
-    queries: str | os.PathLike[str] | Facts | None = None,
-    min_queries: int = FEWEST,
-    jobs: int = 1,
-) -> Report:
-    """Score runs against qrels, with intervals, tests and the share that is judged.
-
-    Qrels are a path, a dict, a DataFrame or rows of (query, document, grade); so is a run. `runs`
-    is one run, several, or a dict of names to runs. Where `qrels` is a collection, its own runs are
-    scored. Measures are names, as `"nDCG@10 AP"` too, or those of `ir_measures`. With a `margin`,
-    in the measures' units or one for each measure, it is said whether runs are shown to differ by
-    less from the baseline. With `by`, a field of the queries' metadata or a dict of queries to
-    groups, `report.by` has the scores of each group; `weights` are what queries count. Both are
-    looked up in the collection, or in `queries`. With `jobs` so many processes score the runs; the
-    report is the same. `Scoring`, `EvaluationOptions` and `Grouping` explain the other parameters.
-
-    >>> import labeler
-    >>> qrels = {"q1": {"d1": 3, "d2": 0}, "q2": {"d5": 2, "d6": 0}}
-    >>> bm25 = {"q1": {"d2": 9.1, "d1": 8.4}, "q2": {"d5": 4.0, "d6": 3.1}}
-    >>> dense = {"q1": {"d1": 0.9, "d2": 0.8}, "q2": {"d5": 0.7}}
-    >>> report = labeler.evaluate(qrels, {"bm25": bm25, "dense": dense}, ["RR@10", "P@1"])
-    >>> report.frame()[["run", "measure", "value"]].values.tolist()
-    [['bm25', 'RR@10', 0.75], ['bm25', 'P@1', 0.5], ['dense', 'RR@10', 1.0], ['dense', 'P@1', 1.0]]
-    >>> report.comparisons[0].verdict
-    'unresolvable'
-    >>> report = labeler.evaluate(qrels, bm25, "P@1", by={"q1": "keyword", "q2": "question"})
-    >>> [(score.group, score.value) for score in report.by[0].scores]
-    [('keyword', 0.0), ('question', 1.0)]
-    """
-    scoring = Scoring(missing, unanswerable, ties, max_grade, stale)
-    names = names_of(measures)
-    margins = margins_by_measure(margin, names)
-    grouping = grouping_of(by, weights, queries, min_queries)
-    options = EvaluationOptions(
-        names, scoring, baseline, interval, scenarios, seed, margins, grouping, jobs=jobs
-    )
-    return report_of(qrels, runs, options)
-
-
-def report_of(qrels: AnyQrels, runs: AnyRuns | None, options: EvaluationOptions) -> Report:
-    """The report of `evaluate`, with its options in one place."""
-    return report_on(qrels, runs_from(runs, qrels), options)
-
-
-def report_on(
-    qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions, name: str = "the qrels"
-) -> Report:
-    """The same of runs that have their names; messages call qrels without a file `name`."""
-    with about("measures"):
-        measures = parse_all(options.measures)
-    check_baseline(options.baseline, runs)
-    findings = name_findings(options.measures)
-    scoring = options.scoring
-    pool = pool_from(qrels, lambda text: findings.append(Finding(text)), name, scoring.stale)
-    scoring = scoring.with_top_grade(top_grade_beside(qrels))
-    options = replace(options, scoring=scoring)
-    findings += qrels_findings(pool, measures, scoring)
-    grouping = options.grouping
-    grouping.check()
-    is_grouped = bool(grouping.by or grouping.weights)
-    scope = scope_of(grouping, qrels, pool.queries) if is_grouped else QueryScope()
-    findings += scope.findings
-    scored, together, of_runs, queries = score_runs(runs, pool, measures, options, scope.weights)
-    findings += of_runs
-    between = compared(scored, measures[0], options, findings)
-    grouped: tuple[ByGroup, ...] = ()
-    if grouping.by:
-        grouped = grouped_by(scope, queries, scored, between.comparisons, options)
-        findings += [finding for by in grouped for finding in by.findings]
-        findings += uncompared(grouped, between.comparisons, options)
-    findings += [*few_queries(scored), *hole_findings(scored)]
-    findings += [*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs))]
-    parts = (between.comparisons, tuple(findings), between.discrimination, between.equivalences)
-    of_groups = (grouped, options.grouping.weights)
-    return Report(
-        pool.name,
-        tuple(map(str, measures)),
-        tuple(scored),
-        *parts,
-        together,
-        *of_groups,
-        stale=pool.stale,
-    )
-
-
-def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:
-    """`Misuse` where no run has the baseline's name."""
-    if baseline is not None and baseline not in runs:
-        listed = ", ".join(runs)
-        problem = f"no run {baseline!r} for a baseline; runs: {listed}"
-        raise Misuse(problem, parameter="baseline")
 
 
 # The scores of some runs by one measure and one set of qrels, as power plans take them.
@@ -406,3 +317,284 @@ def scores_of(
     queries = list(report.runs[0].scores.queries)
     findings = tuple(finding.without_advice() for finding in report.findings)
     return SystemScores(report.qrels, list(runs), queries, values, findings)
+
+
+# What an evaluation says: scores of runs, comparisons with a baseline, findings, as a result.
+
+
+class Compared(Protocol):
+    """A run beside a baseline, by scores as they are or corrected ones: what is said of both."""
+
+    @property
+    def run(self) -> str:
+        """The run's name."""
+
+    @property
+    def baseline(self) -> str:
+        """The name of the run that it is held against."""
+
+    @property
+    def correction(self) -> Correction:
+        """What p allows for."""
+
+    @property
+    def p_corrected(self) -> float:
+        """The p that the verdict goes by."""
+
+    @property
+    def verdict(self) -> str:
+        """Which is better, in words, or that it cannot be told."""
+
+
+@dataclass(frozen=True, repr=False)
+class Report(Result):
+    """All that an evaluation says: scores of each run, comparisons with the baseline, findings.
+
+    `stale` counts the grades of texts that have changed since they were judged.
+    """
+
+    qrels: str
+    measures: tuple[str, ...]
+    runs: tuple[RunScores, ...]
+    comparisons: tuple[Comparison, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    discrimination: tuple[Discrimination, ...] = ()
+    equivalences: tuple[Equivalence, ...] = ()
+    by: tuple[ByGroup, ...] = ()
+    weights: str = ""
+    stale: int = 0
+
+    @property
+    def ranked(self) -> list[RunScores]:
+        """The runs by their score by the first measure, the best first."""
+        return in_order(self.runs, self.measures[0])
+
+    @property
+    def sentences(self) -> list[str]:
+        """Which run leads by the first measure, and how sure that is."""
+        return headline(self.ranked, self.compared(), self.measures[0])
+
+    def compared(self, measures: Sequence[str] | None = None) -> list[Comparison]:
+        """The comparisons by some measures, else by the first that is a mean; best runs first."""
+        names = [c.measure for c in self.comparisons][:1] if measures is None else measures
+        order = {run.name: number for number, run in enumerate(self.ranked)}
+        of = [c for name in names for c in self.comparisons if c.measure == name]
+        return sorted(of, key=lambda c: (names.index(c.measure), order[c.run]))
+
+    def tables(self, compare: Sequence[str] | None = None) -> list[Table]:
+        """The tables `scores`, `comparisons`, `discrimination`, `equivalence` and `scenarios`.
+
+        Those without a row are left out. Runs are compared by the measures of `compare`, by the
+        first of them by default.
+        """
+        tables = [
+            score_table(self.ranked, self.measures),
+            comparison_table(self.compared(compare), self.discrimination),
+            discrimination_table(self.discrimination),
+            *([equivalence_table(self.equivalences)] if self.equivalences else []),
+            scenario_table(self.ranked),
+        ]
+        return [table for table in tables if table.rows]
+
+    def group_tables(self) -> list[Table]:
+        """For each field that groups queries, a table of scores, for people."""
+        runs = [run.name for run in self.ranked]
+        return [group_table(grouped, runs, self.measures) for grouped in self.by]
+
+    def group_rows(self, fields: Sequence[str] | None = None) -> Table:
+        """The table `groups`, for programs: a row for each field, group, run and measure.
+
+        `fields` are those that get rows, all by default.
+        """
+        return group_rows([by for by in self.by if fields is None or by.by in fields])
+
+    def query_table(self) -> Table:
+        """The table `queries`: a row for each run and query, a column for each measure."""
+        columns = [*(Column(name, align="left") for name in ("run", "query"))]
+        rows: list[Row] = [
+            (run.name, query, *values.values())
+            for run in self.runs
+            for query, values in run.scores.per_query().items()
+        ]
+        return Table("queries", [*columns, *map(Column, self.measures)], rows)
+
+    def frame(self, *, per_query: bool = False) -> DataFrame:
+        """The scores as a pandas DataFrame: a row for each run and measure, with its interval.
+
+        With `per_query` a row for each run and query, and a column for each measure.
+        """
+        if per_query:
+            return self.query_table().frame()
+        rows = (
+            (run.name, len(run.scores.queries), name, *mean)
+            for run in self.runs
+            for name, mean in run.means().items()
+        )
+        return frame_of(rows, "run", "queries", "measure", "value", "low", "high")
+
+    def as_json(self, *, per_query: bool = False) -> dict[str, Any]:
+        """The JSON of the command `evaluate`; what is undefined is None."""
+        groups = {"groups": as_plain(self.by)} if self.by else {}
+        weights = {"weights": self.weights} if self.weights else {}
+        figures = self.picked(
+            *("qrels", "measures", "stale", "comparisons", "discrimination"),
+            equivalence=self.equivalences,
+            runs=[run.as_json(per_query=per_query) for run in self.ranked],
+            warnings=self.findings,
+        )
+        return figures | groups | weights
+
+    def __repr__(self) -> str:
+        first, more = self.measures[0], ", …" if len(self.runs) > NAMED else ""
+        best = [f"{run.name} {run.means()[first].value:.4f}" for run in self.ranked[:NAMED]]
+        of = f"{first} of {count_of(len(self.runs), 'run', 'runs')}"
+        return f"<Report by {short_name(self.qrels)}; {of}: {', '.join(best)}{more}>"
+
+    def _repr_html_(self) -> str:
+        tables = [*self.tables()[:2], *self.group_tables()]
+        return notebook_html(tables, merged(self.findings), self.sentences)
+
+
+def in_order(runs: Sequence[RunScores], measure: str) -> list[RunScores]:
+    """The runs by their score, the best first; undefined ones last, equal ones as they stood."""
+    sign = 1 if parse(measure).definition.lower_is_better else -1
+
+    def by_mean(run: RunScores) -> tuple[bool, float]:
+        mean = run.scores.means()[measure]
+        return math.isnan(mean), 0.0 if math.isnan(mean) else sign * mean
+
+    return sorted(runs, key=by_mean)
+
+
+# Which run leads, by how much, and how sure that is, in sentences.
+
+
+def headline(
+    runs: Sequence[RunScores], comparisons: Sequence[Comparison], measure: str
+) -> list[str]:
+    """Which run has the best score by the measure, and which of the others it can be told from.
+
+    `runs` stand in order, the best first.
+    """
+    best = runs[0]
+    mean, spec = best.means()[measure], ".0f" if is_sum(measure) else ".4f"
+    if mean.value is None or math.isnan(mean.value):
+        return [f"{measure} is undefined for every query, so that nothing is said of the runs."]
+    over = _queries(best, measure)
+    if len(runs) == 1:
+        return [f"{best.name}: {measure} is {interval_text(mean, spec, '.3f')} over {over}."]
+    level = "lowest" if parse(measure).definition.lower_is_better else "highest"
+    alike = [r.name for r in runs[1:] if math.isclose(r.scores.means()[measure], mean.value)]
+    also = f", {'as has' if len(alike) == 1 else 'as have'} {listed(alike)}" if alike else ""
+    score = interval_text(mean.value, spec)
+    leads = f"{best.name} has the {level} {measure}, {score} over {over}{also}."
+    return [leads, *told_apart([c for c in comparisons if c.measure == measure], best.name)]
+
+
+def _queries(run: RunScores, measure: str) -> str:
+    """How many queries the run is scored over, and how they count; in a sum they count alike."""
+    queries = count_of(len(run.scores.queries), "query", "queries")
+    if run.scores.weighting is None or is_sum(measure):
+        return queries
+    alike = count_of(whole_queries(run.scores.weighting.effective), "query", "queries")
+    return f"{queries} by weight (as precise as {alike} of equal weight)"
+
+
+def told_apart(compared: Sequence[Compared], best: str) -> list[str]:
+    """Which runs are better or worse than the baseline, and which cannot be told from it."""
+    parts = []
+    for verdict in ("better", "worse", "cannot tell apart", "unresolvable", "undefined"):
+        of = [c for c in compared if c.verdict == verdict]
+        if not of:
+            continue
+        names, p, is_one = listed([c.run for c in of]), [c.p_corrected for c in of], len(of) == 1
+        if verdict in ("better", "worse"):
+            most = "p" if is_one else "p at most"
+            parts.append(f"{names} {'is' if is_one else 'are'} {verdict} ({most} {max(p):.2g})")
+        elif verdict == "cannot tell apart":
+            least = "p" if is_one else "p at least"
+            parts.append(f"{names} cannot be told apart ({least} {min(p):.2g})")
+        else:
+            parts.append(f"too few queries differ to tell {names} apart by any outcome")
+    if not parts:
+        return []
+    baseline = "it" if compared[0].baseline == best else compared[0].baseline
+    return [f"Against {baseline}, {'; '.join(parts)}."]
+
+
+# Scores and comparisons as tables.
+
+
+def score_table(runs: Sequence[RunScores], measures: Sequence[str]) -> Table:
+    """A row for each run: means with their intervals, then the shares judged."""
+    judged = [name for name in runs[0].judged if name not in measures]
+    alike = len({run.scores.queries for run in runs}) == 1
+    # of all runs alike, the sentence above the table says how many queries there are
+    columns = [Column("run", align="left"), Column("queries", only="programs" if alike else "")]
+    columns += [*map(measure_column, measures), *map(Column, judged)]
+    rows: list[list[Cell]] = []
+    for run in runs:
+        shares = [run.judged[name] for name in judged]
+        rows.append([run.name, len(run.scores.queries), *run.means().values(), *shares])
+    return Table("scores", columns, rows)
+
+
+def scenario_table(runs: Sequence[RunScores]) -> Table:
+    """What unjudged documents leave open, a row for each run and measure."""
+    columns = [
+        *(Column(name, align="left") for name in ("run", "measure")),
+        *map(Column, ("score", "unjudged irrelevant", "unjudged of top grade")),
+        *(Column(name, only="programs") for name in ("least", "most")),
+        Column("least and most", format="", ends=".4f", only="people"),
+    ]
+    rows: list[list[Cell]] = []
+    for run in runs:
+        for name, case in run.scenarios.items():
+            mean, ends = run.means()[name].value, Ends(case.get("low"), case.get("high"))
+            cases = case["unjudged_irrelevant"], case["unjudged_top"]
+            rows.append([run.name, name, mean, *cases, *ends, ends])
+    return Table("scenarios", columns, rows)
+
+
+P_TITLES = {"holm": "p Holm", "hsd": "p HSD"}
+
+
+def comparison_table(
+    comparisons: Sequence[Comparison], discriminations: Iterable[Discrimination] = ()
+) -> Table:
+    """A row for each comparison with the baseline, which a header for people names."""
+    programs = table_of("comparisons", Comparison, comparisons)
+    if not comparisons:
+        return programs
+    measures = list(dict.fromkeys(c.measure for c in comparisons))
+    by_measure = [Column("measure", align="left")] if len(measures) > 1 else []
+    columns = [
+        Column("run", align="left"),
+        *by_measure,
+        Column("difference", format="+.4f", ends="+.3f"),
+        Column("w/t/l"),
+        Column("p_corrected", title=P_TITLES[comparisons[0].correction]),
+        Column("verdict", colors=COLORS),
+    ]
+    rows: list[list[Cell]] = [
+        [c.run, *([c.measure] if by_measure else []), c.interval, c.counts, c.p_corrected, c.words]
+        for c in comparisons
+    ]
+    title = f"against {comparisons[0].baseline}" + ("" if by_measure else f" by {measures[0]}")
+    apart = (
+        f", of which {d.measure} tells {d.told_apart} apart"
+        for d in discriminations
+        if measures == [d.measure]
+    )
+    note = allowance(comparisons, "".join(apart))
+    return for_both(programs, Table("comparisons", columns, rows, title, note))
+
+
+def allowance(compared: Sequence[Compared], apart: str = "") -> str:
+    """What p allows for: the runs compared with a baseline, or all pairs; empty of one pair."""
+    runs = len({c.run for c in compared})
+    if runs == 1:
+        return ""
+    if compared[0].correction == "holm":
+        return f"p allows for the {runs} runs compared with {compared[0].baseline} (Holm)"
+    return f"p allows for all {(runs + 1) * runs // 2} pairs of runs (HSD){apart}"

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from labeler.errors import GateFailed, Misuse, about
-from labeler.evaluation.options import Thin
 from labeler.metrics import Measure, parse
 from labeler.metrics.scores import whole_queries
-from labeler.stats.student import SIGNIFICANT, t_quantile
 
 if TYPE_CHECKING:
-    from labeler.evaluation.corrected import CorrectedDifference, Corrections
+    from labeler.evaluation.evaluate import Report
     from labeler.evaluation.groups import ByGroup, GroupScore
-    from labeler.evaluation.score_report import Report
     from labeler.evaluation.scores import RunScores
 
 
@@ -55,14 +52,6 @@ def parse_limits(texts: Sequence[str], example: str, parameter: str = "require")
     return limits
 
 
-def score_gates(texts: Sequence[str], *, low_end: bool = False) -> list[ScoreGate]:
-    """Gates from `nDCG@10:0.45`."""
-    parameter = "require_low" if low_end else "require"
-    limits = parse_limits(texts, "nDCG@10:0.45", parameter)
-    with about(parameter):
-        return [ScoreGate(parse(limit.name), limit.number, low_end) for limit in limits]
-
-
 def check_scores(
     report: Report,
     gates: Sequence[ScoreGate],
@@ -81,7 +70,7 @@ def check_scores(
     failures = [short for run in report.runs for short in _short_scores(run, gates)]
     failures += of_groups
     if no_worse_than:
-        from labeler.evaluation.comparison.equivalence import (
+        from labeler.evaluation.equivalence import (
             check_equivalences,  # agreement needs none of it
         )
 
@@ -122,52 +111,6 @@ def shortfall(gate: ScoreGate, value: float) -> str | None:
     if value <= gate.bound if lower else value >= gate.bound:
         return None
     return f"{'above' if lower else 'below'} {gate.bound:g}"
-
-
-def check_corrected(
-    corrections: Corrections,
-    gates: Sequence[ScoreGate],
-    margins: Mapping[str, float] | None = None,
-) -> None:
-    """`GateFailed` names each run whose corrected mean may lie below a gate, or lose a margin.
-
-    A gate is on the corrected mean. By each measure that has a margin it must be shown that the
-    corrected mean loses less than that against the baseline (one-sided, 5 %).
-    """
-    failures = [short for gate in gates for short in _short_corrections(corrections, gate)]
-    margins = margins or {}
-    scored = {c.measure for c in corrections.comparisons}
-    if unscored := [name for name in margins if scored and name not in scored]:
-        problem = f"{unscored[0]} is not scored, so that no margin can be held"
-        raise Misuse(problem, parameter="margin")
-    for c in corrections.comparisons:
-        margin = margins.get(c.measure)
-        if margin is not None and not least_gain(c) > -margin:
-            loss = f"{c.run}: {c.measure}, corrected, may be {-least_gain(c):.4f} worse than"
-            failures.append(f"{loss} {c.baseline}'s; a loss of {margin:g} is not excluded")
-    raise_failed(failures)
-
-
-def least_gain(difference: CorrectedDifference) -> float:
-    """The lower bound of what a run gains: its interval's worse end, drawn in to one side's 5 %."""
-    mean, freedom = difference.means.corrected, difference.means.freedom
-    end = mean.high if difference.lower_is_better else mean.low
-    if end is None:
-        return -math.inf
-    share = t_quantile(1 - SIGNIFICANT, freedom) / t_quantile(1 - SIGNIFICANT / 2, freedom)
-    least = mean.value + (end - mean.value) * share
-    return -least if difference.lower_is_better else least
-
-
-def _short_corrections(corrections: Corrections, gate: ScoreGate) -> Iterator[str]:
-    for row in corrections.scores:
-        if row.measure != str(gate.measure):
-            continue
-        mean = row.means.corrected
-        if gate.low_end:
-            yield from short_end(f"{row.run}: {gate.measure}", gate, (mean.low, mean.high))
-        elif short := shortfall(gate, mean.value):
-            yield f"{row.run}: {gate.measure}, corrected, is {mean.value:.4f}, {short}"
 
 
 def raise_failed(failures: Sequence[str]) -> None:
@@ -224,95 +167,62 @@ def read_gates(require: Sequence[str] = (), require_low: Sequence[str] = ()) -> 
     groups: list[GroupGate] = []
     for texts, low_end in ((require, False), (require_low, True)):
         for text in texts:
-            limit, at, where = _parted(text)
-            (gate,) = score_gates([limit], low_end=low_end)
-            if at:
-                groups.append(GroupGate(gate, *_group_of(text, where, low_end=low_end)))
-            else:
-                overall.append(gate)
+            parameter = "require_low" if low_end else "require"
+            name, colon, rest = text.partition(":")
+            bound, at, where = rest.partition("@")
+            (limit,) = parse_limits([f"{name}{colon}{bound}"], "nDCG@10:0.45", parameter)
+            with about(parameter):
+                gate = ScoreGate(parse(limit.name), limit.number, low_end)
+                if at:
+                    groups.append(GroupGate(gate, *_group_of(text, where)))
+                else:
+                    overall.append(gate)
     return Gates(tuple(overall), tuple(groups))
 
 
-def _parted(text: str) -> tuple[str, str, str]:
-    """A gate's measure and bound, and what follows the @ behind the bound."""
-    name, colon, rest = text.partition(":")
-    bound, at, where = rest.partition("@")
-    return f"{name}{colon}{bound}", at, where
-
-
-def _group_of(text: str, where: str, *, low_end: bool) -> tuple[str, str | None]:
+def _group_of(text: str, where: str) -> tuple[str, str | None]:
     by, equals, group = where.partition("=")
     if equals and by and group:
         return by, group
     if not equals and where.startswith(WORST) and len(where) > len(WORST):
         return where.removeprefix(WORST), None
-    problem = f"cannot read the gate {text!r}; write it as {EXAMPLE}"
-    raise Misuse(problem, parameter="require_low" if low_end else "require")
+    raise Misuse(f"cannot read the gate {text!r}; write it as {EXAMPLE}")
 
 
-def group_failures(
-    report: Report, gates: Sequence[GroupGate], thin: Thin = "fail"
-) -> Iterator[str]:
+def group_failures(report: Report, gates: Sequence[GroupGate]) -> Iterator[str]:
     """What does not keep its gate, and what cannot be held against it.
 
-    A group of few queries decides nothing: it fails its gate, whatever its score. With `thin` as
-    `skip` the gate on the worst group passes over groups of few queries to answer, and fails where
-    all are thin. A group of more, of which a run answers few, fails.
+    A group of few queries decides nothing: it fails its gate, whatever its score.
     """
     for gate in gates:
-        grouped = _grouped(report, gate)
-        of_run: dict[str, list[GroupScore]] = {}
-        for score in grouped.scores:
-            if score.measure == str(gate.gate.measure):
-                of_run.setdefault(score.run, []).append(score)
-        held = {
-            run: _held(rows, gate, None if thin == "fail" else grouped)
-            for run, rows in of_run.items()
-        }
-        yield from _undecided(held, gate, grouped)
-        for scores in held.values():
-            yield from _short(scores, gate)
+        grouped, measure = _grouped(report, gate), str(gate.gate.measure)
+        scores = [
+            s for s in grouped.scores if s.measure == measure and gate.group in (None, s.group)
+        ]
+        yield from _undecided(scores, gate, grouped)
+        for score in (s for s in scores if not s.thin):
+            whose = f"{score.run}, {gate.by} {score.group}: {measure}"
+            if gate.gate.low_end:
+                yield from short_end(whose, gate.gate, (score.low, score.high))
+            elif short := shortfall(gate.gate, score.value):
+                yield f"{whose} is {score.value:.4f}, {short}"
 
 
 def _grouped(report: Report, gate: GroupGate) -> ByGroup:
     return next(grouped for grouped in report.by if grouped.by == gate.by)
 
 
-def _held(rows: Sequence[GroupScore], gate: GroupGate, grouped: ByGroup | None) -> list[GroupScore]:
-    """The scores that a run's gate holds; thin groups are skipped where `grouped` is given."""
-    if gate.group is not None:
-        return [s for s in rows if s.group == gate.group]
-    if grouped is None:
-        return list(rows)
-    held = [s for s in rows if not s.thin or grouped.to_answer[s.group] >= grouped.fewest]
-    return held or list(rows)
-
-
-def _undecided(
-    held: Mapping[str, Sequence[GroupScore]], gate: GroupGate, grouped: ByGroup
-) -> Iterator[str]:
+def _undecided(scores: Sequence[GroupScore], gate: GroupGate, grouped: ByGroup) -> Iterator[str]:
     """Which groups are too thin, said once where that is so for all runs."""
+    thin: dict[str, list[str]] = {score.run: [] for score in scores}
+    for score in scores:
+        if score.thin:
+            thin[score.run].append(f"{score.group} ({whole_queries(score.effective)})")
     runs_by_groups: dict[str, list[str]] = {}
-    for run, scores in held.items():
-        if listed := ", ".join(_counted(s, grouped) for s in scores if s.thin):
-            runs_by_groups.setdefault(listed, []).append(run)
+    for run, groups in thin.items():
+        runs_by_groups.setdefault(", ".join(groups), []).append(run)
     for listed, runs in runs_by_groups.items():
-        whose = f"{', '.join(runs)}: " if len(runs) < len(held) else ""
+        whose = f"{', '.join(runs)}: " if len(runs) < len(thin) else ""
         few = f"fewer than {grouped.fewest} queries decide no gate"
-        yield f"{whose}{gate.gate.measure} by {gate.by}: {listed}: {few}"
-
-
-def _counted(score: GroupScore, grouped: ByGroup) -> str:
-    """A thin group and its queries, with those there are to answer where a run lacks some."""
-    answered, every = whole_queries(score.effective), whole_queries(grouped.to_answer[score.group])
-    of = f" of {every}" if every > answered else ""
-    return f"{score.group} ({answered}{of})"
-
-
-def _short(scores: Sequence[GroupScore], gate: GroupGate) -> Iterator[str]:
-    for score in (s for s in scores if not s.thin):
-        whose = f"{score.run}, {gate.by} {score.group}: {gate.gate.measure}"
-        if gate.gate.low_end:
-            yield from short_end(whose, gate.gate, (score.low, score.high))
-        elif short := shortfall(gate.gate, score.value):
-            yield f"{whose} is {score.value:.4f}, {short}"
+        if listed:
+            yield f"{whose}{gate.gate.measure} by {gate.by}: {listed}: {few}"

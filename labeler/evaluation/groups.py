@@ -1,199 +1,185 @@
-"""Runs' scores of groups of queries, which group is the lowest, and where runs differ by group."""
+"""Scores of groups of queries, and what queries weigh, by their metadata or a file about them."""
 
 from __future__ import annotations
 
-import math
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from labeler.arrays import Flags, Floats
-from labeler.evaluation.comparison.paired import (
-    COLORS,
-    MEANS,
-    UNBOUNDED,
-    Comparison,
-    difference_interval,
-)
-from labeler.evaluation.options import EvaluationOptions
-from labeler.evaluation.query_facts import NO_GROUP, QueryScope, Weights
-from labeler.evaluation.scores import (
-    NAMED,
-    RunScores,
-    intervals,
-    listed,
-    measure_column,
-    over_common_queries,
-)
-from labeler.metrics import Measure, Scores, parse
+from labeler.arrays import Flags
+from labeler.collection.layout import Collection
+from labeler.errors import BadInput, Misuse
+from labeler.evaluation.inputs import AnyQrels, folder_of, qrels_path
+from labeler.evaluation.options import EvaluationOptions, Facts, Grouping
+from labeler.evaluation.scores import RunScores, Weights, intervals, measure_column
+from labeler.exchange.fields import value_at
+from labeler.exchange.ratings import number_of, shown
+from labeler.files.boundary import finite
+from labeler.files.paths import true_path
+from labeler.messages import count_of, no_query_in_common
+from labeler.metrics import parse
 from labeler.metrics.scores import whole_queries
 from labeler.report.finding import Finding
-from labeler.report.result import Result, as_plain
-from labeler.report.table import Cell, Column, Ends, Interval, Table, number_text
-from labeler.stats.groups import GroupMean, interaction_p, least_mean, may_be_least
-from labeler.stats.randomization import holm, randomization_test, wins_ties_losses
-from labeler.stats.student import SIGNIFICANT
+from labeler.report.result import Result
+from labeler.report.table import Cell, Column, Table
 
-# Runs against a baseline in each group of queries, and whether that depends on the group.
+# The groups and the weights of queries.
 
-
-@dataclass(frozen=True)
-class GroupDifference:
-    """A run against the baseline over one group's queries; `p_corrected` allows for all groups."""
-
-    run: str
-    baseline: str
-    measure: str
-    group: str
-    queries: int
-    difference: float
-    low: float
-    high: float
-    wins: int
-    ties: int
-    losses: int
-    p: float
-    p_corrected: float
-    thin: bool
-    verdict: str = ""
+NO_GROUP = "(none)"
+"""The group of queries that lack the field."""
+MOST_GROUPS = 60
+_SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-12, 1e12
 
 
 @dataclass(frozen=True)
-class Interaction:
-    """Whether a run's difference from the baseline depends on the group.
+class QueryFields:
+    """What is known of queries beside their texts, and what messages call it."""
 
-    `groups` were tested: those that are not thin. `p_corrected` allows for the runs compared.
-    """
+    facts: Facts = field(default_factory=dict)
+    name: str = "the queries"
 
-    run: str
-    baseline: str
-    measure: str
-    groups: int
-    p: float
-    p_corrected: float
+    def groups(self, by: str, queries: Iterable[str]) -> dict[str, str]:
+        """The group of each of the queries, and of those that stand here alone."""
+        self._check_field(by, "by")
+        every = dict.fromkeys([*queries, *self.facts])
+        groups = {query: _group(by, query, value_at(self._of(query), by)) for query in every}
+        distinct = len(set(groups.values()))
+        if distinct > MOST_GROUPS:
+            many = f"{distinct} values in {count_of(len(groups), 'query', 'queries')}"
+            problem = f"{by} has {many}; expected a field of {MOST_GROUPS} values at most, as kind"
+            raise Misuse(problem, parameter="by")
+        return groups
 
-    @property
-    def is_shown(self) -> bool:
-        """Whether the difference is shown to depend on the group."""
-        return self.p_corrected < SIGNIFICANT
+    def findings(self, queries: Sequence[str]) -> list[Finding]:
+        """Which of these queries stand in one place alone; `BadInput` where none is common."""
+        common = [query for query in queries if query in self.facts]
+        if not common:
+            raise BadInput(no_query_in_common("the qrels", queries, self.name, self.facts))
+        findings = []
+        if unknown := len(queries) - len(common):
+            stands = count_of(unknown, "query of the qrels is", "queries of the qrels are")
+            findings.append(Finding(f"{stands} not in {self.name}"))
+        if unjudged := len(self.facts) - len(common):
+            queries = count_of(len(self.facts), "query", "queries")
+            stand = f"{queries} of {self.name} {'is' if unjudged == 1 else 'are'} not in the qrels"
+            findings.append(Finding(f"{unjudged:,} of {stand}, and so in no score"))
+        return findings
 
+    def weights(self, by: str) -> Weights:
+        """The weight of each query that has one; `BadInput` where one is no number above 0."""
+        self._check_field(by, "weights")
+        weights: dict[str, float] = {}
+        for query, facts in self.facts.items():
+            value = value_at(facts, by)
+            if value is None or value == "":
+                continue
+            weight = finite(number_of(value), _SMALLEST_WEIGHT, _LARGEST_WEIGHT)
+            if weight is None:
+                problem = f"expected a number above 0, found {shown(value)}"
+                raise BadInput(f"{self.name}: {by} of the query {query:.80}: {problem}")
+            weights[query] = weight
+        return Weights(by, weights, self.name)
 
-class GroupsCompared(NamedTuple):
-    """The differences of runs in each group, and the tests of whether these depend on it."""
+    def _of(self, query: str) -> Mapping[str, Any]:
+        return self.facts.get(query, {})
 
-    differences: tuple[GroupDifference, ...] = ()
-    interactions: tuple[Interaction, ...] = ()
-
-
-def compare_groups(
-    runs: Sequence[RunScores],
-    comparison: Comparison,
-    masks: Callable[[Scores], Mapping[str, Flags]],
-    options: EvaluationOptions,
-) -> GroupsCompared:
-    """All runs against the baseline of a comparison, by each measure that is a mean.
-
-    Where the best of the same scores is the baseline, p allows for all pairs of runs.
-    """
-    common = over_common_queries({run.name: run.scores for run in runs})
-    base = common[comparison.baseline]
-    several = len(common) / 2 if comparison.correction == "hsd" and len(common) > 2 else 1.0
-    differences: list[GroupDifference] = []
-    interactions: list[Interaction] = []
-    for measure in base.measures:
-        if measure.definition.summary in MEANS:
-            compared = _Compared(measure, common, comparison.baseline, masks(base), several)
-            tested = compared.interactions(options)
-            interactions += tested
-            differences += compared.differences(tested, options)
-    return GroupsCompared(tuple(differences), tuple(interactions))
+    def _check_field(self, by: str, parameter: str) -> None:
+        if any(value_at(facts, by) not in (None, "") for facts in self.facts.values()):
+            return
+        names = list(dict.fromkeys(name for facts in self.facts.values() for name in facts))
+        close = get_close_matches(by, names, 1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        listed = ", ".join(f"{name:.40}" for name in names[:12]) or "none"
+        problem = f"no query of {self.name} has {by!r:.60}{hint}; fields: {listed}"
+        raise Misuse(problem, parameter=parameter)
 
 
 @dataclass(frozen=True)
-class _Compared:
-    """All runs against the baseline by one measure; `several` multiplies every p."""
+class QueryScope:
+    """The groups of queries by each field asked for, and their weights where some are."""
 
-    measure: Measure
-    runs: Mapping[str, Scores]
-    baseline: str
-    masks: Mapping[str, Flags]
-    several: float
-
-    def _values(self) -> Iterator[tuple[str, Floats]]:
-        base = self.runs[self.baseline].of(self.measure)
-        for name, scores in self.runs.items():
-            if name != self.baseline:
-                yield name, scores.of(self.measure) - base
-
-    def interactions(self, options: EvaluationOptions) -> list[Interaction]:
-        """For each run whether its difference depends on the group."""
-        tested = []
-        for name, values in self._values():
-            groups = [defined_in(values[mask]) for mask in self.masks.values()]
-            thick = [group for group in groups if len(group) >= options.grouping.min_queries]
-            tested.append((name, len(thick), interaction_p(thick, options.seed)))
-        corrected = np.minimum(holm(np.array([p for *_, p in tested])) * self.several, 1.0)
-        return [
-            Interaction(name, self.baseline, str(self.measure), count, p, float(p_corrected))
-            for (name, count, p), p_corrected in zip(tested, corrected, strict=True)
-        ]
-
-    def differences(
-        self, interactions: Sequence[Interaction], options: EvaluationOptions
-    ) -> Iterator[GroupDifference]:
-        """Each run's difference in each group, with a verdict where it depends on the group."""
-        rows = [
-            (name, group, defined_in(values[mask]))
-            for name, values in self._values()
-            for group, mask in self.masks.items()
-        ]
-        p = [_alone(values, options.seed) for *_, values in rows]
-        fewest = options.grouping.min_queries
-        held = np.array([len(values) >= fewest for *_, values in rows])
-        corrected = np.ones(len(rows))
-        if held.any():
-            corrected[held] = np.minimum(holm(np.array(p)[held]) * self.several, 1.0)
-        shown = {i.run for i in interactions if i.is_shown}
-        lower = self.measure.definition.lower_is_better
-        for (name, group, values), alone, p_corrected in zip(rows, p, corrected, strict=True):
-            low, high = difference_interval(self.measure, values, options.interval, options.seed)
-            mean = float(values.mean()) if len(values) else math.nan
-            is_significant = name in shown and p_corrected < SIGNIFICANT
-            yield GroupDifference(
-                name,
-                self.baseline,
-                str(self.measure),
-                group,
-                len(values),
-                mean,
-                low,
-                high,
-                *wins_ties_losses(-values if lower else values),
-                alone,
-                float(p_corrected),
-                len(values) < fewest,
-                ("better" if (mean > 0) != lower else "worse") if is_significant else "",
-            )
+    groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    weights: Weights | None = None
+    findings: tuple[Finding, ...] = ()
 
 
-def _alone(values: Floats, seed: int) -> float:
-    """The p of one group's differences; 1 of none."""
-    return float(randomization_test(values[None, :], seed)[0][0]) if len(values) else 1.0
+def scope_of(grouping: Grouping, qrels: AnyQrels, queries: Sequence[str]) -> QueryScope:
+    """What the grouping asks for of these queries of the qrels."""
+    if not grouping.by and not grouping.weights:
+        return QueryScope()
+    fields = fields_of(grouping.queries, qrels)
+    findings = fields.findings(queries)
+    groups = {by: fields.groups(by, queries) for by in dict.fromkeys(grouping.by)}
+    if not grouping.weights:
+        return QueryScope(groups, None, tuple(findings))
+    weights = fields.weights(grouping.weights)
+    if left := sum(not has for has in weights.has(queries)):
+        lacks = count_of(left, "query has", "queries have")
+        findings.append(Finding(f"{lacks} no {weights.by}, and so no part in a mean: left out"))
+    return QueryScope(groups, weights, tuple(findings))
 
 
-def masks_of(names: Sequence[str], scores: Scores, groups: Mapping[str, str]) -> dict[str, Flags]:
-    """Which of the queries stand in each group."""
-    of = np.array([groups[query] for query in scores.queries], dtype=object)
-    return {name: np.asarray(of == name, dtype=np.bool_) for name in names}
+def _group(by: str, query: str, value: Any) -> str:
+    """A value as the name of a group; `Misuse` where it is no single one."""
+    if value is None or value == "":
+        return NO_GROUP
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int | float):
+        text = " ".join(shown(value).split()) if isinstance(value, int | float) else value
+        return " ".join(text.split()) or NO_GROUP
+    problem = f"{by} of the query {query:.80} is no single value: {value!r:.40}"
+    raise Misuse(problem, parameter="by")
 
 
-def defined_in(values: Floats) -> Floats:
-    """The values without those that are undefined."""
-    return values[~np.isnan(values)]
+def grouping_of(
+    by: str | Sequence[str] | Mapping[str, str],
+    weights: str | Mapping[str, float],
+    queries: str | os.PathLike[str] | Facts | None,
+    fewest: int,
+) -> Grouping:
+    """Groups and weights as names of fields, where they may be dicts by query id."""
+    given: dict[str, dict[str, Any]] = {}
+    for name, values in (("group", by), ("weight", weights)):
+        for query, value in values.items() if isinstance(values, Mapping) else ():
+            given.setdefault(query, {})[name] = value
+    if given and queries is not None:
+        problem = "groups or weights are given by query; leave the queries out"
+        raise Misuse(problem, parameter="queries")
+    fields = ("group",) if isinstance(by, Mapping) else (by,) if isinstance(by, str) else tuple(by)
+    weight = "weight" if isinstance(weights, Mapping) else weights
+    return Grouping(tuple(filter(None, fields)), weight, given or queries, fewest)
+
+
+def fields_of(queries: str | os.PathLike[str] | Facts | None, qrels: AnyQrels) -> QueryFields:
+    """What is known of queries: from a file, a dict, or the collection that the qrels stand in."""
+    if isinstance(queries, Mapping):
+        return QueryFields(queries)
+    folder = folder_of(queries if queries is not None else qrels)
+    if queries is not None and folder is None:
+        from labeler.exchange.any_table import read_query_facts
+
+        return QueryFields(read_query_facts(queries), str(queries))
+    path = qrels_path(qrels) if folder is None else None
+    if path is not None and path.parent.name == "qrels":
+        folder = true_path(path).parent.parent
+    if folder is None or not Collection(folder).queries.is_file():
+        nowhere = "the qrels stand in no collection" if queries is None else f"{folder} is none"
+        problem = f"{nowhere}; name a file with the queries' fields"
+        raise Misuse(problem, parameter="queries")
+    from labeler.collection.queries import read_queries  # takes long to load
+
+    file = Collection(folder).queries
+    return QueryFields({q.id: q.metadata for q in read_queries(file).values()}, str(file))
+
+
+# Runs' scores of each group.
 
 
 @dataclass(frozen=True)
@@ -215,42 +201,15 @@ class GroupScore:
     thin: bool
 
 
-@dataclass(frozen=True)
-class WorstGroup:
-    """The group that a run answers worst by one measure, of those that are not thin.
-
-    `low` and `high` hold the true score of the group that is truly the worst, whichever that is, in
-    95 % of samples. `possible` are the groups that may be it; at 95 % it is among them. They are
-    not told where queries have weights.
-    """
-
-    run: str
-    measure: str
-    group: str
-    value: float
-    low: float
-    high: float
-    of: int
-    possible: tuple[str, ...]
-
-
 @dataclass(frozen=True, repr=False)
 class ByGroup(Result):
-    """The scores of runs by the groups of one field; `judged` names the shares judged.
-
-    `to_answer` is how many queries of each group count, whether or not a run answers them, or how
-    many of equal weight are as precise.
-    """
+    """The scores of runs by the groups of one field; `judged` names the shares judged."""
 
     by: str
     fewest: int
     sizes: Mapping[str, int]
     scores: tuple[GroupScore, ...]
-    worst: tuple[WorstGroup, ...]
-    differences: tuple[GroupDifference, ...] = ()
-    interactions: tuple[Interaction, ...] = ()
-    judged: str = "judged"
-    to_answer: Mapping[str, float] = field(default_factory=dict)
+    judged: str
 
     @cached_property
     def thin(self) -> dict[str, int]:
@@ -274,167 +233,67 @@ class ByGroup(Result):
     def as_json(self) -> dict[str, Any]:
         """All that is known by one field."""
         return self.picked(
-            *("by", "fewest", "sizes", "to_answer", "thin", "scores", "worst", "differences"),
+            *("by", "fewest", "sizes", "thin", "scores"),
             without_field=self.sizes.get(NO_GROUP, 0),
-            interactions=[as_plain(each) | {"shown": each.is_shown} for each in self.interactions],
         )
+
+    def of(self, run: str, measure: str) -> list[GroupScore]:
+        """A run's groups by a measure, the worst first, those without a score last."""
+        sign = -1 if parse(measure).definition.lower_is_better else 1
+        rows = [s for s in self.scores if (s.run, s.measure) == (run, measure)]
+        return sorted(rows, key=lambda s: (not s.queries, sign * s.value if s.queries else 0.0))
 
 
 def grouped_by(
-    scope: QueryScope,
-    queries: Sequence[str],
-    runs: Sequence[RunScores],
-    comparisons: Sequence[Comparison],
-    options: EvaluationOptions,
+    scope: QueryScope, runs: Sequence[RunScores], options: EvaluationOptions
 ) -> tuple[ByGroup, ...]:
-    """The scores by group of each field that was asked for.
-
-    `queries` count of a run that answers all of them. Runs are compared by group with the baseline
-    of `comparisons`, where there are any, and where all queries count alike.
-    """
-    alike = comparisons if not options.grouping.weights else ()
-    return tuple(
-        replace(
-            _by_group(by, groups, runs, alike, options),
-            to_answer=_to_answer(groups, queries, scope.weights),
-        )
-        for by, groups in scope.groups.items()
-    )
-
-
-def _to_answer(
-    groups: Mapping[str, str], queries: Sequence[str], weights: Weights | None
-) -> dict[str, float]:
-    """How many queries of each group a run is to answer, or as many of equal weight."""
-    of_group: dict[str, list[str]] = {group: [] for group in groups.values()}
-    for query in queries:
-        of_group[groups[query]].append(query)
-    if weights is None:
-        return {group: float(len(held)) for group, held in of_group.items()}
-    return {group: weights.of(held).effective if held else 0.0 for group, held in of_group.items()}
-
-
-def uncompared(
-    grouped: Sequence[ByGroup], comparisons: Sequence[Comparison], options: EvaluationOptions
-) -> Iterator[Finding]:
-    """That runs were compared over all queries alone, where weights are why."""
-    if grouped and comparisons and options.grouping.weights:
-        fields = " and ".join(by.by for by in grouped)
-        yield Finding(f"with weights, runs are not compared by {fields}", level="note")
-
-
-def _by_group(
-    by: str,
-    groups: Mapping[str, str],
-    runs: Sequence[RunScores],
-    comparisons: Sequence[Comparison],
-    options: EvaluationOptions,
-) -> ByGroup:
-    sizes = Counter(groups.values())
-    names = sorted(sizes)
-    scores: list[GroupScore] = []
-    apart = GroupsCompared()
-    with options.progress(f"runs by {by}") as advance:
-        total = len(runs) * (2 if comparisons else 1)
-        for number, run in enumerate(runs, start=1):
-            scores += _scores(run, names, groups, options)
-            advance(number, total)
-        if comparisons:
-            masks = partial(masks_of, names, groups=groups)
-            apart = compare_groups(runs, comparisons[0], masks, options)
-            advance(total, total)
-    worst = tuple(w for run in runs for w in _worst(run, names, groups, scores))
-    share = next(iter(runs[0].judged), "judged")
-    fewest = options.grouping.min_queries
-    return ByGroup(by, fewest, dict(sizes), tuple(scores), worst, *apart, share)
+    """The scores by group of each field that was asked for."""
+    share, fewest = next(iter(runs[0].judged), "judged"), options.grouping.min_queries
+    grouped = []
+    for by, groups in scope.groups.items():
+        sizes, scores = Counter(groups.values()), list[GroupScore]()
+        with options.progress(f"runs by {by}") as advance:
+            for number, run in enumerate(runs, start=1):
+                scores += _scores(run, sorted(sizes), groups, options)
+                advance(number, len(runs))
+        grouped.append(ByGroup(by, fewest, dict(sizes), tuple(scores), share))
+    return tuple(grouped)
 
 
 def _scores(
     run: RunScores, names: Sequence[str], groups: Mapping[str, str], options: EvaluationOptions
 ) -> Iterator[GroupScore]:
-    masks = masks_of(names, run.scores, groups)
+    of = np.array([groups[query] for query in run.scores.queries], dtype=object)
     share = next(iter(run.judged))
     for name in names:
-        mask = masks[name]
+        mask: Flags = np.asarray(of == name, dtype=np.bool_)
         scores = run.scores.choose(mask)
-        judged = None if run.shares is None else run.shares.choose(mask)
+        has_shares = run.shares is not None and mask.any()
+        judged = run.shares.choose(mask).means()[share] if has_shares else np.nan
         means, ends = scores.means(), intervals(scores, options)
-        for measure in run.scores.measures:
-            n = int((~np.isnan(scores.of(measure))).sum())
-            text = str(measure)
-            value = means[text] if n else math.nan
-            of_judged = judged.means()[share] if judged is not None and mask.any() else math.nan
-            effective = _effective(scores, measure)
+        for measure in scores.measures:
+            is_defined = ~np.isnan(scores.of(measure))
+            n, text = int(is_defined.sum()), str(measure)
+            effective = float(n)
+            if scores.weighting is not None and n:
+                effective = scores.weighting.choose(is_defined).effective
+            value = means[text] if n else np.nan
             is_thin = effective < options.grouping.min_queries
-            figures = (n, value, *ends[text], of_judged, effective, is_thin)
+            figures = (n, value, *ends[text], judged, effective, is_thin)
             yield GroupScore(run.name, name, text, *figures)
 
 
-def _effective(scores: Scores, measure: Measure) -> float:
-    """How many queries of equal weight say as much as those where the measure is defined."""
-    is_defined = ~np.isnan(scores.of(measure))
-    if scores.weighting is None or not is_defined.any():
-        return float(is_defined.sum())
-    return scores.weighting.choose(is_defined).effective
-
-
-def _worst(
-    run: RunScores,
-    names: Sequence[str],
-    groups: Mapping[str, str],
-    scores: Sequence[GroupScore],
-) -> Iterator[WorstGroup]:
-    """The worst group by each measure that is a mean; none where fewer than two are not thin."""
-    masks = masks_of(names, run.scores, groups)
-    for measure in run.scores.measures:
-        if measure.definition.summary not in MEANS:
-            continue
-        rows = [s for s in _of(scores, run.name, str(measure)) if not s.thin]
-        if len(rows) < 2:
-            continue
-        sign = -1.0 if measure.definition.lower_is_better else 1.0
-        means = [_signed(row, sign) for row in rows]
-        ends = _within(measure, sign, least_mean(means))
-        row = min(rows, key=lambda row: sign * row.value)
-        values = [sign * defined_in(run.scores.of(measure)[masks[row.group]]) for row in rows]
-        alike = run.scores.weighting is None
-        possible = tuple(rows[i].group for i in may_be_least(values)) if alike else ()
-        yield WorstGroup(run.name, str(measure), row.group, row.value, *ends, len(rows), possible)
-
-
-def _signed(row: GroupScore, sign: float) -> GroupMean:
-    ends = sorted((sign * row.low, sign * row.high))
-    return GroupMean(sign * row.value, ends[0], ends[1], row.effective)
-
-
-def _within(measure: Measure, sign: float, ends: tuple[float, float]) -> tuple[float, float]:
-    """Ends as the measure has them, within its range."""
-    low, high = sorted((sign * ends[0], sign * ends[1]))
-    if measure.name in UNBOUNDED:
-        return max(low, UNBOUNDED[measure.name]), high
-    return max(low, 0.0), min(high, 1.0)
-
-
-# Scores and differences by group as tables.
+# Scores by group as tables.
 
 MOST_MEASURES = 2
 """People see a column for each measure of so many, else for the first alone."""
-
-
-def group_tables(
-    grouped: ByGroup, runs: Sequence[str], measures: Sequence[str], compare: Sequence[str]
-) -> list[Table]:
-    """A table of scores, and one of differences by each measure to compare by."""
-    differences = [_difference_table(grouped, name, runs) for name in compare]
-    return [_score_table(grouped, runs, measures), *(t for t in differences if t.rows)]
 
 
 def group_rows(groupings: Sequence[ByGroup]) -> Table:
     """For programs: a row for each field, group, run and measure."""
     columns = [
         *(Column(name, align="left") for name in ("by", "group", "run", "measure")),
-        *(Column(name) for name in ("queries", "value", "low", "high", "judged", "thin")),
-        Column("effective"),
+        *map(Column, ("queries", "value", "low", "high", "judged", "thin", "effective")),
     ]
     rows: list[list[Cell]] = [
         [
@@ -447,8 +306,8 @@ def group_rows(groupings: Sequence[ByGroup]) -> Table:
     return Table("groups", columns, rows)
 
 
-def _score_table(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) -> Table:
-    """For people: a row for each group and run, the lowest group of the first run first."""
+def group_table(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) -> Table:
+    """For people: a row for each group and run, the worst group of the first run first."""
     shown = measures if len(measures) <= MOST_MEASURES else measures[:1]
     cells = {(s.group, s.run, s.measure): s for s in grouped.scores}
     columns = [
@@ -459,111 +318,13 @@ def _score_table(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str])
         Column(grouped.judged, format=".2f"),
     ]
     rows: list[list[Cell]] = []
-    for group in groups_in_order(grouped, runs[0], measures[0]):
+    for group in (score.group for score in grouped.of(runs[0], measures[0])):
         for run in runs:
             first = cells[group, run, measures[0]]
             count = f"thin {whole_queries(first.effective)}" if first.thin else str(first.queries)
             names = [run] if len(runs) > 1 else []
             means = [cells[group, run, measure] for measure in shown]
             rows.append([group, count, *names, *means, first.judged])
-    note = "\n".join(_notes(grouped, runs, measures))
+    alone = f"{shown[0]} alone is shown; JSON and CSV have all {len(measures)} measures"
+    note = alone if len(shown) < len(measures) else ""
     return Table(f"by-{grouped.by}", columns, rows, f"by {grouped.by}", note)
-
-
-Row = TypeVar("Row", GroupScore, WorstGroup, GroupDifference, Interaction)
-
-
-def _of(rows: Iterable[Row], run: str, measure: str) -> list[Row]:
-    """Those of one run by one measure."""
-    return [row for row in rows if (row.run, row.measure) == (run, measure)]
-
-
-def groups_in_order(grouped: ByGroup, run: str, measure: str) -> list[str]:
-    """The groups, the worst of the run first, those without a score last."""
-    sign = -1 if parse(measure).definition.lower_is_better else 1
-    rows = _of(grouped.scores, run, measure)
-    ordered = sorted((s for s in rows if s.queries), key=lambda s: sign * s.value)
-    return [s.group for s in (*ordered, *(s for s in rows if not s.queries))]
-
-
-def _notes(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) -> Iterator[str]:
-    """Sentences about the worst group of each run by the first measure."""
-    measure, few = measures[0], f"fewer than two groups have {grouped.fewest} queries"
-    if len(measures) > MOST_MEASURES:
-        yield f"{measure} alone is shown; JSON and CSV have all {len(measures)} measures"
-    rows = [worst for run in runs[:NAMED] for worst in _of(grouped.worst, run, measure)]
-    for worst in rows:
-        others = [group for group in worst.possible if group != worst.group]
-        may = f"; {listed(others)} may truly be the worst, too" if others else ""
-        may = "; any group may truly be the worst" if len(others) == worst.of - 1 else may
-        score = number_text(worst.value, ".4f")
-        which = f"the {worst.of} groups" + (" that are not thin" if grouped.thin else "")
-        yield (
-            f"{worst.run}: by {measure} {worst.group} is the worst of {which}, {score}"
-            f"{may}. The truly worst one has {worst.low:.3f} to {worst.high:.3f} (95 %)."
-        )
-    if not rows and len(grouped.sizes) > 1:
-        yield f"{few}: none is called the worst"
-
-
-def _difference_table(grouped: ByGroup, measure: str, runs: Sequence[str]) -> Table:
-    """A row for each run and group: the difference from the baseline, and what it shows."""
-    rows = [d for run in runs for d in _of(grouped.differences, run, measure)]
-    tested = [i for run in runs for i in _of(grouped.interactions, run, measure)]
-    several, has_verdicts = len({d.run for d in rows}) > 1, any(d.verdict for d in rows)
-    columns = [
-        *([Column("run", align="left")] if several else []),
-        Column(grouped.by, align="left"),
-        Column("queries"),
-        Column("", title="difference", format="+.4f", ends="+.3f", only="people"),
-        Column("difference", only="programs"),
-        Column("", format="", ends="+.4f", only="programs"),
-        Column("w/t/l"),
-        *(Column(name, only="programs") for name in ("p", "p_corrected")),
-        *([Column("verdict", colors=COLORS)] if has_verdicts else []),
-    ]
-    cells: list[list[Cell]] = [
-        [
-            *([d.run] if several else []),
-            *(d.group, f"thin {d.queries}" if d.thin else str(d.queries)),
-            *(Interval(d.difference, d.low, d.high), d.difference, Ends(d.low, d.high)),
-            *(f"{d.wins}/{d.ties}/{d.losses}", d.p, d.p_corrected),
-            *([d.verdict] if has_verdicts else []),
-        ]
-        for d in rows
-    ]
-    baseline = rows[0].baseline if rows else "-"
-    who = f"{rows[0].run} against {baseline}" if rows and not several else f"against {baseline}"
-    note = "\n".join(_tested(grouped, tested))
-    title = f"by {grouped.by}: {who}, by {measure}"
-    return Table(f"differences-by-{grouped.by}", columns, cells, title, note)
-
-
-def _tested(grouped: ByGroup, interactions: Sequence[Interaction]) -> Iterator[str]:
-    """What the tests of runs' interactions say; runs of which nothing is shown share a sentence."""
-    yield from (_shown(grouped, i) for i in interactions if i.is_shown)
-    if runs := [i for i in interactions if i.groups >= 2 and not i.is_shown]:
-        least, most = (f"{end(i.p_corrected for i in runs):.2g}" for end in (min, max))
-        p = f"p {least}" if least == most else f"p at least {least}"
-        yield f"{_differences_of(runs)} not shown to depend on {grouped.by} ({p})"
-    if runs := [i for i in interactions if i.groups < 2]:
-        few = f"fewer than two groups have {grouped.fewest} queries"
-        yield f"{_differences_of(runs)} not tested for depending on {grouped.by}: {few}"
-
-
-def _differences_of(interactions: Sequence[Interaction]) -> str:
-    """The one run, or how many, and the beginning of what is said of the differences."""
-    if len(interactions) == 1:
-        return f"{interactions[0].run}: its difference is"
-    return f"{len(interactions)} runs: their differences are"
-
-
-def _shown(grouped: ByGroup, interaction: Interaction) -> str:
-    """That a run's difference depends on the group, and the groups where it is better and worse."""
-    run, groups = interaction.run, dict[str, list[str]]()
-    for d in _of(grouped.differences, run, interaction.measure):
-        if d.verdict:
-            groups.setdefault(d.verdict, []).append(d.group)
-    parts = [f"{verdict} on {listed(of)}" for verdict, of in sorted(groups.items())]
-    how = f"{run} is {' and '.join(parts)}" if parts else "no group alone shows how"
-    return f"{run}: its difference depends on {grouped.by} (p {interaction.p_corrected:.2g}); {how}"

@@ -1,19 +1,25 @@
-"""The same runs by two qrels, as files, collections or what a program holds."""
+"""The same runs by two qrels: two leaderboards, how alike they are, which pairs swap."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-from labeler.data import Qrels
+import numpy as np
+
+from labeler.arrays import Flags, Floats
+from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.boards.board import Leaderboard, leaderboard_of
-from labeler.evaluation.boards.two_sided import OWN_POOLS, TwoQrels, score_twice, two_qrels
-from labeler.evaluation.comparison.paired import summary_interval
 from labeler.evaluation.evaluate import mean_measure
+from labeler.evaluation.favour import JudgeBias, favour_findings, judge_bias
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
+    Kin,
+    kin_behind,
+    origin_findings,
     qrels_from,
     qrels_path,
     runs_from,
@@ -21,18 +27,39 @@ from labeler.evaluation.inputs import (
     top_grade_beside,
 )
 from labeler.evaluation.options import Scoring
-from labeler.evaluation.origin import kin_behind, origin_findings
-from labeler.evaluation.scores import (
-    RunScores,
-    few_queries,
-    name_findings,
-    qrels_findings,
-    run_findings,
+from labeler.evaluation.paired import difference_interval
+from labeler.evaluation.scores import FEW_QUERIES, name_findings, run_findings
+from labeler.evaluation.two_sided import (
+    SHOWN,
+    PairCounts,
+    Swap,
+    System,
+    TwoQrels,
+    TwoScores,
+    decisions_as_json,
+    judged_name,
+    pair_findings,
+    score_twice,
+    significance_table,
+    statistic_table,
+    swap_table,
+    system_table,
+    two_qrels,
 )
 from labeler.messages import count_of, no_pair_in_common, no_query_in_common
-from labeler.metrics import Measure, Scores
+from labeler.metrics import Measure, parse
 from labeler.report.finding import Finding
-from labeler.trec.rankings import pool_of
+from labeler.report.result import Result
+from labeler.report.table import Table, interval_text
+from labeler.stats.correlation import (
+    Correlation,
+    competition_ranks,
+    correlations,
+    noise_ceiling,
+    swapped_pairs,
+)
+from labeler.stats.randomization import Decisions, decisions, pairwise_p, randomised_hsd
+from labeler.trec.rankings import Facts
 
 
 def leaderboard(  # noqa: PLR0913 - whoever calls it names the few that are needed
@@ -67,17 +94,18 @@ def leaderboard(  # noqa: PLR0913 - whoever calls it names the few that are need
         raise Misuse("a leaderboard needs at least two runs")
     parsed = mean_measure(measure)
     sides = [_side(first, "the first qrels"), _side(second, "the second qrels")]
-    two, findings = _common(sides, parsed, own_pools=own_pools)
-    scored = score_twice(two, runs_by_name, parsed)
-    for name, facts in zip(runs_by_name, scored.facts, strict=True):
-        of_run = run_findings(name, two.pool, facts, Scoring())
-        findings += [finding.without_advice() for finding in of_run]
-    board = leaderboard_of(list(runs_by_name), two, scored, parsed, seed)
+    two, findings = _common(sides, own_pools=own_pools)
+    kin = kin_behind(second, runs_by_name)
+    board = leaderboard_of(two, runs_by_name, parsed, seed, kin)
     if board is None:
         raise BadInput(f"{measure} is undefined for some run in every query")
-    findings += few_queries([_first_run(board, parsed)])
+    for name, facts in zip(runs_by_name, board.facts, strict=True):
+        of_run = run_findings(name, two.pool, facts, Scoring())
+        findings += [finding.without_advice() for finding in of_run]
+    if (n := len(board.queries)) < FEW_QUERIES:
+        few = count_of(n, "query", "queries")
+        findings.append(Finding(f"only {few}: intervals are wide"))
     findings += [finding for qrels in (first, second) for finding in origin_findings(qrels)]
-    board = board.against_kin(kin_behind(second, runs_by_name))
     board = replace(board, qrels=(sides[0].name, sides[1].name))
     findings = [*name_findings([str(measure)]), *findings]
     findings += board.own_findings
@@ -101,9 +129,7 @@ def _side(qrels: AnyQrels, name: str) -> _Side:
     return _Side(name if path is None else str(path), grades, top_grade_beside(qrels), of_qrels)
 
 
-def _common(
-    sides: Sequence[_Side], measure: Measure, *, own_pools: bool
-) -> tuple[TwoQrels, list[Finding]]:
+def _common(sides: Sequence[_Side], *, own_pools: bool) -> tuple[TwoQrels, list[Finding]]:
     """Both over their common queries, and what to say of them; `BadInput` where there is none."""
     first, second = sides
     queries = [{q for q, row in side.qrels.items() if row} for side in sides]
@@ -115,34 +141,307 @@ def _common(
         apart = no_pair_in_common(first.name, first.qrels, second.name, second.qrels)
         raise BadInput(f"{apart}; own pools would score each on all that it judged")
     findings = [*first.findings, *second.findings]
-    for number, side in enumerate(sides):
-        pool = pool_of(two.qrels(number), side.name)
-        of_side = qrels_findings(pool, [measure], Scoring(max_grade=side.top), may_skip=False)
-        findings += [finding.without_advice() for finding in of_side]
     if dropped := len(queries[0] ^ queries[1]):
         left_out = count_of(dropped, "query is", "queries are")
         findings.append(Finding(f"{left_out} in one of the two qrels only: left out"))
     if dropped := len(queries[0] & queries[1]) - len(two.pool.queries):
         left_out = count_of(dropped, "query", "queries")
         findings.append(Finding(f"{left_out} of which no pair was judged by both: left out"))
-    if two.shared:
-        findings += [finding for side in sides for finding in _relevant_alone(side)]
     return two, findings
 
 
-def _relevant_alone(side: _Side) -> Iterator[Finding]:
-    """That qrels list relevant documents alone, so that those both judged tell systems little."""
-    if all(grade > 0 for row in side.qrels.values() for grade in row.values()):
-        what = f"{short_name(side.name)} lists relevant documents alone"
-        yield Finding(
-            f"{what}: where the others are meant to be irrelevant, {OWN_POOLS} counts so",
-            settings=(OWN_POOLS,),
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaderboard(Result):
+    """Two leaderboards of the same systems over the same queries, and how alike they are.
+
+    `systems` are in the order of the runs; `scores` is `(2, systems, queries)`, by the first qrels
+    and by the second. Queries of which the measure is undefined for some run are left out;
+    `undefined` counts them. `pairs` counts what the two judged; where that differs, scores are on
+    the pairs that both judged (`shared`), or each side's on all of its own. `decisions` says how
+    far the two agree on which pairs of systems differ, each pair tested `alone` or allowing for all
+    pairs (`hsd`); `ceiling` is the tau-b of two sets of as many queries by the first qrels,
+    `bias` what the second does to systems' scores, `facts` are of the runs.
+    """
+
+    measure: str
+    queries: tuple[str, ...]
+    systems: tuple[System, ...]
+    statistics: Mapping[str, Correlation]
+    swaps: tuple[Swap, ...]
+    decisions: Mapping[str, Decisions]
+    scores: Floats
+    undefined: int
+    pairs: PairCounts
+    shared: bool
+    ceiling: float | None
+    bias: JudgeBias
+    facts: tuple[Facts, ...]
+    qrels: tuple[str, str] = ("the first qrels", "the second qrels")
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What tables call the two qrels: their files' names, numbered where these are the same."""
+        first, second = (short_name(qrels) for qrels in self.qrels)
+        return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
+
+    @property
+    def sentences(self) -> list[str]:
+        """How alike the two orders are, and on which differences of systems the two agree."""
+        first, second = self.names
+        return [*board_sentences(self, first, second), *self.bias.sentences(first, second)]
+
+    def tables(self, most_swaps: int | None = SHOWN) -> list[Table]:
+        """The tables `runs`, `statistics`, `significance` and `swaps`, of these the surest."""
+        return [
+            system_table(
+                self.systems,
+                self.measure,
+                self.names,
+                judged="" if self.pairs.same else self.judged_name,
+            ),
+            statistic_table(self.statistics, len(self.queries), self.names),
+            significance_table(self.decisions, self.names),
+            swap_table(self.swaps, self.measure, self.names, most_swaps),
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON of the command `leaderboard`."""
+        correlations = self.statistics.items()
+        return self.picked(
+            *("qrels", "measure", "swaps"),
+            queries=len(self.queries),
+            pairs=self.pairs_as_json(),
+            runs=self.systems,
+            statistics={name: correlation_as_json(each) for name, each in correlations},
+            noise_ceiling=self.ceiling,
+            significance=self.decisions_as_json(),
+            judge_bias=self.bias,
+            circular=self.bias.favors,
+            warnings=self.findings,
         )
 
+    def decisions_as_json(self) -> dict[str, Any]:
+        """The counts of pairs that either tells apart, by how pairs were tested."""
+        return {name: decisions_as_json(of) for name, of in self.decisions.items()}
 
-def _first_run(board: Leaderboard, measure: Measure) -> RunScores:
-    """The first run's scores by the first qrels, with their interval."""
-    values = board.scores[0, 0]
-    interval = summary_interval(measure, values)
-    scores = Scores(board.queries, (measure,), values[None])
-    return RunScores(board.systems[0].run, scores, {str(measure): interval}, {}, {})
+    def pairs_as_json(self) -> dict[str, Any]:
+        """How many pairs the two judged, and whether scores are on those that both judged."""
+        return {**vars(self.pairs), "on_shared_pairs": self.shared}
+
+    def __repr__(self) -> str:
+        tau = self.statistics["tau_b"].value
+        alike = None if tau is None else round(tau, 4)
+        return f"Leaderboard({self.measure!r}, runs={len(self.systems)}, tau_b={alike})"
+
+    @property
+    def judged_name(self) -> str:
+        """The measure of how much of each run's first documents was judged."""
+        return judged_name(parse(self.measure))
+
+    @property
+    def order(self) -> list[int]:
+        """The systems' places in `systems`, from the first qrels' best to their worst."""
+        ranks = [system.first_rank for system in self.systems]
+        return sorted(range(len(ranks)), key=ranks.__getitem__)
+
+    @property
+    def ranked(self) -> tuple[System, ...]:
+        """The systems in that order."""
+        return tuple(self.systems[i] for i in self.order)
+
+    @property
+    def difference(self) -> float:
+        """The mean over systems of the second's mean minus the first's."""
+        return float(np.mean([system.difference for system in self.systems]))
+
+    @property
+    def own_findings(self) -> tuple[Finding, ...]:
+        """What was left out of the comparison."""
+        findings = list(pair_findings(self.pairs, self.names, shared=self.shared))
+        if self.undefined:
+            left_out = count_of(self.undefined, "query", "queries")
+            text = f"{self.measure} is undefined for some run in {left_out}: left out"
+            findings.append(Finding(text))
+        return (*findings, *favour_findings(self.bias.favors))
+
+
+def correlation_as_json(correlation: Correlation) -> dict[str, Any]:
+    """The value and its ends; `open` where the interval would say nothing."""
+    row = correlation._asdict()
+    return row if row.pop("open") is False else {**row, "open": True}
+
+
+def leaderboard_of(
+    two: TwoQrels | None,
+    runs: Mapping[str, Path | Run],
+    measure: Measure,
+    seed: int = 0,
+    kin: Sequence[Kin] = (),
+) -> Leaderboard | None:
+    """The leaderboard of runs by both; `None` where nothing is scored, or nowhere defined.
+
+    `kin` are the systems akin to whoever judged.
+    """
+    if two is None or not runs:
+        return None
+    scored, names = score_twice(two, runs, measure), list(runs)
+    defined: Flags = np.logical_not(np.isnan(scored.values).any(axis=(0, 1)))
+    if not defined.any():
+        return None
+    scores = np.ascontiguousarray(scored.values[:, :, defined])
+    # lower is better for some measures: turned over, higher is, as correlations and ranks take it
+    sign = -1.0 if measure.definition.lower_is_better else 1.0
+    sides = first, second = sign * scores
+    p = [pairwise_p(side, seed) for side in sides]
+    # no p that allows for several tests is below that of the one test
+    p_hsd = [np.maximum(p[i], randomised_hsd(side, seed).p) for i, side in enumerate(sides)]
+    means = np.array([first.mean(axis=1), second.mean(axis=1)])
+    return Leaderboard(
+        str(measure),
+        tuple(q for q, is_defined in zip(scored.queries, defined, strict=True) if is_defined),
+        _systems(names, replace(scored, values=scores), sign, measure, seed),
+        correlations(first, second, seed),
+        _swaps(names, means, p, sign),
+        {"alone": decisions(means, p), "hsd": decisions(means, p_hsd)},
+        scores,
+        int((~defined).sum()),
+        two.counts,
+        two.shared,
+        noise_ceiling(first, seed),
+        judge_bias(names, first, second, kin),
+        scored.facts,
+    )
+
+
+def _systems(
+    runs: Sequence[str], scored: TwoScores, sign: float, measure: Measure, seed: int
+) -> tuple[System, ...]:
+    scores = scored.values
+    first, second = scores.mean(axis=2)
+    first_ranks, second_ranks = (
+        competition_ranks(sign * side).tolist() for side in (first, second)
+    )
+    systems = []
+    for i, run in enumerate(runs):
+        change = scores[1, i] - scores[0, i]
+        ends = difference_interval(measure, change, seed)
+        low, high = (None if np.isnan(end) else end for end in ends)
+        means = float(first[i]), float(second[i])
+        ranks = first_ranks[i], second_ranks[i]
+        judged = float(scored.judged[0, i]), float(scored.judged[1, i])
+        systems.append(System(run, *means, *ranks, means[1] - means[0], low, high, judged))
+    return tuple(systems)
+
+
+def _swaps(
+    runs: Sequence[str], means: Floats, p: Sequence[Floats], sign: float
+) -> tuple[Swap, ...]:
+    """The pairs of which the two sides put another system first, from each side's means and p."""
+    return tuple(
+        Swap(
+            runs[i],
+            runs[j],
+            *(sign * float(side[i] - side[j]) for side in means),
+            *(float(of_side[i, j]) for of_side in p),
+        )
+        for i, j in swapped_pairs(*means)
+    )
+
+
+# What two leaderboards say, in sentences that need no statistics to be understood.
+
+ALONE = "each pair alone at p < .05"
+
+
+def board_sentences(board: Leaderboard, first: str, second: str) -> Iterator[str]:
+    """How alike the orders are, on which differences the two agree, what queries' noise allows.
+
+    `first` and `second` are what sentences call the two; `people` is a plural.
+    """
+    yield order_sentence(board, first, second)
+    if len(board.systems) > 2:
+        yield significance_sentence(board.decisions["alone"], first, second)
+        if board.ceiling is not None:
+            queries = count_of(len(board.queries), "such query", "such queries")
+            yield (
+                f"For comparison: another {queries}, graded by {first}, would order these systems"
+                f" with a tau-b of about {board.ceiling:.2f} to the order by {first} here."
+            )
+
+
+def order_sentence(board: Leaderboard, first: str, second: str) -> str:
+    """How alike the two orders are, and which pairs change places."""
+    tau = board.statistics["tau_b"]
+    if tau.value is None:
+        return f"Whether {second} would order systems as {first} {_do(first)} cannot be told."
+    count = len(board.systems)
+    both = count_of(board.pairs.both, "pair", "pairs")
+    over = f", over the {both} that both judged," if board.shared else ""
+    likeness = _likeness(tau, first)
+    swaps = _swaps_text(board.swaps, count * (count - 1) // 2, first, second)
+    return f"By {board.measure}{over} {second} orders {count} systems {likeness}: {swaps}."
+
+
+def _do(who: str) -> str:
+    return "do" if who == "people" else "does"
+
+
+def _likeness(tau: Correlation, first: str) -> str:
+    """A word where both ends of the interval allow for it, else the value and its ends."""
+    value, low, high, is_open = tau
+    assert value is not None
+    value_text = interval_text(tau, ".2f") + (" [nearly anything]" if is_open else "")
+    if value > 1 - 1e-9:
+        word = "exactly as"
+    elif low is None or high is None or _word(low) != _word(high):
+        return f"with a tau-b of {value_text} to {first}'s order (1: the same)"
+    else:
+        word = _word(value)
+    return f"{word} {first} {_do(first)} (tau-b {value_text})"
+
+
+def _word(tau: float) -> str:
+    return "nearly as" if tau >= 0.9 else "much as" if tau >= 0.7 else "not as"
+
+
+def _swaps_text(swaps: Sequence[Swap], pairs: int, first: str, second: str) -> str:
+    """Which pairs change places, and by whose grades these can be told apart."""
+    if pairs == 1 and not swaps:
+        return "they keep their places"
+    if pairs == 1:
+        return f"they change places{_who_can(swaps, first, second, 'them')}"
+    change = "changes" if len(swaps) == 1 else "change"
+    number = f"{len(swaps):,}" if swaps else "none"
+    counted = f"{number} of the {pairs:,} pairs of systems {change} places"
+    return counted + (_who_can(swaps, first, second, "those") if swaps else "")
+
+
+def _who_can(swaps: Sequence[Swap], first: str, second: str, them: str) -> str:
+    """Whose grades tell the pairs that change places apart; not being told apart is no equality."""
+    ours = sum(swap.significant for swap in swaps)
+    theirs = sum(swap.significant_by_second for swap in swaps)
+    if not ours and not theirs:
+        return (
+            f"; neither's grades tell any of {them} apart ({ALONE}), which is no sign of equality"
+        )
+    return f"; of {them}, {first}'s grades tell {ours:,} apart, {second}'s {theirs:,} ({ALONE})"
+
+
+def significance_sentence(of: Decisions, first: str, second: str) -> str:
+    """Which of the second's significant differences are the first's too."""
+    counts = (
+        f"{first}'s grades tell {of.first:,} of the {of.pairs:,} pairs apart, "
+        f"{second}'s {of.second:,} ({ALONE})"
+    )
+    if not of.second:
+        return f"{counts}."
+    if not of.unconfirmed:
+        return f"{counts}; the latter are all among the former."
+    share = f"{100 * of.unconfirmed / of.second:.0f} %"
+    turned = of.active_disagreements
+    other_way = f", {turned:,} of them the other way round" if turned else ""
+    are = "is" if of.unconfirmed == 1 else "are"
+    return (
+        f"{counts}; {of.unconfirmed:,} of the latter ({share}) {are} not by {first}'s{other_way}."
+    )

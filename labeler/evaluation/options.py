@@ -12,16 +12,13 @@ from typing import Any, Literal
 
 from labeler.errors import Misuse
 from labeler.messages import Progress, no_progress
-from labeler.options import JOBS, TOP_GRADE, Bounds, Option, check_options, option
+from labeler.options import TOP_GRADE, Bounds, Option, check_options, option
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
 
 Missing = Literal["zero", "skip"]
 Unanswerable = Literal["count", "skip"]
-Ties = Literal["trec", "file"]
 Stale = Literal["drop", "keep"]
-IntervalKind = Literal["bootstrap", "t"]
-Thin = Literal["fail", "skip"]
 Target = Literal["these", "like-these"]
 
 
@@ -40,12 +37,12 @@ STALE_GRADES = Option(
 
 @dataclass(frozen=True)
 class Scoring:
-    """Which queries count, how documents are ordered, and on what scale they were judged.
+    """Which queries count, and on what scale they were judged.
 
     `missing`: queries that a run lacks score 0 (`zero`) or are left out (`skip`). `unanswerable`:
-    queries without any relevant document `count`, or are left out (`skip`). `ties`: documents rank
-    by score, then id (`trec`), or as they are written (`file`). `max_grade`: the scale's top grade.
-    `stale`: grades of texts that have changed since are unjudged (`drop`), or count (`keep`).
+    queries without any relevant document `count`, or are left out (`skip`). `max_grade`: the
+    scale's top grade. `stale`: grades of texts that have changed since are unjudged (`drop`), or
+    count (`keep`).
     """
 
     missing: Missing = option(
@@ -53,12 +50,6 @@ class Scoring:
     )
     unanswerable: Unanswerable = option(
         "count", "Queries without a relevant document: count, or skip.", panel=SCORING, rare=True
-    )
-    ties: Ties = option(
-        "trec",
-        "Order of a run: trec (score, then id), or file (as written).",
-        panel=SCORING,
-        rare=True,
     )
     max_grade: int | None = option(
         None, "The scale's top grade, for ERR and RBP.", TOP_GRADE, panel=SCORING, rare=True
@@ -127,34 +118,20 @@ class Grouping:
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """What to compute: measures, intervals of this kind, and a comparison with the baseline.
+    """What to compute: measures, and a comparison with the baseline.
 
     Of the measures in `margins` it is said whether runs are shown to differ by less than that.
-    `progress` is told how many runs are scored, and how much of each field's groups is. With `jobs`
-    so many processes score the runs, each one at a time; the report is the same.
+    `progress` is told how many runs are scored, and how much of each field's groups is.
     """
 
     measures: tuple[str, ...] = option(DEFAULT_MEASURES, MEASURES)
     scoring: Scoring = field(default_factory=Scoring)
     baseline: str | None = option(None, BASELINE)
-    interval: IntervalKind = option(
-        "bootstrap",
-        "bootstrap over queries, at least as wide as t's; or t, with the paired t test.",
-        panel=COMPARING,
-        rare=True,
-    )
     scenarios: bool = True
     seed: int = 0
     margins: Mapping[str, float] = field(default_factory=dict)
     grouping: Grouping = field(default_factory=Grouping)
     progress: Progress = field(default=no_progress, compare=False, repr=False)
-    jobs: int = option(
-        1,
-        "So many processes score the runs; it pays where one takes ten seconds or more.",
-        JOBS,
-        panel=SCORING,
-        rare=True,
-    )
 
     def __post_init__(self) -> None:
         check_options(self)

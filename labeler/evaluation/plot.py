@@ -2,62 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from labeler.metrics import parse
 from labeler.report.charts import Axis, Drawing, NamedValue, Point, Series, intervals, plane
 
 if TYPE_CHECKING:
-    from labeler.evaluation.boards.board import Leaderboard
-    from labeler.evaluation.boards.two_sided import System
-    from labeler.evaluation.groups import ByGroup
-    from labeler.evaluation.score_report import Report
-    from labeler.evaluation.scores import RunScores
-
-STEPS = 60
-"""Points of a line through systems."""
+    from labeler.evaluation.evaluate import Report
+    from labeler.evaluation.leaderboard import Leaderboard
+    from labeler.evaluation.two_sided import System
 
 
 def score_drawings(report: Report) -> list[Drawing]:
-    """Every run's scores with their intervals, the best first; a chart for each measure.
-
-    Where the runs are scored by groups of queries, a chart of the groups for each field instead.
-    """
-    if report.by:
-        return [_by_group(report, grouped) for grouped in report.by]
+    """Every run's scores with their intervals, the best first; a chart for each measure."""
     return [measure_drawing(report, measure) for measure in report.measures]
 
 
 def measure_drawing(report: Report, measure: str) -> Drawing:
     """Every run's mean by a measure with its interval over queries, the best first."""
-    rows = [_named(run, run.name, measure) for run in report.ranked]
+    rows = [NamedValue.of(run.name, run.means()[measure]) for run in report.ranked]
     return intervals(f"{measure} of each system, with 95 % intervals", rows, Axis(measure))
 
 
-def _named(run: RunScores, name: str, measure: str) -> NamedValue:
-    return NamedValue.of(name, run.means()[measure])
-
-
-def _by_group(report: Report, grouped: ByGroup) -> Drawing:
-    """Each run's groups by the first measure, its lowest first, and all queries' below them."""
-    from labeler.evaluation.groups import groups_in_order
-
-    measure = report.measures[0]
-    scores = {(s.run, s.group): s for s in grouped.scores if s.measure == measure}
-    rows = []
-    for run in report.ranked:
-        for group in groups_in_order(grouped, run.name, measure):
-            score = scores[run.name, group]
-            name = f"{group} ({score.queries})"
-            rows.append(NamedValue(name, score.value, score.low, score.high, run.name))
-        rows.append(replace(_named(run, "all queries", measure), group=run.name))
-    return intervals(f"{measure} by {grouped.by}, with 95 % intervals", rows, Axis(measure))
-
-
 def board_drawings(board: Leaderboard, names: tuple[str, str] | None = None) -> list[Drawing]:
-    """Every run's score by both qrels, and the second's bias as a line through the systems.
+    """Every run's score by both qrels, and the systems by the one and the other.
 
     `names` are those of the qrels.
     """
@@ -85,7 +52,7 @@ def _change(system: System) -> tuple[float | None, float | None]:
 
 
 def _bias(board: Leaderboard, first: str, second: str) -> Drawing:
-    """Each system by both qrels, the line of equal scores, and that of unrelated systems."""
+    """Each system by both qrels, and the line of equal scores."""
     kin = {favour.kin.run for favour in board.bias.favors}
     points = {s.run: Point(s.first, s.second, *_change(s), s.run) for s in board.systems}
     unrelated = [point for run, point in points.items() if run not in kin]
@@ -94,23 +61,5 @@ def _bias(board: Leaderboard, first: str, second: str) -> Drawing:
         of_kin = [points[run] for run in sorted(kin)]
         series.insert(0, Series("kin of the assessor", of_kin, "other", named="alarm"))
     message = "Dashed: equal scores; upright lines: 95 % interval of the change, over queries."
-    if board.bias.line is not None:
-        of = f"{board.bias.line.points} unrelated systems" if kin else "the systems"
-        series.insert(0, Series(f"line of {of}", list(_line(board)), "", "line", band=True))
-        message += " In the area lie 95 of 100 such systems."
     axes = Axis(f"{board.measure} {first}"), Axis(f"{board.measure} {second}")
     return plane("The systems by both", series, axes, message, diagonal=True)
-
-
-def _line(board: Leaderboard) -> Iterator[Point]:
-    """The line of the unrelated systems, and the band in which 95 of 100 such lie."""
-    line = board.bias.line
-    if line is None:
-        return
-    scores = [system.first for system in board.systems]
-    sign = -1.0 if parse(board.measure).definition.lower_is_better else 1.0
-    low, high = min(scores), max(scores)
-    for step in range(STEPS):
-        x = low + (high - low) * step / (STEPS - 1)
-        middle, reach = sign * x + line.at(sign * x), line.reach(sign * x)
-        yield Point(x, sign * middle, sign * middle - reach, sign * middle + reach)

@@ -8,8 +8,7 @@ from typing import Any
 
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import SystemScores, scores_of
-from labeler.evaluation.inputs import AnyQrels, AnyRuns, runs_from
-from labeler.evaluation.origin import pool_findings
+from labeler.evaluation.inputs import AnyQrels, AnyRuns, pool_findings, runs_from
 from labeler.messages import count_of
 from labeler.options import COUNT, SHARE, SIZE, given, option
 from labeler.report.finding import Finding
@@ -35,27 +34,25 @@ MOST_RUNS = 1000
 class PowerPlan(Result):
     """What so many queries can tell, and how many a difference needs.
 
-    `deviation` is that of the paired differences, pooled over all pairs of runs; `largest` is of
-    the pair that varies most. `deviation_range` is what these queries say of the pooled one: as a
-    rule it holds the truth nine times in ten (the page of methods has the figures).
+    `deviation` is that of the paired differences, pooled over all pairs of runs. `deviation_range`
+    is what these queries say of it: as a rule it holds the truth nine times in ten (the page of
+    methods has the figures).
     `planned_runs` are to be compared, all pairs of them, or with a `named_baseline` each with it.
     `detectable` has a difference for each number of queries, and `needed` a number of queries for
-    each difference, by both deviations; the ranges are by the ends of `deviation_range`.
+    each difference; the ranges are by the ends of `deviation_range`.
     """
 
     measure: str
     queries: int
     runs: int
     deviation: float
-    largest: float
     deviation_range: tuple[float, float]
-    widest_pair: tuple[str, str]
     planned_runs: int
     named_baseline: bool
     power: float
     level: float
-    detectable: dict[int, tuple[float, float]]
-    needed: dict[float, tuple[int, int]]
+    detectable: dict[int, float]
+    needed: dict[float, int]
     detectable_range: dict[int, tuple[float, float]]
     needed_range: dict[float, tuple[int | None, int | None]]
     findings: tuple[Finding, ...] = ()
@@ -63,12 +60,11 @@ class PowerPlan(Result):
     @property
     def sentences(self) -> list[str]:
         """What so many queries can tell, and how much the differences of runs vary."""
-        number, (least, _) = next(iter(self.detectable.items()))
+        number, least = next(iter(self.detectable.items()))
         if self.queries in self.detectable:
-            number, (least, _) = self.queries, self.detectable[self.queries]
-        smallest, (enough, _) = next(iter(self.needed.items()))
+            number, least = self.queries, self.detectable[self.queries]
+        smallest, enough = next(iter(self.needed.items()))
         many = count_of(number, "query finds", "queries find")
-        first, second = self.widest_pair
         queries = count_of(self.queries, "query", "queries")
         low, high = self.deviation_range
         return [
@@ -76,8 +72,7 @@ class PowerPlan(Result):
             f"{self._among}; one of {smallest:g} takes {self._needed(smallest, enough)}.",
             f"{self.measure} of {self.runs} runs over {queries}: over queries, the difference of"
             f" two runs has a standard deviation of {self.deviation:.4f} (pooled over pairs of"
-            f" runs; so few leave {low:.4f} to {high:.4f} possible), and {self.largest:.4f} where"
-            f" it varies most ({first}, {second}).",
+            f" runs; so few leave {low:.4f} to {high:.4f} possible).",
         ]
 
     @property
@@ -98,24 +93,18 @@ class PowerPlan(Result):
 
     def tables(self) -> list[Table]:
         """The tables `detectable` and `needed`."""
-        chance, widest = f"{self.power:.0%} power", Column("by the widest pair")
+        chance = f"{self.power:.0%} power"
 
         def between(spec: str) -> Column:
             return Column("", title="from, to", format="", ends=spec)
 
         least = [Column("queries", align="left"), Column(f"detectable with {chance}")]
         enough = [Column("difference", format="g", align="left"), Column(f"queries for {chance}")]
-        detected = [
-            (n, value, Ends(*self.detectable_range[n]), wide)
-            for n, (value, wide) in self.detectable.items()
-        ]
-        needed = [
-            (d, count, Ends(*self.needed_range[d]), wide)
-            for d, (count, wide) in self.needed.items()
-        ]
+        detected = [(n, d, Ends(*self.detectable_range[n])) for n, d in self.detectable.items()]
+        needed = [(d, n, Ends(*self.needed_range[d])) for d, n in self.needed.items()]
         return [
-            Table("detectable", [*least, between(".4f"), widest], detected),
-            Table("needed", [*enough, between(","), widest], needed),
+            Table("detectable", [*least, between(".4f")], detected),
+            Table("needed", [*enough, between(",")], needed),
         ]
 
     def as_json(self) -> dict[str, Any]:
@@ -181,7 +170,7 @@ def power(
     >>> often = {q: {"d1": 1.0, "d2": 2.0 * (n % 4 == 0)} for n, q in enumerate(qrels)}
     >>> plan = labeler.power(qrels, [always, often], "P@1", differences=[0.1])
     >>> plan.needed
-    {0.1: (157, 157)}
+    {0.1: 157}
     """
     options = given(PowerOptions, options, settings)
     runs_by_name = runs_from(runs, qrels)
@@ -197,9 +186,8 @@ def plan_of(scores: SystemScores, measure: str, options: PowerOptions) -> PowerP
     if queries < 2:
         raise BadInput("one query says nothing of how differences vary from query to query")
     deviations = paired_deviations(scores.values)
-    i, j = max(deviations, key=lambda pair: deviations[pair])
-    spread, largest = pooled(list(deviations.values())), deviations[i, j]
-    if not largest > 0:
+    spread = pooled(list(deviations.values()))
+    if not spread > 0:
         raise BadInput(f"the runs do not differ in {measure} at any query, so nothing varies")
     runs = options.planned_runs or len(scores.runs)
     low, high = (spread * math.sqrt(end) for end in variance_factors(scores.values, RANGE))
@@ -207,21 +195,18 @@ def plan_of(scores: SystemScores, measure: str, options: PowerOptions) -> PowerP
     differences = options.differences or DIFFERENCES
     test = PlannedTest(runs, options.named_baseline)
     middle, least, most = (_Planned(each, test, options) for each in (spread, low, high))
-    widest = _Planned(largest, replace(test, pooled=spread), options)
     return PowerPlan(
         measure,
         queries,
         len(scores.runs),
         spread,
-        largest,
         (low, high),
-        (scores.runs[i], scores.runs[j]),
         runs,
         options.named_baseline,
         options.power,
         options.level,
-        {n: (middle.detectable(n), widest.detectable(n)) for n in numbers},
-        {d: (middle.needed(d), widest.needed(d)) for d in differences},
+        {n: middle.detectable(n) for n in numbers},
+        {d: middle.needed(d) for d in differences},
         {n: (least.detectable(n), most.detectable(n)) for n in numbers},
         {d: (least.needed_if_any(d), most.needed_if_any(d)) for d in differences},
         scores.findings,

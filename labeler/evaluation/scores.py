@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from labeler.arrays import Flags
-from labeler.data import Failure
 from labeler.errors import BadInput
-from labeler.evaluation.comparison.paired import summary_interval
-from labeler.evaluation.holes.bounds import scenarios
 from labeler.evaluation.options import EvaluationOptions, Scoring
-from labeler.evaluation.query_facts import Weights
+from labeler.evaluation.paired import summary_interval
 from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import Measure, Rankings, Scores, parse, score
 from labeler.metrics.registry import renamed
@@ -26,6 +20,27 @@ from labeler.report.finding import Finding, Setting
 from labeler.report.result import as_plain
 from labeler.report.table import Column, Interval, Table, interval_text
 from labeler.trec.rankings import Facts, Pool
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weights of queries by a field of their metadata, which `source` has."""
+
+    by: str
+    weights: Mapping[str, float]
+    source: str
+
+    def has(self, queries: Sequence[str]) -> list[bool]:
+        """Which queries have a weight; `BadInput` where none has."""
+        mask = [query in self.weights for query in queries]
+        if not any(mask):
+            problem = f"no query of {self.source} that is scored has a {self.by}"
+            raise BadInput(problem, parameter="weights")
+        return mask
+
+    def of(self, queries: Sequence[str]) -> Weighting:
+        """The weights of these queries."""
+        return Weighting(np.array([self.weights[query] for query in queries], dtype=np.float64))
 
 
 @dataclass(frozen=True)
@@ -73,14 +88,13 @@ def run_scores(
     options: EvaluationOptions,
     weighting: Weighting | None = None,
 ) -> RunScores:
-    """One run's scores, their intervals, the shares judged, and the scenarios if asked for."""
+    """One run's scores, their intervals and the shares judged; without scenarios."""
     scores = replace(score(ranked, measures), weighting=weighting)
     cutoffs = sorted({m.cutoff for m in measures if isinstance(m.cutoff, int)}) or [10]
     shares = score(ranked, [parse(f"Judged@{cutoff}") for cutoff in cutoffs])
     shares = replace(shares, weighting=weighting)
-    unjudged = scenarios(ranked, measures) if options.scenarios else {}
     ends = intervals(scores, options)
-    return RunScores(name, scores, ends, shares.means(), unjudged, _mark(ranked), shares)
+    return RunScores(name, scores, ends, shares.means(), {}, _mark(ranked), shares)
 
 
 def _mark(ranked: Rankings) -> str:
@@ -94,8 +108,8 @@ def _mark(ranked: Rankings) -> str:
 
 def intervals(scores: Scores, options: EvaluationOptions) -> dict[str, tuple[float, float]]:
     """The 95 % interval over queries of each mean; `nan` for sums and where nothing is defined."""
-    how = options.interval, options.seed, scores.weighting
     rows = zip(scores.measures, scores.values, strict=True)
+    how = options.seed, scores.weighting
     return {str(measure): summary_interval(measure, row, *how) for measure, row in rows}
 
 
@@ -104,7 +118,11 @@ def counted(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) 
 
     With weights those count that have one.
     """
-    counts = to_answer(ranked, scoring, weights)
+    counts = np.ones(ranked.n, dtype=np.bool_)
+    if weights is not None:
+        counts &= np.array(weights.has(ranked.queries), dtype=np.bool_)
+    if scoring.unanswerable == "skip":
+        counts &= ranked.in_pool(1) > 0
     if scoring.missing == "skip":
         counts &= ranked.retrieved > 0
     if not counts.any():
@@ -112,16 +130,6 @@ def counted(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) 
     if not counts.all():
         ranked = ranked.choose(counts)
     return ranked if scoring.max_grade is None else replace(ranked, max_grade=scoring.max_grade)
-
-
-def to_answer(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) -> Flags:
-    """Which queries count of a run that answers all of them."""
-    counts = np.ones(ranked.n, dtype=np.bool_)
-    if weights is not None:
-        counts &= np.array(weights.has(ranked.queries), dtype=np.bool_)
-    if scoring.unanswerable == "skip":
-        counts &= ranked.in_pool(1) > 0
-    return counts
 
 
 def over_common_queries(scores: Mapping[str, Scores]) -> dict[str, Scores]:
@@ -219,7 +227,7 @@ def run_findings(name: str, pool: Pool, facts: Facts, scoring: Scoring) -> list[
     if not facts.matched:
         text = "none of its documents stands in the qrels; are their ids the same?"
         findings.append(Finding(f"{name}: {text}", name, each=text))
-    ordered = ORDERED[scoring.ties]
+    ordered = "ordered as trec_eval does"
     counts = (
         (facts.extra, ("query", "queries"), "of the run not in the qrels: ignored"),
         (facts.tied_pairs, ("pair", "pairs"), f"of documents tied in score; {ordered}"),
@@ -230,9 +238,6 @@ def run_findings(name: str, pool: Pool, facts: Facts, scoring: Scoring) -> list[
         for n, nouns, rest in counts
         if n
     ]
-
-
-ORDERED = {"trec": "ordered as trec_eval does", "file": "ordered as written"}
 
 
 def _left_out(what: str, skip: Setting, value: str, about: str = "") -> Finding:
@@ -308,20 +313,3 @@ def hole_findings(runs: Sequence[RunScores]) -> list[Finding]:
     table = Setting("scenarios")
     what = f"were the rest judged, its {measure} could be anything from {ends} ({table})"
     return [Finding(f"{run.name}: {share_name} is {share:.2f}; {what}", run.name, (table,))]
-
-
-def judgement_findings(judgements: Path) -> list[Finding]:
-    """How many pairs have no grade, and why; nothing without a file."""
-    if not judgements.exists():
-        return []
-    from labeler.collection.judgements import read_judgements  # takes long to load
-
-    outcomes = (row.judged.outcome for row in read_judgements(judgements))
-    statuses = Counter(o.status if isinstance(o, Failure) else "" for o in outcomes)
-    asked = count_of(statuses.total(), "pair", "pairs")
-    statuses.pop("", None)
-    if not statuses:
-        return []
-    by_status = ", ".join(f"{count:,} {status}" for status, count in statuses.most_common())
-    missing = f"no grade for {statuses.total():,} of {asked} ({by_status})"
-    return [Finding(f"{judgements}: {missing}; counted as unjudged", about=str(judgements))]

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from labeler.data import Failure, Pair
 from labeler.model import NO_TEXT, Model, Reply, Request
-from labeler.models.tokens import FEWEST_BYTES, at_most
+from labeler.models.cost import FEWEST_BYTES, at_most
 
 # Requests that are too long for a server: as it says, or as its count of their tokens tells.
 

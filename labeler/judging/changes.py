@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,11 +19,9 @@ from labeler.collection.queries import read_queries
 from labeler.collection.whose import is_of_people, routed_pairs
 from labeler.data import JUDGED, Failure, Judged, Pair
 from labeler.report.neutral import flat
+from labeler.report.result import Result
 from labeler.report.table import Cell, Column, Row, Table
 from labeler.trec.qrels import read_qrels
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 # From one set of judgements to another of the same pairs: what became of each grade.
 
@@ -60,7 +58,7 @@ class Move(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Transitions:
+class Transitions(Result):
     """`table[i, j]` pairs went from `states[i]` to `states[j]`; `moved` lists the changed."""
 
     states: tuple[State, ...]
@@ -72,24 +70,25 @@ class Transitions:
         """How many pairs either side has."""
         return int(self.table.sum())
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, Any]:
         """The matrix, the names of its rows and columns, and every pair that moved."""
-        return {
-            "pairs": self.pairs,
-            "states": [str(state) for state in self.states],
-            "table": [[int(count) for count in row] for row in self.table],
-            "moved": [
-                {
-                    **move.pair._asdict(),
-                    "before": str(move.before),
-                    "after": str(move.after),
-                    "query": move.query,
-                    "reason_before": move.reason_before,
-                    "reason_after": move.reason_after,
-                }
-                for move in self.moved
-            ],
-        }
+        moved = [
+            {
+                **move.pair._asdict(),
+                **move._asdict(),
+                "before": str(move.before),
+                "after": str(move.after),
+            }
+            for move in self.moved
+        ]
+        for row in moved:
+            del row["pair"]
+        states = list(map(str, self.states))
+        return self.picked("pairs", states=states, table=self.table.astype(int), moved=moved)
+
+    def tables(self) -> list[Table]:
+        """The pairs that moved, and the matrix."""
+        return [self.moved_table(), self.matrix_table()]
 
     def matrix_table(self, before: str = "before", after: str = "after") -> Table:
         """How many pairs went from each state, in rows, to each other, in columns."""
@@ -149,13 +148,6 @@ class Transitions:
                 lines += [_broken(f"{name}: {text}", "    ", width)] if text else []
         return "\n".join(lines)
 
-    def frame(self) -> DataFrame:
-        """The pairs that moved as a pandas DataFrame."""
-        return self.moved_table().frame()
-
-    def _repr_html_(self) -> str:
-        return self.matrix_table()._repr_html_()
-
     def __repr__(self) -> str:
         return f"Transitions({len(self.moved)} of {self.pairs} moved)"
 
@@ -163,16 +155,23 @@ class Transitions:
 def transitions(before: Mapping[Pair, State], after: Mapping[Pair, State]) -> Transitions:
     """What became of every pair that either side has; grades first, then statuses."""
     absent = State(None, ABSENT)
-    pairs = before.keys() | after.keys()
-    changes = Counter((before.get(pair, absent), after.get(pair, absent)) for pair in pairs)
-    states = sorted({state for change in changes for state in change}, key=_order)
+    pairs: dict[tuple[State, State], list[Pair]] = defaultdict(list)
+    for pair in before.keys() | after.keys():
+        pairs[before.get(pair, absent), after.get(pair, absent)].append(pair)
+    states = sorted({state for change in pairs for state in change}, key=_order)
     index_of = {state: index for index, state in enumerate(states)}
     table = np.zeros((len(states), len(states)))
-    for (state, next_state), count in changes.items():
-        table[index_of[state], index_of[next_state]] = count
-    moves = (Move(pair, before.get(pair, absent), after.get(pair, absent)) for pair in pairs)
-    moved = sorted((move for move in moves if move.before != move.after), key=_by_distance)
-    return Transitions(tuple(states), table, tuple(moved))
+    for (old, new), changed in pairs.items():
+        table[index_of[old], index_of[new]] = len(changed)
+    ranked = sorted(
+        (rank, pair, old, new)
+        for (old, new), changed in pairs.items()
+        if old != new
+        for rank in (_rank(old, new),)
+        for pair in changed
+    )
+    moved = tuple(Move(pair, old, new) for _, pair, old, new in ranked)
+    return Transitions(tuple(states), table, moved)
 
 
 def judged(grade: int) -> State:
@@ -192,13 +191,13 @@ def _order(state: State) -> tuple[bool, int, bool, str]:
     return state.grade is None, state.grade or 0, state.status == ABSENT, state.status
 
 
-def _by_distance(move: Move) -> tuple[int, Pair]:
-    """What a failure took or gave a grade first, then the farthest; one-sided ones last."""
-    if move.is_one_sided:
-        return 1, move.pair
-    if move.before.grade is None or move.after.grade is None:
-        return -1_000_000, move.pair
-    return -abs(move.before.grade - move.after.grade), move.pair
+def _rank(old: State, new: State) -> int:
+    """What a failure took or gave a grade comes first, then the farthest; one-sided ones last."""
+    if ABSENT in (old.status, new.status):
+        return 1
+    if old.grade is None or new.grade is None:
+        return -1_000_000
+    return -abs(old.grade - new.grade)
 
 
 def changes_of(old: JudgedSet, new: JudgedSet, queries: Mapping[str, str]) -> Transitions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import islice
@@ -19,7 +19,6 @@ from labeler.judging.job import texts_of
 from labeler.judging.methods.examples import examples_for
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import ALONE, JudgingPart
-from labeler.judging.methods.points import METADATA, questions_given
 from labeler.judging.relabel import same_assessor
 from labeler.judging.reply import NumberedGrade
 from labeler.model import Message, Model, Reply, Request
@@ -28,7 +27,7 @@ from labeler.prompt import Prompt
 from labeler.prompt.check import PromptCheck, check_prompt
 from labeler.store import Store, open_store
 from labeler.store.base import Record
-from labeler.store.keys import Canon, quoted, secret_of
+from labeler.store.keys import Canon, secret_of
 
 
 class Attempt(NamedTuple):
@@ -59,15 +58,13 @@ class AttemptHistory(NamedTuple):
 class Explanation:
     """How a pair came by its grade in one set of judgements.
 
-    `histories` are those of its parts, one of most pairs. They are None where the assessor is not
-    found again, for the reason that `problem` says; `records` are then the replies to whatever
-    prompts show both texts, oldest first.
+    `histories` are those of its parts, one of most pairs. There are none where the assessor is not
+    found again, for the reason that `problem` says.
     """
 
     name: str
     row: JudgementRow
-    histories: tuple[AttemptHistory, ...] | None
-    records: Sequence[Record] = ()
+    histories: tuple[AttemptHistory, ...]
     problem: str = ""
 
     def as_record(self) -> dict[str, Any]:
@@ -89,9 +86,8 @@ class Explanation:
 
     def as_json(self) -> dict[str, Any]:
         """The same with the messages, and each reply with what was read in it."""
-        if self.histories is None:
-            replies = [_of_record(record) for record in self.records]
-            return {**self.as_record(), "problem": self.problem, "replies": replies}
+        if self.problem:
+            return {**self.as_record(), "problem": self.problem, "replies": []}
         parts = [_of_history(history) for history in self.histories]
         if len(parts) == 1 and not self.histories[0].part:
             return {**self.as_record(), **parts[0]}
@@ -142,21 +138,10 @@ def _of_record(record: Record) -> dict[str, Any]:
     }
 
 
-def judged_pairs_like(collection: Collection, pair: Pair) -> list[Pair]:
-    """The judged pair that another one may have been meant to be, if there is one.
-
-    It has the two ids the other way round, or ids that are nearly the same.
-    """
-    documents_by_query: dict[str, list[str]] = {}
-    for name in collection.judgement_names():
-        for row in read_judgements(collection.judgements(name)):
-            query_id, doc_id = row.judged.outcome.pair
-            documents_by_query.setdefault(query_id, []).append(doc_id)
-    if pair.query_id in documents_by_query.get(pair.doc_id, ()):
-        return [Pair(pair.doc_id, pair.query_id)]
-    queries = get_close_matches(pair.query_id, documents_by_query, 1)
-    documents = documents_by_query[queries[0]] if queries else []
-    return [Pair(queries[0], doc) for doc in get_close_matches(pair.doc_id, documents, 1)]
+def is_judged(collection: Collection, pair: Pair) -> bool:
+    """Whether any set of judgements holds a pair."""
+    sets = map(collection.judgements, collection.judgement_names())
+    return any(row.judged.outcome.pair == pair for path in sets for row in read_judgements(path))
 
 
 async def explain(
@@ -193,8 +178,7 @@ async def _explanation(
             assessor = replace(assessor, lists=lists, examples=examples)
             return Explanation(name, row, attempt_histories(pair, texts, assessor, store))
         except LabelerError as error:
-            records = records_by_texts(pair, texts, row.origin.model, store)
-            return Explanation(name, row, None, records, str(error))
+            return Explanation(name, row, (), str(error))
 
 
 def attempt_histories(
@@ -238,12 +222,6 @@ def _attempt_history(part: JudgingPart, assessor: Assessor, store: Store) -> Att
         request = next_request(request, answer)
 
 
-def records_by_texts(pair: Pair, texts: Texts, model_id: str, store: Store) -> list[Record]:
-    """What a model replied to whatever prompts show both texts of a pair, oldest first."""
-    query, document = texts.of(pair)
-    return store.records_with(model_id, (quoted(query.text), quoted(document.text)))
-
-
 # What a grading prompt sends for one pair of a collection, before anything is asked.
 
 Text = TypeVar("Text")
@@ -261,51 +239,16 @@ def preview(
     Of a prompt that takes several, the first; of one that shows several documents, with another one
     of the collection.
     """
-    return _Previewed.of(prompt, collection, query_id, doc_id).first()
-
-
-@dataclass(frozen=True)
-class _Previewed:
-    """A pair of a collection, and the assessor whose requests for it are shown."""
-
-    pair: Pair
-    texts: Texts
-    assessor: Assessor
-
-    @classmethod
-    def of(
-        cls, prompt: Prompt, collection: Collection | Path | str, query_id: str, doc_id: str
-    ) -> _Previewed:
-        """The pair of these ids, of which an empty one is the first query or document."""
-        opened = open_collection(collection)
-        texts = texts_of(opened)
-        query_id = _among(texts.queries, query_id, "query")
-        pair = Pair(query_id, _among(texts.documents, doc_id, "doc"))
-        examples = examples_for(opened, "", prompt, texts)
-        return cls(pair, texts, Assessor(prompt, Model("none", _asks_nothing), examples=examples))
-
-    def first(self) -> tuple[Message, ...]:
-        """The first request for the pair, with another document where lists are shown."""
-        pairs, front = [self.pair], self.assessor.prompt.front
-        if front.batch > 1:
-            others = (doc_id for doc_id in self.texts.documents if doc_id != self.pair.doc_id)
-            pairs += [Pair(self.pair.query_id, doc_id) for doc_id in islice(others, 1)]
-        first = Inquiries(pairs, self.texts, self.assessor).example(self.pair)
-        assert first is not None  # nothing is stored
-        return first.messages
-
-    def after_writing(self) -> tuple[Message, ...]:
-        """The request that follows when the questions of the query are written."""
-        query = self.texts.queries[self.pair.query_id]
-        if not questions_given(query):
-            written = {METADATA: [WRITTEN.format(number=number) for number in (1, 2)]}
-            query = replace(query, metadata={**query.metadata, **written})
-        texts = Texts({query.id: query}, self.texts.documents)
-        return replace(self, texts=texts).first()
-
-
-WRITTEN = "(question {number}, as it is written)"
-"""What stands for a question that no model was asked to write."""
+    opened = open_collection(collection)
+    texts = texts_of(opened)
+    pair = Pair(_among(texts.queries, query_id, "query"), _among(texts.documents, doc_id, "doc"))
+    examples = examples_for(opened, "", prompt, texts)
+    assessor = Assessor(prompt, Model("none", _asks_nothing), examples=examples)
+    others = (Pair(pair.query_id, doc) for doc in texts.documents if doc != pair.doc_id)
+    pairs = [pair, *islice(others, prompt.front.batch > 1)]
+    first = Inquiries(pairs, texts, assessor).example(pair)
+    assert first is not None  # nothing is stored
+    return first.messages
 
 
 def _among(texts: Mapping[str, Text], name: str, parameter: str) -> str:
@@ -331,9 +274,7 @@ def check_on_pair(
     if prompt.front.kind != "grade":
         problem = f"a pair is judged by a prompt that grades, and {prompt.name} does not"
         raise Misuse(problem, parameter="collection")
-    previewed = _Previewed.of(prompt, collection, query_id, doc_id)
+    shown = preview(prompt, collection, query_id, doc_id)
     if prompt.front.questions is None:
-        return replace(checked, example=previewed.first())
-    given = questions_given(previewed.texts.queries[previewed.pair.query_id])
-    writing = () if given else previewed.first()
-    return replace(checked, example=previewed.after_writing(), writing=writing)
+        return replace(checked, example=shown)
+    return replace(checked, writing=shown)

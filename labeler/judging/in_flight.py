@@ -137,7 +137,8 @@ GRACE_SECONDS = 30.0
 class PairOptions:
     """How many pairs are under way at once, and whether those that failed are asked again.
 
-    `on_judged` is called with every pair when it is done; once `stop` is set, no more calls begin.
+    `on_judged` is called with every pair when it is done, `note` with lines for a person; once
+    `stop` is set, no more calls begin.
     Pairs are held against the `proof`. A `pilot` says what became of those that were judged `only`
     before; where that `ended` the run, of others stored replies alone are looked up.
     """
@@ -146,6 +147,7 @@ class PairOptions:
     retry_failed: bool = False
     on_judged: Callable[[Judged], None] = lambda judged: None
     stop: StopSignal = field(default_factory=StopSignal)
+    note: Callable[[str], None] = lambda _line: None
     proof: Proof | None = None
     only: Sequence[Pair] = ()
     pilot: Mapping[Pair, Judged] = field(default_factory=dict)

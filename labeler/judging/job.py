@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,11 +36,13 @@ from labeler.files.boundary import count
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.attempts import ReadAtMost
 from labeler.judging.in_flight import PairOptions, judge_pairs
+from labeler.judging.pilot import Pairs, Pilot
 from labeler.judging.suspicions import suspicions
 from labeler.messages import count_of
 from labeler.models.policies.budget import Spending, WithCost
 from labeler.models.policies.call import StopSignal
-from labeler.report.table import Column, Row, Table
+from labeler.report.result import Result
+from labeler.report.table import Column, Table, frame_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -49,43 +51,6 @@ if TYPE_CHECKING:
 # The counts of a set of judgements: what has a grade, what failed and how, and what it took.
 
 EXAMPLES = 3
-
-
-Projected = Sequence[float]
-"""About how much it is, and an interval of 95 %; empty where it is not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pilot:
-    """What some pairs of a run say of all `total` of them.
-
-    `without_grade` is the share of failed pairs, `thoughts` of those that the model thought about.
-    Tokens are those of a pair; `dollars` and `hours` those of all pairs, empty where no price is
-    known, or nothing was asked anew.
-    """
-
-    pairs: int
-    failed: int
-    total: int
-    without_grade: Projected
-    thoughts: float
-    tokens_in: float
-    tokens_out: float
-    dollars: Projected
-    hours: Projected
-
-    def sentences(self) -> list[str]:
-        """What the pilot showed, and what all pairs would take."""
-        failed = "{:.0%} [{:.0%}, {:.0%}] without a grade".format(*self.without_grade)
-        took = f"{self.tokens_in:,.0f} tokens in and {self.tokens_out:,.0f} out a pair"
-        thoughts = f"{self.thoughts:.0%} after thoughts"
-        cost, hours = "${:,.4g} [{:,.4g}, {:,.4g}]", "{:.2g} [{:.2g}, {:.2g}] hours"
-        takes = [cost.format(*self.dollars)] if self.dollars else []
-        takes += [hours.format(*self.hours)] if self.hours else []
-        return [
-            f"pilot of {self.pairs} pairs: {failed}, {thoughts}, {took}",
-            f"all {self.total:,} pairs: about {', '.join(takes) or 'nothing'}",
-        ]
 
 
 @dataclass(slots=True)
@@ -205,10 +170,6 @@ def pool_of(collection: Collection, texts: Texts) -> PoolPairs:
     return pool_pairs(collection.pool, texts.queries, texts.documents)
 
 
-Pairs = Sequence[Pair] | PoolPairs
-"""Pairs that can be counted and gone through more than once."""
-
-
 class Job(NamedTuple):
     """A set of judgements to make: where, under which name, of which pairs and texts.
 
@@ -267,17 +228,15 @@ def check_keeps(collection: Collection, name: str, pairs: Pairs) -> None:
         raise Misuse(problem, parameter="name")
 
 
-async def do_job(
-    job: Job, assessor: Assessor, options: PairOptions, note: Note = lambda _line: None
-) -> Tally:
+async def do_job(job: Job, assessor: Assessor, options: PairOptions) -> Tally:
     """Judge pairs of a collection; write `judgements/NAME.jsonl` and `qrels/NAME.qrels`.
 
     What an interrupted run was answered is in the store, so that the same call goes on where it
-    stopped. `note` is given a line that says which process is waited for.
+    stopped.
     """
     judging = judge_pairs(job.pairs, job.texts, assessor, options)
     flagged = (with_suspicions(judged, job.texts) async for judged in judging)
-    return await write_set(job, assessor, flagged, options.stop, note)
+    return await write_set(job, assessor, flagged, options.stop, options.note)
 
 
 async def write_set(
@@ -413,8 +372,8 @@ def judged_pairs(collection: Collection, name: str, texts: Texts) -> list[Pair]:
 # What judging gave: the counts of a set of judgements, its files, and the cost of the run.
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class JudgeResult(WithCost):
+@dataclass(frozen=True, repr=False)
+class JudgeResult(Result, WithCost):
     """A set of judgements as a run left it, and what the run took.
 
     `total` counts the pairs that were to be judged: those that have a grade, those that failed,
@@ -486,35 +445,23 @@ class JudgeResult(WithCost):
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the files and the cost by name."""
-        return {
-            "name": self.name,
-            "pairs": self.total,
-            "judged": self.judged,
-            "failed": self.failed,
-            "failures": self.failures,
-            "suspicious": self.suspicious,
-            "calls": self.spent.calls,
-            "cached_tokens": self.cached_tokens,
-            "cost": self.cost,
-            "cost_at_most": self.cost_at_most,
-            "stopped": str(self.stopped) if self.stopped else None,
-            "pilot": asdict(self.tally.pilot) if self.tally.pilot else None,
-            "judgements": str(self.judgements),
-            "qrels": str(self.qrels),
-        }
+        return self.picked(
+            *("name", "judged", "failed", "failures", "suspicious", "cached_tokens"),
+            *("cost", "cost_at_most", "stopped", "judgements", "qrels"),
+            pairs=self.total,
+            calls=self.spent.calls,
+            pilot=self.tally.pilot,
+        )
 
-    def table(self) -> Table:
+    def tables(self) -> list[Table]:
         """How many pairs have a grade, failed in each way, or were not asked about."""
         left = self.total - self.tally.pairs
         counts = {JUDGED: self.judged, **self.failures, **({"not asked": left} if left else {})}
-        columns = [Column("status", align="left"), Column("pairs", format=",d")]
-        rows: list[Row] = [list(row) for row in counts.items()]
-        return Table("judging", columns, rows, title=self.name)
+        columns = [Column("status", align="left"), Column("pairs")]
+        return [Table("judging", columns, [list(row) for row in counts.items()], title=self.name)]
 
     def frame(self) -> DataFrame:
         """The judgements as a pandas DataFrame: a row a pair, with its grade or why it has none."""
-        import pandas as pd
-
         outcomes = [row.judged.outcome for row in read_judgements(self.judgements)]
         rows = [
             (*o.pair, None, o.status, o.detail)
@@ -522,11 +469,8 @@ class JudgeResult(WithCost):
             else (*o.pair, o.grade, JUDGED, o.reason)
             for o in outcomes
         ]
-        columns = ["query_id", "doc_id", "grade", "status", "reason"]
-        return pd.DataFrame(rows, columns=pd.Index(columns)).astype({"grade": "Int64"})
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+        frame = frame_of(rows, "query_id", "doc_id", "grade", "status", "reason")
+        return frame.astype({"grade": "Int64"})
 
     def __repr__(self) -> str:
         failures = "".join(f", {status}={count}" for status, count in self.failures.items())

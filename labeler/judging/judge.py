@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -16,18 +15,16 @@ from labeler.collection.batches import held_back
 from labeler.collection.judgements import JudgementLines, repeat_file
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked_in_loop
-from labeler.data import Failure, Judged, Pair
-from labeler.errors import BudgetReached, Misuse, TooManyFailed
+from labeler.data import Pair
+from labeler.errors import BudgetReached, Misuse
 from labeler.files.atomic import replacing
 from labeler.files.boundary import count
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.attempts import CUTS, TRIES
-from labeler.judging.in_flight import PairOptions, judge_pairs, looks
+from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import (
     Job,
     JudgeResult,
-    Pairs,
-    Pilot,
     Tally,
     check_free,
     check_keeps,
@@ -41,9 +38,11 @@ from labeler.judging.job import (
 from labeler.judging.methods.examples import as_shown
 from labeler.judging.methods.inquiries import Inquiries, check_reads, unanswered
 from labeler.judging.part import DerivedPairs
+from labeler.judging.pilot import FEWEST, Pairs, piloted
 from labeler.model import Request
-from labeler.models.call_plan import CallPlan, CallTimes, duration_of, plan_calls
+from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.control import Control, Underway, run_to_end
+from labeler.models.cost import Tokens
 from labeler.models.policies.call import Deferral
 from labeler.models.policies.stack import Guard
 from labeler.models.session import Session, SessionOptions, open_session, select_model
@@ -56,7 +55,6 @@ from labeler.models.settings import (
     Limits,
     Proof,
 )
-from labeler.models.tokens import Tokens
 from labeler.options import COUNT, check_options, option
 from labeler.prompt import checked_prompt
 
@@ -113,13 +111,15 @@ def learn_from(tally: Tally, session: Session, assessor: Assessor) -> None:
     """Keep what the pairs of a run took, so that a plan of other pairs tells what they will."""
     took = (tally.pairs, tally.prompt_tokens, tally.completion_tokens)
     if all(took):
-        session.learn(_fact_of(assessor), json.dumps(took))
+        session.store.learn(_fact_of(assessor), json.dumps(took))
 
 
 def learned_of(session: Session, assessor: Assessor) -> list[int]:
     """How many pairs were judged before, and the tokens in and out that they took; else nothing."""
     with suppress(ValueError, TypeError, RecursionError):
-        took = [count(part) or 0 for part in json.loads(session.fact(_fact_of(assessor)) or "[]")]
+        took = [
+            count(part) or 0 for part in json.loads(session.store.fact(_fact_of(assessor)) or "[]")
+        ]
         return took if len(took) == 3 and all(took) else []  # not what another version wrote
     return []
 
@@ -155,72 +155,6 @@ def _further(job: Job, assessor: Assessor, retry_failed: bool) -> Iterator[Reque
     worst = _unanswered(job, assessor, retry_failed, worst=True)
     for first, all_of_them in zip(likely, worst, strict=True):
         yield from all_of_them[len(first) :]
-
-
-# The pilot of a run: a few of its pairs, judged and looked at before the others are paid for.
-
-PAIRS = 30
-FEWEST = 100
-"""A run of fewer pairs has no pilot."""
-
-
-def pilot_pairs(job: Job) -> list[Pair]:
-    """The pairs of a job's pilot: drawn by chance, then spread over the lengths of documents."""
-    places = set(Random(PAIRS).sample(range(len(job.pairs)), 3 * PAIRS))
-    drawn = [pair for at, pair in enumerate(job.pairs) if at in places]
-    return sorted(drawn, key=lambda pair: len(job.texts.of(pair)[1].text))[1::3]
-
-
-async def piloted(
-    job: Job, assessor: Assessor, options: PairOptions, guard: Guard
-) -> tuple[PairOptions, Pilot | None]:
-    """Judge a few pairs of a job: how the others are asked about, and what the few say of them.
-
-    What was answered before is not asked again.
-    """
-    judged, began, ended = list[Judged](), time.monotonic(), None
-    few, pilot = replace(options, only=pilot_pairs(job), proof=None), None
-    try:
-        async for each in judge_pairs(job.pairs, job.texts, assessor, few):
-            judged.append(each)
-    except BudgetReached as reached:
-        ended = reached
-    else:
-        pilot = _measured(judged, len(job.pairs), time.monotonic() - began, guard)
-        failed = [each.outcome for each in judged if isinstance(each.outcome, Failure)]
-        if options.proof and len(failed) > options.proof.max_failed * len(judged):
-            problem = f"stopped after a pilot: {len(failed)} of {len(judged)} pairs have no grade"
-            ended = TooManyFailed(f"{problem}: {looks(failed)}", parameter="max_failed")
-            ended.again = {"no_pilot": True}
-    # the questions of a query may be counted in the row of another pair
-    settled = [] if assessor.prompt.front.questions else judged
-    by_pair = {each.outcome.pair: each for each in settled}
-    return replace(options, pilot=by_pair, ended=ended), pilot
-
-
-def _measured(judged: Sequence[Judged], total: int, seconds: float, guard: Guard) -> Pilot:
-    """What the pairs of a pilot say of all."""
-    import numpy as np  # which smaller runs need not load
-
-    from labeler.stats.means import mean_interval
-    from labeler.stats.shares import share_interval
-
-    price, limits, pairs = guard.budget.price, guard.limiter.limits, len(judged)
-    failed = np.array([isinstance(each.outcome, Failure) for each in judged])
-    tokens = np.array([(each.prompt_tokens, each.completion_tokens) for each in judged], float)
-    inside, outside = map(float, tokens.mean(axis=0))
-    taken = tokens @ ((price.tokens_in, price.tokens_out) if price else (1, 1))
-    ends = mean_interval(taken, "t") or (0.0, 0.0)
-    spread = np.array([taken.mean(), *ends]) / max(taken.mean(), 1e-9)
-    took, hours = (taken.mean() * total / 1e6 if price else 0.0), 0.0
-    if calls := sum(each.attempts for each in judged if not each.remembered):
-        usual = duration_of(calls, calls * (inside + outside), limits).seconds
-        every = (calls * total // pairs, total * (inside + outside), limits)
-        hours = duration_of(*every, CallTimes(seconds / usual)).seconds / 3600
-    takes = [(spread * about).tolist() if about else [] for about in (took, hours)]
-    share = (float(failed.mean()), *share_interval(failed))
-    thoughts = sum(each.thought for each in judged) / pairs
-    return Pilot(pairs, int(failed.sum()), total, share, thoughts, inside, outside, *takes)
 
 
 # A judging session: choose the model, open the store, guard the model, judge, write.
@@ -409,13 +343,11 @@ async def watched(
     """Judge the pairs of a job, after its pilot, and let the caller of the session watch."""
     underway = Underway(len(job.pairs), guard, asks=assessor.model.is_server)
     with control.judging(underway) as on_judged:
-        pilot, in_hand = None, guard.limiter.limits.in_hand
-        asking = replace(asking or PairOptions(), at_once=in_hand, stop=guard.stop)
-        if asking.proof and not asking.proof.no_pilot:
-            asking, pilot = await piloted(job, assessor, asking, guard)
-        for sentence in pilot.sentences() if pilot and pilot.hours else ():
-            control.note(sentence)
-        tally = await do_job(job, assessor, replace(asking, on_judged=on_judged), control.note)
+        asking = asking or PairOptions()
+        in_hand = guard.limiter.limits.in_hand
+        asking = replace(asking, at_once=in_hand, stop=guard.stop, note=control.note)
+        asking, pilot = await piloted(job.pairs, job.texts, assessor, asking, guard)
+        tally = await do_job(job, assessor, replace(asking, on_judged=on_judged))
         tally.pilot = pilot
         return tally
 

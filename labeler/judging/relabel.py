@@ -29,13 +29,15 @@ from labeler.judging.part import DerivedPairs, PartOfSet, derived_pairs
 from labeler.model import Model
 from labeler.models.choose import choose, ready
 from labeler.models.control import Control, run_to_end
-from labeler.models.local.caveats import embedded_name
+from labeler.models.embedded import embedded_name
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, only_remembered
 from labeler.models.server.client import wire_format
 from labeler.models.settings import AnyModel, Api, AssessorSettings
 from labeler.options import given
 from labeler.prompt import Prompt, find_prompt, prompt_files
+from labeler.report.result import Result
+from labeler.report.table import Table
 from labeler.store import open_store
 from labeler.store.keys import secret_of
 from labeler.wire.addresses import HIDDEN
@@ -45,8 +47,8 @@ ALL = PartOfSet()
 """Every pair of a set."""
 
 
-@dataclass(frozen=True, slots=True)
-class RelabelResult:
+@dataclass(frozen=True)
+class RelabelResult(Result):
     """The new judgements, and what became of each grade of the old ones.
 
     `sets` are what the old judgements and the new ones say of each pair; where a part of the pairs
@@ -59,10 +61,11 @@ class RelabelResult:
 
     def as_json(self) -> dict[str, Any]:
         """The counts of the new judgements, and the changes."""
-        return {**self.judging.as_json(), "changes": self.changes.as_json()}
+        return {**self.judging.as_json(), **self.picked("changes")}
 
-    def _repr_html_(self) -> str:
-        return self.judging._repr_html_() + self.changes._repr_html_()
+    def tables(self) -> list[Table]:
+        """The counts of the new judgements, and the changes."""
+        return [*self.judging.tables(), *self.changes.tables()]
 
 
 def relabel(

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from labeler.data import Failure, Judgement, Outcome, Pair
 from labeler.files.boundary import log_probability
-from labeler.model import NO_COMPLETION, NO_TEXT, Reply, whole
-from labeler.models.server.answers import status_of_ending
+from labeler.model import NO_COMPLETION, NO_TEXT, Reply, status_of_ending, whole
 from labeler.prompt.reply import (
     NoGrade,
     ReplyReader,

@@ -17,14 +17,15 @@ from labeler.collection.stale import stale_by_set
 from labeler.errors import LabelerError
 from labeler.judging.job import Tally, cached_before
 from labeler.models.choose import declared_assessors, project_file
-from labeler.models.local.caveats import embedded_name
+from labeler.models.embedded import embedded_name
 from labeler.prompt import find_prompt, prompt_files
+from labeler.report.result import Result
 from labeler.report.table import Column, Row, Table
 from labeler.store import StorePlace, open_store
 
 
-@dataclass(frozen=True, slots=True)
-class SetStatus:
+@dataclass(frozen=True, eq=False, repr=False)
+class SetStatus(Result):
     """What a set of judgements holds, what made it, and what it took.
 
     A reply that several pairs share is counted once. `cost` is in dollars, None where no price is
@@ -73,24 +74,17 @@ class SetStatus:
 
     def as_json(self) -> dict[str, Any]:
         """The counts and what made the set, by name."""
-        return {
-            "name": self.tally.name,
-            "prompt": self.origin.prompt if self.origin else "",
-            "model": self.origin.model if self.origin else "",
-            "judged": self.tally.judged,
-            "failed": self.tally.failed,
-            "failures": self.tally.failures_by_status,
-            "suspicious": self.tally.suspicious,
-            "not_asked": self.left,
-            "stale": self.stale,
-            "attempts": self.attempts,
-            "tokens_in": self.tally.prompt_tokens,
-            "tokens_out": self.tally.completion_tokens,
-            "cached_tokens": self.cached_tokens,
-            "cost": self.cost,
-            "controls": list(self.controls),
-            "parent": self.parent.as_json() if self.parent else None,
-        }
+        counts = ("name", "judged", "failed", "suspicious")
+        return self.picked(
+            *("stale", "attempts", "cached_tokens", "cost", "controls", "parent"),
+            **{name: getattr(self.tally, name) for name in counts},
+            prompt=self.origin.prompt if self.origin else "",
+            model=self.origin.model if self.origin else "",
+            failures=self.tally.failures_by_status,
+            not_asked=self.left,
+            tokens_in=self.tally.prompt_tokens,
+            tokens_out=self.tally.completion_tokens,
+        )
 
     @property
     def has_its_prompt(self) -> bool:

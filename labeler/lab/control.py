@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable, Container, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -26,20 +25,18 @@ from labeler.collection.judgements import JudgementRow, origin_of, read_judgemen
 from labeler.collection.layout import Collection, check_name, open_collection
 from labeler.collection.lock import locked_in_loop
 from labeler.collection.stale import stale_pairs
-from labeler.data import Judged, Judgement, Pair
+from labeler.data import Judgement, Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.attempts import TRIES
-from labeler.judging.in_flight import PairOptions, judge_pairs
-from labeler.judging.job import default_name, texts_of
+from labeler.judging.job import texts_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan
 from labeler.judging.methods.examples import as_shown
-from labeler.judging.methods.inquiries import Inquiries, check_reads, unanswered
+from labeler.judging.methods.inquiries import check_reads
 from labeler.judging.relabel import asked_again
 from labeler.judging.status import prompt_source
+from labeler.lab.asking import AskedRound, judged_rounds, plan_rounds
 from labeler.lab.control_check import ControlRun, DriftCheck, PairAgain, PromptAndModel
-from labeler.models.call_plan import plan_calls
-from labeler.models.control import Control, Underway, run_to_end
+from labeler.models.control import Control, run_to_end
 from labeler.models.session import Selection, Session, open_session, select_model
 from labeler.models.settings import AnyModel, Limits
 from labeler.options import COUNT, check_options, option
@@ -54,17 +51,19 @@ FIRST_REPEAT = 1000
 
 @dataclass(frozen=True, slots=True)
 class ControlPairs:
-    """How many pairs a control asks about, and whether those of the last one, or others for good.
+    """How many pairs a control asks about; `fixed` ones are drawn once, and the same from then on.
 
-    With `fixed` the pairs are drawn once, and are the same from then on; `redraw` draws them anew.
+    Where their file is removed others are drawn.
     """
 
     pairs: int = option(PAIRS, "Judge so many graded pairs again.", COUNT)
     fixed: bool = option(False, "Control the same pairs each time, drawn once.")
-    redraw: bool = option(False, "Draw other pairs to be the fixed ones.")
 
     def __post_init__(self) -> None:
         check_options(self)
+
+
+CONTROLLED = ControlPairs()
 
 
 def drift(  # noqa: PLR0913  the keywords of a public function are its settings
@@ -78,14 +77,13 @@ def drift(  # noqa: PLR0913  the keywords of a public function are its settings
     limits: Limits | None = None,
     control: Control | None = None,
     fixed: bool = False,
-    redraw: bool = False,
 ) -> DriftCheck:
     """Judge some pairs of a set of judgements again, and say whether its assessor has drifted.
 
     Each of `pairs` pairs, drawn by chance among those with a grade, is asked about twice. Their
     grades stay as they are. The model and the prompt are those of the set, as they are now, where
     none is named. With `fixed` they are the same pairs at every control, but for those whose texts
-    were edited since; `redraw` draws others in their place.
+    were edited since.
 
     >>> from labeler.judging.judge import judge
     >>> from labeler.testing import fake_model, small_collection
@@ -97,22 +95,28 @@ def drift(  # noqa: PLR0913  the keywords of a public function are its settings
     """
     options = JudgeOptions(prompt or "", model, base_url, name, limits=limits or Limits())
     control = control or Control()
-    which = ControlPairs(pairs, fixed, redraw)
+    which = ControlPairs(pairs, fixed)
     return run_to_end(lambda stop: adrift(collection, options, which, control.with_stop(stop)))
 
 
 async def adrift(
     collection: Collection | Path | str,
     options: JudgeOptions,
-    pairs: int | ControlPairs = PAIRS,
+    pairs: ControlPairs = CONTROLLED,
     control: Control | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> DriftCheck:
     """The same for callers that are asynchronous; without a prompt the set's is asked again."""
     opened, control = open_collection(collection), control or Control()
     async with _prepared(opened, options, pairs, control) as prepared:
-        again = await _judged_again(prepared, control)
-        assessor, name = prepared.assessor, prepared.name
+        judging = judged_rounds(prepared.rounds, prepared.session, control)
+        answers = [judged async for judged in judging]
+        assessor, name, pairs_asked = prepared.rounds[0].assessor, prepared.name, len(prepared.rows)
+        again = tuple(
+            PairAgain.of(row.judged.outcome, answers[number::pairs_asked])
+            for number, row in enumerate(prepared.rows)
+            if isinstance(row.judged.outcome, Judgement)
+        )
         check = DriftCheck(
             name,
             ControlRun(
@@ -124,7 +128,7 @@ async def adrift(
             ),
             tuple(sorted({row.judged.model for row in prepared.rows if row.judged.model})),
             prepared.changed,
-            prepared.fixed,
+            pairs.fixed,
         )
         async with locked_in_loop(opened, control.stop, control.note):
             path = control_file(opened, name, prepared.number)
@@ -136,26 +140,17 @@ async def adrift(
 async def aplan_drift(
     collection: Collection | Path | str,
     options: JudgeOptions,
-    pairs: int | ControlPairs = PAIRS,
+    pairs: ControlPairs = CONTROLLED,
     control: Control | None = None,
 ) -> JudgingPlan:
     """What `adrift` would take; asks nothing and writes nothing."""
     opened, control = open_collection(collection), control or Control()
     async with _prepared(opened, options, pairs, control, rehearsal=True) as prepared:
-        by_pair = [
-            requests
-            for time in range(TIMES)
-            for requests in unanswered(
-                Inquiries(prepared.pairs, prepared.texts, prepared.again(time))
-            )
-        ]
-        calls = plan_calls(list(chain.from_iterable(by_pair)), prepared.session, tries=TRIES)
-        total = TIMES * len(prepared.rows)
-        return JudgingPlan(total, total - len(by_pair), calls)
+        return plan_rounds(prepared.rounds, prepared.session)
 
 
 class _Prepared(NamedTuple):
-    """The rows to judge again, their texts, and who does it, under which number.
+    """The rows to judge again, under which number, and the rounds in which that is asked.
 
     `changed` counts the rows that were drawn and left out, because their texts are others now.
     """
@@ -164,27 +159,15 @@ class _Prepared(NamedTuple):
     number: int
     rows: list[JudgementRow]
     changed: int
-    fixed: bool
-    texts: Texts
-    assessor: Assessor
+    rounds: list[AskedRound]
     session: Session
-
-    def again(self, time: int) -> Assessor:
-        """The assessor, whose replies of this time nobody was given before."""
-        repeat = FIRST_REPEAT + TIMES * self.number + time
-        return replace(self.assessor, repeat=repeat)
-
-    @property
-    def pairs(self) -> list[Pair]:
-        """The pairs of the rows."""
-        return [row.judged.outcome.pair for row in self.rows]
 
 
 @asynccontextmanager
 async def _prepared(
     collection: Collection,
     options: JudgeOptions,
-    pairs: int | ControlPairs,
+    which: ControlPairs,
     control: Control,
     *,
     rehearsal: bool = False,
@@ -192,7 +175,6 @@ async def _prepared(
     if options.retry_failed:
         problem = "a control asks about every pair anew; there is nothing to retry"
         raise Misuse(problem, parameter="retry_failed")
-    which = pairs if isinstance(pairs, ControlPairs) else ControlPairs(pairs)
     name = _name_of(collection, options)
     _check_pairs(collection, name, which)
     made_by = origin_of(collection.judgements(name))
@@ -210,13 +192,15 @@ async def _prepared(
         assessor = as_shown(assessor, collection, name, texts, options.held_out)
         number, stale = next_control(collection), stale_pairs(collection, name)
         path = fixed_file(collection, name)
-        goes_on = which.fixed and path.exists() and not which.redraw
+        goes_on = which.fixed and path.exists()
         if not rehearsal:
             async with locked_in_loop(collection, control.stop, control.note):
                 number = reserve_control(collection, name)
                 if which.fixed and not goes_on:
                     seed = f"control set\0{name}\0{number}"
-                    fix(collection, name, drawn_by_chance(seed, rows, which.pairs, stale)[0])
+                    drawn, _ = drawn_by_chance(seed, rows, which.pairs, stale)
+                    fixed = (FixedPair(row.judged.outcome.pair, row.judged.shown) for row in drawn)
+                    write_fixed(collection, name, sorted(fixed))
                     goes_on = True
         if goes_on:
             drawn, changed = fixed_rows(path, rows, stale)
@@ -225,27 +209,28 @@ async def _prepared(
         if len(drawn) < 2:
             problem = f"the texts of {changed:,} pairs have changed since they were judged"
             raise BadInput(f"{collection.judgements(name)}: {problem}; too few are left to control")
-        yield _Prepared(name, number, drawn, changed, which.fixed, texts, assessor, session)
+        asked = [row.judged.outcome.pair for row in drawn]
+        # replies that nobody was given before
+        numbers = range(FIRST_REPEAT + TIMES * number, FIRST_REPEAT + TIMES * (number + 1))
+        rounds = [AskedRound(replace(assessor, repeat=n), asked, texts) for n in numbers]
+        yield _Prepared(name, number, drawn, changed, rounds, session)
 
 
 def _check_pairs(collection: Collection, name: str, which: ControlPairs) -> None:
     """`Misuse` of too few pairs, and of another number than the fixed ones of a set are."""
-    if which.redraw and not which.fixed:
-        raise Misuse("only fixed pairs are drawn once, and again", parameter="redraw")
-    count = len(read_fixed(fixed_file(collection, name)))
-    if which.fixed and not which.redraw and count not in (0, which.pairs):
-        problem = f"the fixed pairs of {name} are {count:,}; control so many, or draw others"
-        raise Misuse(problem, parameter="redraw")
+    path = fixed_file(collection, name)
+    count = len(read_fixed(path))
+    if which.fixed and count not in (0, which.pairs):
+        problem = f"the fixed pairs of {name} are {count:,}; control so many, or remove {path}"
+        raise Misuse(problem, parameter="pairs")
     if which.pairs < 2:
         raise Misuse("a control takes two pairs at least", parameter="control")
 
 
 def _name_of(collection: Collection, options: JudgeOptions) -> str:
-    """The set that is meant: the one named, that of the prompt and the model, or the only one."""
+    """The set that is meant: the one named, or the only one."""
     names = collection.judgement_names()
     name = options.name
-    if name is None and isinstance(options.model, str) and options.prompt:
-        name = default_name(find_prompt(options.prompt).name, options.model)
     if name is None and len(names) != 1:
         listed = ", ".join(names) or "none"
         raise Misuse(
@@ -299,12 +284,6 @@ def drawn_by_chance(
     return drawn, passed
 
 
-def fix(collection: Collection, name: str, rows: Sequence[JudgementRow]) -> None:
-    """Let the controls of a set ask about these pairs from now on; the collection is locked."""
-    fixed = (FixedPair(row.judged.outcome.pair, row.judged.shown) for row in rows)
-    write_fixed(collection, name, sorted(fixed))
-
-
 def fixed_rows(
     path: Path, rows: Sequence[JudgementRow], stale: Container[Pair]
 ) -> tuple[list[JudgementRow], int]:
@@ -321,20 +300,3 @@ def fixed_rows(
         if by_pair[each.pair].judged.shown == each.shown
     ]
     return unchanged, len(fixed) - len(unchanged)
-
-
-async def _judged_again(prepared: _Prepared, control: Control) -> tuple[PairAgain, ...]:
-    """Each row's pair with what it was given again."""
-    guard, answers = prepared.session.guard, list[list[Judged]]()
-    underway = Underway(TIMES * len(prepared.rows), guard, asks=prepared.assessor.model.is_server)
-    with control.judging(underway) as on_judged:
-        options = PairOptions(guard.limiter.limits.in_hand, False, on_judged, guard.stop)
-        for time in range(TIMES):
-            judging = judge_pairs(prepared.pairs, prepared.texts, prepared.again(time), options)
-            answers.append([judged async for judged in judging])
-    rows = zip(prepared.rows, *answers, strict=True)
-    return tuple(
-        PairAgain.of(row.judged.outcome, again)
-        for row, *again in rows
-        if isinstance(row.judged.outcome, Judgement)
-    )

@@ -23,7 +23,7 @@ from labeler.files.boundary import reading
 from labeler.files.jsonl import identifier, read_rows
 from labeler.messages import count_of
 from labeler.report.result import Result
-from labeler.report.table import Cell, Interval, Table, figure_table, is_undefined
+from labeler.report.table import Cell, Interval, Table, figure_table
 from labeler.stats.drift import RetestP, retest
 from labeler.stats.means import bounded_interval, paired_interval
 from labeler.stats.student import SIGNIFICANT, t_quantile
@@ -71,17 +71,12 @@ class PairAgain(NamedTuple):
         new = tuple(grade for grade in self.new if isinstance(grade, int))
         return None if self.remembered or len(new) < len(self.new) else (self.old, *new)
 
-    @property
-    def without_grade(self) -> int:
-        """How many of the new replies gave no grade."""
-        return sum(isinstance(each, str) for each in self.new)
-
 
 @dataclass(frozen=True)
 class ControlRun:
     """One control of a set: when, by which prompts and models then and now, and its pairs.
 
-    `is_dated` is false of a control whose card names no time: it is then that of its file.
+    The time of a control of which the card names none is that of its file.
     """
 
     number: int
@@ -89,7 +84,6 @@ class ControlRun:
     before: PromptAndModel
     now: PromptAndModel
     pairs: tuple[PairAgain, ...]
-    is_dated: bool = True
 
     @property
     def label(self) -> str:
@@ -110,8 +104,8 @@ class ControlRun:
     @property
     def failures(self) -> tuple[int, int]:
         """How many new replies gave no grade, and how many there were."""
-        new = [pair for pair in self.pairs if not pair.remembered]
-        return sum(pair.without_grade for pair in new), sum(len(pair.new) for pair in new)
+        new = [each for pair in self.pairs if not pair.remembered for each in pair.new]
+        return sum(isinstance(each, str) for each in new), len(new)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each pair: its grade as it stood, and what each new reply gave."""
@@ -135,14 +129,14 @@ def read_controls(collection: Collection, name: str) -> list[ControlRun]:
 def _run(path: Path, number: int, made: Mapping[str, Any]) -> ControlRun:
     with reading(path):
         pairs = tuple(read_control(path))
-        time, is_dated = datetime.fromtimestamp(os.stat(path).st_mtime, UTC), False
+        time = datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
     try:
         dated = datetime.fromisoformat(str(made.get("time")))
-        time, is_dated = dated.replace(tzinfo=dated.tzinfo or UTC).astimezone(UTC), True
+        time = dated.replace(tzinfo=dated.tzinfo or UTC).astimezone(UTC)
     except ValueError:
         pass  # that of the file stays
     before, now = (_made_by(made.get(part)) for part in ("before", "now"))
-    return ControlRun(number, time, before, now, pairs, is_dated)
+    return ControlRun(number, time, before, now, pairs)
 
 
 def _made_by(value: object) -> PromptAndModel:
@@ -267,11 +261,10 @@ class DriftCheck(Result):
     @property
     def sentences(self) -> list[str]:
         """What was asked, what came of it, and what so few pairs can tell."""
-        pairs = count_of(len(self.run.pairs), "pair", "pairs")
         p = "" if self.is_undecided else f"; p {self.p.either:.2g}"
-        how = f"{self.compared:,} of {pairs} compared, each asked about twice{p}"
+        compared = f"{self.compared:,} of {count_of(len(self.run.pairs), 'pair')} compared"
+        first = f"{self.name}: {self.verdict} ({compared}, each asked about twice{p})"
         power = [] if self.is_undecided or self.has_drifted else [self._power()]
-        first = f"{self.name}: {self.verdict} ({how})"
         return [first, *self._changes(), *self._left_out(), *power]
 
     def _left_out(self) -> Iterator[str]:
@@ -306,11 +299,9 @@ class DriftCheck(Result):
         """The least shift, or share of changed grades, that as many pairs show as a rule."""
         if not np.ptp(self.grades, axis=1).any():
             compared = "" if self.compared == len(self.run.pairs) else " that compare"
-            most = ""
-            if not is_undefined(self.same.low):
-                share = f"{1 - (self.same.low or 0.0):.0%}"
-                most = f"; at most {share} of all pairs have another grade now"
-            return f"all grades{compared} are as before{most}"
+            share = f"{1 - (self.same.low or 0.0):.0%}"
+            most = f"at most {share} of all pairs have another grade now"
+            return f"all grades{compared} are as before; {most}"
         moved = self.moved
         deviation = float(np.std(moved, ddof=1))
         if not deviation:

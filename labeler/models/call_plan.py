@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import os
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from labeler.model import Request
-from labeler.models.policies.learn import PROBE_TOKENS, PROBES
+from labeler.models.choose import SERVER_CONCURRENCY, Choice, ready
+from labeler.models.cost import Price, Tokens, about, at_most
+from labeler.models.policies.call import asked_through
+from labeler.models.policies.learn import PROBE_TOKENS, PROBES, Abilities, probe
 from labeler.models.policies.rate import START, RateLimits
-from labeler.models.prices import Price
+from labeler.models.policies.stack import Confirming, FirstContact, Patience, Retrying
+from labeler.models.server.client import MUTE_SECONDS, Calls
 from labeler.models.session import Session
-from labeler.models.tokens import Tokens, about, at_most
 
 # How long calls to a server take, before any is made, and what bounds them.
 
@@ -154,3 +159,57 @@ def plan_calls(
     limits = session.guard.limiter.limits if session.asks_live else None
     sizes = (price, needs_probe, example, len(asked), tries, limits)
     return CallPlan(calls, estimate, most, *sizes, thoughts=thoughts)
+
+
+# Whether a model can be asked: which one it would be, a call for trial, and an estimate.
+
+TOKENS_OF_A_PAIR = (400, 10)
+"""In and out: what the four-grades prompt and a passage of 200 words take, by a rule of thumb."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialCall:
+    """A call that worked: the seconds that it took, and what the server accepts."""
+
+    seconds: float
+    abilities: Abilities
+
+
+def has_key() -> bool:
+    """Whether the environment holds a key."""
+    return bool(os.environ.get("OPENAI_API_KEY"))
+
+
+async def try_call(
+    choice: Choice, timeout: float = 60.0, note: Callable[[str], None] = lambda _message: None
+) -> TrialCall | None:
+    """Ask a model once, and find out what its server accepts; None where no server stands behind.
+
+    What does not work is raised, with what to do about it; `note` is given what a person should
+    know meanwhile.
+    """
+    async with ready(choice, (), Calls(timeout, note, mute=MUTE_SECONDS)) as started:
+        if not started.model.is_server:
+            return None
+        began = time.monotonic()
+        try:
+            policies = [Retrying(Patience(tries=2)), Confirming(), FirstContact()]
+            abilities = await probe(asked_through(policies, started.model))
+        finally:
+            await started.model.close()
+        return TrialCall(time.monotonic() - began, abilities)
+
+
+def estimate(choice: Choice, pairs: int) -> CallPlan:
+    """About what judging so many pairs takes."""
+    tokens = Tokens(*(pairs * tokens for tokens in TOKENS_OF_A_PAIR))
+    return CallPlan(pairs, tokens, tokens, choice.price)
+
+
+def time_of(call: TrialCall, pairs: int) -> Duration:
+    """About how long judging so many pairs takes, if each call takes as long as the one for trial.
+
+    As many are asked at once as usual, and no limit a minute is known of.
+    """
+    tokens = pairs * sum(TOKENS_OF_A_PAIR)
+    return duration_of(pairs, tokens, RateLimits(SERVER_CONCURRENCY), CallTimes(call.seconds))

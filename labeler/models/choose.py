@@ -20,12 +20,11 @@ from labeler.files.cache import sha256_of
 from labeler.files.paths import expanded
 from labeler.files.settings import ASSESSORS, NAME, read_toml
 from labeler.model import Model, Reply, Request
-from labeler.models.local.caveats import caveat
+from labeler.models.cost import Price, price_of
+from labeler.models.embedded import caveat, cosine_of, similarity_model
 from labeler.models.local.serve import EMBEDDED, can_serve, engine_id, model_path, serving
-from labeler.models.prices import Price, price_of
 from labeler.models.server.client import Calls, answers, called_model, models_of, server_model
-from labeler.models.settings import AssessorSettings
-from labeler.models.similarity import cosine_of, similarity_model
+from labeler.models.settings import AssessorSettings, check_model_name
 from labeler.text.terms import TermStatistics, terms, text_to_search
 from labeler.text.vectors import encode, encoder_id
 from labeler.wire.addresses import masked, ollama_address, server_address
@@ -132,8 +131,6 @@ DEFAULTS: Mapping[Task, str] = {"generate": "local", "judge": "similarity", "ran
 """The embedded model of a task: the small LLM writes and ranks, the similarity rule grades."""
 
 SERVER_CONCURRENCY = 16
-LONGEST_NAME = 500
-"""Characters of a model's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +158,14 @@ class Choice:
         """Whether the model runs on this machine, inside this package's reach."""
         return self.base_url is None
 
-    def price(self, prices: Path | None = None) -> Price | None:
-        """What is declared, else the price in a file of the user's or in the list."""
+    @property
+    def price(self) -> Price | None:
+        """What is declared, else the price in the list; None where neither says it."""
         declared = self.declared
         if declared.tokens_in is None or declared.tokens_out is None:
-            return price_of(self.base_url, self.name, prices)
-        return Price(declared.tokens_in, declared.tokens_out, declared.file or declared.name)
+            return price_of(self.base_url, self.name)
+        where = declared.file or declared.name or "your settings"
+        return Price(declared.tokens_in, declared.tokens_out, where)
 
     @property
     def caveat(self) -> str | None:
@@ -240,14 +239,6 @@ async def choose(
 def namer_of(declared: AssessorSettings, base_url: str | None) -> str:
     """The file that says which server an assessor asks, or with which key; empty without one."""
     return declared.file if (declared.server or declared.key) and not base_url else ""
-
-
-def check_model_name(model_name: str) -> None:
-    """Raise `Misuse` where no server can have a model of that name."""
-    if not model_name.isprintable() or len(model_name) > LONGEST_NAME:
-        shown = repr(model_name[:40])
-        problem = f"{shown} is no model's name: it is too long, or has characters without a shape"
-        raise Misuse(problem, parameter="model")
 
 
 def is_embedded_name(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Which encoder makes the vectors: the embedded one, a server's, or files of the user's own."""
+"""Which encoder makes the vectors: the embedded one, or a server's, asked for each text once."""
 
 from __future__ import annotations
 
@@ -7,207 +7,44 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from base64 import b64decode
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from labeler.errors import BadInput, LabelerError, Misconfigured, NotFound
-from labeler.files.boundary import problem_of
-from labeler.files.cache import sha256_of
-from labeler.files.paths import expanded
-from labeler.messages import cost_of, count_of, missing_extra
+from labeler.errors import BadInput, CallFailed, Misconfigured, NoCompletion, NotFound, Stopped
+from labeler.messages import Advance, cost_of, count_of, dollars
+from labeler.model import Bound, Message, Model, Reply, Request, whole
 from labeler.models.choose import SERVER_CONCURRENCY, server_of
 from labeler.models.control import Control, run_to_end
-from labeler.models.encoder_options import ADDRESS, EMBEDDED_ENCODER, EncoderOptions
-from labeler.models.encoding import (
-    KEY,
-    Encoded,
-    EncodingPlan,
-    count_missing,
-    embeddings_model,
-    encode_here,
-    encode_missing,
-    plan_encoding,
-)
+from labeler.models.cost import NOTHING, Price, Tokens, about, at_most, price_of
 from labeler.models.policies.budget import Spending
+from labeler.models.policies.call import StopSignal
 from labeler.models.policies.stack import unremembered
-from labeler.models.prices import Price, price_of
-from labeler.models.server.client import Calls
+from labeler.models.server.answers import SHOWN, tokens_used, usage_in
+from labeler.models.server.client import MUTE_SECONDS, Calls, Connected, wire_format
 from labeler.models.session import check_priced, guard_of
-from labeler.models.settings import Limits
+from labeler.models.settings import (
+    EMBEDDED_ENCODER,
+    ENCODER_ADDRESS,
+    AssessorSettings,
+    EncoderOptions,
+    Limits,
+)
 from labeler.store.vectors import VectorFile, Vectors, key_of_text
 from labeler.text.vectors import Encode, Encoder, embedded_encoder, unit_vectors
+from labeler.wire import addresses
 from labeler.wire.addresses import identity, masked
-from labeler.wire.gate import admit
-
-# Encoders whose files the user has, loaded by packages that are extras; nothing is downloaded.
-
-MODEL2VEC = missing_extra("model2vec", "encoders of this kind need")
-FASTEMBED = missing_extra("fastembed", "encoders of this kind need")
-
-ONNX = ("onnx/model.onnx", "model.onnx", "model_optimized.onnx", "onnx/model_quantized.onnx")
-_LAYOUTS = ("model.safetensors", "0_StaticEmbedding/model.safetensors")
-_TOKENIZER = "tokenizer.json"
-_POOLING = "1_Pooling/config.json"
-_MODES = {
-    "pooling_mode_mean_tokens": "MEAN",
-    "pooling_mode_cls_token": "CLS",
-    "pooling_mode_lasttoken": "LAST_TOKEN",
-}
-_AT_ONCE = 64
-
-
-class FileEncoder(NamedTuple):
-    """An encoder in files: its name and its hash in one, and what encodes.
-
-    `is_slow` is true where vectors are worth keeping.
-    """
-
-    id: str
-    encode: Encode
-    is_slow: bool
-
-
-def load_model2vec(folder: Path) -> FileEncoder:
-    """Static vectors as `model2vec` saves them."""
-    if find_spec("model2vec") is None:
-        raise Misconfigured(MODEL2VEC)
-    first_file(first_file(folder, _LAYOUTS).parent, [_TOKENIZER])
-    with as_files_of(folder):
-        identity = id_of("model2vec", folder)
-        from model2vec import StaticModel
-
-        model = StaticModel.from_pretrained(str(folder), force_download=False)
-
-    def encode(texts: Sequence[str]) -> Any:
-        with as_files_of(folder):
-            return model.encode(list(texts), use_multiprocessing=False).astype(np.float32)
-
-    return FileEncoder(identity, encode, is_slow=False)
-
-
-def load_fastembed(folder: Path) -> FileEncoder:
-    """An ONNX encoder that `fastembed` runs, with the pooling that its folder names."""
-    if find_spec("fastembed") is None:
-        raise Misconfigured(FASTEMBED)
-    weights = first_file(folder, ONNX)
-    first_file(folder, [_TOKENIZER])
-    pooling = _pooling(folder)
-    with as_files_of(folder):
-        identity = id_of("fastembed", folder)
-        from fastembed import TextEmbedding
-        from fastembed.common.model_description import ModelSource, PoolingType
-
-        name = identity.lower()
-        if not any(name == listed["model"] for listed in TextEmbedding.list_supported_models()):
-            TextEmbedding.add_custom_model(
-                name,
-                PoolingType[pooling],
-                normalization=True,
-                sources=ModelSource(hf=name),
-                dim=0,
-                model_file=weights.relative_to(folder).as_posix(),
-            )
-        model = TextEmbedding(name, specific_model_path=str(folder), local_files_only=True)
-
-    def encode(texts: Sequence[str]) -> Any:
-        with as_files_of(folder):
-            rows = list(model.embed(list(texts), batch_size=_AT_ONCE))
-            return np.array(rows, dtype=np.float32)
-
-    return FileEncoder(identity, encode, is_slow=True)
-
-
-FROM_FILES: Mapping[str, Callable[[Path], FileEncoder]] = {
-    "model2vec": load_model2vec,
-    "fastembed": load_fastembed,
-}
-"""What loads an encoder from a folder, by the word before the colon of its name."""
-
-
-def load_encoder(name: str) -> FileEncoder:
-    """The encoder of a name such as `model2vec:FOLDER`."""
-    kind, _, path = name.partition(":")
-    folder = expanded(path)
-    if not path or not folder.is_dir():
-        problem = f"{path or 'nothing'}: expected a folder with the encoder's files"
-        raise Misconfigured(f"{problem}, as {kind}:FOLDER", parameter="encoder")
-    return FROM_FILES[kind](folder.resolve())
-
-
-def first_file(folder: Path, names: Iterable[str]) -> Path:
-    """The first of some files that a folder has."""
-    files = list(names)
-    path = next((folder / name for name in files if (folder / name).is_file()), None)
-    if path is None:
-        raise Misconfigured(f"{folder}: no {' or '.join(files)} in it", parameter="encoder")
-    return path
-
-
-def _pooling(folder: Path) -> str:
-    """How the vectors of a text's tokens become one, as sentence-transformers write it down."""
-    path = folder / _POOLING
-    example = '{"pooling_mode_mean_tokens": true}, or with cls_token or lasttoken in its place'
-    if not path.is_file():
-        problem = f"{path} is not there, and nothing else says how tokens' vectors become one"
-        raise Misconfigured(f"{problem}; write it: {example}", parameter="encoder")
-    with as_files_of(folder):
-        settings = json.loads(path.read_text(encoding="utf-8"))
-        modes = [mode for name, mode in _MODES.items() if settings.get(name) is True]
-    if len(modes) != 1:
-        raise Misconfigured(f"{path}: expected one of {example}", parameter="encoder")
-    return modes[0]
-
-
-def id_of(kind: str, folder: Path) -> str:
-    """The folder's name and a hash of all files in it and below, with their names.
-
-    Which of them vectors depend on is the packages' to say: weights may lie in files beside the
-    model, and several settings say where texts are cut.
-    """
-    digest = hashlib.sha256()
-    for name, path in sorted(_files_below(folder).items()):
-        line = f"{sha256_of(path)} {name}\n"
-        digest.update(line.encode("utf-8", "surrogatepass"))
-    return f"{kind}-{folder.name}-{digest.hexdigest()[:8]}".replace(" ", "_")
-
-
-def _files_below(folder: Path) -> dict[str, Path]:
-    """The files in a folder and below, by their paths in it; links are followed, once each.
-
-    Hidden ones are left out: programs that download keep there when they did so.
-    """
-    files: dict[str, Path] = {}
-    seen = {os.path.realpath(folder)}
-    for top, folders, names in os.walk(folder, followlinks=True):
-        paths = [Path(top, name) for name in names if not name.startswith(".")]
-        files |= {p.relative_to(folder).as_posix(): p for p in paths if p.is_file()}
-        inner = {name: os.path.realpath(Path(top, name)) for name in sorted(folders)}
-        folders[:] = [n for n in inner if not n.startswith(".") and inner[n] not in seen]
-        seen.update(inner[name] for name in folders)
-    return files
-
-
-@contextmanager
-def as_files_of(folder: Path, parameter: str = "encoder") -> Iterator[None]:
-    """Let whatever a package raises of an encoder's files be one line about the folder."""
-    try:
-        yield
-    except LabelerError as error:
-        error.parameter = parameter
-        raise
-    except Exception as error:  # packages in Rust and C++ raise their own, of no common root
-        problem = f"its files cannot be used ({problem_of(error)})"
-        raise Misconfigured(f"{folder}: {problem}", parameter=parameter) from error
-
+from labeler.wire.gate import Admitted, admit
 
 _LONGEST = 100
+"""Characters of a server's model's name in the name of a file."""
 
 
 class EncoderTexts(NamedTuple):
@@ -226,23 +63,17 @@ class Encoding:
 
     def ready(self, folder: Path, texts: EncoderTexts, control: Control | None = None) -> Encoder:
         """The encoder; a server is asked first for the vectors that `folder` does not hold."""
-        self.options.check()
         watch = control or Control()
-        if self.options.is_embedded:
-            return embedded_encoder()
-        if self.options.is_in_files:
-            return self._from_files(folder, texts, watch)
-        return run_to_end(lambda stop: self._filled(folder, texts, watch.with_stop(stop)))
+        return run_to_end(lambda stop: self.aready(folder, texts, watch.with_stop(stop)))
 
     async def aready(
         self, folder: Path, texts: EncoderTexts, control: Control | None = None
     ) -> Encoder:
         """`ready` for callers that are asynchronous."""
-        watch = control or Control()
-        if not self.options.is_served:
-            return await asyncio.to_thread(self.ready, folder, texts, watch)
         self.options.check()
-        return await self._filled(folder, texts, watch)
+        if not self.options.is_served:
+            return await asyncio.to_thread(embedded_encoder)
+        return await self._filled(folder, texts, control or Control())
 
     def plan(self, folder: Path, texts: EncoderTexts) -> EncodingPlan | None:
         """What making it ready would take; None where nobody is asked."""
@@ -253,31 +84,12 @@ class Encoding:
         every = _Prefixed(self.options, texts)
         return plan_encoding(self.options.name, every, served.file, served.price)
 
-    def _file_of(self, folder: Path, identity: str) -> Path:
-        """Where the vectors of an encoder in files are kept."""
-        return folder / f"{_plain(identity)[-_LONGEST:]}.vectors"
-
-    def _from_files(self, folder: Path, texts: EncoderTexts, control: Control) -> Encoder:
-        """The encoder in the user's files; vectors that take long are kept."""
-        files = load_encoder(self.options.name)
-        if not files.is_slow:
-            return self._encoder(_plain(files.id), files.id, partial(_prefixing, files.encode))
-        vectors = VectorFile.read(self._file_of(folder, files.id), files.id)
-        every = _Prefixed(self.options, texts)
-        if count_missing(every, vectors):
-            with vectors.appending(control.note), control.progress("encoding") as advance:
-                encode_here(every, files.encode, vectors, advance)
-        return self._encoder(_plain(files.id), files.id, partial(looked_up, vectors))
-
-    def _encoder(self, tag: str, identity: str, prefixing: Callable[[str], Encode]) -> Encoder:
-        """The encoder of this identity, given what encodes with a prefix before each text."""
-        documents, queries = self.options.document_prefix, self.options.query_prefix
-        of_queries = f"{identity} {_digest(queries)}"
-        return Encoder(tag, prefixing(documents), prefixing(queries), of_queries)
-
     async def _served(self, folder: Path) -> _Served:
         """The server, its price, and the vectors that are kept of it."""
-        name, url = self.options.name, self.options.embeddings_url or os.environ.get(ADDRESS)
+        name, url = (
+            self.options.name,
+            self.options.embeddings_url or os.environ.get(ENCODER_ADDRESS),
+        )
         server = await server_of(url, os.environ)
         if server is None:
             problem = f"no server for the encoder {name!r}: give its address, or set OPENAI_API_KEY"
@@ -285,7 +97,7 @@ class Encoding:
                 f"{problem}; the embedded encoder is {EMBEDDED_ENCODER}", parameter="embeddings_url"
             )
         address, why = server
-        price = price_of(address, name, self.limits.prices, writes=False)
+        price = price_of(address, name, writes=False)
         check_priced(name, price, self.limits)
         encoder = f"{identity(address)} {name}"
         file = folder / f"{_plain(name)[:_LONGEST]}-{_digest(encoder)}.vectors"
@@ -298,12 +110,17 @@ class Encoding:
             before = replace(control.spent)
             done = await self._encode(every, served, control)
             self._note_spent(done, before, served, control)
-        tag, file = _plain(self.options.name), served.file
-        return self._encoder(tag, file.encoder, partial(looked_up, file))
+        documents, queries = self.options.document_prefix, self.options.query_prefix
+        return Encoder(
+            _plain(self.options.name),
+            looked_up(served.file, documents),
+            looked_up(served.file, queries),
+            f"{served.file.encoder} {_digest(queries)}",
+        )
 
     async def _encode(self, texts: Iterable[str], served: _Served, control: Control) -> Encoded:
         guard = guard_of(self.limits, served.price, SERVER_CONCURRENCY, control)
-        calls = Calls.watched(self.limits.timeout, control.note)
+        calls = Calls(self.limits.timeout, control.note, mute=MUTE_SECONDS)
         server = admit(served.address, key=KEY if os.environ.get(KEY) else "")
         model = unremembered(embeddings_model(self.options.name, server, calls), guard)
         file, stop = served.file, control.stop
@@ -382,79 +199,279 @@ class _Prefixed:
             yield from (prefix + text for text in some if text.strip())
 
 
-def _prefixing(encode: Encode, prefix: str) -> Encode:
-    """The same encoder with a text before each; white space alone becomes zeros."""
+# Any server that speaks OpenAI's embeddings, as a model: texts in, their vectors out.
+#
+# A request's messages are the texts. A reply's `body` is not the answer as it came, which may be
+# large, but the vectors that it held, as 32-bit floats one after the other.
 
-    def prefixed(texts: Sequence[str]) -> Vectors:
-        if not texts:
-            return np.zeros((0, 1), dtype=np.float32)
-        vectors = unit_vectors(encode([prefix + text for text in texts]))
-        vectors[[not text.strip() for text in texts]] = 0
-        return vectors
+PATH = "embeddings"
+KEY = "LABELER_EMBEDDINGS_KEY"
+LARGEST_EMBEDDINGS = 64 * 1024 * 1024
+"""Bytes of an answer: 32 vectors of 4,096 numbers take some 3 million as text."""
 
-    return prefixed
-
-
-# A cross-encoder in files that the user has, which scores a query and a text together.
-
-Score = Callable[[str, Sequence[str]], list[float]]
-"""A query and texts to a score for each, higher for what answers it better."""
+_BEGIN = 60
 
 
-def remembering(model: CrossEncoder, file: VectorFile) -> Score:
-    """The scores of a file, which is open to be added to, and of a cross-encoder what it lacks.
+def embeddings_request(texts: Sequence[str]) -> Request:
+    """The request for the vectors of texts; a server writes nothing, so no tokens are its own."""
+    return Request(tuple(Message("input", text) for text in texts), {"max_tokens": 0})
 
-    Each is kept under the query and the text as soon as it is there.
+
+def embeddings_model(name: str, server: Admitted, calls: Calls) -> Model:
+    """The encoder `name` of a server."""
+    form = wire_format(server.address, AssessorSettings(api="chat"))
+    form = replace(form, words={**form.words, "path": PATH})
+    connection = Connected(form, server, calls, LARGEST_EMBEDDINGS)
+
+    async def ask(request: Request) -> Reply:
+        texts = [content for _, content in request.messages]
+
+        def read(body: bytes, shown: str, headers: Mapping[str, str], bound: Bound) -> Reply:
+            return read_embeddings(texts, body, shown, headers, bound)
+
+        return await connection.ask({"model": name, "input": texts}, read)
+
+    identity = f"{addresses.identity(server.address)} {name}"
+    return Model(identity, ask, close=connection.close, is_server=True)
+
+
+def vectors_in(reply: Reply, texts: int) -> NDArray[np.float32]:
+    """The vectors of a reply to a request of so many texts, a row each."""
+    return np.frombuffer(reply.body, dtype=np.float32).reshape(texts, -1)
+
+
+def read_embeddings(
+    texts: Sequence[str], body: bytes, where: str, headers: Mapping[str, str], bound: Bound = None
+) -> Reply:
+    """The reply in the body of a 200: a vector of finite numbers for each text, none all zeros.
+
+    What is no answer of this kind is `NoCompletion`; vectors that no cosine can be taken of are a
+    call that failed, as asking again gives the same.
+    """
+    usage = usage_in(body)
+    tokens = tokens_used(usage, "")
+    try:
+        answer = json.loads(body)
+        rows = [_vector(row) for row in _in_order(answer["data"])]
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is a fault
+            vectors = np.array(rows, dtype=np.float32)
+        if vectors.ndim != 2 or not vectors.size:
+            raise ValueError("no vectors of one length")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError):
+        shown = " ".join(body[:SHOWN].decode("utf-8", "replace").split()) or "nothing"
+        problem = NoCompletion(f"{where}: expected embeddings, found: {shown}")
+        problem.tokens = tokens if any(tokens) else None
+        raise problem from None
+    if fault := _fault(vectors, texts):
+        failed = CallFailed(f"{where}: {fault}")
+        failed.tokens = tokens if any(tokens) else None
+        failed.may_be_billed = True
+        raise failed
+    served = answer.get("model")
+    name = whole(served) if isinstance(served, str) else ""
+    return Reply("", "stop", None, name, *tokens, body=vectors.tobytes(), is_bound=bound)
+
+
+def _in_order(rows: Any) -> list[Any]:
+    """The rows of an answer in the order of the texts, which their numbers say where they count."""
+    numbers = [row.get("index") for row in rows]
+    is_counted = sorted(n for n in numbers if isinstance(n, int)) == list(range(len(rows)))
+    return sorted(rows, key=lambda row: row["index"]) if is_counted else list(rows)
+
+
+def _vector(row: Any) -> Any:
+    """The vector in a row: a list of numbers, or 32-bit floats in base64."""
+    vector = row["embedding"]
+    if isinstance(vector, str):
+        return np.frombuffer(b64decode(vector, validate=True), dtype="<f4")
+    if not all(type(number) in (float, int) for number in vector):
+        raise TypeError("a vector of something else than numbers")
+    return vector
+
+
+def _fault(vectors: NDArray[np.float32], texts: Sequence[str]) -> str:
+    """What is wrong with vectors; empty where nothing is."""
+    if len(vectors) != len(texts):
+        return f"expected {len(texts):,} vectors, found {len(vectors):,}"
+    is_finite = np.isfinite(vectors).all(axis=1)
+    is_something = vectors.any(axis=1)
+    for name, is_good in (("holds no finite numbers", is_finite), ("is all zeros", is_something)):
+        if not is_good.all():
+            begin = " ".join(texts[int(np.argmin(is_good))].split())[:_BEGIN]
+            return f"the vector of {begin!r} {name}; is this an encoder?"
+    return ""
+
+
+TEXTS_OF_A_CALL = 32
+"""Few enough for the servers that take the fewest at once."""
+
+SHORTEST_CUT = 400
+"""Characters: a text that is refused at no more than so many is not refused for its length."""
+
+
+class _Text(NamedTuple):
+    """A text to encode, which may have been cut, under the hash of the whole."""
+
+    key: bytes
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EncodingPlan:
+    """What encoding texts would take; of `texts`, `missing` have no vector yet.
+
+    `price` is None where it is not known.
     """
 
-    def score(query: str, texts: Sequence[str]) -> list[float]:
-        keys = [_key_of_pair(query, text) for text in texts]
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in file}
-        if missing:
-            scores = np.array(model.score(query, list(missing.values())), dtype=np.float32)
-            if not np.isfinite(scores).all():
-                raise BadInput(f"{model.id} gives a score that is no number to {query!r:.60}")
-            file.add(list(missing), scores.reshape(-1, 1))
-        return [float(number) for number in file.of(keys)[:, 0]]
+    encoder: str
+    texts: int
+    missing: int
+    calls: int = 0
+    about: Tokens = NOTHING
+    at_most: Tokens = NOTHING
+    price: Price | None = None
 
-    return score
+    @property
+    def cost(self) -> float | None:
+        """About what it costs in dollars; None where no price is known."""
+        return self.price.of(*self.about, self.calls) if self.price else None
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name; a cost that is not known is None."""
+        return {
+            "encoder": self.encoder,
+            "texts": self.texts,
+            "missing": self.missing,
+            "calls": self.calls,
+            "tokens": self.about.inside,
+            "tokens_at_most": self.at_most.inside,
+            "cost": self.cost,
+        }
+
+    def __str__(self) -> str:
+        if not self.missing:
+            return f"{self.encoder}: nothing to ask; all {self.texts:,} texts have a vector"
+        cost = f"about {dollars(self.cost)}, {self.price.basis}" if self.price else "unknown"
+        more = f", {self.texts - self.missing:,} more have one" if self.missing < self.texts else ""
+        return (
+            f"{self.encoder}: {count_of(self.missing, 'text', 'texts')} to encode{more}; "
+            f"{count_of(self.calls, 'call', 'calls')}, about {self.about.inside:,} tokens, "
+            f"cost: {cost}"
+        )
 
 
-def _key_of_pair(query: str, text: str) -> bytes:
-    return key_of_text(json.dumps([query, text]))
+def missing_texts(texts: Iterable[str], file: VectorFile) -> Iterator[_Text]:
+    """The texts that have no vector, each once; of white space alone nobody makes a vector."""
+    seen: set[bytes] = set()
+    for text in texts:
+        key = key_of_text(text)
+        if key not in seen and text.strip():
+            seen.add(key)
+            if key not in file:
+                yield _Text(key, text)
 
 
-class CrossEncoder(NamedTuple):
-    """What scores, and its name and hash in one."""
-
-    id: str
-    score: Score
+def count_missing(texts: Iterable[str], file: VectorFile) -> int:
+    """How many texts have no vector."""
+    return sum(1 for _ in missing_texts(texts, file))
 
 
-def load_cross_encoder(path: Path | str) -> CrossEncoder:
-    """A cross-encoder in ONNX that `fastembed` runs, from a folder; nothing is downloaded."""
-    if find_spec("fastembed") is None:
-        raise Misconfigured(FASTEMBED)
-    folder = expanded(str(path))
-    if not folder.is_dir():
-        problem = f"{path}: expected a folder with the cross-encoder's files"
-        raise Misconfigured(problem, parameter="cross_encoder")
-    folder = folder.resolve()
-    with as_files_of(folder, "cross_encoder"):
-        weights = first_file(folder, ONNX)
-        first_file(folder, ["tokenizer.json"])
-        identity = id_of("cross", folder)
-        from fastembed.common.model_description import ModelSource
-        from fastembed.rerank.cross_encoder import TextCrossEncoder
+def plan_encoding(
+    encoder: str, texts: Iterable[str], file: VectorFile, price: Price | None
+) -> EncodingPlan:
+    """What encoding the texts would take; they are gone through twice."""
+    calls, missing, tokens, most = 0, 0, NOTHING, NOTHING
+    for batch in _batches(missing_texts(texts, file)):
+        request = embeddings_request([text for _, text in batch])
+        calls, missing = calls + 1, missing + len(batch)
+        tokens, most = tokens.plus(about(request)), most.plus(at_most(request))
+    whole = len({key_of_text(text) for text in texts if text.strip()})
+    return EncodingPlan(encoder, whole, missing, calls, tokens, most, price)
 
-        name = identity.lower()
-        if not any(name == listed["model"] for listed in TextCrossEncoder.list_supported_models()):
-            model_file = weights.relative_to(folder).as_posix()
-            TextCrossEncoder.add_custom_model(name, ModelSource(hf=name), model_file=model_file)
-        model = TextCrossEncoder(name, specific_model_path=str(folder), local_files_only=True)
 
-    def score(query: str, texts: Sequence[str]) -> list[float]:
-        with as_files_of(folder, "cross_encoder"):
-            return [float(number) for number in model.rerank(query, list(texts))]
+class Encoded(NamedTuple):
+    """How many texts were encoded, and how many of them were cut, as the server takes no longer."""
 
-    return CrossEncoder(identity, score)
+    texts: int
+    cut: int
+
+
+async def encode_missing(
+    texts: Iterable[str], model: Model, file: VectorFile, stop: StopSignal, advance: Advance
+) -> Encoded:
+    """Encode the texts that have no vector yet; vectors are in the file as soon as they have come.
+
+    The texts are gone through twice. `file` is open to be added to. The first error ends the work,
+    once the calls under way have ended: what they gave is kept, too.
+    """
+    total = count_missing(texts, file)
+    work = _Work(model, file, advance, total, _batches(missing_texts(texts, file)))
+    await asyncio.gather(*(work.go_on(stop) for _ in range(_WORKERS)))
+    if work.problem is not None:
+        raise work.problem
+    return Encoded(work.done, len(work.cut))
+
+
+_WORKERS = 64
+"""Batches in hand; how many are under way is the limiter's to say."""
+
+
+def _batches(texts: Iterable[_Text]) -> Iterator[list[_Text]]:
+    rest = iter(texts)
+    while batch := list(islice(rest, TEXTS_OF_A_CALL)):
+        yield batch
+
+
+@dataclass(slots=True)
+class _Work:
+    """Batches to come, halves of refused ones that wait, and what has become of the others."""
+
+    model: Model
+    file: VectorFile
+    advance: Advance
+    total: int
+    batches: Iterator[list[_Text]]
+    waiting: deque[list[_Text]] = field(default_factory=deque)
+    done: int = 0
+    cut: set[bytes] = field(default_factory=set)
+    problem: Exception | None = None
+
+    async def go_on(self, stop: StopSignal) -> None:
+        """Encode batches until there are no more, or one fails."""
+        while self.problem is None:
+            try:
+                batch = self.waiting.popleft() if self.waiting else next(self.batches, None)
+                if batch is None:
+                    return
+                if stop.is_set():
+                    raise Stopped("stopped before all texts were encoded")
+                await self._encode(batch)
+            except Exception as problem:
+                self.problem = self.problem or problem
+
+    async def _encode(self, batch: list[_Text]) -> None:
+        try:
+            reply = await self.model.ask(embeddings_request([text for _, text in batch]))
+        except CallFailed as error:
+            if not error.refused:
+                raise
+            self.waiting.extendleft(reversed(self._smaller(batch, error)))
+            return
+        self.file.add([key for key, _ in batch], vectors_in(reply, len(batch)))
+        self.done += len(batch)
+        self.advance(self.done, self.total)
+
+    def _smaller(self, batch: list[_Text], error: CallFailed) -> list[list[_Text]]:
+        """What is asked in place of a batch that was refused: halves of it, or of its one text.
+
+        Some servers take fewer texts at once, and most take no text longer than their window.
+        """
+        half = len(batch) // 2
+        if half:
+            return [batch[:half], batch[half:]]
+        ((key, text),) = batch
+        if len(text) <= SHORTEST_CUT:
+            begin = " ".join(text.split())[:_BEGIN]
+            raise CallFailed(f"{error}; the text that was refused begins {begin!r}") from error
+        self.cut.add(key)
+        return [[_Text(key, text[: len(text) // 2])]]

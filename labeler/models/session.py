@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,6 +25,7 @@ from labeler.models.choose import (
     rehearsed,
 )
 from labeler.models.control import Control
+from labeler.models.cost import Price, batch_price
 from labeler.models.policies.budget import Budget
 from labeler.models.policies.call import Deferral
 from labeler.models.policies.rate import RateLimiter, RateLimits
@@ -34,15 +35,13 @@ from labeler.models.policies.stack import (
     guarded,
     knows,
     most_thoughts,
-    remembered_size,
 )
-from labeler.models.prices import Price, batch_price
-from labeler.models.server.client import Calls
+from labeler.models.server.client import MUTE_SECONDS, Calls
 from labeler.models.settings import AnyModel, AssessorSettings, Limits
 from labeler.store import Store, StorePlace, Waiting, open_store
+from labeler.store.address import DatabaseAddress
 from labeler.store.base import WriteBatch
 from labeler.store.keys import kept_secret, secret_of
-from labeler.store.postgres.address import DatabaseAddress
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,22 +112,22 @@ class Session:
     """A model that can be asked within its limits, and what stands around it.
 
     `inputs` joins what each request's `inputs` hold; `needs_probe` is true where the first call
-    finds out what the server accepts; `secret` is what marks round documents are made with.
-    `lease` takes leases on keys as a call does; those that it gives, nobody else asks now. `fact`
-    gives what was learned under a name, and `learn` keeps it; `thoughts` are the tokens that the
-    model may think in before each reply.
+    finds out what the server accepts; `secret` is what marks round documents are made with;
+    `thoughts` are the tokens that the model may think in before each reply.
     """
 
     selection: Selection
     model: Model
     inputs: Mapping[str, Any]
     guard: Guard
+    store: Store
     needs_probe: bool
     secret: bytes = field(default=b"", repr=False)
-    lease: Callable[[Sequence[bytes]], Set[bytes]] = frozenset
-    fact: Callable[[str], str | None] = lambda _name: None
-    learn: Callable[[str, str], None] = lambda _name, _fact: None
     thoughts: int = 0
+
+    def lease(self, keys: Sequence[bytes]) -> Set[bytes]:
+        """Take leases on keys as a call does; those that it gives, nobody else asks now."""
+        return self.store.write(WriteBatch(claimed=keys)).leases
 
     @property
     def at_once(self) -> int:
@@ -179,26 +178,21 @@ async def select_model(task: Task, options: SessionOptions, control: Control) ->
         selection = Selection(Choice(model.id, "given"), None, options)
     else:
         choice = await choose(task, options.declared, options.base_url, rehearsal=options.rehearsal)
-        price = choice.price(options.limits.prices)
+        price = choice.price
         if price and options.deferral.is_for_batch:
             price = batch_price(price, choice.base_url)
         selection = Selection(choice, price, options)
     control.note(f"model: {selection.choice}")
-    check_price(selection)
+    check_priced(selection.choice.name, selection.price, options.limits)
     return selection
 
 
-def check_price(selection: Selection) -> None:
-    """Raise `Misconfigured` where a budget in dollars cannot be kept."""
-    check_priced(selection.choice.name, selection.price, selection.options.limits)
-
-
 def check_priced(name: str, price: Price | None, limits: Limits) -> None:
-    """The same of a model's name, its price and the limits."""
+    """Raise `Misconfigured` where a budget in dollars cannot be kept."""
     if price is None and limits.max_cost is not None:
         raise Misconfigured(
-            f"the price of {name} is unknown, so a budget in dollars cannot be kept; give prices, "
-            "or a budget in tokens",
+            f"the price of {name} is unknown, so a budget in dollars cannot be kept; declare "
+            "tokens_in and tokens_out, or give a budget in tokens",
             parameter="max_cost",
         )
 
@@ -263,20 +257,17 @@ async def session_on(
         )
         try:
             needs_probe = not (deferral.is_live or knows(started.model, store))
-            with remembered_size(started.model, store, guard.budget.reported):
-                secret = secret_of(store) if options.rehearsal else kept_secret(store)
-                yield Session(
-                    selection,
-                    model,
-                    started.inputs,
-                    guard,
-                    needs_probe,
-                    secret,
-                    lambda keys: store.write(WriteBatch(claimed=keys)).leases,
-                    store.fact,
-                    store.learn,
-                    most_thoughts(started.model, store),
-                )
+            secret = secret_of(store) if options.rehearsal else kept_secret(store)
+            yield Session(
+                selection,
+                model,
+                started.inputs,
+                guard,
+                store,
+                needs_probe,
+                secret,
+                most_thoughts(started.model, store),
+            )
         finally:
             await model.close()
 
@@ -292,8 +283,9 @@ async def _started(
     if selection.options.rehearsal and is_llm(selection.choice):
         yield rehearsed(selection.choice)
         return
-    calls = Calls.watched(selection.options.limits.timeout, control.note)
-    async with ready(selection.choice, documents, calls) as started:
+    limits, choice = selection.options.limits, selection.choice
+    calls = None if choice.is_embedded else Calls(limits.timeout, control.note, mute=MUTE_SECONDS)
+    async with ready(choice, documents, calls) as started:
         yield started
 
 

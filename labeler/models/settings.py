@@ -1,14 +1,14 @@
-"""An assessor as somebody declares it: the model, the prompt, and what is sent with both."""
+"""What is declared of who is asked: an assessor, an encoder, and within which limits."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from labeler.errors import Misuse
+from labeler.errors import Misuse, about
 from labeler.model import Model
 from labeler.options import (
     A_MINUTE,
@@ -63,9 +63,8 @@ class Limits:
 
     `rpm` and `tpm` bound the calls begun and the tokens used in a minute. `max_calls`,
     `max_tokens`, `max_cost` (dollars) and `deadline` (seconds) end the run before they are
-    exceeded; `prices` is a file of prices that come before the shipped ones. `timeout` is the
-    longest that a call may take, `patience` the longest that one request is retried, both in
-    seconds, and `tries` the calls for one request before it has failed.
+    exceeded. `timeout` is the longest that a call may take, `patience` the longest that one request
+    is retried, both in seconds, and `tries` the calls for one request before it has failed.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {"strict": True, "extra": "forbid"}
@@ -104,12 +103,6 @@ class Limits:
         SECONDS,
         section="budget",
         example=3600,
-    )
-    prices: Path | None = option(
-        None,
-        "A file of your own prices; labeler doctor shows the format.",
-        section="budget",
-        example="prices.toml",
     )
     timeout: float = option(
         600.0, "The most seconds that a call may take.", SECONDS_OF_A_CALL, section="model"
@@ -238,3 +231,74 @@ class AssessorSettings:
 
 AnyModel = str | Model | AssessorSettings
 """What can be asked: a model's name, as `choose` takes it, a model itself, or what is declared."""
+
+
+LONGEST_NAME = 500
+"""Characters of a model's name."""
+
+
+def check_model_name(model_name: str) -> None:
+    """Raise `Misuse` where no server can have a model of that name."""
+    if not model_name.isprintable() or len(model_name) > LONGEST_NAME:
+        shown = repr(model_name[:40])
+        problem = f"{shown} is no model's name: it is too long, or has characters without a shape"
+        raise Misuse(problem, parameter="model")
+
+
+EMBEDDED_ENCODER = "wordllama"
+ENCODER_NAME, ENCODER_ADDRESS = "LABELER_ENCODER", "LABELER_EMBEDDINGS_URL"
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderOptions:
+    """Which encoder makes vectors, and what it is given before each text.
+
+    `encoder` is `wordllama`, the embedded one, or the name of a server's model; empty, it is
+    LABELER_ENCODER's, else the embedded one. `embeddings_url` is the address of an
+    OpenAI-compatible server. `query_prefix` and `document_prefix` stand before every text, as some
+    models want it.
+    """
+
+    encoder: str = option(
+        "",
+        "wordllama, or a server's model (LABELER_ENCODER).",
+        section="encoder",
+        key="name",
+        variable=ENCODER_NAME,
+        example=EMBEDDED_ENCODER,
+    )
+    embeddings_url: str = option(
+        "",
+        "An OpenAI-compatible server (LABELER_EMBEDDINGS_URL).",
+        section="encoder",
+        key="server",
+        variable=ENCODER_ADDRESS,
+        is_address=True,
+    )
+    query_prefix: str = option(
+        "", "What stands before each query that is encoded.", section="encoder"
+    )
+    document_prefix: str = option(
+        "", "What stands before each document that is encoded.", section="encoder"
+    )
+
+    @property
+    def name(self) -> str:
+        """The encoder's name; that of the embedded one where none is given."""
+        return self.encoder or os.environ.get(ENCODER_NAME, "") or EMBEDDED_ENCODER
+
+    @property
+    def is_served(self) -> bool:
+        """Whether a server encodes, so that vectors are asked for."""
+        return self.name != EMBEDDED_ENCODER
+
+    def check(self) -> None:
+        """Raise `Misuse` where what is given does not go with the encoder."""
+        if self.is_served:
+            with about("encoder", "model"):
+                check_model_name(self.name)
+            return
+        for parameter in ("embeddings_url", "query_prefix", "document_prefix"):
+            if getattr(self, parameter):
+                problem = f"does not go with the encoder {self.name!r}; name another one"
+                raise Misuse(problem, parameter=parameter)

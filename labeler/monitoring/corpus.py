@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import Collection, open_collection
@@ -17,15 +16,14 @@ from labeler.collection.user_files import collection_qrels
 from labeler.corpus.documents import read_documents
 from labeler.corpus.ingest import settings_of
 from labeler.corpus.matching import CARRIED, STATES, match_passages
-from labeler.data import Document, Pair, Qrels, Query
+from labeler.data import Document, Qrels, Query
 from labeler.messages import count_of
 from labeler.models.control import Control
 from labeler.options import SHARE, TOP_GRADE, option
-from labeler.report.charts import Axis, Moment, control
 from labeler.report.finding import Finding
-from labeler.report.page import Chart, Disclosure, PageBlock, Paragraph, TableBlock
+from labeler.report.page import Disclosure, PageBlock, Paragraph, TableBlock
 from labeler.report.result import Result
-from labeler.report.table import Column, Ends, Table
+from labeler.report.table import Column, Table, table_of
 from labeler.trec.qrels import read_qrels
 
 NAMED = 3
@@ -73,18 +71,19 @@ class CorpusWatch:
 class StalePair(NamedTuple):
     """A judged pair whose grade holds no more, and what became of its passage."""
 
-    pair: Pair
+    query_id: Annotated[str, Column("query_id", align="left")]
+    doc_id: Annotated[str, Column("doc_id", align="left")]
     grade: int
-    state: str
+    state: Annotated[str, Column("passage", align="left")]
 
 
 class TouchedQuery(NamedTuple):
-    """A query that lost relevant passages: they are not what was judged, `lost` of `relevant`."""
+    """A query with `lost` of its `relevant` passages not as they were judged."""
 
-    query_id: str
-    text: str
+    query_id: Annotated[str, Column("query_id", align="left")]
+    text: Annotated[str, Column("query", align="left")]
     relevant: int
-    lost: tuple[str, ...]
+    lost: Annotated[int, Column("not as judged")]
 
 
 class FreshPassages(NamedTuple):
@@ -125,7 +124,7 @@ class CorpusDrift(Result):
     @property
     def lost_queries(self) -> list[str]:
         """The queries without a relevant passage that is as it was judged."""
-        return [query.query_id for query in self.touched if len(query.lost) == query.relevant]
+        return [query.query_id for query in self.touched if query.lost == query.relevant]
 
     @property
     def alarms(self) -> list[Finding]:
@@ -169,24 +168,16 @@ class CorpusDrift(Result):
         held = self.judged - len(self.stale)
         states = Counter(each.state for each in self.stale)
         counts = {"passages": self.passages, "stale pairs": states}
-        stale = sorted(self.stale, key=lambda each: (-each.grade, each.pair))
-        touched = sorted(self.touched, key=lambda q: (len(q.lost) < q.relevant, -len(q.lost)))
+        stale = sorted(self.stale, key=lambda each: (-each.grade, each.query_id, each.doc_id))
+        touched = sorted(self.touched, key=lambda q: (q.lost < q.relevant, -q.lost))
         return [
             Table(
                 f"passages, and {held:,} pairs that hold",
                 [Column("of", align="left"), *map(Column, STATES)],
                 [[name, *(count[state] for state in STATES)] for name, count in counts.items()],
             ),
-            Table(
-                "stale judgements",
-                [*_words("query_id", "doc_id"), Column("grade"), *_words("passage")],
-                [[*each.pair, each.grade, each.state] for each in stale],
-            ),
-            Table(
-                "queries that lost relevant documents",
-                [*_words("query_id", "query"), Column("relevant"), Column("not as judged")],
-                [[q.query_id, q.text, q.relevant, len(q.lost)] for q in touched],
-            ),
+            table_of("stale judgements", StalePair, stale),
+            table_of("queries that lost relevant documents", TouchedQuery, touched),
         ]
 
     def as_json(self) -> dict[str, Any]:
@@ -200,43 +191,23 @@ class CorpusDrift(Result):
             touched_queries=len(self.touched),
             new_passages=self.fresh.passages,
             new_near_the_top=self.fresh.share,
-            stale_pairs=[
-                {**each.pair._asdict(), "grade": each.grade, "state": each.state}
-                for each in self.stale
-            ],
+            stale_pairs=self.stale,
         )
 
-    def blocks(self, earlier: Sequence[tuple[datetime, float]] = ()) -> list[PageBlock]:
-        """The share of stale judgements at each run, what became of passages, lists that open."""
-        limits = Ends(None, self.watch.stale)
-        moments = [
-            Moment(time.strftime("%Y-%m-%d"), share, limits=limits, at=time)
-            for time, share in earlier
-        ]
-        axis = Axis("stale share of judged pairs", format=".1%", least=0.0)
-        over_time = control(f"Stale judgements of {self.qrels}", moments, axis)
+    def blocks(self) -> list[PageBlock]:
+        """What became of passages, and lists that open."""
         passages, stale, touched = self.tables()
-        blocks: list[PageBlock] = [Chart(over_time), TableBlock(passages)]
+        blocks: list[PageBlock] = [TableBlock(passages)]
+        for table in (stale, touched):
+            if table.rows:
+                title = f"{table.name}: {len(table.rows):,}"
+                more = Paragraph(f"The first {MOST_ROWS}.")
+                shown = TableBlock(replace(table, rows=table.rows[:MOST_ROWS]))
+                is_cut = len(table.rows) > MOST_ROWS
+                blocks.append(Disclosure(title, [more, shown] if is_cut else [shown]))
         if self.stale:
-            pairs = count_of(len(self.stale), "stale judgement", "stale judgements")
-            blocks.append(Disclosure(pairs, _first_rows(stale)))
             blocks.append(Paragraph(f"What mends them: {self.mended_by}."))
-        if self.touched:
-            queries = count_of(len(self.touched), "query", "queries")
-            title = f"{queries} with relevant documents that are not as they were judged"
-            blocks.append(Disclosure(title, _first_rows(touched)))
         return blocks
-
-
-def _words(*names: str) -> list[Column]:
-    return [Column(name, align="left") for name in names]
-
-
-def _first_rows(table: Table) -> list[PageBlock]:
-    """The rows of a table that a page shows, and that there are more."""
-    shown: list[PageBlock] = [TableBlock(replace(table, rows=table.rows[:MOST_ROWS]))]
-    more = Paragraph(f"The first {MOST_ROWS} of {len(table.rows):,}.")
-    return shown if len(table.rows) <= MOST_ROWS else [more, *shown]
 
 
 def corpus_drift(
@@ -284,9 +255,7 @@ def corpus_drift(
         sum(grade >= 0 for grades in qrels.values() for grade in grades.values()),
         tuple(
             StalePair(
-                Pair(query_id, doc_id),
-                grade,
-                matches[doc_id].state if doc_id in matches else "gone",
+                query_id, doc_id, grade, matches[doc_id].state if doc_id in matches else "gone"
             )
             for query_id, grades in qrels.items()
             for doc_id, grade in grades.items()
@@ -305,7 +274,7 @@ def _touched(
     """The queries some of whose relevant documents are not what was judged any more."""
     for query_id, grades in qrels.items():
         relevant = [doc_id for doc_id, grade in grades.items() if grade >= rel]
-        lost = tuple(doc_id for doc_id in relevant if doc_id not in held)
+        lost = sum(doc_id not in held for doc_id in relevant)
         if lost and query_id in queries:
             yield TouchedQuery(query_id, queries[query_id].text, len(relevant), lost)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,9 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.data import Judgement, Pair
 from labeler.lab.control_check import ControlRun, read_controls
 from labeler.messages import count_of
-from labeler.report.charts import Axis, Drawing, Moment, control
+from labeler.report.charts import Axis, Moment, control
 from labeler.report.finding import Finding
-from labeler.report.page import Chart, Disclosure, FactList, PageBlock, TableBlock
+from labeler.report.page import Chart, PageBlock, TableBlock
 from labeler.report.result import Result
 from labeler.report.table import Column, Ends, Table
 from labeler.stats.drift import (
@@ -25,7 +25,6 @@ from labeler.stats.drift import (
     LEVEL,
     REFERENCE,
     WEIGHT,
-    Average,
     ChartPoint,
     GivenAgain,
     chart,
@@ -43,8 +42,6 @@ HOW_IT_IS_MADE = (
     f"from {CHART_DRAWS:,} random orders of each pair's own grades, so they allow for the "
     f"assessor's noise; one that stays as it is crosses them in {LEVEL:.1%} of controls at most."
 )
-_KAPPA = Axis("kappa of earlier grades and new ones", format=".2f")
-_SHIFT = Axis("new grades less earlier ones", format="+.2f", reference=0.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,10 +81,11 @@ class JudgeDrift(Result):
     def _alarms(self) -> Iterator[tuple[str, str]]:
         last, before = self.controls[-1], " and ".join(self.judged_as)
         if self.points and self.points[-1].is_out:
-            yield f"{self._since()}: {'; '.join(self._beyond())}", "judge-drift"
+            text = f"the assessor has drifted by the control of {last.label}"
+            yield f"{text}: {'; '.join(self._beyond())}", "judge-drift"
         if before and last.names and set(last.names) != set(self.judged_as):
-            since = f"{' and '.join(last.names)} since the control of {self._named_so_since()}"
-            text = f"the server calls its model {since}, {before} when the pairs were judged"
+            names = f"{' and '.join(last.names)} at the control of {last.label}"
+            text = f"the server calls its model {names}, {before} when the pairs were judged"
             yield text, "model-name"
         if last.before.prompt and last.now.prompt != last.before.prompt:
             text = "the prompt was edited since the pairs were judged"
@@ -97,13 +95,6 @@ class JudgeDrift(Result):
             share = f"{failed:,} of {replies:,} new replies gave no grade ({failed / replies:.0%})"
             when = f"at the control of {last.label}, more than before; p {self.failure_p:.2g}"
             yield f"{share} {when}", "judge-failures"
-
-    def _since(self) -> str:
-        """From which control on the chart has been beyond its limits."""
-        first = len(self.points) - 1
-        while first and self.points[first - 1].is_out:
-            first -= 1
-        return f"the assessor has drifted by the control of {self.charted[first][0].label}"
 
     def _beyond(self) -> Iterator[str]:
         moved, agreed = self.points[-1].moved, self.points[-1].agreement
@@ -115,45 +106,28 @@ class JudgeDrift(Result):
             limit = f"limit {agreed.low:.2f}"
             yield f"their kappa with earlier grades is {agreed.value:.2f} ({limit})"
 
-    def _named_so_since(self) -> str:
-        names, label = self.controls[-1].names, self.controls[-1].label
-        for run in reversed(self.controls):
-            if run.names and run.names != names:
-                break
-            label = run.label if run.names else label
-        return label
-
     @property
     def findings(self) -> list[Finding]:
         """What a reader of the chart should know beside the alarms."""
-        texts = self._notes() if self.controls else ()
-        return [
-            *self.left_out,
-            *(Finding(f"{self.name}: {text}", level="note") for text in texts),
-        ]
-
-    def _notes(self) -> Iterator[str]:
-        if self.points and not self.points[-1].is_out:
-            agreed = self.points[-1].agreement
-            kappa = f"kappa {agreed.value:.2f}, limit {agreed.low:.2f}"
-            yield f"no drift shown by the control of {self.controls[-1].label} ({kappa})"
-        if undated := sum(not run.is_dated for run in self.controls):
-            controls = count_of(undated, "control has", "controls have")
-            yield f"{controls} the time of a file, which copying may have changed"
+        if not self.points or self.points[-1].is_out:
+            return list(self.left_out)
+        agreed, last = self.points[-1].agreement, self.controls[-1]
+        kappa = f"kappa {agreed.value:.2f}, limit {agreed.low:.2f}"
+        text = f"{self.name}: no drift shown by the control of {last.label} ({kappa})"
+        return [*self.left_out, Finding(text, level="note")]
 
     def tables(self) -> list[Table]:
-        """A row for each control: agreement and shift with their averages, failures, names."""
+        """A row for each control: agreement with its average, failures, names."""
         columns = [
             *(Column("control", align="left"), Column("date", align="left"), Column("pairs")),
             *(Column(name, format=".3f") for name in ("kappa", "average kappa", "limit")),
-            *(Column(name, format="+.3f") for name in ("shift", "average shift")),
             *(Column("without grade"), Column("model", align="left")),
         ]
         rows = [
             (
                 *(str(run.number), run.label, len(run.pairs)),
                 *(point.kappa, point.agreement.value, point.agreement.low),
-                *(point.shift, point.moved.value, run.failures[0], ", ".join(run.names)),
+                *(run.failures[0], ", ".join(run.names)),
             )
             for run, point in self.charted
         ]
@@ -176,54 +150,21 @@ class JudgeDrift(Result):
         return self.picked("name", "alarms", "judged_as", findings=self.findings, controls=controls)
 
     def blocks(self) -> list[PageBlock]:
-        """Agreement and shift over time, then the table of controls."""
+        """Agreement over time, then the table of controls."""
         if not self.points:
             return []
-        first, last = self.charted[0][0], self.charted[-1][0]
-        facts = {
-            "judgements": self.name,
-            "controls": f"{len(self.controls):,}, the first on {first.label}",
-            "pairs at the last one": f"{len(last.pairs):,}",
-            "prompt": last.now.prompt,
-            "model as the server names it": ", ".join(last.names),
-            "when the pairs were judged": ", ".join(self.judged_as),
-        }
-        count = count_of(len(self.points), "control", "controls")
-        agreement = self._averaged("agreement with earlier grades", _KAPPA, _agreement)
-        return [
-            Chart(agreement, HOW_IT_IS_MADE),
-            Chart(self._averaged("shift of grades", _SHIFT, _shift)),
-            FactList([(name, value) for name, value in facts.items() if value]),
-            Disclosure(f"All controls on the chart: {count}", list(map(TableBlock, self.tables()))),
-        ]
-
-    def _labels(self) -> list[str]:
-        """The day of each control on the chart, and its hour where a day has several."""
-        days = [run.label for run, _ in self.charted]
-        return [
-            day if days.count(day) == 1 else run.time.strftime("%m-%d %H:%M")
-            for day, (run, _) in zip(days, self.charted, strict=True)
-        ]
-
-    def _averaged(
-        self, title: str, axis: Axis, figure: Callable[[ChartPoint], tuple[float, Average]]
-    ) -> Drawing:
-        moments = []
-        for label, (run, point) in zip(self._labels(), self.charted, strict=True):
-            value, average = figure(point)
-            ends = (average.low, average.high)
-            limits = Ends(*(round(end, DIGITS) if math.isfinite(end) else None for end in ends))
-            smoothed = round(average.value, DIGITS)
-            moments.append(Moment(label, value, limits=limits, smoothed=smoothed, at=run.time))
-        return control(f"{self.name}: {title}", moments, axis)
-
-
-def _agreement(point: ChartPoint) -> tuple[float, Average]:
-    return point.kappa, point.agreement
-
-
-def _shift(point: ChartPoint) -> tuple[float, Average]:
-    return point.shift, point.moved
+        days, moments = [run.label for run, _ in self.charted], []
+        for day, (run, point) in zip(days, self.charted, strict=True):
+            label = day if days.count(day) == 1 else run.time.strftime("%m-%d %H:%M")
+            of = point.agreement
+            smoothed, low, high = (round(each, DIGITS) for each in (of.value, of.low, of.high))
+            limits = Ends(*(end if math.isfinite(end) else None for end in (low, high)))
+            moments.append(
+                Moment(label, point.kappa, limits=limits, smoothed=smoothed, at=run.time)
+            )
+        axis = Axis("kappa of earlier grades and new ones", format=".2f")
+        drawn = control(f"{self.name}: agreement with earlier grades", moments, axis)
+        return [Chart(drawn, HOW_IT_IS_MADE), *map(TableBlock, self.tables())]
 
 
 def judge_drift(collection: Collection | Path | str, name: str) -> JudgeDrift:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,17 +17,18 @@ from labeler.errors import BadInput
 from labeler.exchange.logs import EVENT_PARTS
 from labeler.exchange.shapes import tell
 from labeler.files.boundary import reading
-from labeler.files.read import rereadable
+from labeler.files.read import rereadable, scratch_file
 from labeler.messages import count_of
-from labeler.monitoring.log_files import LogSource, source_of
 from labeler.monitoring.log_rows import (
     NO_DATE,
     ROW,
     LeftOutRows,
+    LogSource,
     RowReader,
     Rows,
     RowTally,
     Scratch,
+    source_of,
 )
 from labeler.monitoring.log_values import CLICKED, DOWN, SHOWN, UP, Clock, LogOptions
 from labeler.report.finding import Finding, Setting
@@ -88,8 +90,6 @@ class LogReading(Result):
         """How many rows were not left out."""
         return self.rows - sum(reason.rows for reason in self.left_out)
 
-    alarms: ClassVar[Sequence[Finding]] = ()
-
     @property
     def findings(self) -> list[Finding]:
         """What a reader of figures from this log should know."""
@@ -141,17 +141,17 @@ def _iso(at: float | None) -> str | None:
     return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+@contextmanager
 def open_log(
     paths: Path | str | Sequence[Path | str],
     options: LogOptions | None = None,
     progress: Callable[[int], object] | None = None,
-) -> EventLog:
+) -> Iterator[EventLog]:
     """Read one log, in one file or several: CSV, TSV, JSON Lines, Parquet, or their gzip.
 
     Bad rows are left out and counted, never lost in silence. Rows go to a scratch file, 76 bytes
-    each, which the log holds until it is closed; in memory is each different query. `progress`
-    hears how many rows were read. Raises `BadInput` where a file is no log at all, or no date in it
-    can be read.
+    each, as long as the block runs; in memory is each different query. `progress` hears how many
+    rows were read. Raises `BadInput` where a file is no log at all, or no date in it can be read.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "log.csv"
@@ -160,102 +160,92 @@ def open_log(
     ...     print(sum(len(part.searches) for part in log.parts()), log.reading.left_out)
     1 (LeftOutRows(reason='a date that cannot be read', rows=1, first='...log.csv:3'),)
     """
-    paths = [paths] if isinstance(paths, Path | str) else paths
-    log = EventLog(tuple(Path(path) for path in paths), options or LogOptions())
-    try:
-        log.read(progress)
-    except BaseException:
-        log.close()
-        raise
-    return log
+    files = tuple(map(Path, [paths] if isinstance(paths, Path | str) else paths))
+    options = options or LogOptions()
+    rows, sources = RowReader(Clock(options)), list[LogSource]()
+    with scratch_file() as path, path.open("w+b") as file:
+        scratch = Scratch(file)
+        for number, name in enumerate(files):
+            with rereadable(), reading(name):
+                source = source_of(name, options.fields)
+                columns = ", ".join(source.columns.values())
+                tell(name, f"a log from {source.kind} (columns {columns})")
+                sources.append(source)
+                for block in source.blocks:
+                    scratch.add(rows.read(block, number))
+                    if progress:
+                        progress(rows.total)
+        if not rows.total:
+            raise BadInput(f"{files[0]}: no row in it")
+        undated = [each for each in rows.tally.left_out(files) if each.reason == NO_DATE]
+        if undated and not rows.dated:
+            problem = "no date can be read; name the column of dates, or say their format"
+            raise BadInput(f"{undated[0].first}: {problem}", parameter="time_format")
+        yield EventLog(files, options, rows, scratch, sources)
 
 
+@dataclass(frozen=True, eq=False)
 class EventLog:
     """A log that was read: its searches, and what was left out of it."""
 
-    def __init__(self, files: tuple[Path, ...], options: LogOptions) -> None:
-        self.files = files
-        self.options = options
-        self._rows = RowReader(Clock(options))
-        self._scratch = Scratch()
-        self._sources: list[LogSource] = []
-        self._reading: LogReading | None = None
+    files: tuple[Path, ...]
+    options: LogOptions
+    rows: RowReader
+    scratch: Scratch
+    sources: Sequence[LogSource]
 
-    def __enter__(self) -> EventLog:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove the scratch file."""
-        self._scratch.close()
-
-    @property
+    @cached_property
     def texts(self) -> list[str]:
         """The different queries, in the order in which they come."""
-        return list(self._rows.texts)
+        return list(self.rows.texts)
 
     @property
     def variants(self) -> tuple[str, ...]:
         """The names of variants; number 1 is the first."""
-        return tuple(self._rows.variants)
+        return tuple(self.rows.variants)
 
     @property
     def columns(self) -> Mapping[str, str]:
         """The column that held each part of a row, in any of the files."""
-        return {part: name for source in self._sources for part, name in source.columns.items()}
-
-    def read(self, progress: Callable[[int], object] | None = None) -> None:
-        """Read all rows of all files into the scratch file."""
-        for number, path in enumerate(self.files):
-            with rereadable(), reading(path):
-                source = source_of(path, self.options.fields)
-                columns = ", ".join(source.columns.values())
-                tell(path, f"a log from {source.kind} (columns {columns})")
-                self._sources.append(source)
-                for block in source.blocks:
-                    self._scratch.add(self._rows.read(block, number))
-                    if progress:
-                        progress(self._rows.total)
-        if not self._rows.total:
-            raise BadInput(f"{self.files[0]}: no row in it")
-        undated = [r for r in self._rows.tally.left_out(self.files) if r.reason == NO_DATE]
-        if undated and not self._rows.dated:
-            problem = "no date can be read; name the column of dates, or say their format"
-            raise BadInput(f"{undated[0].first}: {problem}", parameter="time_format")
+        return {part: name for source in self.sources for part, name in source.columns.items()}
 
     @property
     def _is_from_0(self) -> bool:
         """Whether the log's ranks count from 0."""
-        if self.options.first_rank is not None:
-            return self.options.first_rank == 0
-        zeros, ones = self._rows.ranks[0], self._rows.ranks[1]
+        zeros, ones = self.rows.ranks[0], self.rows.ranks[1]
         return zeros > 0 and zeros >= ENOUGH_0 * ones
+
+    def _parts(self, tally: RowTally) -> Iterator[LogPart]:
+        for rows in self.scratch.parts():
+            part = part_of_rows(rows, self._is_from_0, tally)
+            if len(part.searches):
+                yield part
 
     def parts(self) -> Iterator[LogPart]:
         """The log in parts, each with all searches of some users."""
-        own = self._rows.tally
-        tally, sums = RowTally(own.counts.copy(), own.first.copy()), Counter[str]()
-        ends = [np.inf, -np.inf]
-        for rows in self._scratch.parts():
-            part = part_of_rows(rows, self._is_from_0, tally)
-            if len(part.searches):
-                sums.update(_sums_of(part))
-                times = part.searches["time"]
-                ends = [np.fmin(ends[0], times.min()), np.fmax(ends[1], times.max())]
-                yield part
+        return self._parts(RowTally())
+
+    @cached_property
+    def reading(self) -> LogReading:
+        """What was read, and what was left out and why; goes through the log."""
+        own, sums, ends = self.rows.tally, defaultdict[str, Any](float), [np.inf, -np.inf]
+        tally = RowTally(own.counts.copy(), own.first.copy())
+        for searches, impressions in self._parts(tally):
+            clicks, is_seen = impressions["clicks"], impressions["shown"] > 0
+            client, times = searches["client"], searches["time"]
+            sums["searches"] += len(searches)
+            sums["clients"] += client[client >= 0].nunique()
+            sums["searched"] += float(searches["times"].sum())
+            sums["impressions"] += float(impressions["shown"].sum())
+            sums["clicks"] += float(clicks.sum())
+            sums["unseen_clicks"] += float(clicks[~is_seen].sum())
+            ends = [np.fmin(ends[0], times.min()), np.fmax(ends[1], times.max())]
         first, last = ends if ends[0] <= ends[1] else (None, None)
-        self._reading = LogReading(
+        return LogReading(
             tuple(map(str, self.files)),
-            " and ".join(dict.fromkeys(source.kind for source in self._sources)),
+            " and ".join(dict.fromkeys(source.kind for source in self.sources)),
             self.columns,
-            self._rows.total,
+            self.rows.total,
             tally.left_out(self.files),
             **sums,
             first=first,
@@ -263,47 +253,26 @@ class EventLog:
             remarks=tuple(self._remarks()),
         )
 
-    @property
-    def reading(self) -> LogReading:
-        """What was read, and what was left out and why; goes through the log if nobody has."""
-        if self._reading is None:
-            for _ in self.parts():
-                pass
-        assert self._reading is not None, "who goes through all parts leaves it behind"
-        return self._reading
-
     def _remarks(self) -> Iterator[Finding]:
         """What had to be decided about the log."""
-        for source in self._sources:
+        for source in self.sources:
             for what, names in source.others.items():
                 if names:
                     setting, others = Setting(EVENT_PARTS[what][0]), ", ".join(map(repr, names))
                     column = f"{source.columns[what]!r} was read as the {what}, and {others} not"
                     yield Finding(f"{column}; {setting} names another", settings=(setting,))
-        zeros, ones = self._rows.ranks[0], self._rows.ranks[1]
-        if self.options.first_rank is None and zeros:
-            counts = f"{zeros:,} rows have rank 0, {ones:,} rank 1"
+        ranks = self.rows.ranks
+        if ranks[0]:
+            counts = f"{ranks[0]:,} rows have rank 0, {ranks[1]:,} rank 1"
             taken = "ranks are taken to count from 0" if self._is_from_0 else "0 to mean no rank"
-            setting = Setting("first_rank")
-            yield Finding(f"{counts}: {taken}; {setting} says otherwise", settings=(setting,))
-        if count := self._rows.ranks[-1]:
-            yield Finding(f"{count:,} rows of documents have no usable rank: in no figure by rank")
-        if self._rows.clock.has_naive:
+            yield Finding(f"{counts}: {taken}")
+        if ranks[-1]:
+            text = f"{ranks[-1]:,} rows of documents have no usable rank: in no figure by rank"
+            yield Finding(text)
+        if self.rows.clock.has_naive:
             zone, setting = self.options.time_zone, Setting("time_zone")
             text = f"times without a zone were read as {zone}; {setting} names another"
             yield Finding(text, settings=(setting,), level="note")
-
-
-def _sums_of(part: LogPart) -> dict[str, float]:
-    searches, impressions = part
-    return {
-        "searches": len(searches),
-        "searched": float(searches["times"].sum()),
-        "clients": searches["client"][searches["client"] >= 0].nunique(),
-        "impressions": float(impressions["shown"].sum()),
-        "clicks": float(impressions["clicks"].sum()),
-        "unseen_clicks": float(impressions["clicks"][impressions["shown"] == 0].sum()),
-    }
 
 
 # Searches from rows: events once, in order, without bots.

@@ -1,12 +1,13 @@
-"""Rows of a log in one form of numbers, and on disk, from where those of some users are read."""
+"""Rows of a log: from its files, in one form of numbers, and on disk, read back by user."""
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -14,8 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.arrays import Integers
-from labeler.files.read import scratch_file
-from labeler.monitoring.log_files import RawBlock
+from labeler.errors import BadInput
+from labeler.exchange.fields import EventFields, action_of, has_field, value_at
+from labeler.exchange.logs import EVENT_PARTS
+from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
+from labeler.exchange.tables import (
+    DELIMITERS,
+    first_cells,
+    first_line,
+    in_words,
+    json_value,
+    part_of,
+    rows_of_parquet,
+)
+from labeler.files.jsonl import row_of_line
+from labeler.files.read import numbered_bytes
 from labeler.monitoring.log_values import (
     CLICKED,
     SEARCHED,
@@ -34,6 +48,186 @@ from labeler.queries.traffic import normalized
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
+
+BLOCK = 1 << 15
+"""Rows that are held at a time; those of the first block say which columns there are."""
+WRONG = "more or fewer columns than the first row"
+
+_AnyRow = tuple[int, dict[str, Any] | str]
+"""The number of a row, and the row, or what is wrong with it."""
+
+
+@dataclass(frozen=True, eq=False)
+class CodedColumn:
+    """A column: its different values, and for each row which of them it holds."""
+
+    values: Sequence[Any]
+    codes: Integers
+
+    @classmethod
+    def of(cls, cells: Iterable[Any]) -> CodedColumn:
+        """The column of these cells; lists and objects are no values, and become None."""
+        numbers: dict[Any, int] = {}
+        codes = [
+            numbers.setdefault(None if isinstance(cell, list | dict) else cell, len(numbers))
+            for cell in cells
+        ]
+        return cls(list(numbers), np.array(codes, dtype=np.int64))
+
+
+class RawBlock(NamedTuple):
+    """Some rows of a log: their lines, their columns by part, and the lines that are no rows."""
+
+    lines: Integers
+    columns: Mapping[str, CodedColumn]
+    bad: Sequence[tuple[int, str]]
+
+    def mapped(
+        self, part: str, value_of: Callable[[Any], Any], dtype: Any, missing: Any = 0
+    ) -> Any:
+        """What a function makes of each row's part, called once a value; `missing` without it."""
+        column = self.columns.get(part)
+        if column is None:
+            return np.full(len(self.lines), missing, dtype=dtype)
+        return np.array([value_of(value) for value in column.values], dtype=dtype)[column.codes]
+
+
+class LogSource(NamedTuple):
+    """A log as it is read: what kind of file, which column holds each part, and its blocks.
+
+    `others` are columns that could have held a part, too, by part.
+    """
+
+    kind: str
+    columns: Mapping[str, str]
+    others: Mapping[str, Sequence[str]]
+    blocks: Iterator[RawBlock]
+
+
+def source_of(path: Path, fields: EventFields) -> LogSource:
+    """The log in a file, of whatever kind its content tells."""
+    head = head_of(path)
+    shape = shape_of(path, head)
+    rows: Iterator[_AnyRow]
+    if shape == PARQUET:
+        kind, rows = "Parquet", iter(rows_of_parquet(path).rows)
+    elif shape == JSON_LINES or (shape == JSON and head.lstrip()[:1] == b"{" and b"\n{" in head):
+        kind, rows = JSON_LINES, _json_lines(path)
+    elif shape == JSON:
+        kind, rows = JSON, _json_array(path)
+    else:
+        line = first_line(head)
+        delimiter = max(DELIMITERS, key=line.count)
+        if shape == XML or delimiter not in line:
+            usual = "time, session, query, and for clicks doc_id, rank and clicked"
+            raise BadInput(f"{path}: expected a log whose first row names its columns: {usual}")
+        cells = first_cells(line.removeprefix("\ufeff"))[delimiter]
+        kind = DELIMITERS[delimiter]
+        rows = _text_rows(path, delimiter, [name.strip() for name in cells])
+    first = list(islice(rows, BLOCK))
+    names = tuple(dict.fromkeys(chain.from_iterable(r for _, r in first if isinstance(r, dict))))
+    if not names:
+        raise BadInput(f"{path}: no row in it")
+    columns, others = columns_of(path, names, fields)
+    blocks = chain([first], iter(lambda: list(islice(rows, BLOCK)), []))
+    return LogSource(kind, columns, others, (_block(block, columns, names) for block in blocks))
+
+
+def columns_of(
+    path: Path, names: Sequence[str], fields: EventFields
+) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """The column of each part that these columns hold, and the others that could have held it."""
+    columns, others = {}, {}
+    for what, (setting, alike) in EVENT_PARTS.items():
+        own = getattr(fields, setting)
+        if own and not has_field(names, own):
+            problem = f"no column {own!r:.60} among {in_words(names[:40])}"
+            raise BadInput(f"{path}: {problem}", parameter=setting)
+        usual = part_of(names, alike, what, setting)
+        if own:
+            columns[what] = own
+        elif usual:
+            columns[what] = usual.column
+            others[what] = usual.alike(names)
+    if "query" not in columns:
+        problem = f"no column of queries among {in_words(names[:40])}; name it"
+        raise BadInput(f"{path}: {problem}", parameter="query_field")
+    return columns, others
+
+
+def _block(rows: Sequence[_AnyRow], columns: Mapping[str, str], names: Sequence[str]) -> RawBlock:
+    good = [(number, row) for number, row in rows if isinstance(row, dict)]
+    bad = [(number, row) for number, row in rows if isinstance(row, str)]
+    coded = {}
+    for part, name in columns.items():
+        if name in names:
+            coded[part] = CodedColumn.of(row.get(name) for _, row in good)
+        else:
+            coded[part] = CodedColumn.of(value_at(row, name) for _, row in good)
+    return RawBlock(np.array([number for number, _ in good], dtype=np.int64), coded, bad)
+
+
+def _json_lines(path: Path) -> Iterator[_AnyRow]:
+    """The objects of a file of JSON Lines without a bulk file's actions; or what is wrong."""
+    for number, raw in numbered_bytes(path):
+        try:
+            row = row_of_line(path, number, raw)
+        except BadInput:
+            yield number, "not a JSON object"
+            continue
+        if row is not None and action_of(row) is None:
+            yield number, row
+
+
+def _json_array(path: Path) -> Iterator[_AnyRow]:
+    """The objects of a JSON array, or the one object that a file is."""
+    value = json_value(path)
+    rows = [value] if isinstance(value, dict) else value
+    if not isinstance(rows, list):
+        raise BadInput(f"{path}: expected an array of objects, or a table")
+    for number, row in enumerate(rows, start=1):
+        yield number, row if isinstance(row, dict) else "not a JSON object"
+
+
+def _text_rows(path: Path, delimiter: str, names: Sequence[str]) -> Iterator[_AnyRow]:
+    """The rows of a table of text below its header, a line each; or what is wrong with a line."""
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        raise BadInput.at(path, 1, f"two columns have the name {twice!r:.60}")
+    lines = numbered_bytes(path)
+    next(raw for _, raw in lines if raw.strip(b"\xef\xbb\xbf \t\r\n"))
+    for block in iter(lambda: list(islice(lines, BLOCK)), []):
+        cells = _cells([raw for _, raw in block], delimiter)
+        if isinstance(cells, list) and len(cells) == len(block):
+            for (number, raw), own in zip(block, cells, strict=True):
+                if len(own) == len(names):
+                    yield number, dict(zip(names, own, strict=True))
+                elif raw.strip():
+                    yield number, WRONG
+            continue
+        for number, raw in block:  # a row that is none is one bad line, and no others with it
+            alone = _cells([raw], delimiter)
+            if isinstance(alone, str):
+                yield number, alone
+            elif raw.strip():
+                is_whole = len(alone[0]) == len(names)
+                yield number, dict(zip(names, alone[0], strict=True)) if is_whole else WRONG
+
+
+def _cells(lines: Sequence[bytes], delimiter: str) -> list[list[str]] | str:
+    """The cells of lines; fewer rows than lines, or what is wrong, where a line is no row."""
+    try:
+        texts = [raw.decode("utf-8").rstrip("\r\n") for raw in lines]
+        if delimiter == "\t":
+            return [text.split("\t") for text in texts]
+        return list(csv.reader(texts, delimiter=delimiter, strict=True))
+    except UnicodeDecodeError:
+        return "not UTF-8"
+    except csv.Error:
+        return "a quote left open" if lines[0].count(b'"') % 2 else WRONG
+
+
+# Rows in one form of numbers.
 
 PARTS = 256
 """Rows are kept in so many parts, each with all rows of a 256th of the users."""
@@ -186,16 +380,12 @@ def _one_form(value: str) -> str:
 class Scratch:
     """A scratch file to which rows are added, and from which those of some users are read."""
 
-    def __init__(self) -> None:
-        self._stack = ExitStack()
+    def __init__(self, file: BinaryIO) -> None:
         self._segments: list[list[tuple[int, int]]] = [[] for _ in range(PARTS)]
-        self._file: BinaryIO | None = None
+        self._file = file
 
     def add(self, rows: Rows) -> None:
         """Add rows, those of one part together."""
-        if self._file is None:
-            path = self._stack.enter_context(scratch_file())
-            self._file = self._stack.enter_context(path.open("w+b"))
         size = self._file.seek(0, 2) // ROW.itemsize
         rows = rows[np.argsort(rows["part"], kind="stable")]
         ends = np.searchsorted(rows["part"], np.arange(PARTS + 1)).tolist()
@@ -215,10 +405,5 @@ class Scratch:
                 together = []
 
     def _segment(self, start: int, count: int) -> Rows:
-        assert self._file is not None, "a segment was written"
         self._file.seek(start * ROW.itemsize)
         return np.frombuffer(self._file.read(count * ROW.itemsize), dtype=ROW)
-
-    def close(self) -> None:
-        """Remove the file."""
-        self._stack.close()

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from labeler.errors import Misuse
 from labeler.exchange.fields import EventFields
 from labeler.exchange.logs import EVENT_PARTS
-from labeler.options import Bounds, option
+from labeler.options import option
 from labeler.queries.traffic import normalized
 
 LOG = "Log"
@@ -37,8 +37,7 @@ class LogOptions:
     """How a log is read.
 
     `time_zone` is where times without a zone are from, as `UTC`, `Europe/Berlin` or `+02:00`;
-    `time_format` is theirs, as `%d.%m.%Y %H:%M`, where it is none of the usual ones. `first_rank`
-    is 0 or 1, the rank that the log gives the first result; None finds that out, and says it.
+    `time_format` is theirs, as `%d.%m.%Y %H:%M`, where it is none of the usual ones.
     """
 
     fields: EventFields = option(
@@ -53,14 +52,9 @@ class LogOptions:
     )
     time_zone: str = option("UTC", "Of times without one, as Europe/Berlin.", panel=LOG, rare=True)
     time_format: str = option("", "Of times, as %d.%m.%Y %H:%M.", panel=LOG, rare=True)
-    first_rank: int | None = option(
-        None, "The rank of the first result: 0 or 1.", Bounds(0, 1), panel=LOG, rare=True
-    )
 
     def __post_init__(self) -> None:
         zone_of(self.time_zone)
-        if self.first_rank not in (None, 0, 1):
-            raise Misuse("ranks count from 0 or from 1", parameter="first_rank")
 
 
 SHOWN, CLICKED, SEARCHED, UP, DOWN = (1 << bit for bit in range(5))

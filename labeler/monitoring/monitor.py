@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import glob
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from labeler import __version__
 from labeler.collection.layout import Collection, open_collection
@@ -23,14 +22,13 @@ from labeler.models.encoders import Encoding
 from labeler.monitoring.corpus import CorpusWatch, corpus_drift
 from labeler.monitoring.judge import controlled_sets, judge_drift
 from labeler.monitoring.log import LogReading, open_log
-from labeler.monitoring.log_values import LOG, LogOptions
+from labeler.monitoring.log_values import LogOptions
 from labeler.monitoring.online import online
 from labeler.monitoring.queries import query_drift
 from labeler.monitoring.searches import searches_of
 from labeler.options import option
 from labeler.report.finding import Finding, Setting
 from labeler.report.page import (
-    Disclosure,
     FactList,
     FindingList,
     Page,
@@ -42,9 +40,6 @@ from labeler.report.page import (
 from labeler.report.result import Result
 from labeler.report.table import Column, Table
 
-MOST_RUNS = 100
-"""Runs that the page lists."""
-
 Paths = str | Path | Iterable[str | Path]
 
 KINDS: dict[str, str] = {
@@ -55,8 +50,6 @@ KINDS: dict[str, str] = {
     "stale-judgements": "more judged pairs are stale than `stale` allows",
     "lost-queries": "queries without a relevant document that is as it was judged",
     "query-drift": "users search for other things than in the first weeks of the log",
-    "sample-ratio": "users of an A/B test are not split as they were meant to be",
-    "mixed-users": "users were served by more than one variant of an A/B test",
     "new-documents": "new or edited documents take more of the first places than `fresh` allows",
 }
 """What each kind of alarm says, by the names with which a caller chooses among them."""
@@ -70,21 +63,6 @@ def check_kinds(names: Iterable[str]) -> frozenset[str]:
     return named
 
 
-class WatchResult(Protocol):
-    """What every watch says of what it looked at."""
-
-    @property
-    def alarms(self) -> Sequence[Finding]:
-        """What is wrong."""
-
-    @property
-    def findings(self) -> Sequence[Finding]:
-        """What a reader should know."""
-
-    def as_json(self) -> dict[str, Any]:
-        """All figures by name."""
-
-
 @dataclass(frozen=True)
 class Watched:
     """One watch of a run: `key` names it for programs, `looked_at` says in words over what."""
@@ -92,18 +70,18 @@ class Watched:
     key: str
     heading: str
     looked_at: str
-    watch: WatchResult
+    watch: Result
     blocks: Sequence[PageBlock]
 
     @property
     def alarms(self) -> Sequence[Finding]:
         """What is wrong."""
-        return self.watch.alarms
+        return getattr(self.watch, "alarms", ())
 
     @property
     def findings(self) -> list[Finding]:
         """What else a reader should know."""
-        return [finding for finding in self.watch.findings if finding not in self.watch.alarms]
+        return [finding for finding in self.watch.findings if finding not in self.alarms]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -199,13 +177,19 @@ class Monitoring(Result):
                 )
                 for each in self.watches
             ),
-            PageSection("Runs of the watch", list(self._runs())),
+            Paragraph(self._run()),
         ]
         if self.left_out:
             blocks.append(PageSection("Left out", [FindingList(self.left_out)]))
         blocks.append(PageSection("Where this comes from", [FactList(list(facts.items()))]))
         when = self.time.strftime("%Y-%m-%d %H:%M UTC")
         return Page(f"Watch over {true_path(self.folder).name}", blocks, subtitle=when)
+
+    def _run(self) -> str:
+        if not self.history:
+            return "This is the first run."
+        first = self.history[0].time.strftime("%Y-%m-%d")
+        return f"This is run {1 + len(self.history):,}; the first was on {first}."
 
     def _first_screen(self) -> Iterator[PageBlock]:
         """What is wrong, or that nothing is, and what was looked at."""
@@ -217,23 +201,6 @@ class Monitoring(Result):
             yield Paragraph("Nothing alarming.", lead=True)
         yield Paragraph(f"Looked at: {'; '.join(self.looked_at)}.")
 
-    def _runs(self) -> Iterator[PageBlock]:
-        """When the watch ran, and which alarms each run raised, this one first."""
-        if not self.history:
-            yield Paragraph("This is the first run; the next ones show figures over time.")
-            return
-        runs = 1 + len(self.history)
-        first = self.history[0].time.strftime("%Y-%m-%d")
-        yield Paragraph(f"This is run {runs:,}; the first was on {first}.")
-        earlier = [(run.time, _kinds(run)) for run in reversed(self.history)]
-        rows = [
-            (time.strftime("%Y-%m-%d %H:%M"), ", ".join(kinds) or "none")
-            for time, kinds in [(self.time, list(self.kinds)), *earlier][:MOST_RUNS]
-        ]
-        columns = [Column("run", align="left"), Column("alarms", align="left")]
-        title = f"Alarms of the last {count_of(len(rows), 'run', 'runs')}"
-        yield Disclosure(title, [TableBlock(Table("runs", columns, rows))])
-
     def __repr__(self) -> str:
         watches = count_of(len(self.watches), "watch", "watches")
         alarms = count_of(len(self.alarms), "alarm", "alarms") if self.alarms else "no alarm"
@@ -244,48 +211,11 @@ def _is_short(value: object) -> bool:
     return value is None or (isinstance(value, int | float | str) and len(str(value)) <= 200)
 
 
-def _kinds(run: WatchRun) -> list[str]:
-    """The kinds of an earlier run's alarms, whatever its file holds."""
-    alarms = run.content.get("alarms")
-    listed = alarms if isinstance(alarms, list) else []
-    kinds = [each.get("kind") for each in listed if isinstance(each, dict)]
-    return list(dict.fromkeys(kind for kind in kinds if isinstance(kind, str)))
-
-
-def _figures(run: WatchRun, key: str) -> dict[str, object]:
-    """What an earlier run kept of a watch; empty where it kept nothing of it."""
-    watches = run.content.get("watches")
-    figures = watches.get(key) if isinstance(watches, dict) else None
-    return figures if isinstance(figures, dict) else {}
-
-
-_SHARE = re.compile(r"[0-9]{1,9}(\.[0-9]{0,9})?")
-
-
-def shares_of(text: str) -> dict[str, float]:
-    """The share of users that each variant was meant to have, out of `A:9,B:1`."""
-    shares: dict[str, float] = {}
-    for each in text.split(","):
-        variant, _, share = each.strip().rpartition(":")
-        if not variant or not _SHARE.fullmatch(share.strip()):
-            raise Misuse(f"expected VARIANT:SHARE,..., as A:9,B:1; found {text!r:.60}")
-        shares[variant] = float(share)
-    return shares
-
-
 @dataclass(frozen=True)
 class LogWatch:
-    """How logs are read: which users each variant was meant to have, and what makes vectors."""
+    """How logs are read, and what makes vectors of their queries."""
 
     reading: LogOptions = field(default_factory=LogOptions)
-    shares: Mapping[str, float] = option(
-        dict,
-        "How users were meant to be split, as A:9,B:1. Default: evenly.",
-        metavar="VARIANT:SHARE,...",
-        panel=LOG,
-        rare=True,
-        read=shares_of,
-    )
     encoding: Encoding = field(default_factory=Encoding)
 
 
@@ -319,8 +249,8 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     """Watch over a collection: its assessor by past controls, its documents, and users' searches.
 
     `logs` are files of one log, read as one. Asks no model. What there is no data for is left out,
-    and said. The figures are kept in `monitoring/TIME.json` of the collection, so that the next run
-    can show them over time. `left_out` are findings of a caller about what it did not watch.
+    and said. The figures are kept in `monitoring/TIME.json` of the collection. `left_out` are
+    findings of a caller about what it did not watch.
 
     >>> from labeler.lab.control import drift
     >>> from labeler.judging.judge import judge
@@ -337,7 +267,7 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     passed_over = (Finding(f"passed over: {problem}") for problem in problems)
     run = _Run(opened, options or MonitorOptions(), control, [*left_out, *passed_over])
     time = now().astimezone(UTC)
-    watches = [*run.judges(), *run.corpus(documents, history, time), *run.logs(logs)]
+    watches = [*run.judges(), *run.corpus(documents), *run.logs(logs)]
     if not watches:
         raise _nothing(opened, run.missing, has_sources=bool(logs))
     result = Monitoring(opened.folder, time, tuple(watches), tuple(run.missing), tuple(history))
@@ -391,24 +321,15 @@ class _Run:
             looked_at = f"{controls} of {name}, {' to '.join(days)}"
             yield Watched(f"judge {name}", f"Judge drift: {name}", looked_at, drift, drift.blocks())
 
-    def corpus(
-        self, documents: Sequence[str | Path], history: Sequence[WatchRun], time: datetime
-    ) -> Iterator[Watched]:
+    def corpus(self, documents: Sequence[str | Path]) -> Iterator[Watched]:
         """The watch over the documents."""
         if not documents:
             self._miss("corpus drift: no documents are named", Setting("documents"))
             return
         drift = corpus_drift(documents, self.collection, self.options.corpus, self.control)
-        earlier = [
-            (run.time, float(share))
-            for run in history
-            if (figures := _figures(run, "corpus")).get("qrels") == drift.qrels
-            and isinstance(share := figures.get("stale_share"), int | float)
-        ]
         passages = count_of(sum(drift.passages.values()), "passage", "passages")
         looked_at = f"{passages} and {drift.judged:,} judged pairs of {drift.qrels}"
-        blocks = drift.blocks([*earlier, (time, drift.share)])
-        yield Watched("corpus", "Corpus drift", looked_at, drift, blocks)
+        yield Watched("corpus", "Corpus drift", looked_at, drift, drift.blocks())
 
     def logs(self, names: Sequence[str | Path]) -> Iterator[Watched]:
         """The watches over users' searches; all files are read as one log."""
@@ -421,7 +342,7 @@ class _Run:
             looked_at = _looked_at(log.reading)
             watches = []
             if log.reading.clicks or log.reading.impressions or log.variants:
-                clicks = online(log, how.shares)
+                clicks = online(log)
                 heading = "Clicks and online measures"
                 watches.append(Watched("online", heading, looked_at, clicks, clicks.blocks()))
             else:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.errors import BadInput, Misuse
 from labeler.monitoring.log import EventLog, LogPart, LogReading
 from labeler.monitoring.log_rows import GROUPS
 from labeler.queries.filter import words
@@ -20,11 +19,8 @@ from labeler.report.finding import Finding
 from labeler.report.page import Chart, PageBlock, TableBlock
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Interval, Table, interval_text, table_of
-from labeler.stats.intervals import Replicates, cluster_bootstrap
-from labeler.stats.randomization import sign_test
-from labeler.stats.resampling import Sample
-from labeler.stats.shares import wilson
-from labeler.stats.student import chi_square_above
+from labeler.stats.intervals import Replicates, Sample, cluster_bootstrap
+from labeler.stats.means import wilson
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -35,10 +31,6 @@ SOON = 5 * 60.0
 """A search within so many seconds of another may be that one in other words."""
 FEWEST = 10
 """With fewer groups of users there is no interval."""
-MISMATCH = 0.001
-"""A split as uneven by chance is that rare: experiments stop to be believed below it."""
-MIXED = 0.01
-"""More users served by several variants are an alarm."""
 UNKNOWN = Interval(None, None, None)
 
 
@@ -83,77 +75,23 @@ class VariantDifference(NamedTuple):
     difference: Annotated[Interval, Column(format="+.4f", ends="+.4f")]
 
 
-@dataclass(frozen=True)
-class Variants:
-    """Variants beside each other: `users` of each, and their measures.
-
-    `mismatch` is the p of the split beside the one that was meant, which `is_meant_even` where no
-    shares were named; `mixed` counts users whom several variants served.
-    """
-
-    names: tuple[str, ...]
-    users: tuple[int, ...]
-    mixed: int
-    mismatch: float
-    is_meant_even: bool
-    rows: tuple[VariantDifference, ...]
-
-    def alarms(self) -> Iterator[Finding]:
-        """What is wrong with the experiment."""
-        if self.mismatch < MISMATCH:
-            users = ", ".join(
-                f"{name} {n:,}" for name, n in zip(self.names, self.users, strict=True)
-            )
-            way = "evenly" if self.is_meant_even else "as they were meant to be"
-            other = "; if another split was meant, name its shares" if self.is_meant_even else ""
-            p = "below 0.0001" if self.mismatch < 0.0001 else f"{self.mismatch:.4f}"
-            yield Finding(
-                f"sample ratio mismatch: users are not split {way} ({users}; p {p}, below"
-                f" {MISMATCH}): no difference of variants can be believed before that is"
-                f" explained{other}",
-                about="sample-ratio",
-            )
-        if self.mixed > MIXED * sum(self.users):
-            yield Finding(
-                f"{self.mixed:,} users were served by more than one variant: each variant's"
-                " figures hold some of the other's effect",
-                about="mixed-users",
-            )
-
-    def differences(self) -> Iterator[Finding]:
-        """Which variants are better or worse than the first, beyond chance."""
-        is_good = {measure.name: measure.is_good for measure in MEASURES}
-        for row in self.rows:
-            value, low, high = row.difference
-            if low is None or high is None or value is None or low <= 0 <= high:
-                continue
-            way = "better" if (value > 0) == is_good[row.measure] else "worse"
-            text = f"{row.variant} is {way} than {self.names[0]} by {row.measure}"
-            difference = interval_text(row.difference, "+.4f")
-            yield Finding(f"{text}: {difference}", about=row.variant, level="note")
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class OnlineMeasures(Result):
     """What users' clicks say of a search.
 
-    `measures` are those of all searches by name. What the log has no column for is None or empty.
+    `measures` are those of all searches by name, `variants` those of each variant, the first by
+    name before the others. What the log has no column for is empty.
     """
 
     reading: Hidden[LogReading]
     ranks: tuple[RankFigures, ...]
     measures: Mapping[str, Interval]
-    by_variant: Hidden[Variants | None] = None
-
-    @property
-    def alarms(self) -> list[Finding]:
-        """What is wrong, so that somebody should look; empty where nothing is."""
-        return list(self.by_variant.alarms()) if self.by_variant else []
+    variants: tuple[VariantDifference, ...] = ()
 
     @property
     def findings(self) -> list[Finding]:
-        """What a reader of the figures should know, alarms first."""
-        return [*self.alarms, *self._findings()]
+        """What a reader of the figures should know."""
+        return list(self._findings())
 
     def _findings(self) -> Iterator[Finding]:
         if not self.reading.impressions:
@@ -167,8 +105,14 @@ class OnlineMeasures(Result):
                 " tell those whose results answered without one",
                 level="note",
             )
-        if self.by_variant:
-            yield from self.by_variant.differences()
+        is_good = {measure.name: measure.is_good for measure in MEASURES}
+        for row in self.variants:
+            value, low, high = row.difference
+            if value is not None and low is not None and high is not None and not low <= 0 <= high:
+                way = "better" if (value > 0) == is_good[row.measure] else "worse"
+                text = f"{row.variant} is {way} than {self.variants[0].variant} by {row.measure}"
+                difference = interval_text(row.difference, "+.4f")
+                yield Finding(f"{text}: {difference}", about=row.variant, level="note")
 
     def tables(self) -> list[Table]:
         """All that was measured, a table for each kind; without what the log does not say."""
@@ -176,12 +120,12 @@ class OnlineMeasures(Result):
         columns = [Column("measure", align="left"), Column("value", ends=".4f")]
         columns.append(Column("about", "share of", align="left"))
         rows = [(name, value, about[name]) for name, value in self.measures.items()]
-        of = self.by_variant
-        title = f"Variants; differences are from {of.names[0]}" if of else ""
+        of = self.variants
+        title = f"Variants; differences are from {of[0].variant}" if of else ""
         tables = (
             table_of("ranks", RankFigures, self.ranks, title="Clicks by rank"),
             Table("measures", columns, rows, "All searches"),
-            table_of("variants", VariantDifference, of.rows if of else (), title=title),
+            table_of("variants", VariantDifference, of, title=title),
         )
         return [table for table in tables if table.rows]
 
@@ -199,23 +143,15 @@ class OnlineMeasures(Result):
         """All figures by name."""
         records = {table.name: table.records() for table in self.tables()}
         return self.picked(
-            *("measures", "alarms"),
+            "measures",
             ranks=records.get("ranks", ()),
             variants=records.get("variants", ()),
-            sample_ratio_mismatch=self.by_variant and self.by_variant.mismatch,
             findings=self.findings,
         )
 
 
-def online(
-    log: EventLog, shares: Mapping[str, float] | None = None, seed: int = 0
-) -> OnlineMeasures:
-    """What users' clicks say of a search; goes through the log once, a part at a time.
-
-    `shares` are the users that each variant was meant to have, equal ones where none are given.
-    """
-    if any(not (math.isfinite(share) and share > 0) for share in (shares or {}).values()):
-        raise Misuse("expected shares above 0", parameter="shares")
+def online(log: EventLog, seed: int = 0) -> OnlineMeasures:
+    """What users' clicks say of a search; goes through the log once, a part at a time."""
     sums = BehaviorSums(len(log.variants))
     for part in log.parts():
         sums.add(part, log.texts)
@@ -231,7 +167,7 @@ def online(
         log.reading,
         tuple(ranks),
         {each.name: of_all.share((AT[each.part],), (AT[each.whole],)) for each in measures},
-        variants_of(sums, log.variants, shares or {}, measures, seed),
+        tuple(_variants(sums, log.variants, measures, seed)),
     )
 
 
@@ -252,21 +188,20 @@ def _measurable(log: EventLog, sums: BehaviorSums) -> Iterator[OnlineMeasure]:
 
 Cell = tuple[int, ...]
 """Which of the sums of a group."""
+Compute = Callable[[Floats], Floats]
 
 
 class BehaviorSums:
     """Sums over groups of users: of each variant's searches, and by rank.
 
     `searches` is `(groups, variants, sums)`, variant 0 being that of no name; `ranks` is
-    `(groups, ranks, 2)`: impressions and clicks. `users` are those of each variant, and `mixed`
-    those of several.
+    `(groups, ranks, 2)`: impressions and clicks. `users` are those of each variant.
     """
 
     def __init__(self, variants: int) -> None:
         self.searches = np.zeros((GROUPS, variants + 1, len(SUMS)))
         self.ranks = np.zeros((GROUPS, DEPTH, 2))
         self.users = np.zeros(variants + 1)
-        self.mixed = 0
 
     def add(self, part: LogPart, texts: Sequence[str]) -> None:
         """Add up a part of a log with these texts."""
@@ -294,7 +229,6 @@ class BehaviorSums:
         who = own["client"].where(own["client"] >= 0, -1 - own.index)
         pairs = own.assign(who=who)[own["variant"] > 0][["who", "variant"]].drop_duplicates()
         self.users += np.bincount(pairs["variant"], minlength=len(self.users))
-        self.mixed += len(pairs) - pairs["who"].nunique()
 
 
 def reformulations(own: DataFrame, texts: Sequence[str]) -> tuple[Floats, Floats]:
@@ -341,7 +275,7 @@ class GroupedSums:
         """The sums over all groups."""
         return np.asarray(self.sums.sum(axis=0), dtype=np.float64)
 
-    def estimate(self, compute: Callable[[Floats], Floats]) -> Interval:
+    def estimate(self, compute: Compute) -> Interval:
         """A value that is a function of the sums, with its interval of 95 %."""
         value = float(compute(self.total))
         if not math.isfinite(value):
@@ -367,7 +301,7 @@ class GroupedSums:
         return Interval(value, float(ends[0][0]), float(ends[1][0]))
 
 
-def share_of(part: Cell, whole: Cell) -> Callable[[Floats], Floats]:
+def share_of(part: Cell, whole: Cell) -> Compute:
     """One sum over another; nan where that is 0."""
 
     def share(sums: Floats) -> Floats:
@@ -382,52 +316,28 @@ def _at(sums: Floats, cell: Cell) -> Floats:
     return np.asarray(sums[places], dtype=np.float64)
 
 
-# Variants of a search beside each other: an A/B test, and whether users were split as meant.
-
-
-def variants_of(
-    sums: BehaviorSums,
-    names: Sequence[str],
-    shares: Mapping[str, float],
-    measures: Sequence[OnlineMeasure],
-    seed: int = 0,
-) -> Variants | None:
+def _variants(
+    sums: BehaviorSums, names: Sequence[str], measures: Sequence[OnlineMeasure], seed: int
+) -> Iterator[VariantDifference]:
     """The measures of each variant, and the differences from the first by name.
 
-    Users are resampled, whole, so that the searches of one hang together. None where the log has
+    Users are resampled, whole, so that the searches of one hang together. Nothing where the log has
     searches of no variant, or of one alone.
     """
-    if int((sums.users > 0).sum()) < 2:
-        return None
-    if unknown := sorted(set(shares) - set(names)):
-        problem = f"no variant {unknown[0]!r:.60}; there are {', '.join(sorted(names)[:10])}"
-        raise BadInput(problem, parameter="shares")
     served = sorted((name, n) for n, name in enumerate(names, start=1) if sums.users[n] > 0)
-    grouped, rows = GroupedSums(sums.searches, seed), []
-    users = {name: int(sums.users[number]) for name, number in served}
+    if len(served) < 2:
+        return
+    grouped = GroupedSums(sums.searches, seed)
     for measure in measures:
         part, whole = AT[measure.part], AT[measure.whole]
         first = share_of((served[0][1], part), (served[0][1], whole))
         for name, number in served:
-            own = (number, part), (number, whole)
-            this, difference = share_of(*own), UNKNOWN
+            this, difference = share_of((number, part), (number, whole)), UNKNOWN
             if number != served[0][1]:
-                difference = grouped.estimate(lambda s, this=this: this(s) - first(s))  # type: ignore[misc]  # noqa: B023  called at once
-            value = grouped.share(*own)
-            rows.append(VariantDifference(measure.name, name, users[name], value, difference))
-    p = mismatch([*users], [*users.values()], shares)
-    return Variants((*users,), (*users.values(),), sums.mixed, p, not shares, tuple(rows))
+                difference = grouped.estimate(partial(_less, this, first))
+            value, users = grouped.share((number, part), (number, whole)), int(sums.users[number])
+            yield VariantDifference(measure.name, name, users, value, difference)
 
 
-def mismatch(names: Sequence[str], users: Sequence[int], shares: Mapping[str, float]) -> float:
-    """p of so many users of each variant, were they split as meant; chi-square, of two exact.
-
-    >>> mismatch(["a", "b"], [5000, 5000], {}), mismatch(["a", "b"], [5000, 5400], {}) < 1e-4
-    (1.0, True)
-    """
-    meant = np.array([shares.get(name, 1.0) for name in names])
-    if len(names) == 2 and meant[0] == meant[1]:
-        return sign_test(users[0], users[1])
-    expected = sum(users) * meant / meant.sum()
-    statistic = float(((np.array(users) - expected) ** 2 / expected).sum())
-    return chi_square_above(statistic, len(names) - 1)
+def _less(this: Compute, other: Compute, sums: Floats) -> Floats:
+    return this(sums) - other(sums)

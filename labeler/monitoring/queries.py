@@ -1,42 +1,44 @@
-"""Whether users still search for what a collection asks about, and what would make it current."""
+"""Whether users still search for what they did in a log's first weeks, and what a set lacks."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from labeler.arrays import Floats, Integers
 from labeler.collection.corpus import CorpusTexts
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
+from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.messages import count_of
 from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding
-from labeler.monitoring.proposal import EvaluationSet, Proposal, from_set, propose
 from labeler.monitoring.searches import (
     MIN_COUNT,
     MOST_SEARCHES,
     WEEKLY_LEVEL,
     Search,
+    SearchLog,
     Week,
     WordChange,
     WordTest,
     by_week,
     word_test,
 )
-from labeler.report.charts import Axis, Moment, control
+from labeler.queries.traffic import STRATA, normalized
 from labeler.report.finding import Finding
-from labeler.report.page import Chart, Disclosure, PageBlock, Paragraph, TableBlock
+from labeler.report.page import Disclosure, PageBlock, Paragraph, TableBlock
 from labeler.report.result import Hidden, Result
-from labeler.report.table import Column, Ends, Interval, Table, interval_text, table_of
-from labeler.stats.blocks import SetShift
+from labeler.report.table import Column, Table, table_of
+from labeler.stats.blocks import Points, distances
 
 REFERENCE_WEEKS = 8
 """Weeks are compared with so many first ones of the log, or with half of a shorter one's."""
@@ -44,23 +46,23 @@ RECENT_WEEKS = 4
 """Queries are proposed from so many last weeks."""
 FEWEST = 20
 """Of a week with fewer sessions nothing is said; a search without a session counts as one."""
+MOST_CANDIDATES = 2000
+"""Of more candidates those with the most searches."""
 
 Note = partial(Finding, level="note")
 
 
-@dataclass(frozen=True)
-class WeekQueries:
-    """The figures of a week that begins on `monday`; they are None where it has too few sessions.
+class WeekQueries(NamedTuple):
+    """A week that begins on `monday`; `words` compares it with the reference weeks.
 
-    `sampled` of the searches were looked at. `own` compares them with the evaluation's queries,
-    `words` with those of the reference weeks.
+    `sampled` of the searches were looked at; nothing is said of a week with too few sessions.
     """
 
     monday: date
     searches: int
     sampled: int
     is_reference: bool
-    own: SetShift | None = None
+    is_enough: bool
     words: WordTest | None = None
 
     @property
@@ -68,27 +70,13 @@ class WeekQueries:
         """Whether its words differ from those of the reference weeks, of which it is none."""
         return not self.is_reference and self.words is not None and self.words.is_alarm
 
-    @property
-    def to_set(self) -> Interval:
-        """The distance to the evaluation's queries, with its interval."""
-        return Interval(*self.own[:3]) if self.own else Interval(None, None, None)
-
-    @property
-    def worth(self) -> Interval:
-        """As many searches drawn at random would be as near to the week's as the evaluation is."""
-        if self.own is None:
-            return Interval(None, None, None)
-        return Interval(self.own.worth, *(self.own.worth_ends or (None, None)))
-
     def as_json(self) -> dict[str, Any]:
         """The figures by name."""
-        own = self.own and {**self.own._asdict(), "worth": _finite(self.own.worth)}
         return {
             "week": self.monday.isoformat(),
             "searches": self.searches,
             "sampled": self.sampled,
             "is_reference": self.is_reference,
-            "own": own,
             "p": self.words and self.words.p,
             "by_days": self.words and self.words.by_days,
             "alarm": self.is_alarm,
@@ -97,24 +85,40 @@ class WeekQueries:
     def row(self) -> list[Any]:
         """A row of the table of weeks."""
         alarm = "reference" if self.is_reference else "yes" if self.is_alarm else ""
-        alarm = alarm if self.own else "too few sessions"
+        alarm = alarm if self.is_enough else "too few sessions"
         p = None if self.words is None or self.is_reference else self.words.p
-        return [self.monday.isoformat(), self.searches, self.to_set, self.worth, p, alarm]
+        return [self.monday.isoformat(), self.searches, p, alarm]
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+class Proposal(NamedTuple):
+    """Queries to add, in the order in which they help most.
+
+    `candidates` counts the queries that could be taken, `too_rare` those that too few people
+    searched for.
+    """
+
+    queries: tuple[Query, ...]
+    candidates: int
+    too_rare: int
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts, and the rows of a file of queries as `queries from-log` writes it."""
+        rows = [{"_id": q.id, "text": q.text, "metadata": dict(q.metadata)} for q in self.queries]
+        return {"queries": rows, "candidates": self.candidates, "too_rare": self.too_rare}
+
+    def table(self) -> Table:
+        """The queries."""
+        columns = [Column("query", align="left"), Column("stratum", align="left")]
+        about = [(q.text, q.metadata["stratum"], q.metadata["searches"]) for q in self.queries]
+        return Table("queries to add", [*columns, Column("searches")], about)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QueryDrift(Result):
-    """How far users' queries are from a collection's, by week, and which it lacks.
-
-    `proposal` are queries that would make the evaluation current, which has `queries`.
-    """
+    """How users' queries change, by week, and which a collection lacks, which has `queries`."""
 
     weeks: tuple[WeekQueries, ...]
-    proposal: Hidden[Proposal | None]
+    proposal: Proposal | None
     queries: int
     dropped: Mapping[str, int]
     has_sessions: Hidden[bool] = False
@@ -122,7 +126,7 @@ class QueryDrift(Result):
     @property
     def last(self) -> WeekQueries | None:
         """The last week with sessions enough."""
-        return next((week for week in reversed(self.weeks) if week.own), None)
+        return next((week for week in reversed(self.weeks) if week.is_enough), None)
 
     @property
     def words(self) -> tuple[WordChange, ...]:
@@ -150,13 +154,12 @@ class QueryDrift(Result):
         if self.last is None:
             few = f"No week has {FEWEST} sessions or more, so that nothing is said of any."
             return [Finding(few)]
-        parts = self._of_tests(self.last), self._of_set(self.last), self._of_proposal()
-        return [*self.alarms, *(each for part in parts for each in part), *self._of_reading()]
+        return [*self.alarms, *self._of_tests(self.last), *self._of_reading()]
 
     @property
     def _reference(self) -> str:
-        count = sum(week.is_reference for week in self.weeks)
-        return f"the first {count} weeks" if count > 1 else "the first week"
+        weeks = sum(week.is_reference for week in self.weeks)
+        return f"the first {weeks} weeks" if weeks > 1 else "the first week"
 
     def _of_tests(self, last: WeekQueries) -> Iterator[Finding]:
         if last.is_reference or last.words is None:
@@ -179,114 +182,52 @@ class QueryDrift(Result):
                 "an event of a single day can make an alarm."
             )
 
-    def _of_set(self, last: WeekQueries) -> Iterator[Finding]:
-        if last.own is None:
-            return
-        count = count_of(self.queries, "evaluation query is", "evaluation queries are")
-        text = (
-            f"As a picture of the searches of {_week(last)}, the {count} worth"
-            f" {interval_text(last.worth, ',.0f')} searches drawn at random. A set so drawn is as "
-            f"far from them with {_p(last.own.p)}."
-        )
-        yield Finding(text) if last.own.worth < self.queries / 2 else Note(text)
-
-    def _of_proposal(self) -> Iterator[Finding]:
-        proposal = self.proposal
-        if proposal is None:
-            return
-        if not proposal.queries:
+    def _of_reading(self) -> Iterator[Finding]:
+        if self.proposal and not self.proposal.queries:
             whose = f"none that the set lacks was searched for by {MIN_COUNT} people"
             yield Note(f"No query is proposed: {whose}.")
-            return
-        if proposal.too_rare:
-            rare = count_of(proposal.too_rare, "query", "queries")
+        elif self.proposal and self.proposal.too_rare:
+            rare = count_of(self.proposal.too_rare, "query", "queries")
             yield Note(f"{rare} of fewer than {MIN_COUNT} people could not be proposed.")
-        if proposal.falls:
-            first, last = proposal.falls[0], proposal.falls[-1]
-            count = count_of(last.added, "query", "queries")
-            yield Note(
-                f"The set's distance to recent searches is {first.as_it_is:.3f};"
-                f" {first.weighted:.3f} with the proposed weights alone; {last.as_it_is:.3f} with"
-                f" {count} of the log added, and {max(last.weighted, 0):.3f} with both: measured on"
-                " days that chose neither queries nor weights."
-            )
-
-    def _of_reading(self) -> Iterator[Finding]:
         if self.dropped:
-            reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.items())
+            reasons = ", ".join(f"{rows:,} {reason}" for reason, rows in self.dropped.items())
             yield Note(f"Searches left out: {reasons}.")
         sampled = [week for week in self.weeks if week.sampled < 0.9 * week.searches]
         if sampled:
-            yield Note(
-                f"Of {count_of(len(sampled), 'week', 'weeks')} a sample of about "
-                f"{MOST_SEARCHES:,} searches was looked at."
-            )
+            weeks = count_of(len(sampled), "week")
+            yield Note(f"Of {weeks} a sample of about {MOST_SEARCHES:,} searches was looked at.")
 
     def tables(self) -> list[Table]:
         """The weeks, which words moved, and the proposed queries."""
-        columns = [
-            Column("week", align="left"),
-            Column("searches"),
-            Column("to the set", format=".3f", ends=".3f"),
-            Column("worth", format=".0f", ends=".0f"),
-            Column("p"),
-            Column("alarm", align="left"),
-        ]
+        columns = [Column("week", align="left"), Column("searches"), Column("p")]
         note = (
-            "to the set: distance to the evaluation's queries, which are worth so many random "
-            "searches; p: whether words differ from the first weeks', an alarm at "
-            f"{WEEKLY_LEVEL:.5f} or less"
+            f"p: whether words differ from the first weeks', an alarm at {WEEKLY_LEVEL:.5f} or less"
         )
         rows = [week.row() for week in self.weeks]
+        weeks = Table("weeks", [*columns, Column("alarm", align="left")], rows, note=note)
         moved = table_of("words that moved", WordChange, self.words, note="shares of searches")
-        tables = [moved, *(self.proposal.tables() if self.proposal else ())]
-        weeks = Table("weeks", columns, rows, note=note)
+        tables = [moved, *([self.proposal.table()] if self.proposal else [])]
         return [weeks, *(table for table in tables if table.rows)]
 
     def blocks(self) -> list[PageBlock]:
-        """The charts and tables of a page."""
-        weeks, *tables = self.tables()
-        if sum(week.own is not None for week in self.weeks) < 2:
-            return [TableBlock(table) for table in (*tables, weeks)]
-        moments = [
-            Moment(
-                week.monday.isoformat(), week.to_set.value, Ends(*week.to_set[1:]), at=week.monday
-            )
-            for week in self.weeks
-        ]
-        title = "Distance of the evaluation's queries from each week's"
-        drawn = control(title, moments, Axis("distance to the evaluation set", least=0.0))
-        caption = "The lower, the more the evaluation's queries are like the week's searches."
-        shown = Disclosure("All weeks", [TableBlock(weeks)])
-        words = [TableBlock(table) for table in tables if table.name == "words that moved"]
-        return [Chart(drawn, caption), *words, *self._proposed(), shown]
-
-    def _proposed(self) -> Iterator[PageBlock]:
-        if self.proposal is None or not self.proposal.queries:
-            return
-        words = (
-            f"Queries of {MIN_COUNT} people or more that the set lacks, the most useful first."
-            " With their weights all queries together are as near to recent searches as can be."
-        )
-        title = f"Queries that would make the set current ({len(self.proposal.queries)})"
-        tables = [TableBlock(table) for table in self.proposal.tables() if table.rows]
-        yield Disclosure(title, [Paragraph(words), *tables])
+        """The tables of a page."""
+        blocks: list[PageBlock] = []
+        for table in self.tables():
+            if table.name == "queries to add":
+                words = f"Queries of {MIN_COUNT} people or more that the set lacks, the most useful"
+                title = f"Queries that would make the set current ({len(table.rows)})"
+                blocks.append(Disclosure(title, [Paragraph(f"{words} first."), TableBlock(table)]))
+            else:
+                blocks.append(TableBlock(table))
+        return blocks
 
     def as_json(self) -> dict[str, Any]:
         """All figures by name, and what is said of them."""
-        proposal = self.proposal and {
-            "queries": self.proposal.rows(),
-            **self.picked(**{name: getattr(self.proposal, name) for name in _OF_PROPOSAL}),
-        }
         return self.picked(
-            *("weeks", "words", "queries", "dropped", "alarms"),
+            *("weeks", "words", "queries", "dropped", "alarms", "proposal"),
             weekly_level=WEEKLY_LEVEL,
-            proposal=proposal,
             findings=self.findings,
         )
-
-
-_OF_PROPOSAL = ("weights", "falls", "candidates", "too_rare")
 
 
 def _week(week: WeekQueries) -> str:
@@ -306,7 +247,7 @@ def query_drift(  # noqa: PLR0913  what is compared, and how
     add: int = 40,
     seed: int = 0,
 ) -> QueryDrift:
-    """How far the queries of a log are from those of a collection, and how they change.
+    """How the queries of a log change, and which of them a collection lacks.
 
     `searches` come with their days, in any order; `add` is how many queries are proposed. Vectors
     are those of the encoder that retrieval uses; a server is asked for the ones that are not kept.
@@ -318,7 +259,6 @@ def query_drift(  # noqa: PLR0913  what is compared, and how
     >>> [week.searches for week in result.weeks]
     [24, 28, 8]
     """
-    encoding, watch = encoding or Encoding(), control or Control()
     opened = open_collection(collection)
     queries = read_queries(opened.queries)
     if not queries:
@@ -328,28 +268,92 @@ def query_drift(  # noqa: PLR0913  what is compared, and how
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in log.dropped.items())
         why = reasons or "it is empty, or no search has a time"
         raise BadInput(f"the log has no search that can be looked at ({why})")
-    texts = [*log.texts, *(query.text for query in queries.values())]
-    to_encode = EncoderTexts(CorpusTexts(opened.corpus), texts)
-    encoder = encoding.ready(opened.vectors, to_encode, watch)
-    own, vectors = EvaluationSet.of(queries, encoder), encoder.queries(log.texts)
     enough = [week for week in log.weeks if week.people >= FEWEST]
     reference = enough[: min(REFERENCE_WEEKS, len(enough) // 2)]
 
     def figures(week: Week) -> WeekQueries:
-        about = week.monday, week.searches, len(week.query), week in reference
-        if week not in enough:
-            return WeekQueries(*about)
-        others = [other for other in reference if other is not week]
+        about = (week.monday, week.searches, len(week.query), week in reference)
+        others = [other for other in reference if other is not week] if week in enough else []
         words = word_test(week, others, log.texts, seed) if others else None
-        return WeekQueries(*about, from_set(week, vectors, own, seed), words)
+        return WeekQueries(*about, week in enough, words)
 
+    recent, proposal = log.weeks[-RECENT_WEEKS:], None
+    if add and sum(len(week.query) for week in recent) >= FEWEST:
+        encoding, watch = encoding or Encoding(), control or Control()
+        texts = [*log.texts, *(query.text for query in queries.values())]
+        to_encode = EncoderTexts(CorpusTexts(opened.corpus), texts)
+        encoder = encoding.ready(opened.vectors, to_encode, watch)
+        own = encoder.queries([query.text for query in queries.values()])
+        vectors = encoder.queries(log.texts)
+        asked = np.concatenate([week.query for week in recent])
+        times = np.bincount(asked, minlength=len(log.texts)).astype(np.float64)
+        proposal = propose(queries, log, times, Neighbors(own, vectors), add)
     weeks = tuple(map(figures, log.weeks))
-    recent = log.weeks[-RECENT_WEEKS:]
-    days = [
-        np.bincount(week.query[week.day == day], minlength=len(log.texts)).astype(np.float64)
-        for week in recent
-        for day in np.unique(week.day)
-    ]
-    is_enough = add and sum(len(week.query) for week in recent) >= FEWEST
-    proposal = propose(own, log, vectors, days, add) if is_enough else None
     return QueryDrift(weeks, proposal, len(queries), log.dropped, log.has_sessions)
+
+
+# Queries that would make an evaluation set current: those to which much traffic is near.
+#
+# At each step that query of the log is taken that brings the recent searches nearest to the set:
+# the mean distance of a search to the nearest query falls most (facility location; taken greedily,
+# it falls at least 1 - 1/e as much as it could: Nemhauser, Wolsey and Fisher 1978, Mathematical
+# Programming 14).
+
+
+class Neighbors(NamedTuple):
+    """The vectors of the set's queries, and of the log's texts."""
+
+    own: Points
+    log: Points
+
+
+def propose(
+    queries: Mapping[str, Query], log: SearchLog, times: Floats, near: Neighbors, add: int
+) -> Proposal:
+    """Queries to add to a set, from how often each text was searched for of late.
+
+    Nothing is proposed that the set holds, or that fewer than `MIN_COUNT` people searched for.
+    """
+    folded = {normalized(query.text).casefold() for query in queries.values()}
+    is_new = np.array([text.casefold() not in folded for text in log.texts]) & (times > 0)
+    may = np.flatnonzero(is_new & (log.people >= MIN_COUNT))
+    may = may[np.argsort(-times[may], kind="stable")[:MOST_CANDIDATES]]
+    taken = greedy(near, times, may, add)
+    too_rare = int((is_new & (log.people < MIN_COUNT)).sum())
+    return Proposal(tuple(_as_queries(queries, log, times, taken)), len(may), too_rare)
+
+
+def greedy(near: Neighbors, times: Floats, candidates: Integers, add: int) -> list[int]:
+    """The candidates to add, in order: each brings searches nearest to the set as it then is."""
+    searched = np.flatnonzero(times)
+    counts = times[searched].astype(np.float32)
+    nearest = distances(near.log[searched], near.own).min(axis=1)
+    away = distances(near.log[candidates], near.log[searched])
+    taken: list[int] = []
+    for _ in range(min(add, len(candidates))):
+        # a row at a time, as all at once would double the memory
+        gains = np.array([np.maximum(nearest - row, 0.0) @ counts for row in away])
+        best = int(np.argmax(gains))
+        if gains[best] <= 0:
+            break  # every search that may be shown is a query of the set already
+        taken.append(int(candidates[best]))
+        nearest = np.minimum(nearest, away[best])
+    return taken
+
+
+def _as_queries(
+    queries: Mapping[str, Query], log: SearchLog, times: Floats, taken: Sequence[int]
+) -> Iterator[Query]:
+    """The proposed queries under ids that are free, with what a log says of them.
+
+    Their strata: the most frequent ones of the log with a third of all searches, and so on.
+    """
+    names = (name for number in count(1) if (name := f"w{number}") not in queries)
+    order = np.argsort(-times, kind="stable")
+    before = np.empty(len(times))
+    before[order] = np.cumsum(times[order]) - times[order]
+    strata = np.minimum(2, 3 * before // times.sum()).astype(int)
+    for index in taken:
+        searches = int(log.totals[index])
+        about = {"origin": "real", "stratum": STRATA[strata[index]], "searches": searches}
+        yield Query(next(names), log.texts[index], about)

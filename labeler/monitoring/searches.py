@@ -20,7 +20,7 @@ from labeler.queries.filter import words
 from labeler.queries.traffic import LONGEST, normalized, personal
 from labeler.report.table import Column, Interval
 from labeler.stats.blocks import BlockShare, BlockSides, block_share, shares_moved
-from labeler.stats.shares import difference_interval
+from labeler.stats.means import difference_interval
 from labeler.stats.student import SIGNIFICANT
 from labeler.text.terms import term_of, words_to_stem
 

@@ -64,11 +64,11 @@ def import_sheet(
     Every row is checked against the sample that the sheet was drawn as. Sheets of one draw may
     share a name, which then holds the pairs of both; those of two draws may not, for nobody knows
     the chance of a pair to be in either. Pairs that were routed to people have no such chance:
-    their sheets share a name with each other, and with no drawn one. `warn` is also given a line
-    that says which process is waited for.
+    their sheets share a name with each other, and with no drawn one. `warn` is given a line that
+    says which process is waited for.
     """
     check_name(options.name)
-    answers = read_sheet(sheet, warn)
+    answers = read_sheet(sheet)
     with locked(collection, warn):
         return _take_in(collection, sheet, answers, options)
 

@@ -11,9 +11,8 @@ import csv
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,6 @@ from labeler.files.boundary import reading
 from labeler.files.read import file_problems
 from labeler.prompt import Prompt, find_prompt, prompt_files
 from labeler.report.neutral import markdown_text, spreadsheet_cell, spreadsheet_passage
-
-Warn = Callable[[str], None]
 
 COLUMNS = ("sample", "row", "query_id", "query", "doc_id", "title", "text")
 FILLED = ("assessor", "time", "comment")
@@ -46,8 +43,6 @@ _MONTHS = tuple("jan feb mar mär apr may mai jun jul aug sep oct okt nov dec de
 _ROW = re.compile(r"[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]{1,10}(\.0+)?")
 _GRADE_WITH_SCALE = re.compile(r"grade( \(-?[0-9]+( = .*|;.*)?\))?", re.DOTALL)
-_ALIKE = 0.75
-"""How alike two names are of which one is probably the other, misspelt."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +120,8 @@ def harmless(text: str) -> str:
     return clean if len(clean) <= LONGEST else clean[: LONGEST - 1] + "…"
 
 
-def read_sheet(path: Path, warn: Warn = lambda _message: None) -> list[SheetAnswer]:
-    """Read what people wrote in a sheet; a spreadsheet may have saved it with another separator.
-
-    `warn` is told of a column that is passed over and may be a misspelt one of ours.
-    """
+def read_sheet(path: Path) -> list[SheetAnswer]:
+    """Read what people wrote in a sheet; a spreadsheet may have saved it with another separator."""
     with file_problems(path), reading(path) as position:
         text = path.read_bytes().decode("utf-8-sig")
         if not text.strip():
@@ -139,7 +131,7 @@ def read_sheet(path: Path, warn: Warn = lambda _message: None) -> list[SheetAnsw
         rows = [(reader.line_num, row) for row in _rows(path, reader) if any(row)]
         if not rows:
             raise position.error("no row in it; is this a sheet of ours?")
-        positions = _positions(path, rows[0][1], warn)
+        positions = _positions(path, rows[0][1])
         return [_answer(path, line, row, positions) for line, row in position.follow(rows[1:])]
 
 
@@ -168,7 +160,7 @@ def _role(header: str) -> str:
     return GRADE if _GRADE_WITH_SCALE.fullmatch(name) else name
 
 
-def _positions(path: Path, header: Sequence[str], warn: Warn) -> dict[str, int]:
+def _positions(path: Path, header: Sequence[str]) -> dict[str, int]:
     """Each column's position; `BadInput` where one that a row needs is missing, or stands twice."""
     roles = [_role(name) for name in header]
     for role in (*COLUMNS, GRADE, *FILLED):
@@ -177,21 +169,11 @@ def _positions(path: Path, header: Sequence[str], warn: Warn) -> dict[str, int]:
             problem = f"{' and '.join(both)} are both the column {role}; rename or remove one"
             raise BadInput.at(path, 1, problem)
     missing = [name for name in (*COLUMNS[:3], "doc_id", GRADE) if name not in roles]
-    guesses = [f"{name!r} ({guess}?)" for name, guess in _misspelt(header, roles)]
     if missing:
-        hint = f"; there is {', '.join(guesses)}" if guesses else "; is this a sheet of ours?"
-        raise BadInput.at(path, 1, f"no column {', '.join(missing)}{hint}")
-    for guess in guesses:
-        warn(f"{path}:1: the column {guess} is not read")
+        columns = ", ".join(name.strip()[:40] for name in header[:20])
+        problem = f"no column {', '.join(missing)}, but {columns}; is this a sheet of ours?"
+        raise BadInput.at(path, 1, problem)
     return {role: position for position, role in enumerate(roles)}
-
-
-def _misspelt(header: Sequence[str], roles: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The columns that are none of ours and look like one, each with the one it looks like."""
-    ours = (*COLUMNS, GRADE, SCALE, *FILLED)
-    for name, role in zip(header, roles, strict=True):
-        if role not in ours and (guesses := get_close_matches(role, ours, 1, _ALIKE)):
-            yield name.strip(), guesses[0]
 
 
 def _answer(path: Path, line: int, row: Sequence[str], positions: Mapping[str, int]) -> SheetAnswer:

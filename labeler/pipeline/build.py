@@ -18,10 +18,9 @@ from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, ajudge, aplan_judging
 from labeler.models.call_plan import CallPlan
 from labeler.models.control import Control, run_to_end
-from labeler.models.encoder_options import EMBEDDED_ENCODER, EncoderOptions
-from labeler.models.encoders import Encoding
-from labeler.models.encoding import EncodingPlan
+from labeler.models.encoders import Encoding, EncodingPlan
 from labeler.models.policies.call import StopSignal
+from labeler.models.settings import EMBEDDED_ENCODER, EncoderOptions
 from labeler.options import COUNT, SEED, check_options, given, option
 from labeler.pools.pool import PoolResult, plan_pool, pool, texts_to_encode
 from labeler.queries.asking import Asking
@@ -186,7 +185,7 @@ class Build:
 
     async def encode(self, stop: StopSignal) -> None:
         """Ask for the vectors of all texts, where another encoder than the embedded one does."""
-        if not self.options.encoder.is_embedded:
+        if self.options.encoder.is_served:
             texts, control = texts_to_encode(self.collection), self.control.with_stop(stop)
             await self.options.encoding.aready(self.collection.vectors, texts, control)
 

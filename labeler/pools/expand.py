@@ -34,8 +34,7 @@ from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, ajudge
 from labeler.messages import count_of
 from labeler.models.control import Control, run_to_end
-from labeler.models.encoders import EncoderTexts, Encoding
-from labeler.models.encoding import EncodingPlan
+from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
 from labeler.options import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, check_options, option
 from labeler.pools.adding import (
     Added,
@@ -216,7 +215,7 @@ def _neighbors(
 
 
 def _encoder(collection: Collection, encoding: Encoding, control: Control) -> Encoder | None:
-    if not encoding.options.is_embedded:
+    if encoding.options.is_served:
         return encoding.ready(collection.vectors, _texts(collection), control)
     if can_encode():
         return embedded_encoder()

@@ -27,8 +27,7 @@ from labeler.exchange.runs import hold_run
 from labeler.files.read import file_of, file_problems, rereadable
 from labeler.messages import Progress
 from labeler.models.control import Control
-from labeler.models.encoders import EncoderTexts, Encoding
-from labeler.models.encoding import EncodingPlan
+from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
 from labeler.options import COUNT, COUNT_OR_NONE, SEED, check_options, given, option
 from labeler.pools.adding import (
     Added,
@@ -341,7 +340,7 @@ def texts_to_encode(collection: Collection) -> EncoderTexts:
 def _encoder(collection: Collection, encoding: Encoding, control: Control) -> Encoder | None:
     """Another encoder than the embedded one, with the vectors of all texts; None without one."""
     encoding.options.check()
-    if not encoding.options.is_embedded:
+    if encoding.options.is_served:
         return encoding.ready(collection.vectors, texts_to_encode(collection), control)
     return None
 

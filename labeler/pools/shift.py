@@ -21,7 +21,7 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.corpus.matching import Match, match_passages
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.origin import pool_findings
+from labeler.evaluation.inputs import pool_findings
 from labeler.metrics.registry import parse_all
 from labeler.metrics.scores import evaluate
 from labeler.report.finding import Finding

@@ -1,6 +1,5 @@
 """Prompts: files with a front matter and two sections, known by the hash of their content."""
 
-from labeler.prompt.front import OPTIONAL, PLACEHOLDERS, FrontMatter
 from labeler.prompt.read import (
     checked_prompt,
     find_prompt,
@@ -9,6 +8,9 @@ from labeler.prompt.read import (
     read_prompt,
 )
 from labeler.prompt.template import (
+    OPTIONAL,
+    PLACEHOLDERS,
+    FrontMatter,
     Prompt,
     grade_schema,
     numbered_schema,

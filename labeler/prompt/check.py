@@ -8,12 +8,10 @@ from typing import Any
 
 from labeler.messages import count_of
 from labeler.model import Message, Request
-from labeler.models.tokens import about
-from labeler.prompt.front import PLACEHOLDERS, TO_DO
+from labeler.models.cost import about
 from labeler.prompt.listing import calls_of, scale_of, tokens_of
 from labeler.prompt.read import prompt_files, read_draft
-from labeler.prompt.source import PromptProblem, warning
-from labeler.prompt.template import Prompt, schema_of
+from labeler.prompt.template import PLACEHOLDERS, TO_DO, Prompt, PromptProblem, schema_of, warning
 from labeler.report.table import Column, Row, Table
 
 _MARK = "8d1f0c52a6b3"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -11,33 +10,15 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
-from labeler.prompt.front import FrontMatter
 from labeler.prompt.listing import calls_in_words, scale_of, tokens_of
-from labeler.prompt.source import Source, cut_source
-from labeler.prompt.template import Prompt, schema_of
+from labeler.prompt.template import FrontMatter, Prompt, Source, cut_source, schema_of
 from labeler.report.table import Column, Row, Table
-
-# Two texts beside each other: which lines differ, and which words in them. Pure.
-
-_WORDS = re.compile(r"\s*\w+|\s*[^\w\s]+|\s+")
-
-ALIKE = 0.5
-"""Lines of which so large a share is the same are one line that changed."""
-
-MOST_LINES = 3000
-"""Of texts of more lines, those between their common beginning and end are shown as they are."""
-
-MOST_WORDS = 2000
-"""Lines of more words are shown whole: comparing them word by word would take long."""
 
 
 class ChangedLine(NamedTuple):
-    """A line that is not the same in both: its numbers there, 0 where it is missing, its text.
+    """A line that is in one of two texts: its numbers there, 0 where it is missing, its text."""
 
-    In a line that changed, `[-words-]` went and `{+words+}` came.
-    """
-
-    change: Literal["removed", "added", "changed"]
+    change: Literal["removed", "added"]
     line_a: int
     line_b: int
     text: str
@@ -45,53 +26,10 @@ class ChangedLine(NamedTuple):
 
 def changed_lines(a: Sequence[str], b: Sequence[str]) -> Iterator[ChangedLine]:
     """The lines in which two texts differ, numbered from 1."""
-    for tag, from_a, to_a, from_b, to_b in _blocks(a, b):
-        if tag == "equal":
-            continue
-        paired = min(to_a - from_a, to_b - from_b)
-        for at in range(paired):
-            yield from _pair(a, b, from_a + at, from_b + at)
-        for at in range(from_a + paired, to_a):
-            yield ChangedLine("removed", at + 1, 0, a[at])
-        for at in range(from_b + paired, to_b):
-            yield ChangedLine("added", 0, at + 1, b[at])
-
-
-def _blocks(a: Sequence[str], b: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
-    """The parts in which two texts are equal or differ: what it is, and its lines in both."""
-    if len(a) + len(b) <= MOST_LINES:
-        return SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
-    shorter = min(len(a), len(b))
-    head = next((n for n in range(shorter) if a[n] != b[n]), shorter)
-    most = shorter - head
-    tail = next((n for n in range(most) if a[-1 - n] != b[-1 - n]), most)
-    return [
-        ("delete", head, len(a) - tail, head, head),
-        ("insert", len(a) - tail, len(a) - tail, head, len(b) - tail),
-    ]
-
-
-def _pair(a: Sequence[str], b: Sequence[str], at_a: int, at_b: int) -> Iterator[ChangedLine]:
-    """Two lines that stand in the same position: one that changed, or one for another."""
-    words_a, words_b = _WORDS.findall(a[at_a]), _WORDS.findall(b[at_b])
-    matcher = SequenceMatcher(None, words_a, words_b, autojunk=False)
-    is_short = len(words_a) + len(words_b) <= MOST_WORDS
-    if is_short and matcher.ratio() >= ALIKE:
-        yield ChangedLine("changed", at_a + 1, at_b + 1, _marked(matcher, words_a, words_b))
-    else:
-        yield ChangedLine("removed", at_a + 1, 0, a[at_a])
-        yield ChangedLine("added", 0, at_b + 1, b[at_b])
-
-
-def _marked(matcher: SequenceMatcher[str], words_a: Sequence[str], words_b: Sequence[str]) -> str:
-    parts = []
-    for tag, from_a, to_a, from_b, to_b in matcher.get_opcodes():
-        old, new = "".join(words_a[from_a:to_a]), "".join(words_b[from_b:to_b])
-        if tag == "equal":
-            parts.append(old)
-            continue
-        parts += [f"[-{old}-]"] * bool(old) + [f"{{+{new}+}}"] * bool(new)
-    return "".join(parts)
+    for _, from_a, to_a, from_b, to_b in SequenceMatcher(None, a, b).get_opcodes():
+        if a[from_a:to_a] != b[from_b:to_b]:
+            yield from (ChangedLine("removed", at + 1, 0, a[at]) for at in range(from_a, to_a))
+            yield from (ChangedLine("added", 0, at + 1, b[at]) for at in range(from_b, to_b))
 
 
 @dataclass(frozen=True)
@@ -138,17 +76,14 @@ class PromptDiff:
         sentences = [self._on_replies()]
         if self.a.front.kind == "grade":
             sentences += _on_grades(self.a, self.b)
-        before, after = tokens_of(self.a), tokens_of(self.b)
-        if before != after:
-            sentences.append(
-                f"A call takes about {before.inside:,} tokens of template in {self.a.name} and "
-                f"{after.inside:,} in {self.b.name}, and at most {before.outside:,} and "
-                f"{after.outside:,} in reply."
-            )
-        calls, names = [calls_in_words(p) for p in (self.a, self.b)], (self.a.name, self.b.name)
-        if calls[0] != calls[1]:
-            a, b = (f"{number} in {name}" for number, name in zip(calls, names, strict=True))
-            sentences.append(f"Calls a document: {a}, {b}.")
+        takes = []
+        for prompt in (self.a, self.b):
+            inside, outside = tokens_of(prompt)
+            size = f"about {inside:,} tokens, a reply {outside:,} at most"
+            takes.append(f"calls a document: {calls_in_words(prompt)}; the template has {size}")
+        if takes[0] != takes[1]:
+            names = (self.a.name, self.b.name)
+            sentences += [f"{name}: {taken}." for name, taken in zip(names, takes, strict=True)]
         return sentences
 
     def _on_replies(self) -> str:

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from labeler.model import Request
-from labeler.models.tokens import Tokens, about
-from labeler.prompt.front import PLACEHOLDERS
+from labeler.models.cost import Tokens, about
 from labeler.prompt.read import prompt_files, read_prompt
-from labeler.prompt.template import Prompt
+from labeler.prompt.template import PLACEHOLDERS, Prompt
 from labeler.report.table import Column, Row, Table
 
 

@@ -13,11 +13,17 @@ from labeler.errors import Misuse, TooLarge
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems
 from labeler.model import Message
-from labeler.prompt.front import TO_DO, FrontMatter
-from labeler.prompt.front_rules import part_placeholder_problems, read_front
-from labeler.prompt.source import PromptProblem, Source, cut_source, refuse_errors
-from labeler.prompt.template import Prompt
-from labeler.prompt.template_rules import placeholder_problems, reply_problems, section_problems
+from labeler.prompt.reply_rules import reply_problems
+from labeler.prompt.rules import read_front, template_problems
+from labeler.prompt.template import (
+    TO_DO,
+    FrontMatter,
+    Prompt,
+    PromptProblem,
+    Source,
+    cut_source,
+    refuse_errors,
+)
 
 LARGEST = 1 << 18
 """Bytes; a larger file is no prompt, which stands in every request."""
@@ -59,9 +65,7 @@ def read_draft(path: Path) -> Draft:
         if isinstance(source, PromptProblem):
             return Draft(path, None, (source,))
         front, kind, problems = read_front(source)
-    problems += section_problems(source)
-    problems += placeholder_problems(source, kind)
-    problems += part_placeholder_problems(source, front) if front else ()
+    problems += template_problems(source, kind, front)
     prompt = _prompt_of(path, text, front, source, problems) if front else None
     disagreements = reply_problems(source, front) if front else ()
     return Draft(path, prompt, tuple(sorted(problems)), tuple(disagreements))

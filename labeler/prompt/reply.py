@@ -139,6 +139,9 @@ class ReplyReader:
 
     def read(self, text: str, grades: Sequence[int]) -> ReadGrade:
         """The grade that a text gives; `NoGrade` where it gives none, or more than one."""
+        alone = text.strip()
+        if self.kind == "json" and alone in map(str, grades):  # and nothing else in the reply
+            return ReadGrade(int(alone), None, text.index(alone))
         start = after_thoughts(text)
         answer = text[start:]
         if self.kind == "bare":

@@ -4,14 +4,350 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from labeler.errors import BadInput, Misuse
 from labeler.model import Message
-from labeler.prompt.front import MOST_CHARACTERS, OPTIONAL, FrontMatter
 from labeler.prompt.reply import ReplyReader, parse_reader
+
+# The text of a prompt's file, cut into front matter and sections that know their lines.
+
+
+class PromptProblem(NamedTuple):
+    """What is wrong on a line of a prompt's file; an `error` keeps it from being used."""
+
+    line: int
+    text: str
+    level: Literal["error", "warning"] = "error"
+
+    def at(self, path: Path | str) -> str:
+        """The problem as a line of a report, as `mine.md:4: unknown key 'grades'; …`."""
+        return f"{path}:{self.line}: {self.text}"
+
+
+def warning(line: int, text: str) -> PromptProblem:
+    """A problem with which a prompt can be used all the same."""
+    return PromptProblem(line, text, "warning")
+
+
+def refuse_errors(path: Path | str, problems: Iterable[PromptProblem]) -> None:
+    """Raise `BadInput` of the first error, with the number of the others."""
+    errors = sorted(problem for problem in problems if problem.level == "error")
+    if errors:
+        others = len(errors) - 1
+        more = f" (and {others} more error{'s' if others > 1 else ''} in the file)"
+        raise BadInput.at(path, errors[0].line, errors[0].text + (more if others else ""))
+
+
+def close_to(name: str, names: Iterable[str]) -> str:
+    """The words that propose what a name was meant to be; empty where none is close."""
+    by_lower = {known_name.lower(): known_name for known_name in names}
+    close = get_close_matches(name.lower(), by_lower, 1)
+    return f"did you mean {by_lower[close[0]]}? " if close else ""
+
+
+_FENCE = re.compile(r"^\+\+\+[ \t]*$", re.MULTILINE)
+_SECTION = re.compile(r"^# (system|user|assistant)[ \t]*$", re.MULTILINE)
+_TABLE = re.compile(r"[ \t]*+\[([^\[\]]*)\]")
+_KEY_LINE = re.compile(r"[ \t]*+([\w-]+|\"[^\"]*\"|'[^']*')[ \t]*=")
+
+
+class Section(NamedTuple):
+    """A turn of a template: its role, the line of its heading, and its content with its line."""
+
+    role: str
+    heading: int
+    start: int
+    content: str
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """The lines of the content, with their numbers in the file."""
+        return enumerate(self.content.split("\n"), self.start)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A prompt's file: its TOML, which begins on line 2, what stands before the sections, them."""
+
+    front: str
+    preamble: Section
+    sections: tuple[Section, ...]
+
+    @property
+    def asking(self) -> tuple[Section, ...]:
+        """The sections that the model is asked by; the others are answers of examples."""
+        return tuple(section for section in self.sections if section.role != "assistant")
+
+    @property
+    def last(self) -> int:
+        """The line at which a template that lacks something is said to lack it."""
+        return self.sections[-1].heading if self.sections else self.preamble.heading
+
+    def line_of(self, key: str, table: str = "") -> int:
+        """The line of a key of the front matter, or of a key of one of its tables.
+
+        The line of the table, or the first line, where the key stands otherwise or not at all.
+        """
+        lines = self._lines_of_keys
+        return lines.get((table, key)) or lines.get(("", table or key), 1)
+
+    @cached_property
+    def _lines_of_keys(self) -> dict[tuple[str, str], int]:
+        """The first line of each key by its table, and of each table as a key of none."""
+        lines: dict[tuple[str, str], int] = {}
+        table, is_inside_text = "", False
+        for number, line in enumerate(self.front.split("\n"), start=2):
+            if not is_inside_text:
+                header, key = _TABLE.match(line), _KEY_LINE.match(line)
+                if header:
+                    table = header[1].strip()
+                    lines.setdefault(("", table), number)
+                elif key:
+                    lines.setdefault((table, key[1].strip("\"'")), number)
+            is_inside_text ^= (line.count('"""') + line.count("'''")) % 2 == 1
+        return lines
+
+
+def cut_source(text: str) -> Source | PromptProblem:
+    """The parts of a prompt's file, or what keeps it from having any."""
+    fences = [match for _, match in zip(range(2), _FENCE.finditer(text), strict=False)]
+    expected = "expected TOML front matter between two lines of +++"
+    if not fences or fences[0].start() > 0:
+        return PromptProblem(1, f"{expected}; let the first line be +++")
+    if len(fences) < 2:
+        last = text.rstrip().count("\n") + 1
+        return PromptProblem(last, f"{expected}; end it with a second line of +++")
+    front = text[fences[0].end() + 1 : fences[1].start()]
+    marks = list(_SECTION.finditer(text, fences[1].end()))
+    starts = [fences[1].end(), *(mark.end() for mark in marks)]
+    ends = [*(mark.start() for mark in marks), len(text)]
+    roles = ["", *(mark[1] for mark in marks)]
+    preamble, *sections = _sections(text, zip(roles, starts, ends, strict=True))
+    return Source(front, preamble, tuple(sections))
+
+
+def _sections(text: str, parts: Iterable[tuple[str, int, int]]) -> Iterator[Section]:
+    """Sections by their roles, where their headings end, and where the next ones begin."""
+    counted, line = 0, 1
+    for role, start, end in parts:
+        line, counted = line + text.count("\n", counted, start), start
+        content = text[start:end]
+        blank = len(content) - len(content.lstrip())
+        yield Section(role, line, line + content.count("\n", 0, blank), content.strip())
+
+
+# What a prompt's front matter may say, and what its template may ask for.
+
+MOST_TOKENS = 1_000_000
+"""Of a reply that a prompt may ask for: more is a slip of the keys."""
+
+
+class WrittenQuestions(BaseModel):
+    """How the questions of a query are written, against which its documents are held.
+
+    `write` is the template that asks a model for at most `count` of them, in a reply of at most
+    `max_tokens`. A query whose metadata holds `questions` is asked about by those instead.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    write: str
+    count: int = Field(default=8, ge=1, le=50)
+    max_tokens: int = Field(default=800, gt=0, le=MOST_TOKENS)
+
+
+class Combine(BaseModel):
+    """How the grades of the criteria, or of the questions, become the grade of the pair.
+
+    `rule` makes one value of them: their `sum`, the `share` of the most that their sum could be
+    above the least, or the `best` of them. `cuts` are the least values of the grades of the
+    prompt's scale, from the second lowest on. `scale` is that of the parts; empty, the prompt's.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    rule: Literal["sum", "share", "best"] = "sum"
+    cuts: tuple[float, ...] = Field(default=(), strict=False)
+    scale: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def exact_cuts(self) -> tuple[Fraction, ...]:
+        """The cut points as they are written, so that 3 of 10 reaches a cut at 0.3."""
+        return tuple(Fraction(repr(float(cut))) for cut in self.cuts)
+
+
+class GradedExamples(BaseModel):
+    """Which grades a prompt shows as examples, before it asks.
+
+    They are `count` of the collection's qrels `of`, drawn by chance with `seed`, in turn from each
+    grade. Of a document at most `max_chars` characters are shown.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    count: int = Field(default=4, ge=1, le=50)
+    of: str = Field(default="human", pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$")
+    seed: int = 0
+    max_chars: int = Field(default=1000, gt=0)
+
+
+GRADE = re.compile(r"-?[0-9]{1,9}")
+
+PLACEHOLDERS = {
+    "grade": (
+        *("query", "description", "narrative", "reference", "nuggets", "language"),
+        *("title", "text", "passage", "mark"),
+        *("passages", "count", "criterion", "criteria", "question", "questions"),
+        "examples",
+    ),
+    "generate": (
+        *("title", "text", "passage", "other"),
+        *("language", "persona", "examples", "length"),
+    ),
+    "topic": ("query", "title", "text", "passage"),
+    "check": ("query", "title", "text", "passage"),
+    "rank": ("query", "passages", "count"),
+}
+"""What a template may ask for, by the kind of prompt; `passage` is the title, then the text.
+
+`passages` are several, numbered from 1 to `count`. `criterion` and `question` are one of those by
+which a document is graded, `criteria` and `questions` all of them, numbered.
+`mark` is a code that
+nobody who writes documents can guess: it stands before and after what it delimits.
+"""
+
+WRITING_PLACEHOLDERS = ("query", "description", "narrative", "count")
+"""What the template may ask for by which the questions of a query are written."""
+
+MOST_CHARACTERS = 50_000
+"""Of a document that marks delimit, where the prompt does not say how many are shown."""
+
+OPTIONAL = frozenset(
+    [
+        "description",
+        "narrative",
+        "reference",
+        "nuggets",
+        "other",
+        "language",
+        "persona",
+        "examples",
+        "length",
+    ]
+)
+"""Placeholders that may have nothing to stand for; the line of such a one is left out."""
+
+TO_DO = {
+    "grade": "grade",
+    "generate": "write queries",
+    "topic": "write topics",
+    "check": "check",
+    "rank": "rank",
+}
+"""What a model is asked to do, by the kind of prompt."""
+
+
+class FrontMatter(BaseModel):
+    """The TOML between the `+++` lines; each key says in its description what it is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    kind: Literal["grade", "generate", "topic", "check", "rank"] = Field(
+        description="What the prompt is for."
+    )
+    description: str = Field(description="What it asks, in one line.")
+    source: str = Field(default="", description="The paper or the rules that the method is from.")
+    shown_with: str = Field(default="", description="The models that the source showed it with.")
+    fidelity: Literal["", "verbatim", "adapted"] = Field(
+        default="", description="Whether the source's prompt stands here word for word."
+    )
+    measured: str = Field(
+        default="",
+        description="What was measured of this very prompt, with which model, and where.",
+    )
+    based_on: str = Field(
+        default="", description="The prompt that it was copied from, with its hash."
+    )
+    scale: dict[str, str] = Field(
+        default_factory=dict,
+        description="Each grade and its name; needed where the kind is `grade`.",
+    )
+    reply: str = Field(
+        default="json",
+        description="How a reply is read: `json`, `json:KEY`, `bare` or `pattern:EXPRESSION`.",
+    )
+    reason: bool = Field(default=False, description="Whether a reason comes before the grade.")
+    batch: int = Field(
+        default=1, ge=1, le=100, description="How many documents of a query a call shows at most."
+    )
+    temperature: float = Field(
+        default=0.0, ge=0, le=2, description="How much replies vary; 0 is least."
+    )
+    max_tokens: int = Field(default=256, gt=0, le=MOST_TOKENS, description="The longest reply.")
+    stop: tuple[str, ...] = Field(default=(), strict=False, description="Texts that end a reply.")
+    max_chars: int | None = Field(
+        default=None, gt=0, description="How many characters of a document are shown at most."
+    )
+    criteria: dict[str, str] = Field(
+        default_factory=dict, description="What a document is graded by, each with its meaning."
+    )
+    questions: WrittenQuestions | None = Field(
+        default=None, description="How questions are written, by which documents are graded."
+    )
+    combine: Combine | None = Field(
+        default=None, description="How the grades of criteria or questions become the pair's."
+    )
+    examples: GradedExamples | None = Field(
+        default=None, description="Which grades of other queries are shown as examples."
+    )
+
+    @field_validator("reply")
+    @classmethod
+    def _declares_a_reader(cls, reply: str) -> str:
+        try:
+            parse_reader(reply)
+        except Misuse as misuse:
+            raise ValueError(str(misuse)) from None
+        return reply
+
+    @property
+    def reader(self) -> ReplyReader:
+        """What reads the grade in a reply."""
+        return parse_reader(self.reply)
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether a grade rests on those of several criteria or questions."""
+        return bool(self.criteria or self.questions)
+
+    def asks_several(self, placeholders: Collection[str]) -> bool:
+        """Whether a reply holds several grades, by what the template shows."""
+        asks_each = not {"criterion", "question"}.isdisjoint(placeholders)
+        return self.batch > 1 or (self.has_parts and not asks_each)
+
+    @property
+    def part_grades(self) -> tuple[int, ...]:
+        """The grades of a criterion or a question, ascending; those of the pair without any."""
+        scale = self.combine.scale if self.combine else {}
+        if not all(GRADE.fullmatch(grade) for grade in scale):
+            return ()
+        return tuple(sorted(map(int, scale))) or self.grades
+
+    @property
+    def grades(self) -> tuple[int, ...]:
+        """The grades of the scale, ascending; none where one of them is no integer."""
+        if not all(GRADE.fullmatch(grade) for grade in self.scale):
+            return ()
+        return tuple(sorted(map(int, self.scale)))
+
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 

@@ -22,8 +22,7 @@ from labeler.files.cache import sha256_of
 from labeler.files.read import rereadable
 from labeler.messages import count_of
 from labeler.report.neutral import flat
-from labeler.trec.blocks import Batch
-from labeler.trec.index import QRELS, Index, indexed
+from labeler.trec.index import QRELS, Batch, Index, indexed
 from labeler.trec.qrels import pair_batches
 from labeler.trec.write import GradedPart, write_graded
 

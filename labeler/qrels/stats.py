@@ -14,8 +14,7 @@ from labeler.collection.queries import CollectionIds, UnknownIds
 from labeler.errors import BadInput
 from labeler.exchange.qrels import indexed_qrels
 from labeler.report.table import Column, Table
-from labeler.trec.blocks import files_per_query
-from labeler.trec.index import SPREAD_HEADER, nothing_shared, short_names, spread
+from labeler.trec.index import SPREAD_HEADER, files_per_query, nothing_shared, short_names, spread
 from labeler.trec.qrels import pair_batches
 
 Warn = Callable[[str], None]

@@ -19,12 +19,17 @@ from labeler.errors import Incomplete
 from labeler.model import Request
 from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.control import Control, run_to_end
-from labeler.models.encoder_options import EncoderOptions
-from labeler.models.encoders import EncoderTexts, Encoding
-from labeler.models.encoding import EncodingPlan
+from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
 from labeler.models.policies.budget import Spending, WithCost
 from labeler.models.session import Session, SessionOptions, open_session, select_model
-from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits
+from labeler.models.settings import (
+    CONCURRENCY,
+    REDACT,
+    RETRY_FAILED,
+    AnyModel,
+    EncoderOptions,
+    Limits,
+)
 from labeler.options import CANDIDATES, COUNT, SEED, check_options, given, option
 from labeler.prompt import find_prompt
 from labeler.queries.asking import Asking
@@ -371,7 +376,7 @@ async def agenerate(
             generated = await generate_queries(
                 choice.passages, writer, options.queries, session.at_once, advance
             )
-        encoding = None if options.encoder.is_embedded else options.encoding
+        encoding = options.encoding if options.encoder.is_served else None
         search = await search_of_new(generated, writer, encoding, opened, control)
         not_found = flag_round_trips(generated, writer, search)
         is_priced, spent = session.selection.price is not None, control.spent.since(earlier)
@@ -452,7 +457,7 @@ async def _prepared(
     selection = await select_model("generate", session_options, control)
     samples = options.samples or (EMBEDDED_SAMPLES if selection.is_embedded else 1)
     encoder: Encoder | None = None
-    if not (options.encoder.is_embedded or session_options.rehearsal):
+    if options.encoder.is_served and not session_options.rehearsal:
         texts = EncoderTexts(CorpusTexts(collection.corpus))
         encoder = await options.encoding.aready(collection.vectors, texts, control)
     async with open_session(selection, documents, collection.store, control) as session:

@@ -20,7 +20,7 @@ from labeler.queries.filter import words
 from labeler.queries.kinds import is_question, kind_of
 from labeler.queries.writer import CorpusSearch
 from labeler.report.table import Cell, Column, Interval, Table
-from labeler.stats.shares import share_interval
+from labeler.stats.means import share_interval
 from labeler.text.terms import terms
 
 # What is measured of a set of queries: lengths, kinds, words, distance to their source.

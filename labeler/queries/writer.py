@@ -15,8 +15,7 @@ from labeler.collection.search import KEPT_FROM, Bm25Index, DenseIndex, Searched
 from labeler.data import Document, Query, Run
 from labeler.errors import CallFailed
 from labeler.messages import Progress, no_progress
-from labeler.model import NO_COMPLETION, NO_TEXT, Model, Reply, Request
-from labeler.models.server.answers import status_of_ending
+from labeler.model import NO_COMPLETION, NO_TEXT, Model, Reply, Request, status_of_ending
 from labeler.prompt import Prompt
 from labeler.queries.filter import FilterRules, reason_to_reject, tidied, words
 from labeler.queries.kinds import KINDS, UNANSWERABLE, Mix, next_kind, not_of_its_kind, turns

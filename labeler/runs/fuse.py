@@ -18,9 +18,16 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import indexed_run
 from labeler.exchange.written import write_run_as
 from labeler.messages import Advance, count_of, counted
-from labeler.trec.blocks import Batch, batches, files_per_query, ranks_in_groups
-from labeler.trec.index import Index, nothing_shared
-from labeler.trec.runs import in_order, ranking
+from labeler.trec.index import (
+    Batch,
+    Index,
+    batches,
+    files_per_query,
+    in_order,
+    nothing_shared,
+    ranks_in_groups,
+)
+from labeler.trec.runs import ranking
 from labeler.trec.write import RankedPart
 
 # Rank fusion: the scores of several runs as one.

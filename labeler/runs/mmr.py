@@ -23,8 +23,7 @@ from labeler.exchange.runs import indexed_run
 from labeler.exchange.written import write_run_as
 from labeler.text.terms import text_to_search
 from labeler.text.vectors import Encode
-from labeler.trec.blocks import Batch, batches
-from labeler.trec.index import Index
+from labeler.trec.index import Batch, Index, batches
 from labeler.trec.write import RankedPart
 
 Ids = NDArray[np.bytes_]

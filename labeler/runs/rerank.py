@@ -23,20 +23,17 @@ from labeler.data import Document, Run
 from labeler.errors import BadInput, CallFailed, Misuse, ProviderError, Retryable, Stopped
 from labeler.exchange.runs import read_run
 from labeler.messages import count_of, no_query_in_common
-from labeler.model import Model, Request
+from labeler.model import Model, Request, status_of_ending
 from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.control import Control, run_to_end
-from labeler.models.encoders import CrossEncoder, Score, load_cross_encoder, remembering
 from labeler.models.policies.budget import Spending
-from labeler.models.server.answers import parsed, status_of_ending
+from labeler.models.server.answers import parsed
 from labeler.models.session import Session, SessionOptions, open_session, select_model
-from labeler.models.settings import CONCURRENCY, MODEL, REDACT, RETRY_FAILED, AnyModel, Limits
+from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits
 from labeler.options import COUNT, Bounds, check_options, option
 from labeler.prompt import Prompt, find_prompt
 from labeler.runs.retrieve_run import SECTION, check_run_name
-from labeler.store.vectors import VectorFile
 from labeler.text.languages import first_words
-from labeler.text.terms import text_to_search
 from labeler.trec.runs import ranking, read_tag
 from labeler.trec.write import write_run
 
@@ -260,25 +257,20 @@ def _again(request: Request, ending: str) -> Request:
 
 
 _SHOWN = 80
-_LONGEST = 100
-"""Characters of a model's name in the name of a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class RerankOptions:
     """Who orders the documents of a run, how many of them, and within which limits.
 
-    `cross_encoder` is the folder of one; empty, an LLM is asked, `model` and `base_url` being as
-    for judging. `windows` say what it is shown. A run of a user's own is replaced with `force`.
-    With `retry_failed`, windows are asked about again whose replies were no order.
+    `model` and `base_url` are as for judging. `windows` say what it is shown. A run of a user's own
+    is replaced with `force`. With `retry_failed`, windows are asked about again whose replies were
+    no order.
     """
 
     prompt: str = option("rerank", "A prompt's name, or a file's path.", panel=WINDOWS)
     model: AnyModel | None = None
     base_url: str | None = None
-    cross_encoder: str = option(
-        "", "A cross-encoder in ONNX, in place of an LLM.", metavar="FOLDER", panel=MODEL
-    )
     windows: Windows = field(default_factory=Windows)
     limits: Limits = field(default_factory=Limits)
     concurrency: int | None = option(None, CONCURRENCY)
@@ -302,8 +294,8 @@ def rerank(
     """Write `runs/NAME.trec`: a run with its first documents in the order of a model.
 
     `run` is the name of one of the collection's, or a file. What follows the first documents keeps
-    its order; scores are 1 over the rank. Replies, and scores of a cross-encoder, are kept: the
-    same call, made again, asks only for what is missing.
+    its order; scores are 1 over the rank. Replies are kept: the same call, made again, asks only
+    for what is missing.
     """
     watch = control or Control()
     return run_to_end(lambda stop: arerank(collection, run, name, options, watch.with_stop(stop)))
@@ -323,11 +315,6 @@ async def arerank(
     source = _source(opened, run, how.windows.depth)
     if not how.force:
         check_made(opened, [opened.run(name)])
-    if how.cross_encoder:
-        model = load_cross_encoder(how.cross_encoder)
-        ranked = await _crossed(opened, source, model, watch)
-        made = Ordering(model.id, {"cross_encoder": model.id, "depth": how.windows.depth})
-        return write_reranked(opened, name, (source, ranked, made), how.force, watch)
     before = replace(watch.spent)
     async with _prepared(opened, source, how.session(), how, watch) as prepared:
         prompt, session = prepared
@@ -404,31 +391,6 @@ def _source(collection: Collection, run: Path | str, depth: int) -> RerankSource
         raise BadInput(f"{path}: {verb} not in {collection.corpus}: {some}")
     texts = {query_id: [documents[doc_id] for doc_id in top] for query_id, top in tops.items()}
     return RerankSource(path, rankings, queries, texts)
-
-
-async def _crossed(
-    collection: Collection, source: RerankSource, model: CrossEncoder, control: Control
-) -> dict[str, list[str]]:
-    """The order of a cross-encoder, whose scores are kept as they come, so that none is lost."""
-    name = safe_name(model.id)[-_LONGEST:].lstrip(".")
-    file = VectorFile.read(collection.vectors / f"{name}.vectors", model.id)
-    async with file.appending_in_loop(control.note, control.stop.is_set):
-        return await asyncio.to_thread(_scored, source, remembering(model, file), control)
-
-
-def _scored(source: RerankSource, score: Score, control: Control) -> dict[str, list[str]]:
-    """The first documents of each query by their scores, equal ones as they were."""
-    ranked: dict[str, list[str]] = {}
-    with control.progress("re-ranking") as advance:
-        for done, (query_id, top) in enumerate(source.tops.items(), start=1):
-            texts = [text_to_search(document) for document in top]
-            if control.stop.is_set():
-                raise Stopped("stopped before all queries were re-ranked")
-            scores = score(source.queries[query_id], texts)
-            order = sorted(range(len(top)), key=lambda at: -scores[at])
-            ranked[query_id] = [top[at].id for at in order]
-            advance(done, len(source.tops))
-    return ranked
 
 
 async def _ordered(

@@ -20,8 +20,7 @@ from labeler.entry_points import fill
 from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
 from labeler.messages import count_of
 from labeler.models.control import Control, run_to_end
-from labeler.models.encoders import EncoderTexts, Encoding
-from labeler.models.encoding import EncodingPlan
+from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
 from labeler.options import COUNT, check_options, option
 from labeler.runs.asking import (
     AnswerKeeping,
@@ -255,7 +254,7 @@ class FieldEngine:
     @property
     def has_own_encoder(self) -> bool:
         """Whether documents are encoded by another encoder than the embedded one."""
-        return self.engine == "dense" and not self.encoding.options.is_embedded
+        return self.engine == "dense" and self.encoding.options.is_served
 
     def tag(self, encoder: Encoder | None = None) -> str:
         """The engine with its version or its encoder, and the fields."""
@@ -385,7 +384,7 @@ def query_encoder(
     opened = open_collection(collection)
     encoding.options.check()
     texts: list[str] = []
-    if not encoding.options.is_embedded:
+    if encoding.options.is_served:
         texts = [query.text for query in read_queries(opened.queries).values()]
     elif not can_encode():
         return None

@@ -9,7 +9,7 @@ from labeler.collection.user_files import Output
 from labeler.errors import Misuse
 from labeler.exchange.runs import indexed_run
 from labeler.exchange.written import RUN_FORMATS, write_run_as
-from labeler.trec.blocks import Batch, batches
+from labeler.trec.index import Batch, batches
 from labeler.trec.write import RankedPart
 
 

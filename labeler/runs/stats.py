@@ -12,9 +12,8 @@ from labeler.arrays import Integers
 from labeler.collection.queries import CollectionIds, UnknownIds
 from labeler.exchange.runs import indexed_run
 from labeler.report.table import Column, Table
-from labeler.trec.blocks import batches
-from labeler.trec.index import SPREAD_HEADER, short_names, spread
-from labeler.trec.runs import contradictions, tied_pairs
+from labeler.trec.index import SPREAD_HEADER, batches, short_names, spread
+from labeler.trec.rankings import contradictions, tied_pairs
 
 
 def run_stats(path: Path, ids: CollectionIds | None = None) -> dict[str, Any]:

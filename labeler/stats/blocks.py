@@ -1,12 +1,7 @@
-"""Samples that come in blocks: which of many shares differ, and how far a set is from a sample.
+"""Samples that come in blocks: which of many shares differ, and how far points are apart.
 
-Searches of one session, or of one day, are not independent. So what is permuted and left out is a
-block of them: a day, or a handful of sessions. Of the points themselves only the sums of their
-distances by pairs of blocks are needed, so that thousands of draws cost next to nothing.
-
-The distance of two distributions is the energy distance, `2 E d(X, Y) - E d(X, X') - E d(Y, Y')`,
-which is 0 for equal ones alone (Székely and Rizzo 2013, J. of Statistical Planning and Inference
-143).
+Searches of one session, or of one day, are not independent. So what is permuted is a block of them:
+a day, or a handful of sessions.
 """
 
 from __future__ import annotations
@@ -22,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Floats, Integers
-from labeler.stats.shares import wilson
-from labeler.stats.student import LEVEL, t_quantile
+from labeler.stats.means import wilson
 
 # Which blocks of points are the first of two samples, and all the ways in which they might be.
 
@@ -94,118 +88,7 @@ class BlockSides:
         return drawn
 
 
-@dataclass(frozen=True, eq=False)
-class BlockSums:
-    """Sums of the distances of all points by pairs of blocks, `(blocks, blocks)`.
-
-    `mass` is how many points each block has, `(blocks,)`.
-    """
-
-    sums: Floats
-    mass: Floats
-
-    def of(self, blocks: Flags | Integers) -> BlockSums:
-        """The same of some blocks."""
-        return BlockSums(self.sums[blocks][:, blocks], self.mass[blocks])
-
-    @property
-    def between(self) -> Floats:
-        """The sums with 0 on the diagonal: pairs of one block are no independent points."""
-        between = self.sums.copy()
-        np.fill_diagonal(between, 0.0)
-        return between
-
-
-def _mean(sums: Floats, pairs: Floats) -> Floats:
-    """The sums over pairs; nan where there are none, as of a sample of one block."""
-    means: Floats = np.divide(sums, pairs, out=np.full(len(sums), math.nan), where=pairs > 0)
-    return means
-
-
-class SetShift(NamedTuple):
-    """How far a sample is from a fixed set of points, with its interval.
-
-    `inside` is the mean distance of two of the sample's points. So many points drawn from it would
-    be as far from it as the set is: `worth`, with its interval. `p` is that of a set that was drawn
-    from it.
-    """
-
-    value: float
-    low: float | None
-    high: float | None
-    inside: float
-    p: float
-
-    @property
-    def worth(self) -> float:
-        """How many points drawn at random from the sample's distribution would be as near to it."""
-        return self.inside / self.value if self.value > 0 else math.inf
-
-    @property
-    def worth_ends(self) -> tuple[float, float] | None:
-        """The interval of the worth."""
-        if self.low is None or self.high is None or not self.high > 0:
-            return None
-        return self.inside / self.high, self.inside / self.low if self.low > 0 else math.inf
-
-
-def fixed_shift(of: BlockSums, fixed: Flags, seed: int = 0, rounds: int = ROUNDS) -> SetShift:
-    """How far the sample of the other blocks is from the points of `fixed`, each a block of one.
-
-    The mass of a fixed point is its weight. The points are all there are of their distribution, so
-    that even a set drawn from the sample's is away from it: n points by 1/n of the mean distance
-    of two, on average (Mak and Joseph 2018, Annals of Statistics 46(6)).
-    """
-    points, sample = of.of(fixed), of.of(~fixed)
-    whole = float(points.mass.sum())
-    within = float(points.sums.sum()) / whole**2
-    # (blocks of the sample,): the mean distance of the fixed points to each block's, summed
-    to_blocks = of.sums[fixed][:, ~fixed].sum(axis=0) / whole
-    blocks = len(sample.mass)
-    rows = np.vstack([np.ones(blocks), 1.0 - np.eye(blocks)])
-    values, inside = _to_fixed(sample, to_blocks, within, rows)
-    value, low, high = float(values[0]), None, None
-    if blocks >= 3:  # the jackknife: each block left out in turn
-        spread = float(((values[1:] - values[1:].mean()) ** 2).sum())
-        variance = (blocks - 1) / blocks * spread
-        half = t_quantile((1 + LEVEL) / 2, blocks - 1.0) * math.sqrt(variance)
-        low, high = max(value - half, 0.0), max(value + half, 0.0)
-    p = _drawn_p(of, fixed, seed, rounds)
-    return SetShift(max(value, 0.0), low, high, float(inside[0]), p)
-
-
-def _to_fixed(
-    sample: BlockSums, to_blocks: Floats, within: float, rows: Floats
-) -> tuple[Floats, Floats]:
-    """Distances to the fixed points for each row of blocks, and mean distances inside."""
-    n = rows @ sample.mass
-    pairs = n * n - rows @ sample.mass**2
-    inside = _mean(((rows @ sample.between) * rows).sum(axis=1), pairs)
-    return 2 * _mean(rows @ to_blocks, n) - within - inside, inside
-
-
-def _drawn_p(of: BlockSums, fixed: Flags, seed: int, rounds: int) -> float:
-    """p of a set of points that was drawn from the sample's distribution.
-
-    By the multiplier bootstrap: points and blocks get random weights around what they have, and
-    the distance between the two noises is the distance that chance makes. So weights of the points
-    count, and blocks of the sample stay whole.
-    """
-    shares = np.where(fixed, of.mass / of.mass[fixed].sum(), of.mass / of.mass[~fixed].sum())
-    signed = np.where(fixed, shares, -shares) / of.mass
-    value = -float(signed @ of.sums @ signed)
-    rng, reached = np.random.default_rng(seed), 0
-    for start in range(0, rounds, 2000):
-        noise = rng.standard_normal((min(2000, rounds - start), len(fixed)))
-        for side in (fixed, ~fixed):
-            own, count = shares[side], int(side.sum())
-            centered = noise[:, side] - (noise[:, side] @ own)[:, None]
-            noise[:, side] = centered * math.sqrt(count / max(count - 1, 1)) * own / of.mass[side]
-        reached += int((-((noise @ of.sums) * noise).sum(axis=1) >= value).sum())
-    return (1 + reached) / (1 + rounds)
-
-
-# Shares and quantiles of what comes in blocks, and which of many shares differ in two samples.
+# Shares of what comes in blocks, and which of many shares differ in two samples.
 
 
 class BlockShare(NamedTuple):
@@ -288,7 +171,7 @@ def _differences(counts: Floats, mass: Floats, sides: Floats) -> Floats:
 
 Points = NDArray[np.float32]
 
-# Distances of points, and their sums by pairs of blocks, in bounded memory.
+# Distances of points, in bounded memory.
 
 _ROWS = 512
 
@@ -305,31 +188,3 @@ def distances(some: Points, points: Points) -> Points:
         squared[squared < 1e-6] = 0.0
         away[first : first + _ROWS] = np.sqrt(squared)
     return away
-
-
-def mean_distances(some: Points, points: Points, shares: Floats) -> Floats:
-    """The mean distance of each of some points to others that count by their shares, `(some,)`."""
-    means = np.zeros(len(some))
-    for first in range(0, len(some), _ROWS):
-        means[first : first + _ROWS] = distances(some[first : first + _ROWS], points) @ shares
-    return means
-
-
-def block_sums(points: Points, mass: Floats, blocks: Integers) -> BlockSums:
-    """The sums of the distances of all pairs of points by pairs of blocks.
-
-    Each of the `(points, dimensions)` counts `mass` times; blocks are numbered from 0, and each has
-    a point. Memory is that of 512 rows of distances.
-    """
-    order = np.argsort(blocks, kind="stable")
-    points, mass, blocks = points[order], mass[order], blocks[order]
-    starts = np.searchsorted(blocks, np.arange(int(blocks.max()) + 1))
-    sums = np.zeros((len(starts), len(starts)))
-    for first in range(0, len(points), _ROWS):
-        rows = slice(first, first + _ROWS)
-        away = distances(points[rows], points) * mass
-        # (rows, blocks), then the rows of a block are added to its own
-        by_block = np.add.reduceat(away, starts, axis=1) * mass[rows, None]
-        np.add.at(sums, blocks[rows], by_block)
-    totals = np.bincount(blocks, weights=mass).astype(np.float64)
-    return BlockSums((sums + sums.T) / 2, totals)

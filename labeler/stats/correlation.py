@@ -16,17 +16,18 @@ from numpy.typing import ArrayLike
 
 from labeler.arrays import Flags, Floats, Integers
 from labeler.stats.intervals import (
+    BLOCK,
     Compute,
     Interval,
     Replicates,
+    Sample,
     between,
     jackknife,
     jackknife_error,
     reach,
     stretched,
 )
-from labeler.stats.resampling import BLOCK, Sample
-from labeler.stats.shares import wilson_of
+from labeler.stats.means import wilson_of
 from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_quantile
 
 
@@ -338,7 +339,7 @@ def _with_interval(tau: Compute, apart: int, queries: int, seed: int) -> Associa
         return Association(value, None, None)
     # what is added up over queries is how often each is drawn
     sample = Sample(np.eye(queries), seed=seed)
-    low, high = between("cluster-bootstrap", sample, tau, bounded=True)
+    low, high = between(sample, tau, bounded=True)
     if low is None or high is None:
         return Association(value, None, None)
     return Association(value, max(low, -1.0), min(high, 1.0))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers
-from labeler.stats.resampling import BLOCK
+from labeler.stats.intervals import BLOCK
 
 ORDERS = 10_000
 FEWEST_BLOCKS = 5

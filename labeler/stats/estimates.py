@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from labeler.arrays import Floats, Integers
+from labeler.stats.intervals import in_blocks
 from labeler.stats.means import tail_shift, unseen_others
-from labeler.stats.resampling import in_blocks
 from labeler.stats.student import LEVEL, t_quantile
 
 # How the queries that people judged were drawn, and what each of them stands for.
@@ -75,11 +75,6 @@ def at_random(judged: Integers, total: int) -> Design:
     n = len(judged)
     left_open = np.full(n, 1 - n / total)
     return Design(judged, np.full(n, 1 / n), left_open, np.zeros(n, dtype=np.int64))
-
-
-def with_replacement(judged: Integers) -> Design:
-    """The design of queries that leave open all of the variance, however many there are."""
-    return replace(at_random(judged, len(judged)), left_open=np.ones(len(judged)))
 
 
 Bounds = tuple[float, float] | None

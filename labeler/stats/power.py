@@ -17,9 +17,8 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.stats.intervals import degrees
-from labeler.stats.means import unseen_losses
+from labeler.stats.means import largest_share, unseen_losses
 from labeler.stats.randomization import TIED
-from labeler.stats.shares import largest_share
 from labeler.stats.student import SIGNIFICANT, chi_square_quantile, t_quantile
 
 # The smallest number for which something holds, as it does for all larger ones.

@@ -9,7 +9,6 @@ corrected means.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -94,9 +93,7 @@ class Joint:
     """Systems that people and an assessor scored by one measure, corrected with one lambda.
 
     `human` holds `(systems, labelled)` scores in the order of the design's queries, `assessor`
-    those of all queries. `bounds` are those of the scores. Where people graded a sample of each
-    query's pairs, `human` are estimates from these, and `sampled` what the same pairs would say of
-    the assessor's scores; there, the target is all queries like these.
+    those of all queries. `bounds` are those of the scores.
     `of_differences` says that scores are differences, whose tail is on no known side.
     """
 
@@ -105,7 +102,6 @@ class Joint:
     design: Design
     target: str = LIKE_THESE
     bounds: Bounds = UNIT
-    sampled: Floats | None = None
     of_differences: bool = False
 
     @cached_property
@@ -113,12 +109,11 @@ class Joint:
         """Lambda, tuned on all systems; 0 where the assessor tells nothing of people.
 
         That is where the residuals' variance, with the degree of freedom that lambda takes, is no
-        smaller than people's own; where one query decides; and where scores pile up, or people
-        graded single pairs, and the intervals of all systems together become no narrower.
+        smaller than people's own; where one query decides; and where scores pile up, and the
+        intervals of all systems together become no narrower.
         """
         weight = self._tuned
-        may_widen = self.sampled is not None or self._estimate(self._scores, weight).piled
-        if not weight or not may_widen:
+        if not weight or not self._estimate(self._scores, weight).piled:
             return weight
         of_people, of_both = (
             sum(mean.width for mean in self._corrected(self._scores, tried))
@@ -164,8 +159,7 @@ class Joint:
 
     @cached_property
     def _scores(self) -> _Rows:
-        inside = self.assessor[:, self.design.judged] if self.sampled is None else self.sampled
-        return _Rows(self.human, self.assessor, inside)
+        return _Rows(self.human, self.assessor, self.assessor[:, self.design.judged])
 
     @cached_property
     def _apart(self) -> Floats:
@@ -208,7 +202,7 @@ class Joint:
 
     def _estimate(self, rows: _Rows, weight: float) -> MeanEstimate:
         """The means of rows of scores with this lambda."""
-        design, human, more = self.design, rows.human, self._more(rows, weight)
+        design, human, more = self.design, rows.human, self._more(rows)
         finite = self.target == THESE
         if not weight:
             pull = np.broadcast_to(design.own_leverage, human.shape)
@@ -226,14 +220,11 @@ class Joint:
             (human, residual, more), pull, design, freedom, finite, not self.of_differences
         )
 
-    def _more(self, rows: _Rows, weight: float) -> Floats:
+    def _more(self, rows: _Rows) -> Floats:
         """What all queries like these add to each row's error, of one or of all queries each."""
         design, total = self.design, rows.assessor.shape[1]
         if self.target == THESE:
             return np.zeros_like(rows.human)
-        if self.sampled is not None:  # all of what people's pairs leave open is in the residuals
-            apart = rows.assessor - rows.assessor.mean(axis=1, keepdims=True)
-            return np.asarray(weight * apart / math.sqrt(total * (total - 1.0)), dtype=np.float64)
         apart = rows.human - design.mean(rows.human)[:, None]
         scale = design.share * design.count / max(design.count - 1, 1) / total
         return np.asarray(apart * np.sqrt(scale), dtype=np.float64)

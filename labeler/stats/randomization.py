@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from labeler.arrays import Flags, Floats
-from labeler.stats.resampling import in_blocks
+from labeler.stats.intervals import in_blocks
 from labeler.stats.student import SIGNIFICANT, binomial_below
 
 TIED = 1e-9
@@ -19,28 +19,24 @@ FLIPS = 10_000
 """How many assignments of signs are drawn; of 13 queries and fewer all are gone through."""
 
 
-def randomization_test(
-    differences: Floats, seed: int, rounds: int = FLIPS
-) -> tuple[Floats, Floats]:
-    """Two-sided p of paired differences `(rows, queries)`, alone and by max-T over the rows.
+def randomization_test(differences: Floats, seed: int, rounds: int = FLIPS) -> Floats:
+    """Two-sided p of paired differences `(rows, queries)`, each row alone.
 
     Under the null the two systems of a query are exchangeable: signs are flipped, for all rows
-    alike. max-T compares each row's studentized mean with the largest of all rows (Westfall and
-    Young 1993), which allows for rows that move together. Of few queries all assignments are gone
-    through, so that p is exact; else the observed one counts as one of the drawn.
+    alike. Of few queries all assignments are gone through, so that p is exact; else the observed
+    one counts as one of the drawn.
     """
-    n = differences.shape[1]
-    exact = 2**n <= rounds
-    observed = np.abs(_studentized(differences.mean(axis=1), differences))
-    beaten, beaten_by_max = np.zeros(len(differences)), np.zeros(len(differences))
-    for signs in assignments(n, seed, rounds):
-        # (rounds, queries) @ (queries, rows): the means of every assignment
-        flipped = np.abs(_studentized(signs @ differences.T / n, differences))
-        flipped += 1e-12 * flipped  # sums in another order must not lose a tie
-        beaten += np.sum(flipped >= observed, axis=0)
-        beaten_by_max += np.sum(flipped.max(axis=1)[:, None] >= observed, axis=0)
-    seen, of = (0, 2**n) if exact else (1, 1 + rounds)
-    return (seen + beaten) / of, (seen + beaten_by_max) / of
+    queries = differences.shape[1]
+    # sums in another order must not lose a tie
+    slack = 1e-12 * np.abs(differences).sum(axis=1)
+    observed = np.abs(differences.sum(axis=1)) - slack
+    beaten, count = np.zeros(len(differences)), 0
+    for signs in assignments(queries, seed, rounds):
+        # (rounds, queries) @ (queries, rows): the sums of every assignment
+        beaten += np.sum(np.abs(signs @ differences.T) >= observed, axis=0)
+        count += len(signs)
+    drawn = 0 if count == 2**queries else 1  # the observed assignment is one of all
+    return np.asarray((drawn + beaten) / (drawn + count), dtype=np.float64)
 
 
 def assignments(queries: int, seed: int, rounds: int = FLIPS) -> Iterator[Floats]:
@@ -65,18 +61,6 @@ def sign_test(wins: int, losses: int) -> float:
     0.0625
     """
     return min(1.0, 2 * binomial_below(min(wins, losses), wins + losses, 0.5))
-
-
-def _studentized(means: Floats, differences: Floats) -> Floats:
-    """`(..., rows)` means over the rows' standard errors; 0 where all differences are 0."""
-    n = differences.shape[1]
-    # flipping signs leaves the mean square as it is, so that only the mean changes the variance
-    squares = np.mean(differences**2, axis=1)
-    variance = np.maximum(squares - means**2, 0.0)
-    errors = np.sqrt(variance / max(n - 1, 1))
-    safe = np.maximum(errors, 1e-9 * np.sqrt(squares))
-    studentized: Floats = np.divide(means, safe, out=np.zeros_like(means), where=safe > 0)
-    return studentized
 
 
 @lru_cache(maxsize=1)
@@ -139,26 +123,14 @@ _ROWS = 256
 def pairwise_p(scores: Floats, seed: int) -> Floats:
     """Two-sided p of the paired randomisation test of every two systems, each pair alone.
 
-    `(systems, queries)` scores to `(systems, systems)`, with ones on the diagonal: what
-    `randomization_test` says of the differences. A mean under flipped signs is as far out as its
-    studentized value, for flipping leaves the squares as they are.
+    `(systems, queries)` scores to `(systems, systems)`, with ones on the diagonal.
     """
-    systems, queries = scores.shape
-    upper = np.triu_indices(systems, 1)
-    p = np.ones((systems, systems))
+    upper = np.triu_indices(len(scores), 1)
+    p = np.ones((len(scores), len(scores)))
     for start in range(0, len(upper[0]), _ROWS):
         better, worse = (side[start : start + _ROWS] for side in upper)
-        differences = scores[better] - scores[worse]
-        # sums in another order must not lose a tie
-        slack = 1e-12 * np.abs(differences).sum(axis=1)
-        observed = np.abs(differences.sum(axis=1)) - slack
-        beaten, rounds = np.zeros(len(differences)), 0
-        for signs in assignments(queries, seed):
-            # (rounds, queries) @ (queries, pairs): the sums of every assignment
-            beaten += np.sum(np.abs(signs @ differences.T) >= observed, axis=0)
-            rounds += len(signs)
-        drawn = 0 if rounds == 2**queries else 1  # the observed assignment is one of all
-        p[better, worse] = p[worse, better] = (drawn + beaten) / (drawn + rounds)
+        each = randomization_test(scores[better] - scores[worse], seed)
+        p[better, worse] = p[worse, better] = each
     return p
 
 

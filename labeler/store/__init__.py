@@ -5,6 +5,6 @@ It keeps what a server sent, not what was made of it: a grade is a pure function
 
 from labeler.store.base import Store, Waiting
 from labeler.store.keys import key_of
-from labeler.store.open import StorePlace, open_store
+from labeler.store.replies import ReplyStore, StorePlace, open_store
 
-__all__ = ["Store", "StorePlace", "Waiting", "key_of", "open_store"]
+__all__ = ["ReplyStore", "Store", "StorePlace", "Waiting", "key_of", "open_store"]

@@ -7,25 +7,21 @@ happens at one moment is one `WriteBatch`, which a store writes in one transacti
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import re
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from labeler.errors import BadInput
 from labeler.files.boundary import amount, count
-from labeler.messages import moment
 from labeler.model import Reply
-from labeler.report.table import Column, Table
 
 LEASE_SECONDS = 60.0
 """How long a lease lasts unrenewed, where its process cannot be looked up."""
@@ -138,9 +134,6 @@ class Store(Protocol):
     def record(self, key: bytes) -> Record | None:
         """All that is kept of the reply under a key."""
 
-    def records_with(self, model_id: str, parts: tuple[str, str]) -> list[Record]:
-        """The records of a model's replies to requests whose canonical text holds both parts."""
-
     def failure(self, key: bytes) -> tuple[float, str, str] | None:
         """When and how the last call under a key failed for good: time, status, detail."""
 
@@ -158,6 +151,18 @@ REPLY = (
     " sent, top_tokens"
 )
 """The columns of a reply that its checksum covers, in the order in which it does."""
+
+
+def _spelled(field: object) -> str:
+    return "None" if field is None else field.hex() if type(field) is bytes else str(field)
+
+
+def checksum(*fields: object) -> bytes:
+    """16 bytes over values in their order; the lengths keep one from running into the next."""
+    texts = [field if type(field) is str else _spelled(field) for field in fields]
+    texts.append(",".join(map(str, map(len, texts))))
+    whole = "\0".join(texts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(whole, digest_size=16).digest()
 
 
 def values_of(keyed_reply: KeyedReply) -> tuple[Any, ...]:
@@ -183,6 +188,35 @@ def values_of(keyed_reply: KeyedReply) -> tuple[Any, ...]:
     )
 
 
+class StoredRow(NamedTuple):
+    """A reply as it is written: its checksum, its columns, and its request and body with theirs."""
+
+    checksum: bytes
+    values: Sequence[Any]
+    wire_sum: bytes
+    request: str | None
+    body: bytes
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> StoredRow:
+        """The row that a database has given, its columns one after the other."""
+        reply_sum, *values, wire_sum, request, body = row
+        return cls(reply_sum, values, wire_sum, request, body)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all is as it was written."""
+        sums = checksum(*self.values), checksum(self.request, self.body)
+        return sums == (self.checksum, self.wire_sum)
+
+
+def row_of(keyed: KeyedReply, *, redacted: bool) -> StoredRow:
+    """A reply as a row, without its request's text where that is `redacted`."""
+    values = values_of(keyed)
+    wire = (None if redacted else keyed.request, keyed.reply.body)
+    return StoredRow(checksum(*values), values, checksum(*wire), *wire)
+
+
 def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
     """The reply in a row of `REPLY`."""
     _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, sent, tops = row
@@ -202,6 +236,17 @@ _SENT = json.JSONEncoder(sort_keys=True, default=dict)
 def _sent_in(text: str) -> Mapping[str, Any]:
     """What was sent, which is the same in nearly all replies of a run."""
     return MappingProxyType(json.loads(text))
+
+
+class Statements(Protocol):
+    """What runs SQL inside of a transaction, on a connection of the database's own kind."""
+
+    connection: Any
+
+    def run(
+        self, query: str, keys: Sequence[bytes] | None = None, **values: Any
+    ) -> Sequence[Sequence[Any]]:
+        """The rows of a statement; `:name` stands for a value, and `{keys}` for a table of keys."""
 
 
 # Who holds a lease: a process, told from all others of this and of other machines.
@@ -245,69 +290,3 @@ def has_ended(holder: LeaseHolder) -> bool:
     except OSError:
         return False
     return holder.started != started_at(holder.process)
-
-
-# What is said of the replies that a store keeps, whatever keeps it.
-
-ROWS_AT_ONCE = 500
-FORGOTTEN_AT_ONCE = 10_000
-"""How many replies one transaction forgets, so that processes that judge meanwhile wait little."""
-
-
-class Verified(NamedTuple):
-    """How many replies there are, and what is not as it was written."""
-
-    replies: int
-    problems: tuple[str, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """The count, and the problems as they are said."""
-        return self._asdict()
-
-
-class ModelCount(NamedTuple):
-    """What is kept of one model; the cost is None where no price was known."""
-
-    model: str
-    replies: int
-    tokens_in: int
-    tokens_out: int
-    cost: float | None
-    first: float
-    last: float
-
-
-_COLUMNS = (
-    Column("model", align="left"),
-    Column("replies", format=",d"),
-    Column("tokens in", format=",d"),
-    Column("tokens out", format=",d"),
-    Column("cost", format="$", undefined="unknown"),
-    Column("last", align="left"),
-)
-
-
-def statistics_table(counts: Sequence[ModelCount], note: str = "") -> Table:
-    """What is kept as a table, with the time of each model's last reply."""
-    rows = [
-        (
-            count.model,
-            count.replies,
-            count.tokens_in,
-            count.tokens_out,
-            count.cost,
-            moment(count.last)[:16],
-        )
-        for count in counts
-    ]
-    return Table("store", _COLUMNS, rows, note=note)
-
-
-def timestamp_of(day: str) -> float:
-    """When a day (`2026-01-31`) begins, by the clock of this machine."""
-    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", day):
-        raise BadInput(f"{day!r} is not a day; expected one as 2026-01-31")
-    try:
-        return datetime.fromisoformat(day).astimezone().timestamp()
-    except ValueError as error:
-        raise BadInput(f"{day!r} is not a day: {error}") from error

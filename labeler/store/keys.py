@@ -1,4 +1,4 @@
-"""Under which key a reply is kept, and the checksums of what is kept."""
+"""Under which key a reply is kept, and the secret that is part of what is asked."""
 
 from __future__ import annotations
 
@@ -97,11 +97,6 @@ def canonical(model_id: str, request: Request) -> str:
     return Canon(model_id).text(request)
 
 
-def quoted(text: str) -> str:
-    """How a text stands inside the messages of a canonical text."""
-    return encode_basestring(text)[1:-1]
-
-
 def without_texts(text: str) -> str:
     """What `Canon` wrote of a request, without what was shown to a model."""
     asked = json.loads(text)
@@ -126,18 +121,6 @@ def limit_of(parameters: Mapping[str, Any]) -> object:
 def key_of_text(text: str) -> bytes:
     """The key of what `canonical` gave."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
-def _spelled(field: object) -> str:
-    return "None" if field is None else field.hex() if type(field) is bytes else str(field)
-
-
-def checksum(*fields: object) -> bytes:
-    """16 bytes over values in their order; the lengths keep one from running into the next."""
-    texts = [field if type(field) is str else _spelled(field) for field in fields]
-    texts.append(",".join(map(str, map(len, texts))))
-    whole = "\0".join(texts).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(whole, digest_size=16).digest()
 
 
 # The secret of a collection, which the marks round its documents are made with.

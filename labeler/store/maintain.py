@@ -1,44 +1,132 @@
-"""Looking after a store, whatever keeps it: check, count, forget, and give room back."""
+"""Looking after a store: check, count, forget, and give room back."""
 
 from __future__ import annotations
 
-from labeler.store.base import ModelCount, Verified
-from labeler.store.postgres import maintain as in_database
-from labeler.store.postgres.store import PostgresStore
-from labeler.store.sqlite import maintain as in_file
-from labeler.store.sqlite.store import SqliteStore
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
 
-KeptStore = SqliteStore | PostgresStore
+from labeler.errors import BadInput
+from labeler.messages import moment
+from labeler.report.table import Column, Table
+from labeler.store.base import REPLY, Statements, checksum
+from labeler.store.replies import ReplyStore
+
+ROWS_AT_ONCE = 500
+FORGOTTEN_AT_ONCE = 10_000
+"""How many replies one transaction forgets, so that processes that judge meanwhile wait little."""
 
 
-def verify(store: KeptStore) -> Verified:
-    """Check every reply against its checksum, and a file's structure."""
-    return in_file.verify(store) if isinstance(store, SqliteStore) else in_database.verify(store)
+class Verified(NamedTuple):
+    """How many replies there are, and what is not as it was written."""
+
+    replies: int
+    problems: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The count, and the problems as they are said."""
+        return self._asdict()
 
 
-def statistics(store: KeptStore) -> list[ModelCount]:
+class ModelCount(NamedTuple):
+    """What is kept of one model; the cost is None where no price was known."""
+
+    model: str
+    replies: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+    first: float
+    last: float
+
+
+def verify(store: ReplyStore) -> Verified:
+    """Check the database as such, and every row against its checksum."""
+    problems, count = store.database.problems(), 0
+    for number, stored_sum, *values in _rows(store, f"checksum, {REPLY}", "replies"):
+        count += 1
+        if stored_sum != checksum(*values):
+            problems.append(f"reply {number} ({values[0].hex()[:16]}…)")
+    for number, stored_sum, *values in _rows(store, "checksum, request, body", "wires"):
+        if stored_sum != checksum(*values):
+            problems.append(f"request or body of reply {number}")
+    bare = "SELECT id FROM replies WHERE id NOT IN (SELECT id FROM wires) ORDER BY id"
+    problems += [f"reply {number} has no request and no body" for (number,) in store.rows(bare)]
+    return Verified(count, tuple(problems))
+
+
+def _rows(store: ReplyStore, columns: str, table: str) -> Iterator[Sequence[Any]]:
+    """All rows of a table, a few at a time, in the order in which they were written."""
+    last = 0
+    query = f"SELECT id, {columns} FROM {table} WHERE id > :last ORDER BY id LIMIT {ROWS_AT_ONCE}"
+    while rows := store.rows(query, last=last):
+        yield from rows
+        last = rows[-1][0]
+
+
+def statistics(store: ReplyStore) -> list[ModelCount]:
     """What is kept, by model, most replies first."""
-    if isinstance(store, SqliteStore):
-        return in_file.statistics(store)
-    return in_database.statistics(store)
+    query = (
+        "SELECT model, count(*), sum(prompt_tokens), sum(completion_tokens), sum(cost), min(at),"
+        " max(at) FROM replies GROUP BY model ORDER BY 2 DESC, 1"
+    )
+    return [
+        ModelCount(model, int(count), int(tokens_in), int(tokens_out), *rest)
+        for model, count, tokens_in, tokens_out, *rest in store.rows(query)
+    ]
 
 
-def size_of(store: KeptStore) -> int:
-    """How many bytes a store takes."""
-    if isinstance(store, SqliteStore):
-        return store.path.stat().st_size
-    return in_database.size_of(store)
+def prune(store: ReplyStore, model: str | None, before: str | None) -> int:
+    """Forget the replies of a model, or from before a day (`2026-01-31`); how many.
+
+    Each transaction forgets some of them, so that who judges meanwhile does not wait long.
+    """
+    values: dict[str, Any] = {"last": 0}
+    if model is not None:
+        values["model"] = model
+    if before is not None:
+        values["before"] = timestamp_of(before)
+    conditions = {"last": "id > :last", "model": "model = :model", "before": "at < :before"}
+    some = f"FROM replies WHERE {' AND '.join(conditions[name] for name in values)}"
+    some = f"SELECT id {some} ORDER BY id LIMIT {FORGOTTEN_AT_ONCE}"
+
+    def forget(to: Statements) -> int:
+        to.run(f"DELETE FROM wires WHERE id IN ({some})", **values)
+        ids = to.run(f"DELETE FROM replies WHERE id IN ({some}) RETURNING id", **values)
+        values["last"] = max((row[0] for row in ids), default=0)
+        return len(ids)
+
+    forgotten = 0
+    while count := store.database.transaction(forget):
+        forgotten += count
+    return forgotten
 
 
-def prune(store: KeptStore, model: str | None, before: str | None) -> int:
-    """Forget the replies of a model, or from before a day (`2026-01-31`); how many."""
-    if isinstance(store, SqliteStore):
-        return in_file.prune(store, model, before)
-    return in_database.prune(store, model, before)
+def collect_garbage(store: ReplyStore) -> tuple[int, int]:
+    """Give unused room back to the disk; the bytes that the replies take before and after."""
+    return store.database.collect_garbage()
 
 
-def collect_garbage(store: KeptStore) -> tuple[int, int]:
-    """Give unused room back to the disk; the store's bytes before and after."""
-    if isinstance(store, SqliteStore):
-        return in_file.collect_garbage(store)
-    return in_database.collect_garbage(store)
+def statistics_table(counts: Sequence[ModelCount], note: str = "") -> Table:
+    """What is kept as a table, with the time of each model's last reply."""
+    columns = (
+        Column("model", align="left"),
+        Column("replies"),
+        Column("tokens in"),
+        Column("tokens out"),
+        Column("cost", format="$", undefined="unknown"),
+        Column("last", align="left"),
+    )
+    rows = [(*count[:5], moment(count.last)[:16]) for count in counts]
+    return Table("store", columns, rows, note=note)
+
+
+def timestamp_of(day: str) -> float:
+    """When a day (`2026-01-31`) begins, by the clock of this machine."""
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", day):
+        raise BadInput(f"{day!r} is not a day; expected one as 2026-01-31")
+    try:
+        return datetime.fromisoformat(day).astimezone().timestamp()
+    except ValueError as error:
+        raise BadInput(f"{day!r} is not a day: {error}") from error

@@ -8,9 +8,9 @@ and further texts leave earlier parts as they are.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -188,18 +188,17 @@ def bm25_name() -> str:
 
 def index_settings() -> Mapping[str, Any]:
     """What a part in a file depends on, beside its texts."""
-    return {"postings": 2, "terms": terms_made_by()}
+    return {"postings": 3, "terms": terms_made_by()}
 
 
 @dataclass(frozen=True)
 class Bm25Part:
-    """The postings of some texts: `hashes` are those of its terms, in order.
+    """The postings of some texts: of each of the sorted `terms` its number.
 
     `end` says where the postings of each term end, by the number of the term.
     """
 
     lengths: npt.NDArray[np.int32]
-    hashes: Integers
     terms: Sequence[str]
     number: npt.NDArray[np.int32]
     end: Integers
@@ -211,27 +210,24 @@ class Bm25Part:
         """The postings of texts, in the memory."""
         with scratch_file() as scratch:
             builder = _built(scratch, texts)
-            hashes, in_order, number = _vocabulary(builder)
             none = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)
             ends, parts = builder.ends(), [none, *builder.parts()]
         text, count = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        return cls(builder.lengths(), hashes, in_order, number, ends, text, count)
+        return cls(builder.lengths(), *_vocabulary(builder), ends, text, count)
 
     @classmethod
     def within(cls, arrays: Arrays) -> Bm25Part:
         """The postings that `write_part` wrote."""
         columns = (arrays[name] for name in ("number", "end", "text", "count"))
-        return cls(arrays["length"], arrays["hash"], arrays.texts("terms"), *columns)
+        return cls(arrays["length"], arrays.texts("terms"), *columns)
 
-    def numbers(self, asked: Sequence[str], hashes: Integers) -> npt.NDArray[np.int32]:
-        """The number of each of some terms, given with their hashes; -1 of one that is not here."""
+    def numbers(self, asked: Sequence[str]) -> npt.NDArray[np.int32]:
+        """The number of each of some terms; -1 of one that is not here."""
         numbers = np.full(len(asked), -1, dtype=np.int32)
-        first = np.searchsorted(self.hashes, hashes)
-        last = np.searchsorted(self.hashes, hashes, side="right")
-        for index in np.flatnonzero(first < last).tolist():
-            for at in range(int(first[index]), int(last[index])):
-                if self.terms[at] == asked[index]:
-                    numbers[index] = self.number[at]
+        for index, term in enumerate(asked):
+            at = bisect_left(self.terms, term)
+            if at < len(self.terms) and self.terms[at] == term:
+                numbers[index] = self.number[at]
         return numbers
 
     def frequencies(self, numbers: npt.NDArray[np.int32]) -> Integers:
@@ -267,22 +263,15 @@ class Bm25:
     def of(cls, parts: Sequence[Bm25Part], queries: Iterable[str]) -> Bm25:
         """The statistics of the parts, of all terms of the queries."""
         asked = [*dict.fromkeys(term for query in queries for term in terms(query))]
-        hashes = np.array([*map(_hash_of, asked)], dtype=np.int64)
         numbers, frequency = [], np.zeros(len(asked), dtype=np.int64)
         count = length = 0
         for part in parts:
-            numbers.append(part.numbers(asked, hashes))
+            numbers.append(part.numbers(asked))
             frequency += part.frequencies(numbers[-1])
             count += len(part.lengths)
             length += int(part.lengths.sum(dtype=np.int64))
         rows = {term: row for row, term in enumerate(asked)}
         return cls(parts, rows, _idf(frequency, count), numbers, length / count if length else 1.0)
-
-    def scores(self, query: str) -> npt.NDArray[np.float32]:
-        """The scores of all texts for one of the queries, in the order of the parts."""
-        none = np.zeros(0, dtype=np.float32)
-        parts = [scorer.scores(query).copy() for scorer in map(self.scorer, range(len(self.parts)))]
-        return np.concatenate([none, *parts])
 
     def scorer(self, part: int) -> PartScorer:
         """What scores the texts of a part."""
@@ -324,9 +313,8 @@ def write_part(out: ArraysWriter, texts: Iterable[str]) -> None:
     """Write the postings of texts, which `Bm25Part.within` reads."""
     with scratch_file() as scratch, scratch_file() as counts:
         builder = _built(scratch, texts)
-        hashes, in_order, number = _vocabulary(builder)
+        in_order, number = _vocabulary(builder)
         out.add("length", [builder.lengths()])
-        out.add("hash", [hashes])
         out.add_texts("terms", in_order)
         out.add("number", [number])
         out.add("end", [builder.ends()])
@@ -349,18 +337,11 @@ def _built(scratch: Path, texts: Iterable[str]) -> PostingsBuilder:
     return builder
 
 
-def _vocabulary(builder: PostingsBuilder) -> tuple[Integers, list[str], npt.NDArray[np.int32]]:
-    """The terms by their hashes, in order: the hashes, the terms, and their numbers."""
-    in_turn = [*builder.terms]
-    hashes = np.array([*map(_hash_of, in_turn)], dtype=np.int64)
-    order = np.argsort(hashes, kind="stable")
-    numbers = np.array([*builder.terms.values()], dtype=np.int32)
-    return hashes[order], [in_turn[row] for row in order.tolist()], numbers[order]
-
-
-def _hash_of(term: str) -> int:
-    digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, signed=True)
+def _vocabulary(builder: PostingsBuilder) -> tuple[list[str], npt.NDArray[np.int32]]:
+    """The terms in their order, and their numbers."""
+    in_order = sorted(builder.terms)
+    numbers = [builder.terms[term] for term in in_order]
+    return in_order, np.array(numbers, dtype=np.int32)
 
 
 def _texts_of(

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 _COMMON = {
     "en": "the a an of and to in is that for it with as on are this be by from or how what do does",
@@ -19,7 +19,6 @@ _COMMON = {
     "sv": "och att det som en är på för med av inte den till hur vad ett om kan jag",
     "pl": "i w na z do nie się jest jak co to że dla od po czy są przez tym",
 }
-_WORDS_OF = {code: frozenset(text.split()) for code, text in _COMMON.items()}
 
 NAMES = {
     "en": "English",
@@ -64,9 +63,10 @@ def code_of(language: str) -> str:
     return next((c for c, n in NAMES.items() if name in (c, n.casefold())), "")
 
 
+@cache
 def common_words(code: str) -> frozenset[str]:
     """Words that most texts of a language hold, by its code; none where they are not listed."""
-    return _WORDS_OF.get(code, frozenset())
+    return frozenset(_COMMON.get(code, "").split())
 
 
 def language_of(text: str) -> str:
@@ -83,7 +83,7 @@ def language_of(text: str) -> str:
         return _of_script(scripts)
     counts = Counter[str]()
     for word in dict.fromkeys(_WORD.findall(text.casefold())):
-        counts.update(code for code, common in _WORDS_OF.items() if word in common)
+        counts.update(code for code in _COMMON if word in common_words(code))
     ranked = counts.most_common(2)
     clear = ranked and ranked[0][1] >= 2 and (len(ranked) < 2 or ranked[0][1] > ranked[1][1])
     return ranked[0][0] if clear else ""

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from labeler.data import Pair
 from labeler.errors import BadInput
-from labeler.files.read import numbered_lines
+from labeler.files.boundary import reading
+from labeler.files.read import numbered_lines, rereadable
+from labeler.trec.columns import Irregular
+from labeler.trec.index import column_texts, values_by_query
 from labeler.trec.rows import QRELS_COLUMNS
 
 CONFLICT, MALFORMED = "conflict", "malformed"
@@ -38,6 +42,15 @@ def read_labels(path: Path) -> Labels:
     The fourth column may be anything, of several words even (`ERROR: timed out`); a line without
     it is no label, and one with fewer than three columns is `BadInput`.
     """
+    with rereadable(), suppress(Irregular, BadInput), reading(path):
+        plain = values_by_query(path, QRELS_COLUMNS, lambda part: column_texts(part, 3))
+        if plain:
+            return Labels(plain)
+    return _read_by_line(path)
+
+
+def _read_by_line(path: Path) -> Labels:
+    """The same of a file of which some line is not plain, or says a pair once more."""
     labels: dict[str, dict[str, str]] = {}
     conflicts: set[Pair] = set()
     malformed: set[Pair] = set()

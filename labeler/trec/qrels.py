@@ -15,9 +15,8 @@ from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.read import rereadable
 from labeler.messages import count_of
-from labeler.trec.blocks import Batch, batches
 from labeler.trec.columns import Irregular
-from labeler.trec.index import QRELS, Index, numbers_by_query
+from labeler.trec.index import QRELS, Batch, Index, batches, numbers_by_query
 from labeler.trec.rows import QRELS_COLUMNS, grade_of, rows, texts
 
 SHOWN = 3

@@ -12,15 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Flags, Floats, Integers
+from labeler.arrays import Floats, Integers
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, rankings, top_grade
-from labeler.trec.blocks import Batch, Scattered, batches, streamed
 from labeler.trec.columns import (
     Irregular,
     Small,
@@ -35,14 +34,11 @@ from labeler.trec.columns import (
     mixed,
     widened,
 )
-from labeler.trec.index import RUN, indexed
+from labeler.trec.index import RUN, Batch, Scattered, batches, in_order, indexed, streamed
 from labeler.trec.qrels import read_qrels
 from labeler.trec.rows import QRELS_COLUMNS
 from labeler.trec.runs import (
-    contradictions,
-    in_order,
     read_run_by_line,
-    tied_pairs,
 )
 
 BLOCK = 1 << 22
@@ -63,8 +59,6 @@ class Pool:
     """The words of each document's id, as `Keys` has them."""
     name: str
     """What messages call them."""
-    has_collisions: bool = False
-    """Two pairs share a hash, so that runs must be read the slow way."""
     stale: int = 0
     """How many grades of their file are of texts that have changed since."""
 
@@ -124,12 +118,7 @@ def pool_of(qrels: Qrels, name: str = "the qrels") -> Pool:
     stretches = Stretches([query_id.encode() for query_id in qrels], edges)
     grades = np.array([grade for grades in qrels.values() for grade in grades.values()])
     ids = [doc_id.encode() for grades in qrels.values() for doc_id in grades]
-    pool = _pool(qrels, name, [(stretches, grades, keys_of(ids).words)])
-    try:
-        refuse_collisions(hashed(pool.documents) + mixed(pool.query))
-    except Irregular:
-        return replace(pool, has_collisions=True)
-    return pool
+    return _pool(qrels, name, [(stretches, grades, keys_of(ids).words)])
 
 
 def refuse_collisions(marks: Words) -> None:
@@ -139,75 +128,11 @@ def refuse_collisions(marks: Words) -> None:
         raise Irregular
 
 
-# The documents of a run that have no grade, by query and rank.
-
-
-class Holes(NamedTuple):
-    """A run's documents without a grade: queries, ranks from 0, hashes of ids, by query and rank.
-
-    `outside` says which stand outside the qrels; the others have a negative grade there.
-    """
+class Outside(NamedTuple):
+    """A run's documents outside the qrels: their queries, and a 64-bit mark of query and id."""
 
     query: Small
-    rank: Small
     mark: Words
-    outside: Flags
-
-    def where(self, mask: Flags | Integers | slice) -> Holes:
-        """Those in the mask, or at these places."""
-        return Holes(self.query[mask], self.rank[mask], self.mark[mask], self.outside[mask])
-
-
-NO_HOLES = Holes(
-    np.zeros(0, dtype=np.int32),
-    np.zeros(0, dtype=np.int32),
-    np.zeros(0, dtype=np.uint64),
-    np.zeros(0, dtype=np.bool_),
-)
-
-
-def holes_of(run: Run, pool: Pool, ties: str) -> Holes:
-    """The documents without a grade, in the order of the ranking."""
-    rows: list[tuple[int, int, bool]] = []
-    ids: list[bytes] = []
-    for number, query in enumerate(pool.queries):
-        scores, grades = run.get(query, {}), pool.qrels[query]
-        order = list(scores)
-        if ties != "file":
-            order.sort(key=lambda doc: (scores[doc], doc.encode()), reverse=True)
-        unjudged = [(rank, doc) for rank, doc in enumerate(order) if grades.get(doc, -1) < 0]
-        rows += [(number, rank, doc not in grades) for rank, doc in unjudged]
-        ids += [doc.encode() for _, doc in unjudged]
-    if not rows:
-        return NO_HOLES
-    numbers, ranks, outside = zip(*rows, strict=True)
-    marks = keys_of(ids).hashes
-    return _holes(np.array(numbers), np.array(ranks), marks, np.array(outside))
-
-
-def holes_in(
-    lines: Batch, pool_query: Integers, ranks: Integers, judged: tuple[Integers, Integers]
-) -> Holes:
-    """The lines of the pool's queries but those judged; `judged` are these, and all in the pool."""
-    unjudged = (pool_query >= 0)[lines.query]
-    outside = unjudged.copy()
-    unjudged[judged[0]] = False
-    outside[judged[1]] = False
-    at = np.flatnonzero(unjudged)
-    query = pool_query[lines.query[at]]
-    sort = np.lexsort((ranks[at], query))
-    at = at[sort]
-    return _holes(query[sort], ranks[at], lines.documents.hashes[at], outside[at])
-
-
-def _holes(query: Integers, rank: Integers, mark: Words, outside: Flags) -> Holes:
-    return Holes(query.astype(np.int32), rank.astype(np.int32), mark, outside)
-
-
-def all_holes(parts: Sequence[Holes]) -> Holes:
-    """The holes of all parts."""
-    columns = zip(NO_HOLES, *parts, strict=True)
-    return Holes(*(np.concatenate(column) for column in columns))
 
 
 SOME = 1000
@@ -216,7 +141,7 @@ SOME = 1000
 
 @dataclass
 class Facts:
-    """What a reader of the scores should know of a run file; its holes where they are asked for."""
+    """What a reader of the scores should know of a run; `outside` where it is asked for."""
 
     common: int = 0
     extra: int = 0
@@ -224,49 +149,40 @@ class Facts:
     matched: int = 0
     tied_pairs: int = 0
     contradictions: int = 0
-    holes: Holes | None = None
+    outside: Outside | None = None
 
 
 def read_rankings(
-    path: Path,
-    pool: Pool,
-    ties: str = "trec",
-    block: int = BLOCK,
-    *,
-    holes: bool = False,
+    path: Path, pool: Pool, *, block: int = BLOCK, outside: bool = False
 ) -> tuple[Rankings, Facts]:
     """A run's rankings of the pool's queries (those that it lacks retrieve nothing), and facts.
 
-    With `holes` the facts have the documents without a grade.
+    With `outside` the facts have the documents outside the qrels.
     """
-    if not pool.has_collisions:
-        with suppress(Irregular, BadInput):
-            return _in_parts(path, pool, ties, block, holes=holes)
+    with suppress(Irregular, BadInput):
+        try:
+            return _ranked(streamed(path, RUN, block), pool, outside=outside)
+        except Scattered:
+            with indexed(path, RUN, block) as index:
+                return _ranked(batches([index], size=block), pool, outside=outside)
     # the reader by line names the first that is wrong, and tells pairs of one hash apart
-    return rankings_of(read_run_by_line(path), pool, ties, holes=holes)
+    return rankings_of(read_run_by_line(path), pool, outside=outside)
 
 
-def _in_parts(
-    path: Path, pool: Pool, ties: str, block: int, *, holes: bool
-) -> tuple[Rankings, Facts]:
-    """A run in one pass; in two where the lines of a query stand apart."""
-    try:
-        return _ranked(streamed(path, RUN, block), pool, ties, holes=holes)
-    except Scattered:
-        with indexed(path, RUN, block) as index:
-            return _ranked(batches([index], size=block), pool, ties, holes=holes)
-
-
-def rankings_of(
-    run: Run, pool: Pool, ties: str = "trec", *, holes: bool = False
-) -> tuple[Rankings, Facts]:
+def rankings_of(run: Run, pool: Pool, *, outside: bool = False) -> tuple[Rankings, Facts]:
     """The same of a run that a program holds, which has no ranks to contradict its scores."""
-    ranked = rankings(pool.qrels, run, ties=ties)
+    ranked = rankings(pool.qrels, run)
     common = len(pool.qrels.keys() & run.keys())
     tied = sum(_tied(list(scores.values())) for scores in run.values())
     facts = Facts(common, len(run) - common, list(run)[:SOME], len(ranked.query), tied)
-    if holes:
-        facts.holes = holes_of(run, pool, ties)
+    if outside:
+        rows = [
+            (number, doc_id.encode())
+            for number, query in enumerate(pool.queries)
+            for doc_id in run.get(query, {}).keys() - pool.qrels[query].keys()
+        ]
+        query = np.array([number for number, _ in rows], dtype=np.int32)
+        facts.outside = Outside(query, keys_of([doc for _, doc in rows]).hashes + mixed(query))
     return ranked, facts
 
 
@@ -277,39 +193,22 @@ def _tied(scores: Sequence[float]) -> int:
     return sum(count * (count - 1) // 2 for count in Counter(scores).values())
 
 
-@dataclass(frozen=True)
-class _Placed:
-    """The documents of the pool in some lines of a run, by query and rank."""
-
-    queries: Integers
-    retrieved: Integers
-    query: Integers
-    rank: Integers
-    grade: Integers
-    score: Floats
-
-
-def _ranked(
-    parts: Iterator[Batch], pool: Pool, ties: str, *, holes: bool
-) -> tuple[Rankings, Facts]:
+def _ranked(parts: Iterator[Batch], pool: Pool, *, outside: bool) -> tuple[Rankings, Facts]:
     facts = Facts()
     n = len(pool.queries)
-    gathered: list[Holes] | None = [] if holes else None
-    placed = [_placed(lines, pool, ties, facts, gathered) for lines in parts]
-    facts.holes = None if gathered is None else all_holes(gathered)
+    gathered: list[Outside] | None = [] if outside else None
+    placed = [_placed(lines, pool, facts, gathered) for lines in parts]
+    if gathered is not None:
+        facts.outside = Outside(*map(np.concatenate, zip(*gathered, strict=True)))
     retrieved = np.zeros(n, dtype=np.int64)
     for part in placed:
-        retrieved[part.queries] = part.retrieved
-    query = np.concatenate([part.query for part in placed])
-    order = np.argsort(query, kind="stable")
-    columns = {
-        name: np.concatenate([getattr(part, name) for part in placed])[order]
-        for name in ("query", "rank", "grade", "score")
-    }
+        retrieved[part.pop("queries")] = part.pop("retrieved")
+    columns = {name: np.concatenate([part[name] for part in placed]) for name in placed[0]}
+    order = np.argsort(columns["query"], kind="stable")
     ranked = Rankings(
         pool.queries,
         retrieved,
-        **columns,
+        **{name: column[order] for name, column in columns.items()},
         pool_query=pool.query,
         pool_grade=pool.grade,
         max_grade=pool.max_grade,
@@ -318,24 +217,26 @@ def _ranked(
 
 
 def _placed(
-    lines: Batch, pool: Pool, ties: str, facts: Facts, gathered: list[Holes] | None
-) -> _Placed:
-    pool_query = np.array(
-        [pool.number.get(name, -1) for name in lines.names]
-    )  # -1: not in the pool
+    lines: Batch, pool: Pool, facts: Facts, gathered: list[Outside] | None
+) -> dict[str, Any]:
+    """The documents of the pool in some lines of a run, as columns by query and rank.
+
+    Beside them the pool's `queries` in these lines, and how many documents each `retrieved`.
+    """
+    numbers = [pool.number.get(name, -1) for name in lines.names]  # -1: not in the pool
+    pool_query = np.array(numbers)
     _note(facts, lines, pool_query)
     marks = lines.documents.hashes + mixed(lines.query)  # a 64-bit mark for each pair
     refuse_collisions(marks)
     hits, pairs = _matches(lines, marks, pool, pool_query)
     facts.matched += len(hits)
     # `order` lists the lines by query and rank; ties without a hit need not be broken
-    order = in_order(lines.query, lines.score, lines.documents, hits if gathered is None else None)
+    order = in_order(lines.query, lines.score, lines.documents, hits)
     facts.tied_pairs += tied_pairs(lines.query[order], lines.score[order])
     facts.contradictions += contradictions(lines.query, lines.declared, lines.score)
     # `position` is the inverse of `order`: where each line stands among all of the batch
-    position = np.arange(len(order))
-    if ties != "file":
-        position[order] = np.arange(len(order))
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
     sizes = np.bincount(lines.query, minlength=len(pool_query))
     starts = np.cumsum(sizes) - sizes
     rank = position[hits] - starts[lines.query[hits]]  # counted from 0 within its query
@@ -343,16 +244,43 @@ def _placed(
     sort = np.lexsort((rank, lines.query[hits]))
     in_pool = pool_query >= 0
     if gathered is not None:
-        judged = (hits[pool.grade[pairs] >= 0], hits)
-        gathered.append(holes_in(lines, pool_query, position - starts[lines.query], judged))
-    return _Placed(
-        pool_query[in_pool],
-        sizes[in_pool],
-        query[sort],
-        rank[sort],
-        pool.grade[pairs][sort],
-        lines.score[hits][sort],
-    )
+        is_outside = in_pool[lines.query]
+        is_outside[hits] = False
+        of = pool_query[lines.query[is_outside]].astype(np.int32)
+        gathered.append(Outside(of, lines.documents.hashes[is_outside] + mixed(of)))
+    return {
+        "queries": pool_query[in_pool],
+        "retrieved": sizes[in_pool],
+        "query": query[sort],
+        "rank": rank[sort],
+        "grade": pool.grade[pairs][sort],
+        "score": lines.score[hits][sort],
+    }
+
+
+def tied_pairs(group: Integers, score: Floats) -> int:
+    """How many pairs of one query's documents have one score, in lines that are in order."""
+    tied = (score[1:] == score[:-1]) & (group[1:] == group[:-1])
+    if not tied.any():
+        return 0
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], tied, [False]]).astype(np.int8)))
+    sizes = edges[1::2] - edges[::2] + 1
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def contradictions(group: Integers, declared: Integers, score: Floats) -> int:
+    """How many lines have a higher score than the line that the rank column puts before them.
+
+    A rank of -1 is none.
+    """
+    numbered = declared >= 0
+    if not numbered.all():
+        group, declared, score = group[numbered], declared[numbered], score[numbered]
+    same = group[1:] == group[:-1]
+    if (same & (declared[1:] < declared[:-1])).any():
+        order = np.lexsort((declared, group))
+        declared, score = declared[order], score[order]
+    return int((same & (declared[1:] > declared[:-1]) & (score[1:] > score[:-1])).sum())
 
 
 def _note(facts: Facts, lines: Batch, pool_query: Integers) -> None:

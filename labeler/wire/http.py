@@ -253,17 +253,12 @@ class Connections(aiohttp.TCPConnector):
             if self._resting:
                 self._look_at_the_end()
 
-    def _end_rest(self, key: Any, connection: Connection) -> None:
+    def _end_rest(self, key: Any, connection: Connection, *, looks_again: bool = True) -> None:
         is_usable = connection.is_connected()
-        if _is_open(connection) and not is_usable:  # what waits to be read may be its end
-            self._loop.call_later(SHORTEST_REST, self._looked, key, connection)
-        else:
-            self._give_back(key, connection, is_usable=is_usable)
-
-    def _looked(self, key: Any, connection: Connection) -> None:
-        self._give_back(key, connection, is_usable=connection.is_connected())
-
-    def _give_back(self, key: Any, connection: Connection, *, is_usable: bool) -> None:
+        if looks_again and _is_open(connection) and not is_usable:
+            later = partial(self._end_rest, key, connection, looks_again=False)
+            self._loop.call_later(SHORTEST_REST, later)  # what waits to be read may be its end
+            return
         is_over = self._keeping.rest is None or not is_usable
         super()._release(key, connection, should_close=is_over)
         connection.settle()
@@ -286,11 +281,6 @@ class BoundAnswer(aiohttp.ClientResponse):
         if isinstance(connection.protocol, Connection):
             self.is_bound = connection.protocol.is_bound
         return super().start(connection)
-
-
-def is_bound_of(answer: aiohttp.ClientResponse) -> asyncio.Future[bool] | None:
-    """What tells after a while whether an answer is to its request; None where it certainly is."""
-    return answer.is_bound if isinstance(answer, BoundAnswer) else None
 
 
 def most_connections(most: int = 1024) -> int:
@@ -377,16 +367,6 @@ class Wire:
         )
         self._proxy, self._proxy_headers = proxy.url, proxy.headers or None
 
-    async def get(self, headers: Mapping[str, str], url: URL | None = None) -> HttpAnswer:
-        """Send a GET request; `NoAnswer` where nothing whole came back in time."""
-        return await self.send("GET", headers, url=url)
-
-    async def post(
-        self, headers: Mapping[str, str], content: bytes, url: URL | None = None
-    ) -> HttpAnswer:
-        """Send a POST request; `NoAnswer` where nothing whole came back in time."""
-        return await self.send("POST", headers, content, url)
-
     async def send(
         self,
         method: str,
@@ -394,7 +374,9 @@ class Wire:
         content: Content | None = None,
         url: URL | None = None,
     ) -> HttpAnswer:
-        """Send a request to the wire's address, or to `url`, another address on the same host."""
+        """Send a request to the wire's address, or to `url`, another address on the same host;
+        `NoAnswer` where nothing whole came back in time.
+        """
         began = time.monotonic()
         try:
             async with self._request(method, headers, content, url) as answer:
@@ -402,7 +384,7 @@ class Wire:
         except _PROBLEMS as error:
             raise self._problem(error) from None
         self._keeping.answered(time.monotonic() - began)
-        return HttpAnswer(answer.status, answer.headers, body, is_bound_of(answer))
+        return HttpAnswer(answer.status, answer.headers, body, answer.is_bound)
 
     @asynccontextmanager
     async def stream(

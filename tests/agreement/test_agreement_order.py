@@ -24,8 +24,9 @@ from labeler.agreement.several.joint import (
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.data import Pair, Qrels, Run
-from labeler.evaluation.boards.board import leaderboard_of_dicts
-from labeler.evaluation.origin import families, kin_of, kinship
+from labeler.evaluation.inputs import families, kin_of
+from labeler.evaluation.leaderboard import leaderboard_of
+from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_run
@@ -124,14 +125,14 @@ def test_the_ceiling_is_the_mean_over_everybody_left_out(shared: Path) -> None:
         assert value is not None
         return value
 
-    first = found.rows[0]
+    first = found.people[0]
     assert first.persons == pytest.approx(
         (kappa("agent_1", "agent_2") + kappa("agent_1", "agent_3")) / 2
     )
     assert first.assessors == pytest.approx(
         (kappa("agent_2", "final") + kappa("agent_3", "final")) / 2
     )
-    assert found.overall.persons == pytest.approx(np.mean([row.persons for row in found.rows]))
+    assert found.overall.persons == pytest.approx(np.mean([row.persons for row in found.people]))
 
 
 def toy(queries: int = 30, seed: int = 0) -> tuple[Qrels, Qrels, dict[str, Run]]:
@@ -157,7 +158,7 @@ def toy(queries: int = 30, seed: int = 0) -> tuple[Qrels, Qrels, dict[str, Run]]
 
 def test_a_leaderboard_has_the_means_that_evaluate_gives() -> None:
     people, other, runs = toy()
-    board = leaderboard_of_dicts(people, other, runs, parse("nDCG@10"))
+    board = leaderboard_of(two_qrels(people, other), runs, parse("nDCG@10"))
     assert board is not None
     for system in board.systems:
         for qrels, mean in ((people, system.first), (other, system.second)):
@@ -171,10 +172,10 @@ def test_a_leaderboard_has_the_means_that_evaluate_gives() -> None:
 
 def test_too_few_unrelated_systems_are_no_evidence_of_favour() -> None:
     people, other, runs = toy()
-    board = leaderboard_of_dicts(people, other, runs, parse("nDCG@10"))
-    assert board is not None
     kin = kin_of(list(runs), {"other": "claude-3"}, {"assessor": "gpt-4o"})
-    (found,) = board.against_kin(kin).bias.favors
+    board = leaderboard_of(two_qrels(people, other), runs, parse("nDCG@10"), kin=kin)
+    assert board is not None
+    (found,) = board.bias.favors
     assert (found.kin.run, found.kin.families) == ("gpt-ranker", ("GPT",))
     assert found.kin.ties == (("assessor", "gpt-4o"),)
     assert (found.verdict, found.residual, found.others) == ("no evidence", None, 2)
@@ -233,29 +234,6 @@ def test_families_are_read_from_names(name: str, family: set[str]) -> None:
     assert families(name) == family
 
 
-@every_row(
-    ("called", "model", "kin"),
-    [
-        (["a", "my-judge-7b"], "my-judge-7b", ["my-judge-7b"]),
-        (["acme/My-Judge-7B"], "my-judge-7b", ["my-judge-7b"]),
-        (["solar-reranker"], "upstage/solar-pro", ["solar"]),
-        (["glm-4-reranker"], "glm-4-plus", ["GLM"]),
-        (["rerank-gpt-4.1"], "gpt-4o, gpt-4o-2024-08-06", ["GPT"]),
-        (["other", "run1"], "other", []),
-        (["solarium"], "solar-pro", []),
-        (["test-7"], "test-judge", []),
-        (["my-ranker"], "my-judge", []),
-        (["team1-a"], "team1-b", []),
-        (["team-a"], "team-b", []),
-        (["part5-bm25"], "flan-t5-xl", []),
-        (["RankZephyr"], "mistral-large", ["Mistral"]),
-        (["bm25-then-haiku"], "anthropic/claude-sonnet-4", ["Claude"]),
-    ],
-)
-def test_kin_is_known_by_family_or_by_name(called: list[str], model: str, kin: list[str]) -> None:
-    assert kinship(called, model) == kin
-
-
 def with_card(folder: Path, card: dict[str, object]) -> Path:
     """The toy world as a collection without judgements, and its card."""
     people, other, runs = toy()
@@ -282,13 +260,6 @@ def with_card(folder: Path, card: dict[str, object]) -> Path:
         (
             {"judge": {"judge1": {"model": f"gguf {'4f' * 32} llama 9", "served": ["gpt-2"]}}},
             "circular: r0 and the assessor gguf 4f4f4f4f, gpt-2 are both",
-        ),
-        (
-            {
-                "judge": {"judge1": {"model": "http://127.0.0.1:8000/v1 orion-large"}},
-                "pool": {"runs": {"r1": "orion-small"}},
-            },
-            "circular: r1 and the assessor orion-large are both orion",
         ),
         (
             {
@@ -470,7 +441,7 @@ def test_joint_alpha_is_of_all_pairs_that_two_graded_whoever_comes_first(
         assert execute(["agree", *given, "-s", "kappa", "--draws", "100", "--json"]) == 0
         joint = json.loads(capsys.readouterr().out)["joint"]
         assert set(joint["people"]["raters"]) == set(map(str, files))
-        assert "others" not in joint
+        assert joint["others"] is None
         values.append(joint["people"]["statistics"]["alpha-nominal"]["value"])
     alpha = float(JOINT["alpha-nominal"](expected, np.arange(4.0)))
     assert values == [pytest.approx(alpha), pytest.approx(alpha)]
@@ -512,8 +483,8 @@ def test_the_command_shows_order_beside_labels(
     assert "orders 11 systems" in said
     assert execute(["agree", *files, "--run", str(folder / "runs"), "-s", "kappa", "--json"]) == 0
     board = json.loads(capsys.readouterr().out)["leaderboard"]
-    assert len(board["systems"]) == 11
-    assert board["tau-b"]["value"] == pytest.approx(0.854545, abs=1e-6)
+    assert len(board["runs"]) == 11
+    assert board["statistics"]["tau_b"]["value"] == pytest.approx(0.854545, abs=1e-6)
 
 
 def test_the_interval_of_a_difference_leaves_no_values_that_two_could_not_have() -> None:

@@ -65,21 +65,12 @@ def test_dl19_agrees_with_its_readme(shared: Path, judge: str, expected: tuple[f
 
 
 def test_pairs_of_one_query_are_not_independent(shared: Path) -> None:
-    """The naive interval is what others print; over queries it is five times as wide."""
+    """What others print, from .267 to .308, takes them for independent."""
     folder = shared / "llmjudge"
     path = folder / "labels" / "willia-umbrela1.txt"
-    found = agreement(folder / "human.qrels", path, StatisticOptions(("kappa",), naive=True))
+    found = agreement(folder / "human.qrels", path, StatisticOptions(("kappa",)))
     kappa = found.statistics["kappa"]
-    assert kappa.naive is not None
-    assert (kappa.naive.low, kappa.naive.high) == pytest.approx((0.267, 0.308), abs=0.003)
     assert (kappa.low, kappa.high) == pytest.approx((0.126, 0.409), abs=0.01)
-    assert kappa.naive.design_effect is not None
-    assert kappa.naive.design_effect > 20
-    plain = agreement(
-        folder / "human.qrels", path, StatisticOptions(("kappa",), method="percentile")
-    )
-    ends = plain.statistics["kappa"].low, plain.statistics["kappa"].high
-    assert ends == pytest.approx((0.177, 0.391), abs=0.02)
 
 
 def test_the_command_prints_the_same_as_json(
@@ -101,8 +92,7 @@ def test_the_command_prints_the_same_as_json(
         "warnings",
     }
     assert (one["pairs"], one["queries"], one["scale"]) == (9260, 43, [0, 1, 2, 3])
-    assert set(one["statistics"]["kappa"]) == {"value", "low", "high", "method"}
-    assert one["statistics"]["kappa"]["method"] == "cluster-bootstrap"
+    assert set(one["statistics"]["kappa"]) == {"value", "low", "high"}
     assert sum(map(sum, one["confusion"])) == 9260
     assert execute(["agree", *files, "--json"]) == 0
     several = json.loads(capsys.readouterr().out)

@@ -11,10 +11,8 @@ from statsmodels.stats import inter_rater
 
 from labeler.agreement.align import Rules
 from labeler.agreement.compare import compare_qrels
-from labeler.agreement.statistics import find_statistic
-from labeler.agreement.statistics.registry import ALIASES, STATISTICS, default_names
+from labeler.agreement.statistics import ALIASES, STATISTICS, default_names, find_statistic
 from labeler.errors import Misuse
-from labeler.stats.correlation import tau_ap_b
 
 SMALL = [[20, 5], [10, 15]]
 LARGE = [[50, 10, 3, 0], [8, 30, 9, 2], [2, 6, 25, 7], [0, 1, 5, 42]]
@@ -29,8 +27,6 @@ KNOWN = [
     (LARGE, "kappa-linear", 0.764370),
     (LARGE, "kappa-quadratic", 0.857323),
     (LARGE, "ac1", 0.647518),
-    (LARGE, "ac2-linear", 0.758452),
-    (LARGE, "ac2-quadratic", 0.848849),
     (LARGE, "alpha-nominal", 0.644976),
     (LARGE, "alpha-ordinal", 0.854396),
 ]
@@ -90,10 +86,9 @@ def test_orders_equal_scipys(table: list[list[int]]) -> None:
 
 @everywhere
 @given(tables.filter(both_vary))
-def test_fleiss_of_two_raters_equals_statsmodels_and_scotts_pi(table: list[list[int]]) -> None:
+def test_scotts_pi_is_fleiss_kappa_of_two_raters_by_statsmodels(table: list[list[int]]) -> None:
     grade_matrix, _ = inter_rater.aggregate_raters(np.array(columns(table)).T, n_cat=len(table))
     other = inter_rater.fleiss_kappa(grade_matrix, method="fleiss")
-    assert value(table, "fleiss") == pytest.approx(other, abs=1e-9)
     assert value(table, "pi") == pytest.approx(other, abs=1e-9)
 
 
@@ -197,8 +192,6 @@ def test_high_agreement_with_a_rare_grade_explains_its_low_kappa() -> None:
     table = [[980, 10], [10, 0]]
     assert value(table, "agreement") == 0.98
     assert value(table, "kappa") < 0
-    assert value(table, "prevalence") == pytest.approx(0.98)
-    assert value(table, "kappa-max") == 1.0
     assert value(table, "ac1") > 0.95
 
 
@@ -225,7 +218,7 @@ def test_qwk_is_kappa_quadratic() -> None:
         ("spearmanr", "spearman"),
         ("pearsonr", "pearson"),
         *((spelling, "tau-b") for spelling in ("kendall", "kendalltau", "tau", "Kendall's tau")),
-        ("Fleiss' kappa", "fleiss"),
+        ("Fleiss' kappa", "pi"),
         ("Scott's pi", "pi"),
         ("Gwet's AC1", "ac1"),
         ("accuracy_score", "agreement"),
@@ -264,16 +257,3 @@ def test_spellings_of_scipy_and_sklearn_give_their_numbers() -> None:
         statistic = find_statistic(name, range(3))
         ours = statistic.compute(table.astype(float), np.arange(3.0))
         assert float(ours) == pytest.approx(float(value)), name
-
-
-def test_tau_ap_of_labels_is_that_of_all_pairs_as_one_list() -> None:
-    rng = np.random.default_rng(3)
-    for _ in range(20):
-        table = rng.integers(0, 4, (4, 4))
-        rows, columns = np.nonzero(table)
-        counts = table[rows, columns]
-        ours = find_statistic("tau-ap", range(4)).compute(table.astype(float), np.arange(4.0))
-        expected = tau_ap_b(np.repeat(rows, counts), np.repeat(columns, counts))
-        assert float(ours) == pytest.approx(expected, nan_ok=True)
-    constant = np.array([[3.0, 0.0], [4.0, 0.0]])
-    assert np.isnan(find_statistic("tau-ap", range(2)).compute(constant, np.arange(2.0)))

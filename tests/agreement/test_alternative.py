@@ -38,7 +38,7 @@ def test_shares_of_advantage_are_those_counted_by_hand() -> None:
     """Beside bob and cy, distances of ann: 0, .71, .71, .71, .71, 2; of the LLM: 0, .71, .71, .71,
     2.55, 3: as close in 4 of 6 pairs, and ann in all."""
     test = alternative_test(grade_matrix({**PEOPLE, "llm": LLM}, (0, 1, 2, 3)), "llm")
-    ann, bob, cy = test.rows
+    ann, bob, cy = test.people
     assert (ann.pairs, ann.queries) == (6, 3)
     assert (ann.assessors, ann.persons) == (pytest.approx(4 / 6), pytest.approx(1))
     # bob graded 5: beside ann and cy he is at 0, .71, .71, 1, 1 and the LLM at 0, .71, .71, 0, 3
@@ -66,7 +66,7 @@ def test_the_test_over_queries_is_a_t_test_of_a_ratio_over_queries() -> None:
     matrix = GradeMatrix(
         ("a", "b", "c", "llm"), tuple(map(str, range(40))), (0, 1, 2, 3), query, grades
     )
-    row = alternative_test(matrix, "llm", 0.1).rows[0]
+    row = alternative_test(matrix, "llm", 0.1).people[0]
     numbers = grades.astype(float)
     others = ((numbers[:, [1, 2]] - numbers[:, [3]]) ** 2).mean(axis=1)
     own = ((numbers[:, [1, 2]] - numbers[:, [0]]) ** 2).mean(axis=1)
@@ -93,7 +93,7 @@ def test_an_assessor_that_takes_the_middle_of_all_people_wins_against_each() -> 
     )
     assert (test.winning_rate, test.passes) == (1, True)
     assert "may stand in for a person: it wins against 3 of 3" in test.verdict
-    assert all(0 < (row.p or 0) < 0.0005 for row in test.rows)
+    assert all(0 < (row.p or 0) < 0.0005 for row in test.people)
     assert " 0.000 " not in render(alternative_table(test), "table")
 
 
@@ -129,7 +129,7 @@ def test_it_stands_in_agree_where_three_people_graded() -> None:
     human, more = PEOPLE["ann"], {"bob": PEOPLE["bob"], "cy": PEOPLE["cy"]}
     report = labeler.agree(human, LLM, more_humans=more).assessors[0]
     assert report.alternative is not None
-    assert [row.person for row in report.alternative.rows] == ["human", "bob", "cy"]
+    assert [row.person for row in report.alternative.people] == ["human", "bob", "cy"]
     json = labeler.agree(human, LLM, more_humans=more).as_json()
     assert json["alternative"]["winning_rate"] == 0
     two = labeler.agree(human, LLM, more_humans={"bob": PEOPLE["bob"]}).assessors[0]

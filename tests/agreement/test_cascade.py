@@ -20,17 +20,8 @@ from labeler.collection.queries import write_queries
 from labeler.data import Document, Failure, Pair, Pooled, Qrels, Query
 from labeler.errors import BudgetReached, Misuse
 from labeler.judging.judge import JudgeOptions
-from labeler.lab.cascade.cascade import CascadeOptions, CascadeResult, cascade
-from labeler.lab.cascade.thresholds import (
-    FAILED,
-    CascadePairs,
-    Doubts,
-    agreement_of,
-    candidates,
-    check,
-    sent_held_out,
-    threshold_for,
-)
+from labeler.lab.cascade import CascadeOptions, CascadeResult, cascade
+from labeler.lab.thresholds import FAILED, CascadePairs, Doubts, agreement_of, candidates
 from labeler.model import Reply, Request
 from labeler.models.settings import Limits
 from labeler.testing import fake_model
@@ -295,6 +286,9 @@ def test_a_name_that_holds_something_else_is_refused_before_any_call(
     assert not asked.counts
 
 
+AGREEMENT = agreement_of(find_statistic("agreement", (0, 1)), (0, 1))
+
+
 def made_pairs(queries: int = 40, seed: int = 0) -> tuple[CascadePairs, np.ndarray]:
     """A cheap assessor that errs as often as its doubt says, and a strong one that never does."""
     rng = np.random.default_rng(seed)
@@ -305,30 +299,28 @@ def made_pairs(queries: int = 40, seed: int = 0) -> tuple[CascadePairs, np.ndarr
     cost = np.tile([1.0, 10.0], (size, 1))
     query = np.repeat(np.arange(queries), 20)
     weight = np.ones(size)
-    return CascadePairs((0, 1), queries, query, weight, human, cheap, human, cost), doubt
-
-
-AGREEMENT = agreement_of(find_statistic("agreement", (0, 1)), (0, 1))
+    pairs = CascadePairs((0, 1), queries, query, weight, human, cheap, human, cost, AGREEMENT)
+    return pairs, doubt
 
 
 def test_the_threshold_is_the_one_that_loses_what_may_be_lost() -> None:
     """Below a doubt of t, t^2 / 4 of all pairs are wrong: a loss of .04 allows t = .4."""
     pairs, doubt = made_pairs(400)
     rows = np.ones(len(doubt), dtype=bool)
-    threshold = threshold_for(pairs, rows, Doubts(rows, doubt, doubt), 0.04, AGREEMENT)
+    threshold = pairs.threshold_for(rows, Doubts(doubt, doubt), 0.04)
     assert threshold == pytest.approx(0.4, abs=0.06)
-    nothing = threshold_for(pairs, rows, Doubts(rows, doubt, doubt), 0.0, AGREEMENT)
+    nothing = pairs.threshold_for(rows, Doubts(doubt, doubt), 0.0)
     assert nothing <= 0.06
-    everything = threshold_for(pairs, rows, Doubts(rows, doubt, doubt), 1.0, AGREEMENT)
+    everything = pairs.threshold_for(rows, Doubts(doubt, doubt), 1.0)
     assert everything == np.inf
 
 
 def test_the_loss_is_checked_on_queries_that_the_threshold_was_not_chosen_on() -> None:
     pairs, doubt = made_pairs(60)
-    parts = [pairs.query % 5 == fold for fold in range(5)]
-    folds = [Doubts(rows, doubt, doubt) for rows in parts]
-    sent = sent_held_out(pairs, folds, parts, 0.04, AGREEMENT)
-    checked = check(pairs, sent, sent, AGREEMENT)
+    sent = np.zeros(len(doubt), dtype=bool)
+    for rows in (pairs.query % 5 == fold for fold in range(5)):
+        sent[rows] = doubt[rows] >= pairs.threshold_for(~rows, Doubts(doubt, doubt), 0.04)
+    checked = pairs.check(sent, sent)
     assert checked.loss.low is not None
     assert checked.loss.high is not None
     assert checked.loss.low < 0.04 < checked.loss.high + 0.02
@@ -341,7 +333,7 @@ def test_a_pair_without_a_cheap_grade_counts_as_sent() -> None:
     cheap[:50] = FAILED
     lacking = CascadePairs(**{**pairs.__dict__, "cheap": cheap})
     nothing = np.zeros(len(doubt), dtype=bool)
-    checked = check(lacking, nothing, nothing, AGREEMENT)
+    checked = lacking.check(nothing, nothing)
     assert checked.sent.value == pytest.approx(0.25)
     assert len(candidates(np.zeros(0))) == 1
 

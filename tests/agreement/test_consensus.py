@@ -1,4 +1,4 @@
-"""A consensus is no colleague of those it was made from, and copies of an assessor are one."""
+"""A consensus is no colleague of those it was made from."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labeler.agreement.agree import AgreeOptions, agree
-from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.agree import agree
 from labeler.agreement.report import AssessorReport
 from labeler.cli import execute
 from labeler.data import Qrels
@@ -27,17 +26,6 @@ def rater(seed: int, right: float = 0.6) -> Qrels:
     }
 
 
-def made(raters: list[Qrels], how: str) -> Qrels:
-    rng = np.random.default_rng(9)
-    rules = {
-        "median": lambda g: int(np.median(g)),
-        "mean": lambda g: round(float(np.mean(g))),
-        "highest": max,
-        "one of them": lambda g: int(rng.choice(g)),
-    }
-    return {q: {d: rules[how]([r[q][d] for r in raters]) for d in row} for q, row in TRUTH.items()}
-
-
 RATERS = [rater(seed) for seed in range(3)]
 MORE = dict(zip(("anna", "ben", "carla"), RATERS, strict=True))
 
@@ -46,26 +34,11 @@ def report(human: Qrels, judge: Qrels, more: dict[str, Qrels]) -> AssessorReport
     return agree(human, judge, more_humans=more).assessors[0]
 
 
-@pytest.mark.parametrize("how", ["median", "mean", "highest", "one of them"])
-def test_grades_made_from_the_raters_are_left_out_of_the_ceiling(how: str) -> None:
-    """Whatever they were made by; an assessor like the raters is then as good as one of them."""
-    found = report(made(RATERS, how), rater(7), MORE)
-    assert [row.person for row in found.ceilings[0].rows] == ["anna", "ben", "carla"]
-    (said,) = [one for one in found.warnings if one.about == "human"]
-    assert "human lies within the range of the grades of anna, ben and carla" in said.text
-    for ceiling in found.ceilings:
-        assert ceiling.overall.low is not None
-        assert ceiling.overall.low < 0 < (ceiling.overall.high or 0)
-    assert found.joint is not None
-    assert found.joint.people is not None
-    assert found.joint.people.assessors == ("anna", "ben", "carla")
-
-
 @pytest.mark.parametrize("right", [0.4, 0.6, 0.7])
 def test_one_more_person_is_no_consensus(right: float) -> None:
     found = report(rater(8, right), rater(7), MORE)
-    assert [row.person for row in found.ceilings[0].rows] == ["human", "anna", "ben", "carla"]
-    assert not [one for one in found.warnings if one.about == "human"]
+    assert [row.person for row in found.ceilings[0].people] == ["human", "anna", "ben", "carla"]
+    assert not [one for one in found.findings if one.about == "human"]
 
 
 def test_the_card_says_of_chorus_whose_grades_its_final_ones_were_made_from(
@@ -76,47 +49,9 @@ def test_the_card_says_of_chorus_whose_grades_its_final_ones_were_made_from(
     for name in ("rater1", "rater2"):
         (one,) = agree(tmp_path / "coll", "human", name, more_humans=["rater3"]).assessors
         assert one.ceilings == ()
-        texts = [finding.text for finding in one.warnings]
-        assert any("no ceiling is given, which takes two of those people" in text for text in texts)
+        texts = [finding.text for finding in one.findings]
+        assert any("human was made from the grades of rater1" in text for text in texts)
         assert any("the agreement of a part with the whole" in text for text in texts)
-
-
-def test_an_assessor_that_is_one_of_the_people_is_named_and_is_not_its_own_colleague() -> None:
-    found = report(rater(8), RATERS[1], MORE)
-    assert any("assessor and ben agree as one person's grades do" in str(w) for w in found.warnings)
-    assert "ben" not in [row.person for row in found.ceilings[0].rows]
-
-
-def test_copies_of_one_assessor_are_named_and_do_not_lift_any_alpha() -> None:
-    judge, other = rater(7), rater(6)
-    one = agree(TRUTH, judge, other).assessors[0]
-    # a copy but for one document of each query
-    nearly = {q: {d: g if d != "d3" else 0 for d, g in row.items()} for q, row in judge.items()}
-    found = agree(TRUTH, judge, other, nearly, judge).assessors[0]
-    assert found.joint is not None
-    assert one.joint is not None
-    assert found.joint.people is None
-    assert found.joint.others == one.joint.others
-    named = [str(w) for w in found.warnings if "as copies of one assessor do" in str(w)]
-    assert named[0].startswith("assessor 1, assessor 3 and assessor 4 agree")
-    assert not any("assessor 2" in text for text in named)
-
-
-def test_two_good_judges_are_no_copies() -> None:
-    found = agree(TRUTH, rater(7, 0.9), rater(6, 0.9)).assessors[0]
-    assert not any("copies" in str(w) for w in found.warnings)
-    alone = agree(rater(7, 0.9), TRUTH).assessors[0]
-    assert not any("as one person's" in str(w) for w in alone.warnings)
-
-
-def test_the_margin_of_a_colleague_can_be_named() -> None:
-    verdicts = []
-    for margin in (0.0, 0.5):
-        options = AgreeOptions(margin=margin, statistics=StatisticOptions(("kappa",), draws=200))
-        found = agree(RATERS[0], rater(7), more_humans={"ben": RATERS[1]}, options=options)
-        verdicts.append(found.assessors[0].ceilings[0].verdict)
-    assert "cannot be told" in verdicts[0]
-    assert verdicts[1].endswith("as good as a colleague (worse by less than 0.5)")
 
 
 def test_json_holds_people_and_others_apart() -> None:

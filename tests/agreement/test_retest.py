@@ -8,12 +8,10 @@ from random import Random
 import numpy as np
 import pytest
 from made import make_collection, pair_in
-from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 import labeler
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.diff.moves import QueryMoves, spread_of
 from labeler.agreement.retest import retest, retest_of
 from labeler.cli import execute
 from labeler.collection.judgements import read_repeats
@@ -22,7 +20,6 @@ from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
 from labeler.model import Model, Reply, Request
 from labeler.stats.drift import changed
-from labeler.stats.shares import concentration
 from labeler.testing import fake_model
 from labeler.trec.write import write_qrels
 
@@ -162,37 +159,6 @@ def test_changes_that_cancel_out_and_shifts_are_both_seen() -> None:
     assert changed(many[:, :3], many[:, 3:] + 1).either < 0.01
     again = np.repeat(usual, 60, axis=0) + (rng.random((4800, 4)) < 0.1) * 1.0
     assert changed(again[:, :3], again[:, 3:]).either > 0.05
-
-
-def test_concentration_is_that_of_the_hypergeometric_distribution() -> None:
-    pairs, moved = np.array([30, 20, 50]), np.array([20, 3, 7])
-    of = concentration(pairs, moved)
-    assert of is not None
-    assert of.expected == pytest.approx([9, 6, 15])
-    alone = stats.hypergeom(100, 30, 30).sf(19)  # scipy: population, moved pairs, the query's pairs
-    assert of.excess_p[0] <= max(3 * alone, 0.001)
-    even = concentration(pairs, np.array([9, 6, 15]))
-    assert even is not None
-    assert even.p > 0.9
-    two = concentration(np.array([40, 60]), np.array([22, 20]))
-    assert two is not None
-    exact = stats.hypergeom(100, 40, 42)
-    # with two queries, as uneven means as far from the middle either way
-    apart = abs(22 - exact.mean())
-    p = sum(exact.pmf(k) for k in range(41) if abs(k - exact.mean()) >= apart - 1e-9)
-    assert two.p == pytest.approx(p, abs=4 * np.sqrt(p * (1 - p) / 10_000))
-    for nothing in (np.array([0, 0, 0]), pairs):
-        assert concentration(pairs, nothing) is None
-
-
-def test_queries_that_stand_out_come_first_and_none_does_by_chance() -> None:
-    moves = [QueryMoves(f"q{n}", 40, 4, 4) for n in range(20)]
-    assert not any(query.stands_out for query in spread_of(moves).queries)
-    spread = spread_of([*moves, QueryMoves("z", 40, 30, 2)])
-    assert spread.queries[0].query_id == "z"
-    assert [query.query_id for query in spread.queries if query.stands_out] == ["z"]
-    assert spread.p is not None
-    assert spread.p < 0.01
 
 
 def test_the_command_asks_again_and_says_what_that_gave(

@@ -2,15 +2,13 @@
 
 import csv
 import json
-import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import labeler
-from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.shares import GradeShares, entropy, spread
+from labeler.agreement.shares import GradeShares, spread
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
@@ -21,16 +19,11 @@ from labeler.collection.queries import write_queries
 from labeler.collection.whose import routed_pairs
 from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput, Misuse
-from labeler.lab.route.criteria import ranks
-from labeler.lab.route.route import (
-    NeedsOfPart,
+from labeler.lab.route import (
     RouteResult,
-    SampledByPeople,
-    forecast,
-    routed_shares,
     write_routed,
 )
-from labeler.trec.write import write_qrels, write_run
+from labeler.trec.write import write_qrels
 
 QUERIES, DOCS = 20, 15
 
@@ -77,34 +70,9 @@ def routed(files: tuple[Path, ...], **options: object) -> RouteResult:
 
 def test_disputed_pairs_come_first(files: tuple[Path, Path, Path]) -> None:
     _, first, second = files
-    for by in ("disagreement", "entropy"):
-        result = routed((first, second), budget=100, by=by)
-        assert {row.pair.doc_id for row in result.pairs} == {f"d{d}" for d in range(5)}
-        assert len(result.pairs) == 100
-        assert result.expected == ()
-        assert any("nothing tells what this will bring" in str(f) for f in result.findings)
-
-
-def test_the_expectation_of_a_made_world_comes_true(files: tuple[Path, Path, Path]) -> None:
-    """People graded documents 3 to 9; of the others three in eight are disputed."""
-    people, first, second = files
-    result = routed((first, second), budget=60, people=some_of(people, range(3, 10)))
-    assert result.candidates == QUERIES * 8
-    everything = routed(
-        (first, second), budget=len(result.pairs), people=some_of(people, range(3, 10))
-    )
-    assert everything.point is not None
-    half = result.expected[0].routed.value
-    point = result.point
-    assert point is not None
-    assert point.routed.value == pytest.approx(1.0)
-    assert half is not None
-    assert point.at_random.value is not None
-    assert half < point.at_random.value < 0.95
-    assert point.gain.value == pytest.approx(1.0 - point.at_random.value)
-    assert point.gain.low is not None
-    assert point.gain.low > 0
-    assert result.sentences[-1].startswith("Routing gains +")
+    result = routed((first, second), budget=100, by="disagreement")
+    assert {row.pair.doc_id for row in result.pairs} == {f"d{d}" for d in range(5)}
+    assert len(result.pairs) == 100
 
 
 def test_doubt_is_learned_from_people_where_one_assessor_gave_plain_grades(tmp_path: Path) -> None:
@@ -135,52 +103,6 @@ def test_pairs_that_people_graded_are_not_routed_again(files: tuple[Path, Path, 
     result = routed((first, second), budget=1000, people=some_of(people, range(3, 10)))
     assert len(result.pairs) == result.candidates == QUERIES * 8
     assert not {row.pair.doc_id for row in result.pairs} & {f"d{d}" for d in range(3, 10)}
-    whole = result.point
-    assert whole is not None
-    assert whole.routed.value == pytest.approx(1.0)
-
-
-def test_by_systems_the_pair_that_parts_them_comes_first(tmp_path: Path) -> None:
-    """Both runs rank `same` first; `a` and `b` are exchanged; `low` is in neither top ten."""
-    for name, grades in (("x", (2, 0)), ("y", (0, 2))):
-        row = dict.fromkeys(("same", "a", "b", "low"), grades[0])
-        write_qrels(tmp_path / f"{name}.qrels", {"q": row})
-    for name, second in (("r1", "a"), ("r2", "b")):
-        scores = {"same": 9.0, second: 8.0}
-        write_run(tmp_path / f"{name}.trec", {"q": scores}, name)
-    runs = (tmp_path / "r1.trec", tmp_path / "r2.trec")
-    result = routed((tmp_path / "x.qrels", tmp_path / "y.qrels"), by="systems", runs=runs)
-    needs = {row.pair.doc_id: row.need for row in result.pairs}
-    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, 5))
-    assert needs["a"] == needs["b"] == pytest.approx((1 / math.log2(3) / 2) / ideal)
-    assert needs["same"] == needs["low"] == 0
-    with pytest.raises(Misuse, match="two runs or more"):
-        routed((tmp_path / "x.qrels", tmp_path / "y.qrels"), by="systems")
-
-
-def test_ranks_of_equal_values_are_their_mean() -> None:
-    assert ranks(np.array([3.0, 1.0, 3.0, 2.0])).tolist() == [2.5, 0.0, 2.5, 1.0]
-
-
-def test_a_part_of_equally_needed_pairs_is_routed() -> None:
-    pool = np.array([0.0, 1, 1, 1, 2])
-    assert routed_shares(np.array([0.0, 1, 2]), pool, 2) == pytest.approx([0, 1 / 3, 1])
-    assert routed_shares(np.array([0.0, 1, 2]), pool, 0).tolist() == [0, 0, 0]
-    assert routed_shares(np.array([0.0, 1, 2]), pool, 5).tolist() == [1, 1, 1]
-
-
-def test_the_forecast_weights_pairs_by_their_chance() -> None:
-    """A pair drawn with a chance of one in three stands for three."""
-    human, assessor = np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0])
-    weight, query = np.array([1.0, 1, 3, 1]), np.array([0, 0, 1, 1])
-    part = NeedsOfPart(np.ones(4, dtype=bool), np.zeros(4), np.zeros(6))
-    sampled = SampledByPeople((0, 1), human, assessor, query, 2, weight, [part])
-    options = StatisticOptions(("agreement",))
-    now, half, whole = forecast(sampled, 6, [0, 3, 6], options)
-    assert now.routed.value == pytest.approx(0.5)
-    assert half.routed.value == half.at_random.value == pytest.approx(0.75)
-    assert whole.routed.value == pytest.approx(1.0)
-    assert [point.gain.value for point in (now, half, whole)] == pytest.approx([0, 0, 0])
 
 
 @pytest.fixture
@@ -203,7 +125,7 @@ def test_pairs_that_are_as_far_apart_are_needed_alike_whoever_said_what() -> Non
         matrix[np.arange(len(several)), [row[member] for row in several]] += 1 / 3
     pairs = tuple(Pair("q", f"d{n}") for n in range(len(several)))
     shares = GradeShares((0, 1, 2, 3), pairs, matrix, np.zeros(len(several)))
-    assert [len(set(values.tolist())) for values in (spread(shares), entropy(matrix))] == [2, 1]
+    assert len(set(spread(shares).tolist())) == 2
 
 
 def test_that_pairs_were_taken_by_chance_is_said(tmp_path: Path) -> None:
@@ -249,13 +171,12 @@ def test_a_routed_sheet_is_taken_back_and_keeps_that_it_was_routed(
         None
     }
     capsys.readouterr()
-    # the next round sends other pairs, and nothing is expected of these
+    # the next round sends other pairs, and no doubt is learned from these
     assert execute(["lab", "route", folder, "first", "second", "--pairs", "300", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["candidates"] == QUERIES * DOCS - 30
-    assert told["expected"] == []
     with pytest.raises(BadInput, match="all 30 pairs were sent to a person"):
-        labeler.route(folder, "first", options=labeler.RouteOptions(people="checked"))
+        labeler.route(folder, "first", options=labeler.RouteOptions(by="doubt", people="checked"))
     with pytest.raises(BadInput, match="all 30 pairs were sent to a person"):
         labeler.calibrate(folder, "first", options=labeler.CalibrateOptions("checked"))
 

@@ -14,7 +14,7 @@ from labeler.annotate.session import RaterAnswer
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput, Misuse
 from labeler.report.render import rendered_all
-from labeler.stats.shares import wilson
+from labeler.stats.means import wilson
 from tests.annotate.looks import (
     QUERIES,
     answer_all,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.several.joint import grade_matrix, joint_agreement
+from labeler.agreement.several.joint import grade_matrix, together
 from labeler.annotate.journal import RatingJournal, answers_in
 from labeler.annotate.raters.agreement import PACE, drifts_of, gold_accuracy, pace_of
 from labeler.annotate.raters.status import status_of_raters
@@ -21,7 +21,7 @@ from labeler.collection.people import SampledPair, sample_path, write_sample
 from labeler.data import Pair
 from labeler.errors import BadInput
 from labeler.report.render import rendered_all
-from labeler.stats.shares import clustered_interval
+from labeler.stats.means import clustered_interval
 from labeler.testing import small_collection
 
 
@@ -136,9 +136,7 @@ def test_agreement_is_that_of_the_agreement_room(collection: Collection) -> None
         name: {f"q{q}": {f"d{n}": int(given[n]) for n in (2 * q, 2 * q + 1)} for q in range(30)}
         for name, given in grades.items()
     }
-    whole = joint_agreement(
-        grade_matrix(qrels, (0, 1, 2, 3)), list(qrels), (), StatisticOptions()
-    ).people
+    whole = together(grade_matrix(qrels, (0, 1, 2, 3)), list(qrels), StatisticOptions())
     status = status_of_raters(collection)
     assert whole is not None
     assert status.alpha is not None

@@ -74,10 +74,6 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("mine.md", "prompts show mine.md"),
     ("mine.md", "prompts check mine.md"),
     ("mine.md", "prompts diff mine.md four-grades"),
-    (
-        "prices.toml",
-        "judge coll --model m --base-url http://h.com/v1 --set budget.prices=prices.toml --dry-run",
-    ),
     ("coll/card.json", "agree coll human first"),
     ("coll/qrels/first.qrels", "agree coll human first"),
     ("coll/people/human.jsonl", "agree coll human first"),

@@ -134,9 +134,8 @@ A_RUN_IN_PLACE_OF_QRELS = (
 )  # fmt: skip
 ANOTHER_KIND = (
     "people import docs.csv coll --as x", "people import a.qrels coll --as x",
-    "prompts show prices.toml",
-    "judge coll --model similarity --as x --prompt a.trec", "fetch prices.toml -o new",
-    "judge coll --model m --base-url http://h.com/v1 --dry-run --set budget.prices=mine.toml",
+    "prompts show mine.toml",
+    "judge coll --model similarity --as x --prompt a.trec",
     "agree a.qrels docs.jsonl", "agree a.qrels coll/pool.jsonl", "evaluate docs.csv a.trec",
     "evaluate a.qrels coll/replies.db", "runs convert coll/card.json -o out.trec",
 )  # fmt: skip

@@ -21,7 +21,7 @@ from labeler.corpus.rechunk import rechunk
 from labeler.data import Query
 from labeler.judging.judge import judge
 from labeler.pools.pool import pool
-from labeler.store.sqlite.store import open_store
+from labeler.store import open_store
 from labeler.testing import FakeServer, small_collection
 from labeler.text.vectors import can_encode
 
@@ -97,13 +97,13 @@ CASES = {
     "lab cascade": Case(
         "lab cascade cut a b --model similarity --share 0.5 --by disagreement --dry-run -o OUT", ()
     ),
-    "lab route sheet": Case("lab route cut a --by entropy --sheet OUT", ()),
+    "lab route sheet": Case("lab route cut a --by disagreement --sheet OUT", ()),
     "diff": Case("diff coll llm human -o OUT", ()),
     "lab probe": Case("lab probe coll --qrels human --model similarity --pairs 2 -o OUT", ()),
     "lab repeat": Case("lab repeat coll --model similarity --dry-run -o OUT", ()),
     **{
         f"batch {act}": Case(f"batch {act} coll -o OUT", ())
-        for act in ("status", "collect", "cancel", "forget", "clear")
+        for act in ("status", "collect", "cancel")
     },
     **{
         f"batch {act}": Case(f"batch {act} coll --model similarity --dry-run -o OUT", ())

@@ -282,20 +282,6 @@ def test_batches_whose_answers_are_not_there_yet_are_said(
     assert step.command == "labeler judge shop/ (batch collect)"
 
 
-def test_a_difference_that_unjudged_documents_may_turn_round_is_said_to_be_uncertain(
-    tmp_path: Path,
-) -> None:
-    runs = ("s0", "s1", "s2", "s3")
-    held = report_of(make(tmp_path / "shop", size=(20, 20), runs=runs, judged=()))
-    assert held.scores is not None
-    (bounds,) = (
-        b for b in held.scores.difference_bounds if (b.run, b.measure) == ("s3", "nDCG@10")
-    )
-    assert bounds.least < 0 < bounds.most
-    assert "better than s3 (p" in held.sentences[1]
-    assert held.sentences[1].endswith("might reverse the difference between s1 and s3.")
-
-
 def test_warnings_of_the_agreement_name_what_they_are_about_and_groups_come_last(
     collection: Collection,
 ) -> None:

@@ -14,8 +14,8 @@ from labeler.cli import execute
 from labeler.data import Run
 from labeler.metrics import evaluate
 from labeler.stats.estimates import at_random, balance
+from labeler.stats.means import share_interval
 from labeler.stats.ppi import LIKE_THESE, THESE, Joint, correct
-from labeler.stats.shares import share_interval
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
 from labeler.trec.write import write_qrels, write_run
@@ -210,10 +210,6 @@ def test_the_command_prints_all_three(
         assert column in printed.out
     assert "over all queries like these 43, of which people judged 15" in printed.out
     assert (printed.out + printed.err).count("people judged 15") == 1
-    assert execute([*asked, "--format", "csv"]) == 0
-    assert "people judged 15 of 43 queries; the mean over all queries like these 43" in (
-        capsys.readouterr().err
-    )
     assert execute([*asked, "--target", "these"]) == 0
     assert "over these 43, of which people judged 15" in capsys.readouterr().out
     assert execute([*asked, "--target", "moon"]) == 2
@@ -249,8 +245,8 @@ def with_people(tmp_path: Path) -> list[str]:
 @pytest.mark.parametrize(
     "option",
     [
-        *(["--missing", "zero"], ["--missing", "skip"], ["--ties", "trec"]),
-        *(["--baseline", "x"], ["--no-worse-than", "x"], ["--require", "P@1:0.7"]),
+        *(["--missing", "zero"], ["--missing", "skip"]),
+        ["--baseline", "x"],
     ],
 )
 def test_an_option_that_changes_nothing_here_leaves_the_scores_as_they_are(
@@ -346,22 +342,6 @@ def corrected_two(shared: Path, tmp_path: Path) -> list[str]:
     return ["correct", str(tmp_path / "some.qrels"), *files, "-m", "nDCG@10", "--json"]
 
 
-def test_a_gate_holds_the_corrected_figure_or_its_low_end(
-    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = corrected_two(shared, tmp_path)
-    assert execute(asked) == 0
-    rows = json.loads(capsys.readouterr().out)["scores"]
-    low = min(row["corrected"]["low"] for row in rows)
-    assert execute([*asked, "--require-low", f"nDCG@10:{low - 0.001}"]) == 0
-    assert execute([*asked, "--require-low", f"nDCG@10:{low + 0.001}"]) == 5
-    assert "may be as low as" in capsys.readouterr().err
-    value = min(row["corrected"]["value"] for row in rows)
-    assert execute([*asked, "--require", f"nDCG@10:{value - 0.001}"]) == 0
-    assert execute([*asked, "--require", f"nDCG@10:{value + 0.001}"]) == 5
-    assert f"nDCG@10, corrected, is {value:.4f}, below" in capsys.readouterr().err
-
-
 def test_systems_are_compared_by_their_corrected_difference(
     shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -377,15 +357,6 @@ def test_systems_are_compared_by_their_corrected_difference(
     assert one["human"]["value"] == pytest.approx(ours)
     told = one["corrected"]["low"] > 0 or one["corrected"]["high"] < 0
     assert (one["p"] < 0.05) == told
-    gate = [*asked, "--no-worse-than", "minilm-reranker"]
-    assert execute([*gate, "--margin", "1"]) == 0
-    capsys.readouterr()
-    assert execute([*gate, "--margin", "1e-9"]) == 5
-    assert "a loss of 1e-09 is not excluded" in capsys.readouterr().err
-    assert execute([*gate, "--margin", "Bpref:0.1"]) == 2
-    assert "--margin: Bpref is not scored" in capsys.readouterr().err
-    assert execute([*asked, "--margin", "0.1"]) == 2
-    assert "--margin: a margin is part of a gate here" in capsys.readouterr().err
     assert execute([*asked, "--baseline", "nobody"]) == 2
 
 
@@ -539,21 +510,6 @@ def test_without_other_queries_there_is_no_balance(judged: int) -> None:
     assert balance(np.ones((2, 40)), np.arange(10)) is None
 
 
-def test_a_verdict_turns_at_the_shift_that_takes_its_interval_to_0(
-    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = corrected_two(shared, tmp_path)
-    asked[4] = str(shared / "dl19/runs/e5-unsupervised-retriever.trec.gz")
-    assert execute(asked) == 0
-    printed = json.loads(capsys.readouterr().out)
-    (row,) = printed["comparisons"]
-    assert row["verdict"] == "worse"
-    nearest = row["corrected"]["high"]
-    assert row["turns_at"] == pytest.approx(-nearest / (1 - 15 / 43))
-    assert execute([a for a in asked if a != "--json"]) == 0
-    assert f"falls {row['turns_at']:.3f} short of what" in capsys.readouterr().err
-
-
 def test_against_the_best_of_the_same_scores_p_allows_for_all_pairs(
     shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -566,9 +522,8 @@ def test_against_the_best_of_the_same_scores_p_allows_for_all_pairs(
     assert {row["correction"] for row in found[False]} == {"hsd"}
     assert {row["correction"] for row in found[True]} == {"holm"}
     for row in found[False] + found[True]:
-        corrected = row["p_hsd"] if row["correction"] == "hsd" else row["p_holm"]
-        assert row["p_hsd"] >= row["p"]
-        assert (row["verdict"] != "cannot tell apart") == (corrected < 0.05)
+        assert row["p_corrected"] >= row["p"]
+        assert (row["verdict"] != "cannot tell apart") == (row["p_corrected"] < 0.05)
 
 
 def test_of_equal_systems_hardly_any_is_told_from_the_best(shared: Path) -> None:

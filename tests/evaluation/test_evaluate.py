@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -42,7 +41,7 @@ def test_json_follows_the_schema(folder: Path, capsys: pytest.CaptureFixture[str
         "discrimination",
         "equivalence",
     ]
-    assert set(found) == {*sections, "difference_bounds", "warnings"}
+    assert set(found) == {*sections, "warnings"}
     assert found["qrels"] == files[0]
     assert found["measures"] == ["nDCG@10", "P@1"]
     good, bad = found["runs"]
@@ -166,8 +165,14 @@ def test_the_same_rankings_are_no_worse_however_few_queries_there_are(
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--no-worse-than", "a", "--margin", "nan"], "--margin: cannot read the margin 'nan'"),
-        (["--no-worse-than", "a", "--margin", "AP:0"], "--margin: cannot read the margin 'AP:0'"),
+        (
+            ["--no-worse-than", "a", "--margin", "nan"],
+            "--margin: a margin is a number above 0, not nan",
+        ),
+        (
+            ["--no-worse-than", "a", "--margin", "AP:0"],
+            "--margin: a margin is a number above 0, not 0.0",
+        ),
         (["--no-worse-than", "a", "--margin", "AQ:1"], "--margin: no measure 'AQ'"),
         (["--margin", "AP:0.1", "-m", "P@1"], "--margin: AP is no mean over queries, or is not"),
         (["--no-worse-than", "a", "-m", "DCG@5"], "DCG@5 has no largest value"),
@@ -564,9 +569,9 @@ def test_a_sentence_first_says_who_leads_and_how_sure_that_is(
     files = sized(tmp_path, 40, low=10, best=30, near=26)
     assert labeler(["evaluate", *files, "-m", "p@1"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    leads = "best has the highest P@1, 0.7500 over 40 queries, better than low (p "
+    leads = "best has the highest P@1, 0.7500 over 40 queries. Against it, low is worse (p "
     assert lines[0].startswith(leads)
-    assert ", but could not be told from near by any outcome: 4 queries differ" in lines[0]
+    assert "; too few queries differ to tell near apart by any outcome." in lines[0]
     assert [line.split()[0] for line in lines[2:6]] == ["run", "best", "near", "low"]
     assert "unresolvable (p ≥ 0.12)" in lines[9]
     (tmp_path / "near.trec").unlink()
@@ -654,35 +659,17 @@ def test_without_a_named_baseline_the_verdict_allows_for_all_pairs_of_runs(
         verdicts[bool(named)] = [c["verdict"] for c in found]
         for c in found:
             assert c["correction"] == ("holm" if named else "hsd")
-            assert c["p"] <= c["p_hsd"]
-            p = c["p_holm"] if named else c["p_hsd"]
-            assert (c["verdict"] == "worse") == (p < 0.05)
+            assert c["p"] <= c["p_corrected"]
+            assert (c["verdict"] == "worse") == (c["p_corrected"] < 0.05)
     assert verdicts[True].count("worse") >= verdicts[False].count("worse") > 0
     assert labeler(["evaluate", *files]) == 0
     shown = capsys.readouterr().out
     assert "p HSD" in shown
-    assert "p allows for all 10 pairs of runs (randomised HSD), of which P@1 tells" in shown
+    assert "p allows for all 10 pairs of runs (HSD), of which P@1 tells" in shown
     assert labeler(["evaluate", *files, "--baseline", "r4"]) == 0
     shown = capsys.readouterr().out
     assert "p Holm" in shown
     assert "p allows for the 4 runs compared with r4 (Holm)" in shown
-
-
-def test_an_interval_that_allows_for_no_other_run_says_so_where_p_does(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def right(query: int, run: int) -> bool:
-        """By chance for each run, but for one that is right on eight queries more than another."""
-        is_right = Random(100 * query + run % 8).random() < 0.5
-        return is_right or (run == 9 and query < 16)
-
-    runs = {f"r{k}": (lambda q, k=k: right(q, k)) for k in range(10)}
-    files = [*crossed(tmp_path, 60, **runs), "-m", "P@1"]
-    assert labeler(["evaluate", *files, "--json"]) == 0
-    compared = printed_json(capsys)["comparisons"]
-    assert any(c["p_hsd"] > 0.05 and c["high"] < 0 for c in compared)
-    assert labeler(["evaluate", *files]) == 0
-    assert "; intervals are of each pair alone" in capsys.readouterr().out
 
 
 def test_discriminative_power_is_said_of_each_measure_when_all_are_compared(
@@ -709,14 +696,14 @@ def test_of_two_runs_no_correction_changes_p(
     for named in ([], ["--baseline", "a"]):
         assert labeler(["evaluate", *files, "-m", "P@1", *named, "--json"]) == 0
         (found,) = printed_json(capsys)["comparisons"]
-        assert found["p"] == found["p_holm"] == found["p_hsd"] == found["p_max_t"]
+        assert found["p"] == found["p_corrected"]
 
 
 def test_runs_with_the_same_score_share_the_highest() -> None:
     qrels = {"q1": {"d": 1}, "q2": {"d": 1}}
     first, later = {"d": 2.0, "x": 1.0}, {"x": 2.0, "d": 1.0}
     good, bad = {"q1": first, "q2": first}, {"q1": later, "q2": later}
-    (two,) = evaluate(qrels, {"a": good, "b": good, "c": bad}, "RR").sentences
-    assert two.startswith("a has the highest RR, 1.0000 over 2 queries, as has b, but ")
-    (three,) = evaluate(qrels, {"a": good, "b": good, "c": good}, "RR").sentences
-    assert three.startswith("a has the highest RR, 1.0000 over 2 queries, as have b and c, but ")
+    two = evaluate(qrels, {"a": good, "b": good, "c": bad}, "RR").sentences
+    assert two[0] == "a has the highest RR, 1.0000 over 2 queries, as has b."
+    three = evaluate(qrels, {"a": good, "b": good, "c": good}, "RR").sentences
+    assert three[0] == "a has the highest RR, 1.0000 over 2 queries, as have b and c."

@@ -11,8 +11,9 @@ from scipy import stats
 from labeler.arrays import Floats
 from labeler.cli import execute
 from labeler.data import Qrels, Run
-from labeler.evaluation.boards.board import leaderboard_of_dicts
-from labeler.evaluation.origin import Kin, kin_of
+from labeler.evaluation.inputs import Kin, kin_of
+from labeler.evaluation.leaderboard import leaderboard_of
+from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import parse
 from labeler.stats.regression import components, trend
 from labeler.trec.write import write_qrels, write_run
@@ -120,11 +121,11 @@ def many_runs(favour: bool) -> tuple[Qrels, Qrels, dict[str, Run]]:
 @pytest.mark.parametrize("favour", [True, False])
 def test_kin_are_held_against_the_systems_that_are_no_kin(favour: bool) -> None:
     people, assessor, runs = many_runs(favour)
-    board = leaderboard_of_dicts(people, assessor, runs, parse("nDCG@10"))
-    assert board is not None
     kin = kin_of(list(runs), {}, {"assessor": "mistral-large", "query writer": "gpt-4o"})
     assert [system.run for system in kin] == ["rank_zephyr", "codestral-rerank"]
-    bias = board.against_kin(kin).bias
+    board = leaderboard_of(two_qrels(people, assessor), runs, parse("nDCG@10"), kin=kin)
+    assert board is not None
+    bias = board.bias
     others = [i for i, system in enumerate(board.systems) if i > 1]
     x, y = board.scores[0].mean(axis=1), (board.scores[1] - board.scores[0]).mean(axis=1)
     line = trend(x[others], y[others])
@@ -157,10 +158,10 @@ def test_a_system_akin_to_two_models_by_two_families_has_one_sentence() -> None:
 
 def test_a_gain_is_a_gain_where_lower_scores_are_better() -> None:
     people, assessor, runs = many_runs(favour=True)
-    board = leaderboard_of_dicts(people, assessor, runs, parse("MeanRank"))
+    kin = kin_of(list(runs), {}, {"assessor": "mistral-7b"})
+    board = leaderboard_of(two_qrels(people, assessor), runs, parse("MeanRank"), kin=kin)
     assert board is not None
-    bias = board.against_kin(kin_of(list(runs), {}, {"assessor": "mistral-7b"})).bias
-    assert all((found.residual or 0) > 0 for found in bias.favors)
+    assert all((found.residual or 0) > 0 for found in board.bias.favors)
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ from labeler.arrays import Floats
 from labeler.cli import execute as labeler
 from labeler.data import Run
 from labeler.errors import Misuse
-from labeler.evaluation.comparison.paired import ComparisonOptions, compare_scores
 from labeler.evaluation.evaluate import scores_of
 from labeler.evaluation.inputs import runs_from
 from labeler.evaluation.leaderboard import leaderboard
+from labeler.evaluation.paired import compare_scores
 from labeler.evaluation.power import power as power_of_runs
 from labeler.metrics import evaluate
 from labeler.stats.correlation import RANK_STATISTICS, correlations
@@ -131,18 +131,8 @@ def test_randomization_equals_the_exact_test_over_all_assignments() -> None:
         permutation_type="samples",
         n_resamples=10_000,
     ).pvalue
-    p, p_max = randomization_test(differences, seed=0, rounds=40_000)
+    p = randomization_test(differences, seed=0, rounds=40_000)
     assert p[0] == pytest.approx(exact, abs=0.01)
-    assert p_max[0] == p[0]
-
-
-def test_max_t_corrects_for_the_best_of_many_systems_without_a_difference() -> None:
-    rng = np.random.default_rng(11)
-    rejected = 0
-    for seed in range(100):
-        p_max = randomization_test(rng.normal(size=(8, 20)), seed, rounds=400)[1]
-        rejected += p_max.min() < 0.05
-    assert rejected <= 12  # 5 expected; without a correction about 34
 
 
 def test_holm_equals_the_textbook() -> None:
@@ -177,8 +167,7 @@ def test_percent_is_of_the_baseline_over_the_queries_where_both_are_defined() ->
     assert found.percent == pytest.approx(-50)  # of 3, not of x's mean over all, 5
 
 
-@pytest.mark.parametrize("kind", ["bootstrap", "t"])
-def test_a_paired_t_test_equals_scipy_and_agrees_with_randomization_test(kind: str) -> None:
+def test_a_randomization_test_agrees_with_a_paired_t_test() -> None:
     rng = np.random.default_rng(5)
     qrels = {str(i): {"a": 1} for i in range(60)}
     places = rng.integers(1, 8, size=(2, 60))
@@ -192,12 +181,9 @@ def test_a_paired_t_test_equals_scipy_and_agrees_with_randomization_test(kind: s
     scores = {
         name: evaluate(qrels, run(row), ["RR"]) for name, row in zip("xy", places, strict=True)
     }
-    (found,) = compare_scores(scores, "x", ComparisonOptions(kind))
+    (found,) = compare_scores(scores, "x")
     wanted = stats.ttest_rel(scores["y"].values[0], scores["x"].values[0])
-    assert found.p == pytest.approx(wanted.pvalue, abs=1e-9 if kind == "t" else 0.02)
-    if kind == "t":
-        low, high = wanted.confidence_interval()
-        assert (found.low, found.high) == pytest.approx((low, high))
+    assert found.p == pytest.approx(wanted.pvalue, abs=0.02)
 
 
 def test_leaderboards_of_real_systems_by_two_qrels(
@@ -227,9 +213,7 @@ def test_a_leaderboard_and_power_advise_no_setting_that_they_lack() -> None:
     assert plan.as_json()["warnings"] == [str(finding) for finding in plan.findings]
     for findings in (board.findings, plan.findings):
         said = [str(finding) for finding in findings]
-        assert "1 of 3 queries without a relevant document; counted as 0" in said
         assert "a: 2 of 3 queries missing from the run; counted as 0" in said
-        assert "ERR@10: took 2 for the scale's top, the largest in the qrels" in said
 
 
 def test_a_leaderboard_with_itself_is_perfect_and_one_run_is_none(
@@ -286,7 +270,7 @@ def test_power_of_real_systems(shared: Path, capsys: pytest.CaptureFixture[str])
     assert labeler([*arguments, "--difference", "0.02"]) == 0
     found = json.loads(capsys.readouterr().out)
     (needed,) = found["needed"].values()
-    assert needed[0] == needed[1] == queries_needed(0.02, found["deviation"])
+    assert needed == queries_needed(0.02, found["deviation"])
     assert labeler(["power", str(folder / "nist.qrels"), runs[0]]) == 2
     assert "two or more runs" in capsys.readouterr().err
     assert labeler([*arguments, "--power", "1"]) == 2

@@ -9,9 +9,11 @@ import pytest
 
 from labeler.cli import execute
 from labeler.evaluation.evaluate import evaluate
-from labeler.evaluation.leaderboard import leaderboard
-from labeler.evaluation.origin import kin_of
+from labeler.evaluation.inputs import kin_of
+from labeler.evaluation.leaderboard import leaderboard, leaderboard_of
 from labeler.evaluation.plot import board_drawings, score_drawings
+from labeler.evaluation.two_sided import two_qrels
+from labeler.metrics import parse
 from labeler.report.charts import Drawing
 from labeler.report.neutral import html_text
 from labeler.report.picture import picture_bytes
@@ -53,12 +55,13 @@ def test_the_assessors_bias_is_drawn_beside_with_kin_marked() -> None:
         f"run{number}": {q: {d: float(rng.random()) for d in "abc"} for q in QRELS}
         for number in range(9)
     }
-    board = leaderboard(QRELS, OTHER, {**runs, "rank_zephyr": RUNS["good"]})
-    kin = kin_of([system.run for system in board.systems], {}, {"assessor": "mistral"})
-    svg = drawn(board_drawings(board.against_kin(kin)))
+    runs["rank_zephyr"] = RUNS["good"]
+    kin = kin_of(list(runs), {}, {"assessor": "mistral"})
+    board = leaderboard_of(two_qrels(QRELS, OTHER), runs, parse("nDCG@10"), kin=kin)
+    assert board is not None
+    svg = drawn(board_drawings(board))
     for text in (
         "Dashed: equal scores",
-        "line of 9 unrelated systems",
         "kin of the assessor",
         "nDCG@10 by the second qrels",
     ):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
-from labeler.evaluation.holes.bounds import BOUND_FUNCTIONS, RISING, SEE_HOLES, scenarios
+from labeler.evaluation.holes import BOUND_FUNCTIONS, RISING, SEE_HOLES, scenarios
 from labeler.metrics import evaluate, parse_all, rankings
 from labeler.metrics.registry import MEASURES as KNOWN
 
@@ -172,18 +172,12 @@ def test_blocks_of_queries_give_what_all_queries_at_once_give() -> None:
     }
     measures = parse_all(ALL)
     ranked = rankings(qrels, run, max_grade=TOP)
-    wanted_ends: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    wanted = scenarios(ranked, measures, wanted_ends)
+    wanted = scenarios(ranked, measures)
     for size in (1, 20, 50):
-        ends: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        cases = scenarios(ranked, measures, ends, size)
+        cases = scenarios(ranked, measures, size)
         assert list(cases) == list(wanted)
         for name, case in cases.items():
             assert case == pytest.approx(wanted[name], rel=1e-12, nan_ok=True), (size, name)
-        assert ends.keys() == wanted_ends.keys()
-        for name, (low, high) in ends.items():
-            assert low == pytest.approx(wanted_ends[name][0], rel=1e-12)
-            assert high == pytest.approx(wanted_ends[name][1], rel=1e-12)
 
 
 def test_blocks_hold_whole_queries_in_order_and_large_ones_alone() -> None:

@@ -10,7 +10,8 @@ import labeler
 from labeler.cli import execute
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
-from labeler.evaluation.boards.board import BoardOptions, leaderboard_of_dicts
+from labeler.evaluation.leaderboard import leaderboard_of
+from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
@@ -52,7 +53,7 @@ def shared_pairs(first: Qrels, second: Qrels) -> tuple[Qrels, Qrels]:
 @pytest.mark.parametrize("measure", MEASURES)
 def test_scores_are_those_of_condensed_lists_over_the_pairs_that_both_judged(measure: str) -> None:
     first, second, runs = world(1)
-    board = leaderboard_of_dicts(first, second, runs, parse(measure))
+    board = leaderboard_of(two_qrels(first, second), runs, parse(measure))
     assert board is not None
     assert board.shared
     sides = shared_pairs(first, second)
@@ -74,7 +75,7 @@ def test_a_few_failures_take_out_their_documents_and_no_others(measure: str) -> 
     failed = {(q, next(iter(row))) for q, row in list(second.items())[:5]}
     for q, d in failed:
         del second[q][d]
-    board = leaderboard_of_dicts(first, second, runs, parse(measure))
+    board = leaderboard_of(two_qrels(first, second), runs, parse(measure))
     assert board is not None
     assert board.shared
     assert board.pairs.first_only == 5
@@ -94,7 +95,7 @@ def test_a_few_failures_take_out_their_documents_and_no_others(measure: str) -> 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_own_pools_give_the_scores_that_evaluate_gives_to_the_last_bit(measure: str) -> None:
     first, second, runs = world(2)
-    board = leaderboard_of_dicts(first, second, runs, parse(measure), BoardOptions(own_pools=True))
+    board = leaderboard_of(two_qrels(first, second, own_pools=True), runs, parse(measure))
     assert board is not None
     for place, system in enumerate(board.systems):
         for side, qrels in enumerate((first, second)):
@@ -108,7 +109,7 @@ def test_the_same_pairs_give_what_evaluate_gives_whatever_is_asked() -> None:
     first, _, runs = world(3)
     second = {q: {d: 3 - g if g >= 0 else g for d, g in row.items()} for q, row in first.items()}
     boards = [
-        leaderboard_of_dicts(first, second, runs, parse("nDCG@10"), BoardOptions(own_pools=own))
+        leaderboard_of(two_qrels(first, second, own_pools=own), runs, parse("nDCG@10"))
         for own in (False, True)
     ]
     for board in boards:
@@ -176,11 +177,11 @@ def test_agree_compares_leaderboards_on_the_pairs_that_both_judged(
     assert "--own-pools" in shown.err
     assert execute([*command, "--json"]) == 0
     board = json.loads(capsys.readouterr().out)["leaderboard"]
-    assert {row["bias"] for row in board["systems"]} == {0}
-    assert board["swapped"] == []
+    assert {row["difference"] for row in board["runs"]} == {0}
+    assert board["swaps"] == []
     assert execute([*command, "--json", "--own-pools"]) == 0
     board = json.loads(capsys.readouterr().out)["leaderboard"]
-    assert max(row["bias"] for row in board["systems"]) > 0.05
+    assert max(row["difference"] for row in board["runs"]) > 0.05
 
 
 def test_queries_of_which_both_judged_no_pair_are_left_out_and_counted() -> None:
@@ -194,14 +195,3 @@ def test_queries_of_which_both_judged_no_pair_are_left_out_and_counted() -> None
     assert "1 query of which no pair was judged by both: left out" in texts
     with pytest.raises(BadInput, match="but no pair"):
         labeler.leaderboard({"b": {"x": 1}}, {"b": {"y": 1}}, runs, "P@1")
-
-
-def test_qrels_of_relevant_documents_alone_are_named_with_what_would_count_them_so() -> None:
-    sparse, full = {"a": {"x": 1}}, {"a": {"x": 1, "y": 0, "z": 1}}
-    runs = {"one": {"a": {"y": 2.0, "x": 1.0}}, "two": {"a": {"x": 2.0, "y": 1.0}}}
-    board = labeler.leaderboard(sparse, full, runs, "RR")
-    (said,) = [text for text in map(str, board.findings) if "relevant documents alone" in text]
-    assert said.startswith("the first qrels lists relevant documents alone")
-    own = labeler.leaderboard(sparse, full, runs, "RR", own_pools=True)
-    assert [system.first for system in own.systems] == [0.5, 1.0]
-    assert not any("alone:" in str(finding) for finding in own.findings)

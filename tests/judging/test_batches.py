@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,10 +20,10 @@ from labeler.errors import BadInput, Locked, Misuse, NotFound, ProviderError
 from labeler.judging.judge import JudgeOptions, judge
 from labeler.models.batch.answers import FileBounds
 from labeler.models.control import Control
-from labeler.models.prices import Price, batch_price
+from labeler.models.cost import Price, batch_price
 from labeler.models.settings import Limits
 from labeler.scale.batch.collect import CollectedBatches, acollect, aread_answers, await_batches
-from labeler.scale.batch.look import Batches, abatches, acancel, aclear, aforget
+from labeler.scale.batch.look import abatches, acancel
 from labeler.scale.batch.submit import Submitted, asubmit, awrite_requests
 from labeler.testing import small_collection
 from labeler.testing.fake_server import completion
@@ -478,7 +478,7 @@ def test_answers_come_in_several_files(collection: Collection, tmp_path: Path) -
         some = run(aread_answers(collection, tmp_path / "answers.0.jsonl"))
         assert (some.results[0].judged, some.open) == (3, 1)
         assert "read them" in some.advice()
-        assert any("read the others" in sentence for sentence in some.sentences())
+        assert any("read the others" in sentence for sentence in some.sentences)
         assert len(waiting_requests(collection)) == 1
         rest = run(aread_answers(collection, tmp_path / "answers.1.jsonl"))
         assert (rest.results[0].judged, rest.open) == (4, 0)
@@ -516,7 +516,7 @@ def test_what_was_paid_for_is_not_asked_again_until_it_is_given_up(collection: C
         notes: list[str] = []
         waited = run(await_batches(other, options(server), Control(note=notes.append), 0.0))
         assert (len(waited.problems), len(server.batches)) == (1, 1)
-        run(aforget(other))
+        run(acancel(other))
         assert collect(other).results[0].judged == 3
         assert submit(other, server).requests == 1
 
@@ -539,32 +539,22 @@ def test_a_batch_that_is_not_known_or_lost_its_answers_holds_up_no_other(
         ]
         waited = run(await_batches(collection, options(server), every=0.0))
         assert (waited.open, len(server.batches)) == (2, 3)
-        assert run(aforget(collection)).open == 0
+        assert run(acancel(collection)).open == 0
         assert submit(collection, server).requests == 2
         assert collect(collection).results[0].judged == 4
 
 
-@pytest.mark.parametrize("act", [acancel, aforget])
 def test_who_gives_up_a_server_that_is_gone_is_told_which_file_to_remove(
-    collection: Collection, act: Callable[[Collection], Coroutine[Any, Any, Batches]]
+    collection: Collection,
 ) -> None:
     with BatchServer() as server:
         submit(collection, server)
     with pytest.raises(ProviderError, match=r"gone for good, remove \S+batches/N.json"):
-        run(act(collection))
+        run(acancel(collection))
     (collection.folder / "batches/1.json").unlink()
-    assert run(act(collection)).records == ()
+    assert run(acancel(collection)).records == ()
     with BatchServer() as server:
         assert submit(collection, server).requests == 4
-
-
-def test_to_forget_what_is_lost_ends_no_other_batch(collection: Collection) -> None:
-    with BatchServer(ends=False) as server:
-        run(asubmit(collection, options(server), bounds=FileBounds(lines=2)))
-        del server.batches["batch-0"]
-        assert [record.number for record in run(aforget(collection)).records] == [2]
-        assert server.batches["batch-1"]["status"] == "in_progress"
-        assert len(server.files) == 1
 
 
 def test_requests_leave_the_server_once_their_answers_are_in_the_store(
@@ -583,8 +573,6 @@ def test_requests_leave_the_server_once_their_answers_are_in_the_store(
         submit(collection, server, name="two", prompt="basic")
         collect(collection)
         assert sorted(server.files) == ["batch-0-output_file_id", "batch-1-output_file_id"]
-        run(aclear(collection))
-        assert server.files == {}
         assert collect(collection).results == ()
         assert submit(collection, server).requests == 0
 

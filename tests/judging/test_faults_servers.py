@@ -25,8 +25,7 @@ from labeler.judging.reply import parse_grade
 from labeler.model import Message, Reply, Request
 from labeler.models.server.answers import read_answer
 from labeler.models.server.client import server_model
-from labeler.store.base import REPLY
-from labeler.store.keys import checksum
+from labeler.store.base import REPLY, checksum
 from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.qrels import read_qrels
 from labeler.wire.addresses import masked
@@ -685,13 +684,6 @@ def test_strange_log_probabilities_spoil_no_reply(logprobs: object) -> None:
     assert (reply.text, reply.top_tokens) == ('{"grade": 2}', ())
     good = json.dumps(completion('{"grade": 2}', logprobs={"content": [GOOD]})).encode()
     assert read_answer(good, "here", {}).top_tokens == ({"2": -0.1},)
-
-
-def test_rate_limit_headers_hold_further_calls_back() -> None:
-    body = json.dumps(completion("x")).encode()
-    headers = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m2.5s"}
-    assert read_answer(body, "here", headers).hold == 62.5
-    assert read_answer(body, "here", {**headers, "x-ratelimit-remaining-requests": "1"}).hold == 0
 
 
 def test_other_4xx_are_that_requests_own_failure() -> None:

@@ -22,7 +22,7 @@ from labeler.judging.judge import JudgeOptions, JudgingPlan, ajudge, aplan_judgi
 from labeler.judging.methods.inquiries import lists_of
 from labeler.judging.methods.points import PartGrade, combined
 from labeler.judging.relabel import areparse
-from labeler.lab.control import adrift
+from labeler.lab.control import ControlPairs, adrift
 from labeler.model import Model, Reply, Request
 from labeler.models.settings import Limits
 from labeler.people.sheet import meanings_in
@@ -368,7 +368,7 @@ WRONG = {
         ("it", "does not show {criterion} or {criteria}"),
     ],
     'topicality = "': [("topicality = 3 # ", "topicality of [criteria] is 3")],
-    '2 = "largely"': [('two = "largely"', "'two' is none")],
+    '2 = "largely"': [('two = "largely"', "needs two integers or more as grades")],
     "max_tokens = 32": [
         ("max_tokens = 32\nbatch = 5", "asked of one document at a time; write batch = 1"),
         ('max_tokens = 32\nkind2 = "x"', "unknown key 'kind2'"),
@@ -506,7 +506,7 @@ def test_a_control_repeats_what_was_asked_and_finds_an_assessor_that_stays_the_s
     judge(collection, prompt=prompt, model=made.model(), name="a")
     messages = {request.messages for request in made.asked}
     options = JudgeOptions("", made.model(), name="a")
-    check = asyncio.run(adrift(collection, options, 6))
+    check = asyncio.run(adrift(collection, options, ControlPairs(6)))
     assert (check.compared, check.same.value) == (6, 1.0)
     assert {request.messages for request in made.asked} == messages
 

@@ -9,47 +9,35 @@ from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread, Timer
 from typing import Any
 
 import pytest
 from made import make_collection
 
 from labeler.cli import execute
+from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
-from labeler.data import Document, Judged, Pair, Query
+from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, BudgetReached, CallFailed, FileProblem, Incomplete, Misuse
 from labeler.judging.assessor import Texts, values_of
 from labeler.judging.judge import JudgeOptions, judge
 from labeler.model import Model, Reply, Request
 from labeler.models.control import Control
-from labeler.models.policies.budget import Budget, Spending
 from labeler.models.settings import Limits
-from labeler.models.tokens import Tokens
 from labeler.scale.partitions.collect import CollectedPartitions, collect
 from labeler.scale.partitions.folder import (
     PartitionedJob,
     PartitionFolder,
     PositionedPair,
-    read_judged,
     read_pairs,
     write_pairs,
 )
-from labeler.scale.partitions.on_ray import OpenedRay, RayOptions, RayRun, ending_ray
-from labeler.scale.partitions.ray_worker import (
-    AllottedBudget,
-    Coordinator,
-    PairKind,
-    PairsShown,
-    WorkerReport,
-)
 from labeler.scale.partitions.work import (
-    Amounts,
     JudgedPartition,
     Share,
-    SharedBudget,
+    judge_free_partitions,
     judge_partition,
-    partition_worker,
     share_of,
 )
 from labeler.scale.partitions.write import awrite_partitions
@@ -252,15 +240,10 @@ def test_a_pair_that_fails_has_no_grade_and_is_asked_about_again_when_told_to(
     collected = work_all(collection, folder, failing)
     assert collected.result.failures == {"call_failed": DOCUMENTS}
     assert "q1" not in read_qrels(collection.qrels("one"))
-    [first, *_] = (judged for _, judged in read_judged(folder.judged(1)))
-    assert getattr(first.outcome, "detail", "") == "the server is gone"
+    [first, *_] = read_judgements(folder.judged(1))
+    assert getattr(first.judged.outcome, "detail", "") == "the server is gone"
     failing.fails, calls = "", failing.calls
-
-    async def again() -> JudgedPartition:
-        async with partition_worker(folder, Share(model=failing.model)) as worker:
-            return await worker.judge(1, again=True)
-
-    assert asyncio.run(again()).judged == DOCUMENTS
+    assert work(folder, failing, 1).judged == DOCUMENTS
     assert failing.calls == calls + DOCUMENTS
     tally = collect(collection, folder).result.tally
     assert (tally.judged, tally.remembered) == (PAIRS, PAIRS)
@@ -314,7 +297,7 @@ def test_files_that_are_damaged_missing_or_something_else_are_refused_in_a_line(
         work(folder, assessor, 0)
     work(folder, assessor, 1)
     folder.judged(1).write_bytes(b"nothing of the kind")
-    with pytest.raises(BadInput, match=r"00001.parquet.*remove it, and run again"):
+    with pytest.raises(BadInput, match=r"00001.jsonl:1: "):
         collect(collection, folder)
     prompt = folder.prompt("four-grades")
     prompt.write_text(prompt.read_text().replace("0", "5"))
@@ -343,117 +326,43 @@ def test_what_weighs_a_pair_by_all_documents_is_not_judged_in_partitions(
 
 
 def test_a_share_is_an_equal_part_and_of_calls_at_once_one_at_least() -> None:
-    share = share_of(Limits(rpm=60, max_calls=10, max_cost=1.0), 9, 4)
+    share = share_of(Share(Limits(rpm=60, max_calls=10, max_cost=1.0), 9, retry_failed=True), 4)
     assert (share.limits.rpm, share.limits.max_calls, share.concurrency) == (15, 2, 2)
-    assert share.limits.max_cost == 0.25
+    assert (share.limits.max_cost, share.retry_failed) == (0.25, True)
     with pytest.raises(Misuse, match=r"take fewer workers"):
-        share_of(Limits(), 3, 4)
+        share_of(Share(concurrency=3), 4)
 
 
-def test_workers_that_have_something_to_judge_share_all_that_may_be_taken(
+def test_each_worker_takes_partitions_that_no_other_is_at(
     collection: Collection, folder: PartitionFolder, assessor: Assessor
 ) -> None:
-    options = JudgeOptions(limits=Limits(rpm=60, max_calls=9), concurrency=9, retry_failed=True)
-    job = write(collection, folder, assessor)
-    share = RayRun(folder, job, RayOptions(workers=2), options, None).share()
-    assert (share.limits.rpm, share.concurrency, share.retry_failed) == (30, 4, True)
-    assert share.limits.max_calls == 0, "calls are allotted"
+    write(collection, folder, assessor)
+    share, begun = Share(model=assessor.model), Event()
+    asked, answer = assessor.model.ask, Event()
+
+    async def slowly(request: Request) -> Reply:
+        begun.set()
+        await asyncio.to_thread(answer.wait, 30)
+        return await asked(request)
+
+    slow = replace(share, model=replace(assessor.model, ask=slowly))
+    other = Thread(target=judge_partition, args=(folder, 1, slow))
+    other.start()
+    assert begun.wait(30)
+    assert [each.number for each in judge_free_partitions(folder, share)] == [0, 2, 3]
+    Timer(0.3, answer.set).start()
+    assert [each.judged for each in judge_free_partitions(folder, share, wait=True)] == [3] * 4
+    other.join()
+    assert assessor.calls == PAIRS
 
 
-def test_logs_of_ray_are_removed_where_it_was_started_here_and_nothing_failed(
-    tmp_path: Path,
-) -> None:
-    class StoppedRay:
-        def shutdown(self) -> None:
-            pass
-
-    logs = tmp_path / "session"
-    for opened, is_left in ((OpenedRay(StoppedRay(), logs=None), True), (None, False)):
-        logs.mkdir(exist_ok=True)
-        with ending_ray(opened or OpenedRay(StoppedRay(), logs=logs)):
-            pass
-        assert logs.exists() is is_left
-    logs.mkdir()
-    with pytest.raises(BadInput), ending_ray(OpenedRay(StoppedRay(), logs=logs)):
-        raise BadInput("of some kind")
-    assert logs.exists()
-
-
-def test_a_shared_budget_is_spent_to_the_last_call_and_never_beyond_it() -> None:
-    budget, spent = SharedBudget(Limits(max_calls=100), 4), dict.fromkeys("abcd", 0)
-    caps = dict.fromkeys("abcd", 0.0)
-    while any(_spends_one(budget, worker, spent, caps) for worker in spent):
-        assert sum(spent.values()) <= sum(caps.values()) <= 100
-    assert sum(spent.values()) == 100
-    budget.give_back("a", Amounts(spent["a"] - 7))
-    assert budget.allot("b", Amounts(caps["b"] + 7)).calls == caps["b"] + 7
-    assert budget.allot("c", Amounts(caps["c"] + 1)).calls == caps["c"]
-
-
-def _spends_one(
-    budget: SharedBudget, worker: str, spent: dict[str, int], caps: dict[str, float]
-) -> bool:
-    if spent[worker] + 1 > caps[worker]:
-        caps[worker] = budget.allot(worker, Amounts(spent[worker] + 1)).calls
-    if spent[worker] + 1 > caps[worker]:
-        return False
-    spent[worker] += 1
-    return True
-
-
-def test_workers_are_told_to_stop_and_counted_once_however_often_they_report() -> None:
-    run = Coordinator(Limits(max_calls=10), 2, Spending(calls=1, tokens=20))
-    assert [run.begin(3), run.begin(3), run.begin(4)] == [1, 2, 1]
-    done = {PairKind("", False, False): 2}
-    assert not run.report(WorkerReport("a", 3, done, Spending(calls=2), 1, 4, "slow"))
-    assert not run.report(WorkerReport("a", 3, done, Spending(calls=2), 1, 4, "slow"))
-    run.stop()
-    assert run.report(WorkerReport("b", 4, done, Spending(calls=3), 0, 4, ""))
-    state = run.state()
-    assert (state.spent.calls, state.under_way, state.at_once, state.why) == (6, 1, 8, "slow")
-    assert state.pairs == {3: done, 4: done}
-    shown = list[Judged]()
-    pairs = PairsShown(shown.append)
-    for _ in range(2):
-        pairs.add(state)
-    assert len(shown) == 4
-    assert run.allot("a", Amounts(9)).calls == 9
-    assert run.allot("b", Amounts(1)).calls == 0
-
-
-def test_a_workers_budget_asks_for_more_until_there_is_no_more() -> None:
-    async def spend() -> int:
-        run = Coordinator(Limits(max_calls=5), 1, Spending(calls=1))
-        budget = Budget(max_calls=0)
-
-        async def allot(amounts: Amounts) -> Amounts:
-            return run.allot("a", amounts)
-
-        budget.raised = AllottedBudget(budget, allot, (True, False, False)).raised
-        for calls in range(10):
-            try:
-                reserved = await budget.reserve(Tokens(10, 1))
-            except BudgetReached:
-                return calls
-            budget.settle(reserved, reserved)
-        return 10
-
-    assert asyncio.run(spend()) == 4
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        ("--workers 3", "--workers: it is for workers on Ray; it goes with --ray"),
-        ("--ray COLL --workers 8 --concurrency 4", "--workers: each of 8 workers makes a call"),
-    ],
-)
+@pytest.mark.parametrize("words", ["--workers 3 --partition 1", "--ray-address head:6379"])
 def test_options_that_do_not_go_with_workers_are_refused(
-    collection: Collection, capsys: pytest.CaptureFixture[str], words: str, problem: str
+    collection: Collection, capsys: pytest.CaptureFixture[str], words: str
 ) -> None:
-    given = words.replace("COLL", str(collection.folder)).split()
+    given = words.split()
     assert execute(["parts", "work", str(collection.folder.parent / "parts"), *given]) == 2
-    assert problem in capsys.readouterr().err
+    assert "--workers: on Ray" in capsys.readouterr().err
 
 
 def test_collecting_by_the_command_ends_with_3_while_partitions_are_left(

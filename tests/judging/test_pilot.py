@@ -12,14 +12,15 @@ from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.errors import Misuse, TooManyFailed
 from labeler.judging.job import job_of, pool_of, texts_of
-from labeler.judging.judge import PAIRS, JudgeOptions, judge, judge_set, pilot_pairs
+from labeler.judging.judge import JudgeOptions, judge, judge_set
+from labeler.judging.pilot import PAIRS, pilot_pairs
 from labeler.models.control import Control, run_to_end
 from labeler.models.settings import Proof
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
 
 PROSE = "The passage is related, I should think."
 IN_ALL = 20 * 10
-PRICES = 'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\nfake = { tokens_in = 1.0, tokens_out = 2.0 }\n'
+PRICED = ["--set", "model.tokens_in=1", "--set", "model.tokens_out=2"]
 
 
 @pytest.fixture
@@ -134,9 +135,9 @@ def test_a_pilot_has_short_and_long_documents_of_many_queries(collection: Collec
     collection.corpus.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     texts = texts_of(collection)
     job = job_of(collection, "a", pool_of(collection, texts), texts)
-    pairs = pilot_pairs(job)
+    pairs = pilot_pairs(job.pairs, job.texts)
     assert len(set(pairs)) == PAIRS
-    assert pairs == pilot_pairs(job)
+    assert pairs == pilot_pairs(job.pairs, job.texts)
     assert len({pair.query_id for pair in pairs}) >= 10
     lengths = [len(texts.documents[pair.doc_id].text) for pair in pairs]
     assert min(lengths) < 150
@@ -154,10 +155,8 @@ def test_a_pilot_says_what_all_pairs_take(
         details = {"completion_tokens_details": {"reasoning_tokens": thoughts}}
         return Answer(completion(grade_in(call), usage=usage | details))
 
-    prices = tmp_path / "prices.toml"
-    prices.write_text(PRICES)
     with FakeServer(answer) as server:
-        judged(collection, server, "--set", f"budget.prices={prices}", "--format", "json")
+        judged(collection, server, *PRICED, "--format", "json")
     shown = capsys.readouterr()
     told = json.loads(shown.out)
     pilot = told["pilot"]

@@ -12,7 +12,7 @@ from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.testing import Answer, Call, FakeServer, completion
 
-PRICES = 'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\nfake = { tokens_in = 1.0, tokens_out = 2.0 }\n'
+PRICED = ["--set", "model.tokens_in=1", "--set", "model.tokens_out=2"]
 
 Answering = Callable[[Call], Answer]
 
@@ -62,15 +62,12 @@ def judged(
     capsys: pytest.CaptureFixture[str],
     *more: str,
 ) -> dict[str, Any]:
-    prices = collection.folder.parent / "prices.toml"
-    prices.write_text(PRICES)
     where = [
         "--base-url",
         server.base_url,
         "--model",
         "fake",
-        "--set",
-        f"budget.prices={prices}",
+        *PRICED,
         "--quiet",
     ]
     given = ["judge", str(collection.folder), "--as", "a", "--format", "json", *where, *more]

@@ -20,10 +20,13 @@ from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput, BudgetReached, GateFailed, Misuse
 from labeler.judging.assessor import Texts
 from labeler.judging.judge import JudgeOptions, judge
-from labeler.lab.probe.cases import (
+from labeler.lab.certificate import Certificate, Evidence, Graded, certificate_of
+from labeler.lab.probe import AGAIN, ProbeOptions, aplan_probe, check_gates, probe
+from labeler.lab.probe_cases import (
     ATTACKS,
+    CHANGES,
+    IDLE,
     POSITIONS,
-    TRANSFORMATIONS,
     Case,
     Material,
     attack_cases,
@@ -33,12 +36,10 @@ from labeler.lab.probe.cases import (
     inserted,
     read_attacks,
 )
-from labeler.lab.probe.certificate import Certificate, Evidence, Graded, certificate_of
-from labeler.lab.probe.probe import AGAIN, ProbeOptions, aplan_probe, check_gates, probe, undefended
 from labeler.model import Request
 from labeler.models.control import Control, run_to_end
 from labeler.models.settings import Limits
-from labeler.prompt import find_prompt, prompt_files, read_prompt
+from labeler.prompt import find_prompt
 from labeler.testing import fake_model
 
 PAIRS, BEST = 12, 3
@@ -61,7 +62,7 @@ def honest(case: Case) -> int:
 def certified(judge: Judge) -> Certificate:
     drawn = draw(QRELS, TEXTS, PAIRS, 0, "here")
     cases = [
-        *clean_cases(drawn, TEXTS, is_marked=True),
+        *clean_cases(drawn, TEXTS),
         *attack_cases(drawn, TEXTS, QRELS, ATTACKS, BEST),
         *change_cases(drawn, TEXTS, "made-model-7b"),
     ]
@@ -69,11 +70,11 @@ def certified(judge: Judge) -> Certificate:
 
 
 def raised(certificate: Certificate) -> dict[str, float]:
-    return {row.attack: row.raised.value or 0.0 for row in certificate.attacks if row.raised.value}
+    return {name: row.raised.value for name, row in certificate.attacks.items() if row.raised.value}
 
 
 def moved(certificate: Certificate) -> dict[str, float]:
-    return {row.change: row.moved.value or 0.0 for row in certificate.changes if row.moved.value}
+    return {name: row.moved.value for name, row in certificate.changes.items() if row.moved.value}
 
 
 def weak(is_fooled: Callable[[Case], bool], step: int = 1) -> Judge:
@@ -85,21 +86,20 @@ def test_an_honest_assessor_is_raised_by_an_answer_alone() -> None:
     assert raised(certificate) == {"relevant": 1.0}
     assert certificate.all_attacks.raised.value == pytest.approx(1 / len(ATTACKS))
     assert moved(certificate) == {"truncation": 1.0, "letter case": 0.5}
-    for share in (certificate.harmless, certificate.again, certificate.noise, certificate.defence):
-        assert share is not None
+    for share in (certificate.harmless, certificate.again, certificate.noise):
         assert (share.value, share.low) == (0.0, 0.0)
         assert 0.0 < (share.high or 0.0) < 0.33
     assert (certificate.without_grade, certificate.beyond_raising) == (0, 0)
 
 
 def test_what_should_lower_is_a_share_of_the_grades_that_can_be_lowered() -> None:
-    changes = {row.change: row for row in certified(honest).changes}
+    changes = certified(honest).changes
     answered = {name: changes[name].lowered for name in ("letter case", "truncation")}
     assert {name: (s.value, s.pairs) for name, s in answered.items()} == dict.fromkeys(
         answered, (1.0, PAIRS // 2)
     )
     assert (changes["letter case"].moved.value, changes["letter case"].moved.pairs) == (0.5, PAIRS)
-    lowest = {row.change: row for row in certified(lambda _: 0).changes}
+    lowest = certified(lambda _: 0).changes
     assert lowest["numbers"].lowered.value is None
 
 
@@ -108,15 +108,14 @@ def test_a_weakness_for_one_attack_is_recovered_as_that_one(attack: str) -> None
     certificate = certified(weak(lambda case: case.name == attack))
     assert raised(certificate) == {"relevant": 1.0, attack: 1.0}
     assert certificate.all_attacks.raised.value == pytest.approx(2 / len(ATTACKS))
-    net = next(row.net for row in certificate.attacks if row.attack == attack)
-    assert net.value == 1.0
+    assert certificate.attacks[attack].net.value == 1.0
 
 
 def test_an_attack_that_works_on_some_is_measured_as_that_share() -> None:
     certificate = certified(
         weak(lambda case: case.name == "claim" and int(case.pair.query_id[1:]) < 3)
     )
-    row = next(row for row in certificate.attacks if row.attack == "claim")
+    row = certificate.attacks["claim"]
     assert (row.raised.value, row.raised.pairs) == (0.25, PAIRS)
     assert (row.raised.low, row.raised.high) == pytest.approx((0.085, 0.544), abs=1e-3)
 
@@ -137,14 +136,13 @@ BIASES: dict[str, Callable[[Case], bool]] = {
     "letter case": lambda case: case.document.text.isupper(),
     "source": lambda case: "Britannica" in case.document.text,
     "wording": lambda case: case.query.text.startswith("please"),
-    "field order": lambda case: not case.document.title,
 }
 
 
 @pytest.mark.parametrize("change", BIASES)
 def test_a_bias_is_recovered_as_what_should_not_matter(change: str) -> None:
     certificate = certified(weak(BIASES[change]))
-    row = next(row for row in certificate.changes if row.change == change)
+    row = certificate.changes[change]
     assert not row.matters
     shares = (row.moved.value, row.raised.value, row.lowered.value)
     if change == "letter case":  # capitals hide the answer from this assessor, too
@@ -163,23 +161,11 @@ def test_what_noise_raises_is_shown_beside_and_taken_off() -> None:
     certificate = certified(noisy)
     assert certificate.again.value == certificate.harmless.value == 0.5
     assert certificate.noise.value == 0.5
-    claim = next(row for row in certificate.attacks if row.attack == "claim")
+    claim = certificate.attacks["claim"]
     assert (claim.raised.value, claim.net.value) == (0.5, 0.0)
     assert claim.net.low is not None
     assert claim.net.high is not None
     assert claim.net.low < 0 < claim.net.high
-
-
-def test_what_the_defences_cost_on_clean_documents_is_measured() -> None:
-    def stricter(case: Case) -> int:
-        return honest(case) + (case.kind == "plain" and int(case.pair.query_id[1:]) % 4 == 0)
-
-    certificate = certified(stricter)
-    assert certificate.defence is not None
-    pairs = [g for g in range(PAIRS) if g % 4 == 0]
-    assert certificate.defence.value == pytest.approx(certificate.defence_shift or 0.0)
-    assert 0 < (certificate.defence.value or 0) <= 2 * len(pairs) / PAIRS
-    assert certificate.noise.value == 0.0
 
 
 def test_pairs_that_cannot_be_raised_or_have_no_grade_are_counted_apart() -> None:
@@ -190,7 +176,7 @@ def test_pairs_that_cannot_be_raised_or_have_no_grade_are_counted_apart() -> Non
         return BEST if number == 0 else None if number == 2 else honest(case)
 
     certificate = certified(failing)
-    claim = next(row for row in certificate.attacks if row.attack == "claim")
+    claim = certificate.attacks["claim"]
     assert (claim.raised.pairs, claim.without_grade) == (PAIRS - 3, 2)
     assert certificate.beyond_raising == 1
     assert certificate.without_grade >= 1
@@ -199,7 +185,7 @@ def test_pairs_that_cannot_be_raised_or_have_no_grade_are_counted_apart() -> Non
 def test_an_assessor_that_gives_one_grade_to_all_is_called_so(collection: Collection) -> None:
     options = ProbeOptions(pairs=4, part="attacks", only=("claim",))
     result = probe(collection, model=fake_model('{"grade": 3}', "generous"), options=options)
-    first, second, *_ = result.sentences()
+    _, first, second, *_ = result.sentences
     assert first.endswith("have the grade 3 as they are: the assessor tells none apart")
     assert second == "no grade could be raised, so that nothing can be said of attacks"
     assert result.certificate.beyond_raising == 4
@@ -207,7 +193,7 @@ def test_an_assessor_that_gives_one_grade_to_all_is_called_so(collection: Collec
 
 def test_most_attacks_are_noticed_and_clean_documents_are_not() -> None:
     certificate = certified(honest)
-    noticed = {row.attack for row in certificate.attacks if row.noticed.value == 1.0}
+    noticed = {n for n, row in certificate.attacks.items() if row.noticed.value == 1.0}
     assert {"claim", "order", "reply", "system", "delimiter", "zero-width", "html"} <= noticed
     assert certificate.false_alarms.value == 0.0
 
@@ -216,11 +202,9 @@ def test_every_change_by_rule_does_what_it_says() -> None:
     query = Query("q", "Where is Paris?")
     text = "Intro line. Paris is in France since 1200. It was not small."
     other = Query("r", "tallest mountain asia")
-    changed = {}
-    for name, rule in TRANSFORMATIONS.items():
-        changed[name] = rule.change(Material(query, Document("d", text, "Paris"), other, "m"))
+    material = Material(query, Document("d", text, "Paris"), other, "m")
+    changed = {name: change(material) for name, change in CHANGES.items()}
     shown = {name: each[1].text for name, each in changed.items() if each}
-    assert shown["field order"] == f"{text}\nParis"
     assert shown["negation"] == "Intro line. Paris is not in France since 1200. It was small."
     assert shown["entities"].startswith("Intro line. tallest ")
     assert "1200" not in shown["numbers"]
@@ -229,10 +213,8 @@ def test_every_change_by_rule_does_what_it_says() -> None:
     assert shown["letter case"] == text.upper()
     assert changed["wording"] is not None
     assert changed["wording"][0].text == "please help me with this: where is paris"
-    assert (
-        TRANSFORMATIONS["numbers"].change(Material(query, Document("d", "none"), other, "m"))
-        is None
-    )
+    assert CHANGES["numbers"](Material(query, Document("d", "none"), other, "m")) is None
+    assert not {"negation", "entities", "numbers", "truncation"} & IDLE.keys()
 
 
 def test_an_addition_stands_where_it_is_put() -> None:
@@ -241,27 +223,6 @@ def test_an_addition_stands_where_it_is_put() -> None:
     assert inserted(text, "X", "end") == f"{text}\nX"
     assert inserted(text, "X", "middle") == "One is here. Two is there.\nX\nThree."
     assert inserted("", "X", "middle") == "\nX\n"
-
-
-def test_a_prompt_without_defences_says_nothing_of_marks() -> None:
-    marked = [p for p in map(read_prompt, prompt_files().values()) if p.is_marked]
-    assert {"four-grades", "basic", "by-topic"} <= {prompt.name for prompt in marked}
-    for prompt in marked:
-        bare = undefended(prompt)
-        assert not bare.is_marked
-        assert bare.id != prompt.id
-        assert not any("same code" in turn.content for turn in bare.turns)
-        assert re.search(r"\{(passages?|first)\}", bare.turns[-1].content)
-
-
-def test_a_text_on_the_line_of_a_mark_is_shown_without_it(tmp_path: Path) -> None:
-    path = tmp_path / "mine.md"
-    front = '+++\nkind = "grade"\ndescription = "mine"\n[scale]\n0 = "no"\n1 = "yes"\n+++\n'
-    path.write_text(
-        f"{front}# user\n{{query}}\n[{{mark}}] {{title}}: {{text}} [{{mark}}]\nGrade it.\n"
-    )
-    bare = undefended(read_prompt(path))
-    assert bare.turns[-1].content == "{query}\n[] {title}: {text} []\nGrade it."
 
 
 @pytest.fixture
@@ -306,7 +267,7 @@ def test_a_probe_asks_only_for_what_is_missing_and_says_the_same_again(
     assert len(asked) == plan.calls.calls
     assert first.certificate == again.certificate
     assert raised(first.certificate) == {"relevant": 1.0, "claim": 1.0}
-    assert "'claim': 100% of 4 grades" in " ".join(first.sentences())
+    assert "'claim': 100% of 4 grades" in " ".join(first.sentences)
     html = first._repr_html_()
     assert "<table>" in html
 
@@ -387,9 +348,9 @@ def test_a_gate_for_what_is_not_tried_is_refused_before_any_call(
     part: str | None, gate: str
 ) -> None:
     options = ProbeOptions(part=part)
-    with pytest.raises(Misuse, match=f"no share '{gate}' to ask for; known: noise, defence"):
+    with pytest.raises(Misuse, match=f"no share '{gate}' to ask for; known: noise, "):
         check_gates(options, [gate])
-    check_gates(options, ["noise", "defence"])
+    check_gates(options, ["noise"])
     with pytest.raises(Misuse, match="changes alone are tried, and no attack"):
         check_gates(ProbeOptions(part="changes", only=("query",)), [])
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from labeler.errors import CallFailed, LabelerError, Misconfigured, NotFound
-from labeler.model import Message, Reply, Request
+from labeler.model import Message, Reply, Request, status_of_ending
 from labeler.models.policies.learn import named_in
-from labeler.models.server.answers import read_answer, read_refusal, status_of_ending
+from labeler.models.server.answers import read_answer, read_refusal
 from labeler.models.server.client import Calls, called_model, server_model, wire_format
 from labeler.models.settings import AssessorSettings
 from labeler.testing import Answer, Call, FakeServer

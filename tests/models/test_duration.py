@@ -2,8 +2,7 @@
 
 import pytest
 
-from labeler.models.call_plan import CallTimes, duration_of
-from labeler.models.check import TrialCall, time_of
+from labeler.models.call_plan import CallTimes, TrialCall, duration_of, time_of
 from labeler.models.policies.learn import Abilities
 from labeler.models.policies.rate import RateLimits
 

@@ -12,7 +12,7 @@ from running import finish, start
 
 from labeler.errors import NoAnswer
 from labeler.model import Message, Reply, Request
-from labeler.models.server.client import Calls, FirstWait, called_model
+from labeler.models.server.client import Calls, called_model
 from labeler.testing import Answer, FakeServer, completion
 from labeler.wire.gate import admit
 
@@ -29,8 +29,8 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ask(server: FakeServer, notes: list[str], *, seconds: float = 30.0, times: int = 1) -> Reply:
     async def asked() -> Reply:
-        waiting = FirstWait(notes.append, quiet=0.1, mute=0.3)
-        model = called_model("fake", admit(server.base_url), Calls(seconds, waiting))
+        calls = Calls(seconds, notes.append, quiet=0.1, mute=0.3)
+        model = called_model("fake", admit(server.base_url), calls)
         try:
             for _ in range(times):
                 reply = await model.ask(ASKED)

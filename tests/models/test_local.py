@@ -18,9 +18,9 @@ from tiny_model import write_tiny_model
 import labeler
 from labeler.errors import CallFailed, Misconfigured, Retryable
 from labeler.model import Message, Model, Reply, Request
+from labeler.models.embedded import cosine_of, similarity_model
 from labeler.models.local.serve import Served, can_serve, serving
-from labeler.models.server.client import served_models, server_model
-from labeler.models.similarity import cosine_of, similarity_model
+from labeler.models.server.client import models_of, place_of, server_model
 from labeler.text.terms import TermStatistics, terms
 from labeler.text.vectors import encode
 
@@ -125,7 +125,7 @@ def test_the_real_server_wants_its_key(served: Served) -> None:
 
 @needs_engine
 def test_the_models_are_listed(served: Served) -> None:
-    assert asyncio.run(served_models(*served)) == ["tiny.gguf"]
+    assert asyncio.run(models_of(place_of(*served))) == ["tiny.gguf"]
 
 
 @needs_engine

@@ -172,7 +172,7 @@ def test_a_mirror_that_has_the_file_is_asked_before_any_address(
     assert fetch_model(model=SMALL).read_bytes() == BODY
     place.write_bytes(BODY[::-1])
     (machine / "cache" / "models" / "small.gguf").unlink()
-    with pytest.raises(BadInput, match=r"small\.gguf: its SHA-256 is not"):
+    with pytest.raises(BadInput, match=r"small\.gguf: wrong SHA-256"):
         fetch_model(model=SMALL)
 
 

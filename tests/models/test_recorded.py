@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from labeler.errors import CallFailed, LabelerError, NoCompletion, NotFound, Retryable
-from labeler.model import Message, Reply, Request
-from labeler.models.server.answers import read_answer, read_refusal, status_of_ending
+from labeler.model import Message, Reply, Request, status_of_ending
+from labeler.models.server.answers import read_answer, read_refusal
 from labeler.models.server.client import wire_format
 from labeler.models.settings import AssessorSettings
 

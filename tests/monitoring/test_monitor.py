@@ -206,27 +206,3 @@ def test_files_of_logs_may_be_named_by_a_pattern(tmp_path: Path) -> None:
     pattern = tmp_path / "*.csv"
     assert [path.name for path in log_files([pattern, tmp_path / "a.csv"])] == ["a.csv", "b.csv"]
     assert log_files([tmp_path / "[no]*.csv"]) == [tmp_path / "[no]*.csv"]
-
-
-def test_a_log_whose_users_are_split_otherwise_than_meant_is_an_alarm(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    collection, log = weekly(judged(tmp_path / "coll", queries=4), [0]), tmp_path / "log.csv"
-    rows = ["user,query,doc_id,rank,clicked,variant"]
-    for user in range(80):
-        variant = "AB"[user % 5 == 0]
-        rows += [
-            f"u{user},cats {user % 4},{d},{r},{2 - r},{variant}"
-            for r, d in ((1, "cats"), (2, "fish"))
-        ]
-    log.write_text("\n".join(rows) + "\n")
-    asked = ("--log", str(log))
-    assert run(collection, *asked) == 5
-    err = capsys.readouterr().err
-    assert "warning: sample ratio mismatch" in err
-    assert "query drift: the log has no search that can be looked at" in err  # it has no dates
-    assert "name its shares" in err
-    assert run(collection, *asked, "--shares", "A:4,B:1") == 0
-    assert run(collection, *asked, "--shares", "A:4,C:1") == 65
-    assert "--shares: no variant 'C'" in capsys.readouterr().err
-    assert run(collection, *asked, "--shares", "A") == 2

@@ -1,7 +1,6 @@
 """Whether users still search for what a collection asks about, on made logs with known drift."""
 
 import json
-from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -9,7 +8,6 @@ import numpy as np
 import pytest
 
 from labeler.errors import BadInput
-from labeler.monitoring.proposal import EvaluationSet, distance_of_set, weighted
 from labeler.monitoring.queries import QueryDrift, query_drift
 from labeler.monitoring.searches import Search, by_week
 from labeler.report.page import Page
@@ -42,9 +40,7 @@ def test_queries_that_make_the_set_current_hold_the_new_topic(drifted: QueryDrif
     proposal = drifted.proposal
     assert proposal is not None
     assert sum(query.text in LOCKS for query in proposal.queries) >= 5
-    assert proposal.falls[-1].weighted < 0.3 * proposal.falls[0].as_it_is
-    assert proposal.weights.keys() >= {query.id for query in proposal.queries}
-    assert sum(proposal.weights.values()) == pytest.approx(1)
+    assert proposal.candidates >= len(proposal.queries)
 
 
 def test_without_a_change_nothing_is_alarmed(steady: QueryDrift) -> None:
@@ -64,7 +60,6 @@ def test_the_result_can_be_written_as_json_and_says_its_figures_by_week(
 
 def test_its_blocks_make_a_page(drifted: QueryDrift) -> None:
     html = Page("made", drifted.blocks()).html()
-    assert html.count("<figure") >= 1
     assert "passkey" in html
 
 
@@ -83,7 +78,7 @@ def test_of_a_week_with_few_searches_nothing_is_said(tmp_path: Path) -> None:
     log = [*made_log(3, 40), *(Search(date(2024, 2, 5), "soup", str(n)) for n in range(19))]
     result = query_drift(made_collection(tmp_path / "made"), log, add=0)
     row = result.weeks[-1]
-    assert (row.searches, row.own, row.words) == (19, None, None)
+    assert (row.searches, row.is_enough, row.words) == (19, False, None)
     assert result.last is result.weeks[-2]
     assert result.tables()[0].texts()[-1][-1] == "too few sessions"
 
@@ -91,7 +86,7 @@ def test_of_a_week_with_few_searches_nothing_is_said(tmp_path: Path) -> None:
 def test_a_person_who_searches_much_is_one_person(tmp_path: Path) -> None:
     log = [*made_log(3, 40), *(Search(date(2024, 2, 5), text, "same") for text in LOCKS * 3)]
     result = query_drift(made_collection(tmp_path / "made"), log, add=0)
-    assert (result.weeks[-1].own, result.alarms) == (None, [])
+    assert (result.weeks[-1].words, result.alarms) == (None, [])
 
 
 def test_a_query_counts_once_in_a_session_and_people_are_sessions() -> None:
@@ -126,18 +121,6 @@ def test_what_few_people_typed_is_neither_shown_nor_proposed(tmp_path: Path) -> 
     assert "mustermann" not in told
     assert "example.org" not in told
     assert "50 mail address" in told
-
-
-def test_the_proposed_weights_are_the_best_there_are() -> None:
-    rng = np.random.default_rng(1)
-    points = rng.standard_normal((40, 6)).astype(np.float32)
-    points /= np.linalg.norm(points, axis=1, keepdims=True)
-    times = rng.integers(1, 9, 40).astype(np.float64)
-    own = EvaluationSet(("a", "b", "c"), frozenset(), points[:3] * 1, np.full(3, 1 / 3))
-    best = distance_of_set(weighted(own, points, times), points, times)
-    grid = [np.array([a, b, 20 - a - b]) / 20 for a in range(1, 19) for b in range(1, 20 - a)]
-    others = [distance_of_set(replace(own, weights=w), points, times) for w in grid]
-    assert best <= min(others) + 1e-6
 
 
 def test_a_busy_week_is_sampled_by_whole_sessions() -> None:

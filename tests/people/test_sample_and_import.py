@@ -15,8 +15,11 @@ from labeler.agreement.align import AssessorLabels, Rules, align
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.differences import differences
 from labeler.agreement.several.joint import ceiling, grade_matrix, query_coincidences
-from labeler.agreement.statistics import alphas, find_statistic
-from labeler.agreement.statistics.registry import query_tables
+from labeler.agreement.statistics import (
+    find_statistic,
+    nominal_alpha,
+    query_tables,
+)
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
@@ -427,7 +430,7 @@ def test_alpha_ceiling_and_differences_of_a_sample_are_unbiased(draws: int) -> N
 
     def figures(weights: dict[Pair, float] | None, sample: Qrels) -> list[float]:
         side_by_side = grade_matrix({**raters, "anna": sample}, grades, weights)
-        alpha = alphas.nominal(query_coincidences(side_by_side).sum(axis=0), np.arange(4.0))
+        alpha = nominal_alpha(query_coincidences(side_by_side).sum(axis=0), np.arange(4.0))
         beside = ceiling(side_by_side, "llm", kappa, options).overall.difference
         aligned = [
             align(sample, AssessorLabels(o), Rules(grades), weights).pairs for o in (OTHER, second)

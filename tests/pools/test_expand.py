@@ -25,7 +25,8 @@ from labeler.pools.missed import estimate_missed
 from labeler.pools.pool import inclusions, pool, systematic
 from labeler.pools.reuse import brought_alone
 from labeler.runs.retrieve import neighbors
-from tests.models.test_encoder_files import static_model
+from labeler.testing import Answer, Call, FakeServer, embeddings
+from labeler.testing.fake_server import texts_in
 
 CHAIN = ("ant bee", "bee cow", "cow dog", "dog elk", "elk fox", "fox gnu", "gnu hen", "hen ibis")
 """Each text shares a word with the next, so that BM25 finds the one before and the one after."""
@@ -56,10 +57,30 @@ def judged(collection: Collection, *relevant: str) -> None:
     collection.qrels("llm").write_text("".join(lines))
 
 
+@contextmanager
+def encoder_apart(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A server that gives each text a direction of its own, so that terms alone make neighbors."""
+    numbers: dict[str, int] = {}
+
+    def apart(call: Call) -> Answer:
+        texts = texts_in(call)
+        answer = embeddings(texts)
+        for row, text in zip(answer["data"], texts, strict=True):
+            row["embedding"] = [0.0] * 64
+            row["embedding"][numbers.setdefault(text, len(numbers))] = 1.0
+        return Answer(answer)
+
+    with FakeServer() as server:
+        server.encode = apart
+        monkeypatch.setenv("LABELER_ENCODER", "apart")
+        monkeypatch.setenv("LABELER_EMBEDDINGS_URL", server.base_url)
+        yield
+
+
 @pytest.fixture(autouse=True)
-def terms_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An encoder of two words that all texts lack, so that terms alone make neighbors."""
-    monkeypatch.setenv("LABELER_ENCODER", f"model2vec:{static_model(tmp_path / 'tiny')}")
+def terms_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with encoder_apart(monkeypatch):
+        yield
 
 
 def by_terms(collection: Collection, **changes: float) -> Expanded:

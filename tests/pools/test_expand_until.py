@@ -1,6 +1,7 @@
 """One call judges a pool and expands it, round after round, and says why it stopped."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,21 +13,21 @@ from labeler.errors import Misuse
 from labeler.judging.judge import JudgeOptions
 from labeler.model import Request
 from labeler.models.control import Control
+from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.settings import Limits
 from labeler.pools.expand import ExpandedJudging, Rounds, expand_until
 from labeler.pools.pool import pool
 from labeler.testing import fake_model
-from tests.models.test_encoder_files import static_model
-from tests.pools.test_expand import CHAIN
+from tests.pools.test_expand import CHAIN, encoder_apart
 
 RELEVANT = 5
 """So many documents from the beginning of the chain are relevant."""
 
 
 @pytest.fixture(autouse=True)
-def terms_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An encoder of two words that all texts lack, so that terms alone make neighbors."""
-    monkeypatch.setenv("LABELER_ENCODER", f"model2vec:{static_model(tmp_path / 'tiny')}")
+def terms_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with encoder_apart(monkeypatch):
+        yield
 
 
 @pytest.fixture
@@ -40,7 +41,9 @@ def chain(tmp_path: Path) -> Collection:
     run = tmp_path / "mine.trec"
     run.write_text("q Q0 d0 1 2 mine\nq Q0 d1 2 1 mine\n")
     pool(folder, runs=[run], only=True)
-    return Collection(folder)
+    collection = Collection(folder)
+    Encoding().ready(collection.vectors, EncoderTexts(CHAIN, ["bee"]))  # asked for here, not later
+    return collection
 
 
 def expanded(

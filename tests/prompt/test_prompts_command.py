@@ -117,7 +117,7 @@ def test_the_example_of_a_check_is_filled_in_for_the_pair_that_is_named(
     assert execute(["prompts", "check", "topic", *pair[:2]]) == 2
 
 
-def test_a_diff_says_what_changed_by_words_and_what_it_means(
+def test_a_diff_says_what_changed_and_what_it_means(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     text = copy_of(find_prompt("four-grades"), "mine").replace(
@@ -126,7 +126,7 @@ def test_a_diff_says_what_changed_by_words_and_what_it_means(
     Path("mine.md").write_text(text)
     assert execute(["prompts", "diff", "four-grades", "mine.md"]) == 0
     shown = capsys.readouterr().out
-    assert "~ 3 = the passage is about the query and holds the exact{+, whole+} answer" in shown
+    assert "+ 3 = the passage is about the query and holds the exact, whole answer" in shown
     assert "every pair is asked about anew" in shown
     assert "Both grade on 0-3 by the same names: grades are comparable." in shown
     Path("mine.md").write_text(text.replace('3 = "perfectly relevant"\n', ""))
@@ -137,11 +137,12 @@ def test_a_diff_says_what_changed_by_words_and_what_it_means(
     assert "they are not comparable" in capsys.readouterr().out
 
 
-def test_lines_that_changed_are_marked_by_word_and_others_are_shown_whole() -> None:
+def test_lines_that_differ_are_shown_with_their_numbers() -> None:
     a, b = ["x", "grade it now", "gone"], ["x", "grade it well now", "new", "and more"]
     assert [(line.change, line.line_a, line.line_b, line.text) for line in changed_lines(a, b)] == [
-        ("changed", 2, 2, "grade it{+ well+} now"),
+        ("removed", 2, 0, "grade it now"),
         ("removed", 3, 0, "gone"),
+        ("added", 0, 2, "grade it well now"),
         ("added", 0, 3, "new"),
         ("added", 0, 4, "and more"),
     ]
@@ -185,7 +186,7 @@ def test_calls_are_counted_for_a_document_and_for_a_list_of_them() -> None:
     calls = {name: calls_in_words(find_prompt(name)) for name in names}
     assert calls == {"basic": "1", "criteria": "4", "list": "1/10", "rubric": "1 + 1/query"}
     sentences = diff_prompts(find_prompt("basic"), find_prompt("criteria")).consequences()
-    assert sentences[-1] == "Calls a document: 1 in basic, 4 in criteria."
+    assert sentences[-1].startswith("criteria: calls a document: 4; ")
 
 
 def test_a_check_shows_each_kind_of_request_in_the_form_in_which_it_is_sent() -> None:
@@ -210,26 +211,20 @@ def test_a_check_with_a_pair_shows_what_takes_several_documents_or_written_quest
     shown = capsys.readouterr().out
     assert all(text in shown for text in texts)
     assert execute(["prompts", "check", "rubric", "--collection", "coll"]) == 0
-    judging, _, writing = capsys.readouterr().out.partition("asked once for each query")
+    _, _, writing = capsys.readouterr().out.partition("asked once for each query")
     query = json.loads(collection.queries.read_text().splitlines()[0])["text"]
-    assert texts[0] in judging
-    assert f"Query: {query}" in judging
     assert f"search engine: {query}" in writing
 
 
 SLIPS = {
     "is negative, which in qrels says that nobody judged the pair": ("terse", '0 = "', '-1 = "'),
-    "of of [examples] is '../x', which names no qrels": ("few-shot", '"human"', '"../x"'),
-    "max_tokens is 20, too few for a JSON object with 10 grades; write 88 or more": (
+    "of of [examples] is '../x'; it should match": ("few-shot", '"human"', '"../x"'),
+    "max_tokens is 20, too few for 10 grades; write 88 or more": (
         *("list", "max_tokens = 400", "max_tokens = 20"),
     ),
-    "the criterion 'exactness' has no meaning": (
-        *("criteria", '"how precisely the passage answers what is asked"', '""'),
-    ),
-    "cuts of [combine] is '5'; write a list of numbers in brackets": (
+    "cuts of [combine] is '5'; it should be a valid tuple": (
         *("criteria", "cuts = [5, 7, 10]", "cuts = '5'"),
     ),
-    "the grades of [scale] must be integers, and '0.5' is none": ("terse", '0 = "', '0.5 = "'),
     "it should be less than or equal to 1000000": (
         "terse",
         "max_tokens = 16",

@@ -19,8 +19,8 @@ from labeler.collection.layout import Collection
 from labeler.collection.queries import read_queries
 from labeler.data import Document, Query
 from labeler.errors import Misuse
-from labeler.models.encoder_options import EncoderOptions
 from labeler.models.encoders import Encoding
+from labeler.models.settings import EncoderOptions
 from labeler.runs.engines.http_search import HttpEngine
 from labeler.runs.engines.program import ProgramEngine
 from labeler.runs.engines.templates import QueryEncoder

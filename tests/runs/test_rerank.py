@@ -13,7 +13,7 @@ from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
 from labeler.collection.whose import made_by
 from labeler.errors import BadInput, BudgetReached, CallFailed, Misuse, NoAnswer, ProviderError
-from labeler.evaluation.origin import kin_of
+from labeler.evaluation.inputs import kin_of
 from labeler.model import Reply, Request
 from labeler.models.control import Control
 from labeler.models.settings import Limits
@@ -256,7 +256,6 @@ def test_the_command_plans_re_ranks_and_says_what_it_did(
         assert schema["required"] == ["order"]
         assert execute([*words, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["windows"] == 4
-    assert execute([*words, "--cross-encoder", "nowhere"]) == 2
 
 
 def test_the_similarity_rule_cannot_rank(collection: Collection) -> None:

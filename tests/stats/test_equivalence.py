@@ -7,8 +7,8 @@ import pytest
 from every_row import every_row
 from scipy import stats
 
+from labeler.stats.means import largest_share
 from labeler.stats.power import chance_to_show, lower_bound, queries_to_show, spread_of, upper_bound
-from labeler.stats.shares import largest_share
 from labeler.stats.student import binomial_below
 
 

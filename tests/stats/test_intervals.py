@@ -11,20 +11,22 @@ from hypothesis import strategies as st
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
 from labeler.data import Qrels, Run
-from labeler.evaluation.boards.board import BoardOptions, leaderboard_of_dicts
-from labeler.evaluation.comparison.paired import ComparisonOptions, compare_scores, summary_interval
+from labeler.evaluation.leaderboard import leaderboard_of
+from labeler.evaluation.paired import compare_scores, summary_interval
+from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
 from labeler.stats.intervals import (
     Replicates,
+    Sample,
     between,
     cluster_bootstrap,
     degrees,
+    drawn_counts,
     jackknife,
     percentile,
     stretched,
 )
 from labeler.stats.means import mean_interval, paired_interval
-from labeler.stats.resampling import Sample, drawn_counts
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
 
@@ -51,14 +53,10 @@ def two_rankings(queries: int) -> tuple[Qrels, Qrels, dict[str, Run]]:
 def test_the_same_differences_get_the_same_interval_from_whoever_is_asked() -> None:
     """Of two qrels in a leaderboard, and of two runs in a comparison."""
     first, second, runs = two_rankings(30)
-    board = leaderboard_of_dicts(
-        first, second, runs, parse("RR"), BoardOptions(own_pools=True, seed=3)
-    )
+    board = leaderboard_of(two_qrels(first, second, own_pools=True), runs, parse("RR"), 3)
     assert board is not None
     scores = [evaluate(qrels, runs["a"], ["RR"]) for qrels in (first, second)]
-    (found,) = compare_scores(
-        {"first": scores[0], "second": scores[1]}, "first", ComparisonOptions(seed=3)
-    )
+    (found,) = compare_scores({"first": scores[0], "second": scores[1]}, "first", seed=3)
     system = board.systems[0]
     assert (system.difference, system.low, system.high) == pytest.approx(
         (found.difference, found.low, found.high)
@@ -71,7 +69,7 @@ def test_the_mean_of_a_measure_has_the_interval_of_the_engine_within_its_bounds(
     values = RNG.beta(2, 2, size=40)
     ours = mean_interval(values, seed=5)
     assert ours is not None
-    assert summary_interval(parse("nDCG@10"), values, "bootstrap", 5) == pytest.approx(ours)
+    assert summary_interval(parse("nDCG@10"), values, 5) == pytest.approx(ours)
     sums = np.stack([values, np.ones(40)], axis=1)
     of = Replicates(Sample(sums, seed=5), lambda s: s[..., 0] / s[..., 1], freedom=39)
     assert cluster_bootstrap(of) == ours
@@ -86,7 +84,7 @@ def test_an_undefined_query_does_not_change_the_interval_of_the_others() -> None
 @settings(derandomize=True, deadline=None)
 @given(st.integers(1, 9), st.integers(1, 30), st.integers(0, 3))
 def test_draws_in_blocks_are_the_draws_at_once(queries: int, draws: int, seed: int) -> None:
-    import labeler.stats.resampling as engine
+    import labeler.stats.intervals as engine
 
     whole = np.concatenate(list(drawn_counts(queries, draws, seed)))
     rng = np.random.default_rng(seed)
@@ -96,8 +94,7 @@ def test_draws_in_blocks_are_the_draws_at_once(queries: int, draws: int, seed: i
 
 
 def test_one_query_has_no_interval_by_any_method() -> None:
-    assert between("cluster-bootstrap", Sample(TABLES[:1]), kappa) == (None, None)
-    assert between("percentile", Sample(TABLES[:1]), kappa) == (None, None)
+    assert between(Sample(TABLES[:1]), kappa) == (None, None)
 
 
 def test_draws_are_of_whole_queries_and_as_many() -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from labeler.stats.shares import DrawnQueries, query_share, share_interval
+from labeler.stats.means import DrawnQueries, query_share, share_interval
 
 
 def test_of_one_rater_it_is_wilsons_interval_of_the_queries() -> None:

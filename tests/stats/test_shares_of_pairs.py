@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from labeler.stats.shares import clustered_interval, difference_interval, wilson
+from labeler.stats.means import clustered_interval, difference_interval, wilson
 
 
 def test_pairs_that_are_all_alike_count_as_many_as_their_queries() -> None:

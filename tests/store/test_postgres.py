@@ -3,7 +3,6 @@
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,9 +20,10 @@ from labeler.judging.judge import judge
 from labeler.model import Reply
 from labeler.models.control import Control
 from labeler.store import Store, StorePlace, Waiting, maintain, open_store
+from labeler.store.address import DatabaseAddress
 from labeler.store.base import Failed, KeyedReply, WriteBatch
-from labeler.store.postgres.address import DatabaseAddress
-from labeler.store.postgres.store import PostgresStore, copy_file
+from labeler.store.postgres import PostgresDatabase
+from labeler.store.replies import ReplyStore
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model, small_collection
 from labeler.trec.qrels import read_qrels
 
@@ -46,6 +46,11 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> StorePlace:
 
 def keyed(key: bytes = KEY, text: str = "yes", request: str = "asked") -> KeyedReply:
     return KeyedReply(key, "m", request, Reply(text, "stop", None, "m-1", 3, 4, cost=0.25))
+
+
+def database_store(address: DatabaseAddress, waiting: Waiting | None = None) -> ReplyStore:
+    """A store in a database, to be closed by hand."""
+    return ReplyStore(PostgresDatabase(address, waiting), waiting=waiting)
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
@@ -149,14 +154,6 @@ def test_facts_are_kept_and_some_only_once(place: StorePlace) -> None:
         assert store.learn_once("c", "second") == "first"
 
 
-def test_records_are_found_by_model_and_parts_of_their_request(place: StorePlace) -> None:
-    with open_store(place) as store:
-        store.write(WriteBatch([keyed(request="one two"), keyed(OTHER, request="two three")]))
-        assert [r.request for r in store.records_with("m", ("two", "three"))] == ["two three"]
-        assert len(store.records_with("m", ("two", "two"))) == 2
-        assert store.records_with("n", ("two", "two")) == []
-
-
 def test_a_redacted_store_keeps_no_request_text(place: StorePlace) -> None:
     with open_store(place, redacted=True) as store:
         store.write(WriteBatch([keyed()]))
@@ -167,9 +164,9 @@ def test_a_redacted_store_keeps_no_request_text(place: StorePlace) -> None:
 
 def test_a_reply_that_was_changed_is_never_a_reply(server: PostgresServer) -> None:
     address = DatabaseAddress.of(server.database())
-    store = PostgresStore(address)
+    store = database_store(address)
     store.write(WriteBatch([keyed()]))
-    store.transaction(lambda c: c.run("UPDATE labeler.replies SET prompt_tokens = 4"))
+    store.database.transaction(lambda c: c.run("UPDATE labeler.replies SET prompt_tokens = 4"))
     with pytest.raises(Exception, match="damaged"):
         store.replies([KEY])
     store.close()
@@ -179,27 +176,27 @@ def test_the_lease_of_a_machine_that_is_gone_ends_by_the_servers_clock(
     server: PostgresServer,
 ) -> None:
     address = DatabaseAddress.of(server.database())
-    gone, store = PostgresStore(address), PostgresStore(address)
+    gone, store = database_store(address), database_store(address)
     gone.write(WriteBatch(claimed=[KEY]))
     away = "UPDATE labeler.owners SET place = 'elsewhere'"
-    gone.transaction(lambda c: c.run(away))
+    gone.database.transaction(lambda c: c.run(away))
     assert store.write(WriteBatch(claimed=[KEY])).leases == frozenset()
     assert "another machine" in store.asker(KEY)
-    gone.transaction(lambda c: c.run(f"{away}, until = now() - interval '1 second'"))
+    gone.database.transaction(lambda c: c.run(f"{away}, until = now() - interval '1 second'"))
     assert store.write(WriteBatch(claimed=[KEY])).leases == {KEY}
     gone.close()
     store.close()
 
 
 def test_a_connection_that_is_cut_is_made_again(server: PostgresServer) -> None:
-    store = PostgresStore(DatabaseAddress.of(server.database()))
+    address = DatabaseAddress.of(server.database())
+    store, other = database_store(address), database_store(address)
     store.write(WriteBatch([keyed()]))
-    other = PostgresStore(store.address)
     cut = (
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
     )
-    other.transaction(lambda c: c.run(cut), lock=False)
+    other.database.transaction(lambda c: c.run(cut), writing=False)
     store.write(WriteBatch([keyed(OTHER)], claimed=[b"n" * 32]))
     assert len(store) == 2
     store.close()
@@ -247,20 +244,20 @@ def test_a_password_is_asked_for_in_words(
     server.ask_password_of("anna")
     monkeypatch.delenv("PGPASSWORD", raising=False)
     with pytest.raises(Misconfigured, match="PGPASSWORD is not set"):
-        PostgresStore(DatabaseAddress.of(url))
+        database_store(DatabaseAddress.of(url))
     monkeypatch.setenv("PGPASSWORD", "wrong-secret")
     with pytest.raises(Misconfigured, match="password authentication failed") as refused:
-        PostgresStore(DatabaseAddress.of(url))
+        database_store(DatabaseAddress.of(url))
     assert "secret" not in str(refused.value)
     monkeypatch.setenv("PGPASSWORD", "sesame")
-    PostgresStore(DatabaseAddress.of(url)).close()
+    database_store(DatabaseAddress.of(url)).close()
 
 
 def test_a_role_with_the_rights_of_the_page_works_and_another_is_told(
     server: PostgresServer,
 ) -> None:
     url = server.database()
-    PostgresStore(DatabaseAddress.of(url)).close()
+    database_store(DatabaseAddress.of(url)).close()
     name = url.rpartition("/")[2]
     server.do("CREATE ROLE ben LOGIN", "CREATE ROLE eve LOGIN")
     server.do(
@@ -268,12 +265,12 @@ def test_a_role_with_the_rights_of_the_page_works_and_another_is_told(
         "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA labeler TO ben",
         database=name,
     )
-    store = PostgresStore(DatabaseAddress.of(url.replace("labeler@", "ben@")))
+    store = database_store(DatabaseAddress.of(url.replace("labeler@", "ben@")))
     store.write(WriteBatch([keyed()], [Failed(OTHER, "call_failed", "why")], [b"n" * 32]))
     assert store.learn_once("a", "b") == "b"
     store.close()
     with pytest.raises(Misconfigured, match="permission denied"):
-        PostgresStore(DatabaseAddress.of(url.replace("labeler@", "eve@")))
+        database_store(DatabaseAddress.of(url.replace("labeler@", "eve@")))
 
 
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
@@ -281,27 +278,29 @@ def test_a_database_of_another_encoding_keeps_all_texts(
     server: PostgresServer, encoding: str
 ) -> None:
     how = f"ENCODING '{encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
-    store = PostgresStore(DatabaseAddress.of(server.database(how)))
+    store = database_store(DatabaseAddress.of(server.database(how)))
     store.write(WriteBatch([keyed(text="кот 猫", request="кто")]))
     assert store.replies([KEY])[KEY].text == "кот 猫"
-    assert len(store.records_with("m", ("к", "о"))) == 1
+    record = store.record(KEY)
+    assert record is not None
+    assert record.request == "кто"
     store.learn("é", "ü")
     assert store.fact("é") == "ü"
     store.close()
 
 
 def test_an_answer_may_take_longer_than_a_connection(server: PostgresServer) -> None:
-    store = PostgresStore(DatabaseAddress.of(server.database()))
-    limits = store.transaction(
-        lambda c: [c._usock.gettimeout()],
-        lock=False,
+    store = database_store(DatabaseAddress.of(server.database()))
+    limits = store.database.transaction(
+        lambda c: [c.connection._usock.gettimeout()],
+        writing=False,
     )
     assert limits[0] >= 60
     store.close()
 
 
 def test_a_store_is_closed_where_its_database_has_gone(server: PostgresServer) -> None:
-    store = PostgresStore(DatabaseAddress.of(server.database()), waiting=Waiting(1e6))
+    store = database_store(DatabaseAddress.of(server.database()), waiting=Waiting(1e6))
     store.write(WriteBatch(claimed=[KEY]))
     server.stop()
     try:
@@ -314,7 +313,7 @@ def test_tls_is_as_sure_as_the_address_says(tmp_path: Path) -> None:
     with postgres_server() as plain:
         url = plain.database()
         with pytest.raises(Misconfigured, match="refuses SSL"):
-            PostgresStore(DatabaseAddress.of(f"{url}?sslmode=require"))
+            database_store(DatabaseAddress.of(f"{url}?sslmode=require"))
         certificate = plain.encrypt()
         copy = tmp_path / "ca.pem"
         copy.write_bytes(certificate.read_bytes())
@@ -327,13 +326,13 @@ def test_tls_is_as_sure_as_the_address_says(tmp_path: Path) -> None:
         assert not is_encrypted(f"{url}?sslmode=disable")
         for bad in (f"{url}?{sure}", f"{here}?sslmode=verify-full"):
             with pytest.raises(Misconfigured, match="certificate"):
-                PostgresStore(DatabaseAddress.of(bad))
+                database_store(DatabaseAddress.of(bad))
 
 
 def is_encrypted(url: str) -> bool:
-    store = PostgresStore(DatabaseAddress.of(url))
+    store = database_store(DatabaseAddress.of(url))
     query = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
-    rows = store.transaction(lambda c: c.run(query), lock=False)
+    rows = store.database.transaction(lambda c: c.run(query), writing=False)
     store.close()
     return bool(rows[0][0])
 
@@ -341,17 +340,17 @@ def is_encrypted(url: str) -> bool:
 def test_a_database_that_is_not_there_is_said_in_one_line(server: PostgresServer) -> None:
     nowhere = f"postgresql://labeler@127.0.0.1:{server.port}/nowhere"
     with pytest.raises(Misconfigured, match='database "nowhere" does not exist'):
-        PostgresStore(DatabaseAddress.of(nowhere))
+        database_store(DatabaseAddress.of(nowhere))
     closed = DatabaseAddress.of("postgresql://labeler@127.0.0.1:1/db")
     with pytest.raises(FileProblem, match=re.escape("127.0.0.1:1/db")):
-        PostgresStore(closed, waiting=Waiting(0.0))
+        database_store(closed, waiting=Waiting(0.0))
 
 
 def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pg8000", None)
     address = DatabaseAddress.of("postgresql://labeler@127.0.0.1:1/db")
     with pytest.raises(Misconfigured, match=re.escape("pip install 'ir-labeler[postgres]'")):
-        PostgresStore(address, waiting=Waiting(0.0))
+        database_store(address, waiting=Waiting(0.0))
 
 
 def test_a_store_is_checked_counted_and_shrunk(place: StorePlace) -> None:
@@ -370,7 +369,7 @@ def test_a_store_is_checked_counted_and_shrunk(place: StorePlace) -> None:
         assert maintain.prune(store, "m", None) == 64
         before, after = maintain.collect_garbage(store)
         assert after < before
-        assert (maintain.verify(store), maintain.size_of(store)) == ((1, ()), after)
+        assert (maintain.verify(store), store.database.size()) == ((1, ()), after)
         with pytest.raises(BadInput, match="not a day"):
             maintain.prune(store, None, "yesterday")
 
@@ -395,7 +394,7 @@ def test_what_is_not_as_it_was_written_is_listed(server: PostgresServer) -> None
 
 def test_room_is_given_back_by_the_owner_of_the_tables_alone(server: PostgresServer) -> None:
     url = server.database()
-    PostgresStore(DatabaseAddress.of(url)).close()
+    database_store(DatabaseAddress.of(url)).close()
     server.do(
         "CREATE ROLE mia LOGIN",
         "GRANT USAGE ON SCHEMA labeler TO mia",
@@ -480,10 +479,8 @@ def test_replies_that_the_database_cannot_take_in_are_saved_and_sent_later(
     collection, url = small_collection(), server.database()
     monkeypatch.setenv("LABELER_STORE", url)
     place = collection.store
-    with ExitStack() as stack:
-        store: Store = PostgresStore(DatabaseAddress.of(url, place.unsent), waiting=Waiting(0.0))
-        stack.callback(store.close)
-        assert isinstance(place, DatabaseAddress)
+    assert isinstance(place, DatabaseAddress)
+    with open_store(place, waiting=Waiting(0.0)) as store:
         server.stop()
         try:
             with pytest.raises(FileProblem, match="replies are saved in"):
@@ -510,10 +507,10 @@ def test_the_replies_of_a_file_go_into_the_database_and_answer_there(
     judge(collection, model=model, name="one")
     file = collection.store
     assert isinstance(file, Path)
-    store = PostgresStore(DatabaseAddress.of(server.database()))
-    assert (copy_file(file, store), copy_file(file, store)) == (4, 0)
+    store = database_store(DatabaseAddress.of(server.database()))
+    assert (store.take_in_file(file), store.take_in_file(file)) == (4, 0)
     store.close()
-    monkeypatch.setenv("LABELER_STORE", str(store.address))
+    monkeypatch.setenv("LABELER_STORE", str(store.database.address))
     notes: list[str] = []
     control = Control(note=notes.append)
     assert judge(collection, model=model, name="two", control=control).judged == 4

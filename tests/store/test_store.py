@@ -25,9 +25,10 @@ from labeler.models.policies.call import asked_through
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, Remembering, guarded
 from labeler.store import Store, Waiting, key_of, maintain, open_store
-from labeler.store.base import FORGOTTEN_AT_ONCE, Failed, Granted, KeyedReply, Record, WriteBatch
-from labeler.store.sqlite.open import MERGE, VERSION
-from labeler.store.sqlite.store import Now, SqliteStore
+from labeler.store.base import Failed, Granted, KeyedReply, Record, WriteBatch
+from labeler.store.maintain import FORGOTTEN_AT_ONCE
+from labeler.store.replies import ReplyStore
+from labeler.store.sqlite import MERGE, VERSION, Now, SqliteDatabase, now
 from labeler.testing import fake_model
 
 ASKED = Request(
@@ -70,6 +71,11 @@ def remembered(model: Model, store: Store, **how: Any) -> Model:
     policy = Remembering(model, store, **how)
     asked = asked_through([policy], model)
     return replace(asked, recall=policy.recall, close=policy.finish)
+
+
+def file_store(path: Path, clock: Callable[[], Now] = now) -> ReplyStore:
+    """A store in a file, to be closed by hand."""
+    return ReplyStore(SqliteDatabase(path, clock=clock))
 
 
 HUGE = [10**400, -(10**400), 2**63, math.inf, -math.inf, 1e308]
@@ -299,7 +305,7 @@ def _try_to_open(path: Path, said: "multiprocessing.Queue[str]") -> None:
     try:
         with open_store(path, reading=True) as store:
             count = maintain.verify(store).replies
-        SqliteStore(path)
+        file_store(path)
     except LabelerError as error:
         said.put(f"{count} {error.exit_code} {error}")
     else:
@@ -351,7 +357,7 @@ class Clock:
 def test_a_lease_ends_by_the_clock_that_nobody_can_set(tmp_path: Path) -> None:
     """The other process is this one under a number of its own: alive, and holding the lease."""
     clock = Clock()
-    one, other = (SqliteStore(tmp_path / "replies.db", clock=clock) for _ in range(2))
+    one, other = (file_store(tmp_path / "replies.db", clock) for _ in range(2))
     try:
         assert one.write(WriteBatch(claimed=[b"k" * 32])).leases == {b"k" * 32}
         for wall in (clock.wall + 10**6, clock.wall - 10**6):
@@ -375,14 +381,15 @@ def test_a_lease_that_is_dated_in_the_future_lasts_no_longer_than_any_other(
     tmp_path: Path, machine: str, ahead: float
 ) -> None:
     clock, key = Clock(), b"k" * 32
-    one, other = (SqliteStore(tmp_path / "replies.db", clock=clock) for _ in range(2))
+    one, other = (file_store(tmp_path / "replies.db", clock) for _ in range(2))
     assert one.write(WriteBatch(claimed=[key])).leases == {key}
 
     def date(seconds: float) -> None:
-        with one.writing() as connection:
-            connection.execute("UPDATE owners SET until = ?, until_wall = ?", (seconds, seconds))
-            if machine:
-                connection.execute("UPDATE owners SET place = ?", (machine,))
+        dated = "UPDATE owners SET until = :to, until_wall = :to"
+        one.database.transaction(lambda to: to.run(dated, to=seconds))
+        if machine:
+            moved = "UPDATE owners SET place = :place"
+            one.database.transaction(lambda to: to.run(moved, place=machine))
 
     def is_given() -> bool:
         return key in other.write(WriteBatch(claimed=[key])).leases
@@ -417,7 +424,7 @@ def test_a_long_wait_for_another_process_says_which_and_ends_when_told_to(tmp_pa
         finally:
             await model.close()
 
-    one = SqliteStore(tmp_path / "replies.db")
+    one = file_store(tmp_path / "replies.db")
     assert one.write(WriteBatch(claimed=[key])).leases == {key}
     with open_store(tmp_path / "replies.db") as store, pytest.raises(Stopped):
         asyncio.run(ask(store))
@@ -429,11 +436,11 @@ def test_what_failed_for_another_process_fails_here_and_is_asked_by_a_later_one(
     tmp_path: Path,
 ) -> None:
     key, failed = b"k" * 32, Failed(b"k" * 32, "call_failed", "x")
-    one, beside = (SqliteStore(tmp_path / "replies.db") for _ in range(2))
+    one, beside = (file_store(tmp_path / "replies.db") for _ in range(2))
     one.write(WriteBatch(claimed=[key]))
     assert beside.write(WriteBatch(claimed=[key])).leases == frozenset()
     one.write(WriteBatch(failed=[failed]))
-    late = SqliteStore(tmp_path / "replies.db")
+    late = file_store(tmp_path / "replies.db")
     for other in (beside, late):
         granted = other.write(WriteBatch(claimed=[key]))
         assert (granted.failures, granted.leases) == ({key: failed}, frozenset())
@@ -450,7 +457,7 @@ def test_what_failed_for_another_process_fails_here_and_is_asked_by_a_later_one(
 
 @pytest.mark.parametrize("how", ["kept", "closed"])
 def test_a_lease_ends_with_its_call(tmp_path: Path, how: str) -> None:
-    one, other = (SqliteStore(tmp_path / "replies.db") for _ in range(2))
+    one, other = (file_store(tmp_path / "replies.db") for _ in range(2))
     key = b"k" * 32
     one.write(WriteBatch(claimed=[key]))
     if how == "kept":
@@ -469,7 +476,7 @@ def test_a_lease_ends_with_its_call(tmp_path: Path, how: str) -> None:
 def test_a_link_that_leads_nowhere_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "replies.db").symlink_to(tmp_path / "gone.db")
     with pytest.raises(FileProblem, match="which is not there"):
-        SqliteStore(tmp_path / "replies.db")
+        file_store(tmp_path / "replies.db")
 
 
 def test_a_locked_store_is_74_in_one_line(tmp_path: Path) -> None:
@@ -563,9 +570,6 @@ class MemoryStore:
     def record(self, key: bytes) -> Record | None:
         return None
 
-    def records_with(self, model_id: str, parts: tuple[str, str]) -> list[Record]:
-        return []
-
     def failure(self, key: bytes) -> tuple[float, str, str] | None:
         return self.failures.get(key)
 
@@ -618,8 +622,9 @@ def test_many_replies_are_forgotten_in_several_transactions(tmp_path: Path) -> N
     with open_store(path) as store:
         store.write(WriteBatch(rows))
         began: list[str] = []
-        store._connection.set_trace_callback(began.append)
+        connection = store.database.transaction(lambda to: to.connection, writing=False)
+        connection.set_trace_callback(began.append)
         assert maintain.prune(store, "a", None) == FORGOTTEN_AT_ONCE + 1
         assert sum(statement.startswith("BEGIN") for statement in began) == 3
-        store._connection.set_trace_callback(None)
+        connection.set_trace_callback(None)
         assert (len(store), maintain.verify(store).problems) == (count // 2, ())

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import bm25s
 import numpy as np
+import numpy.typing as npt
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -37,10 +38,16 @@ ROUNDED = 0 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 1e-6
 """What two scores may differ by: with NumPy 1 the peer rounds otherwise, and we do not."""
 
 
+def scores(index: Bm25, query: str) -> npt.NDArray[np.float32]:
+    """The scores of all texts, in the order of the parts."""
+    parts = [index.scorer(part).scores(query) for part in range(len(index.parts))]
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
+
+
 def test_scores_are_those_of_bm25s_to_the_last_bit(peer: bm25s.BM25) -> None:
     index = Bm25.of([Bm25Part.of(TEXTS)], QUERIES)
     for query in QUERIES:
-        assert_allclose(index.scores(query), peers_scores(query, peer), rtol=ROUNDED)
+        assert_allclose(scores(index, query), peers_scores(query, peer), rtol=ROUNDED)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +72,7 @@ def test_an_index_in_a_file_gives_the_same_scores(tmp_path: Path) -> None:
     usual = Bm25.of([Bm25Part.of(TEXTS)], QUERIES)
     index = Bm25.of([in_a_file(tmp_path, TEXTS)], QUERIES)
     for query in QUERIES:
-        assert_array_equal(index.scores(query), usual.scores(query))
+        assert_array_equal(scores(index, query), scores(usual, query))
 
 
 @pytest.mark.parametrize("size", [1, 7, 399, 400, 401])
@@ -75,7 +82,7 @@ def test_parts_give_the_scores_of_one(tmp_path: Path, size: int) -> None:
     parts = [Bm25Part.of(some) for some in cut[1:]]
     index = Bm25.of([in_a_file(tmp_path, cut[0]), *parts], QUERIES)
     for query in QUERIES:
-        assert_array_equal(index.scores(query), usual.scores(query))
+        assert_array_equal(scores(index, query), scores(usual, query))
 
 
 def test_a_term_that_stands_in_a_text_many_times_is_counted_whole(tmp_path: Path) -> None:
@@ -97,5 +104,5 @@ def in_a_file(folder: Path, texts: list[str]) -> Bm25Part:
 def test_texts_without_terms_score_nothing(tmp_path: Path, texts: list[str]) -> None:
     for part in (Bm25Part.of(texts), in_a_file(tmp_path, texts)):
         index = Bm25.of([part], ["dog ...", "cat"])
-        assert index.scores("dog ...").tolist() == [0.0] * len(texts)
-        assert (index.scores("cat") > 0).tolist() == [text == "cat" for text in texts]
+        assert scores(index, "dog ...").tolist() == [0.0] * len(texts)
+        assert (scores(index, "cat") > 0).tolist() == [text == "cat" for text in texts]

@@ -5,7 +5,7 @@ from every_row import every_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeler.models.similarity import CUTS, similarity_grade, similarity_score
+from labeler.models.embedded import CUTS, similarity_grade, similarity_score
 from labeler.text.languages import count_words, first_words
 from labeler.text.terms import K1, B, TermStatistics, matched_share, terms
 

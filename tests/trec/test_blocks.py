@@ -13,8 +13,7 @@ from test_rankings import qrels_files, run_files
 
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
-from labeler.trec.blocks import batches
-from labeler.trec.index import QRELS, RUN, indexed
+from labeler.trec.index import QRELS, RUN, batches, indexed
 from labeler.trec.qrels import pair_batches, read_qrels, read_qrels_by_line
 from labeler.trec.runs import read_run, read_run_by_line
 

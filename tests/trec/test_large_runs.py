@@ -45,9 +45,9 @@ def assert_same(ours: Rankings, theirs: Rankings) -> None:
         assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
 
 
-def as_written(path: Path, ties: str) -> Rankings:
+def as_written(path: Path) -> Rankings:
     qrels = read_qrels_by_line(path.with_name("a.qrels"))
-    return rankings(qrels, read_run_by_line(path), ties=ties)
+    return rankings(qrels, read_run_by_line(path))
 
 
 ORDERS: dict[str, Callable[[list[str], np.random.Generator], list[str]]] = {
@@ -59,11 +59,8 @@ ORDERS: dict[str, Callable[[list[str], np.random.Generator], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("ties", ["trec", "file"])
 @pytest.mark.parametrize("order", ORDERS)
-def test_blocks_give_what_the_whole_file_gives(
-    order: str, ties: str, pool: Pool, tmp_path: Path
-) -> None:
+def test_blocks_give_what_the_whole_file_gives(order: str, pool: Pool, tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     lines = ORDERS[order](made_lines(rng, 16, 7), rng)
     forms = {
@@ -76,9 +73,9 @@ def test_blocks_give_what_the_whole_file_gives(
     for content in (*forms.values(), b"".join(members)):
         path = tmp_path / "a.trec"
         path.write_bytes(content)
-        whole = as_written(path, ties)
+        whole = as_written(path)
         for block in BLOCKS:
-            assert_same(read_rankings(path, pool, ties, block)[0], whole)
+            assert_same(read_rankings(path, pool, block=block)[0], whole)
 
 
 def test_a_pipe_is_read_whatever_the_order_of_its_lines(pool: Pool, tmp_path: Path) -> None:
@@ -91,7 +88,7 @@ def test_a_pipe_is_read_whatever_the_order_of_its_lines(pool: Pool, tmp_path: Pa
         os.mkfifo(pipe)
         writer = threading.Thread(target=pipe.write_text, args=(text,))
         writer.start()
-        assert_same(rank(pipe, pool, "trec")[0], as_written(whole, "trec"))
+        assert_same(rank(pipe, pool)[0], as_written(whole))
         writer.join()
         pipe.unlink()
 
@@ -121,7 +118,7 @@ def test_the_first_bad_line_is_named_as_the_slow_reader_names_it(
             read_run_by_line(path)
         for block in BLOCKS:
             with pytest.raises(BadInput) as found:
-                read_rankings(path, pool, "trec", block)
+                read_rankings(path, pool, block=block)
             assert str(found.value) == str(wanted.value)
 
 
@@ -137,7 +134,7 @@ def test_a_damaged_gzip_is_named_at_its_line_and_after_what_is_wrong_before(
         read_run_by_line(path)
     for block in (64, 1 << 20):
         with pytest.raises(BadInput) as found:
-            read_rankings(path, pool, "trec", block)
+            read_rankings(path, pool, block=block)
         assert str(found.value) == str(wanted.value)
 
 
@@ -156,7 +153,7 @@ def test_what_is_held_does_not_grow_with_the_lines(pool: Pool, tmp_path: Path) -
     def held(queries: int) -> int:
         lines = [line(q + 30, d, d / 7) for q in range(queries) for d in range(50)]
         path.write_text("".join([line(1, 1, 1), *lines]))
-        return peak(lambda: read_rankings(path, pool, "trec", 1 << 15))
+        return peak(lambda: read_rankings(path, pool, block=1 << 15))
 
     assert held(400) < 1.5 * held(100)
 

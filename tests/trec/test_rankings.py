@@ -89,36 +89,35 @@ def assert_same(fast: Rankings | str, slow: Rankings | str) -> None:
     assert fast.max_grade == slow.max_grade
 
 
-def check(folder: Path, qrels: bytes, run: bytes, block: int, ties: str) -> None:
+def check(folder: Path, qrels: bytes, run: bytes, block: int) -> None:
     (folder / "a.qrels").write_bytes(qrels)
     (folder / "a.trec").write_bytes(run)
 
     def fast() -> Rankings:
         pool = read_pool(folder / "a.qrels", print, block)
-        return read_rankings(folder / "a.trec", pool, ties, block)[0]
+        return read_rankings(folder / "a.trec", pool, block=block)[0]
 
     def slow() -> Rankings:
         judged = read_qrels_by_line(folder / "a.qrels")
-        return rankings(judged, read_run_by_line(folder / "a.trec"), ties=ties)
+        return rankings(judged, read_run_by_line(folder / "a.trec"))
 
     assert_same(outcome(fast), outcome(slow))
 
 
 BLOCKS = st.sampled_from([1, 30, 100, 1 << 20])
-TIES = st.sampled_from(["trec", "file"])
 ONE = b"1 0 a 1\n"
 RUN = b"1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n"
 
 
 @OFTEN
-@given(qrels=qrels_files(odd=False), run=run_files(odd=False), block=BLOCKS, ties=TIES)
-@example(qrels=ONE, run=b"1 Q0 a 1 2 t\n2 Q0 a 1 2 t\n1 Q0 b 2 1 t\n", block=1, ties="trec")
-@example(qrels=ONE, run=b"1 Q0 a 1 2 t\n1 Q0 a 1 2 t\n", block=99, ties="trec")
-@example(qrels=b"1 0 a\x01b 1\n", run=b"1 Q0 a\x01b 1 2 t\n", block=99, ties="trec")
+@given(qrels=qrels_files(odd=False), run=run_files(odd=False), block=BLOCKS)
+@example(qrels=ONE, run=b"1 Q0 a 1 2 t\n2 Q0 a 1 2 t\n1 Q0 b 2 1 t\n", block=1)
+@example(qrels=ONE, run=b"1 Q0 a 1 2 t\n1 Q0 a 1 2 t\n", block=99)
+@example(qrels=b"1 0 a\x01b 1\n", run=b"1 Q0 a\x01b 1 2 t\n", block=99)
 def test_the_fast_reader_gives_the_slow_readers_answer(
-    qrels: bytes, run: bytes, block: int, ties: str, scratch: Path
+    qrels: bytes, run: bytes, block: int, scratch: Path
 ) -> None:
-    check(scratch, qrels, run, block, ties)
+    check(scratch, qrels, run, block)
 
 
 @OFTEN
@@ -126,8 +125,8 @@ def test_the_fast_reader_gives_the_slow_readers_answer(
 def test_a_bad_file_is_the_same_error_and_never_a_traceback(
     qrels: bytes, run: bytes, block: int, scratch: Path
 ) -> None:
-    check(scratch, qrels, RUN, block, "trec")
-    check(scratch, ONE, run, block, "trec")
+    check(scratch, qrels, RUN, block)
+    check(scratch, ONE, run, block)
 
 
 @OFTEN
@@ -135,25 +134,25 @@ def test_a_bad_file_is_the_same_error_and_never_a_traceback(
 def test_random_bytes_are_the_same_error_and_never_a_traceback(
     content: bytes, block: int, scratch: Path
 ) -> None:
-    check(scratch, content, RUN, block, "trec")
-    check(scratch, ONE, content, block, "trec")
+    check(scratch, content, RUN, block)
+    check(scratch, ONE, content, block)
 
 
 @OFTEN
-@given(qrels=qrels_files(odd=False), run=run_files(odd=False), ties=TIES)
+@given(qrels=qrels_files(odd=False), run=run_files(odd=False))
 def test_what_a_program_holds_gives_what_its_files_give(
-    qrels: bytes, run: bytes, ties: str, scratch: Path
+    qrels: bytes, run: bytes, scratch: Path
 ) -> None:
     (scratch / "a.qrels").write_bytes(qrels)
     (scratch / "a.trec").write_bytes(run)
     try:
         pool = read_pool(scratch / "a.qrels", print)
-        wanted, facts = read_rankings(scratch / "a.trec", pool, ties)
+        wanted, facts = read_rankings(scratch / "a.trec", pool)
     except BadInput:
         return
     held = pool_of(read_qrels_by_line(scratch / "a.qrels"))
-    assert_same(read_rankings(scratch / "a.trec", held, ties)[0], wanted)
-    ranked, counted = rankings_of(read_run_by_line(scratch / "a.trec"), held, ties)
+    assert_same(read_rankings(scratch / "a.trec", held)[0], wanted)
+    ranked, counted = rankings_of(read_run_by_line(scratch / "a.trec"), held)
     assert_same(ranked, wanted)
     for name in ("common", "extra", "matched", "tied_pairs"):
         assert getattr(counted, name) == getattr(facts, name), name

@@ -109,7 +109,7 @@ ATTACKS: dict[str, tuple[Callable[[str], object], Callable[[], int], str]] = {
             command("batch", verb, "coll"),
             "coll/batches",
         )
-        for verb in ("status", "collect", "cancel", "forget")
+        for verb in ("status", "collect", "cancel")
     },
     "partition": (cut_at, worker, "parts"),
     "settings": (settings_with, command("judge", "coll"), "labeler.toml"),

@@ -7,7 +7,7 @@ import types
 import pytest
 from outgoing import AROUND, WentAroundTheGate
 
-from labeler.models.server.client import served_models
+from labeler.models.server.client import models_of, place_of
 from labeler.testing import FakeServer
 
 BYPASS = """
@@ -28,5 +28,5 @@ def test_a_connection_of_the_package_that_nobody_admitted_is_refused_and_remembe
         assert len(AROUND) == 1
         AROUND.clear()
         socket.create_connection(("127.0.0.1", port)).close()  # a test's own
-        assert asyncio.run(served_models(server.base_url)) == ["fake"]
+        assert asyncio.run(models_of(place_of(server.base_url, None))) == ["fake"]
         assert AROUND == []

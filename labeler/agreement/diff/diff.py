@@ -16,14 +16,11 @@ from labeler.agreement.diff.moves import (
     SIDES,
     Agreeing,
     Beside,
-    MovesByQuery,
+    CommonGrades,
     Noise,
     QueryMoves,
     has_common_queries,
-    moves_by_query,
     noise_of,
-    shares_moved,
-    spread_of,
 )
 from labeler.agreement.diff.sides import (
     CostChange,
@@ -46,15 +43,14 @@ from labeler.judging.changes import JudgedSet, Move, Transitions, changes_of, hu
 from labeler.messages import count_of
 from labeler.options import option
 from labeler.report.finding import Finding
-from labeler.report.result import notebook_html
-from labeler.report.table import Column, Interval, Row, Table
-from labeler.stats.student import SIGNIFICANT
+from labeler.report.result import Result
+from labeler.report.table import Interval, Table, table_of
 from labeler.trec.memory import Source
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from labeler.evaluation.boards.board import Leaderboard
+    from labeler.evaluation.leaderboard import Leaderboard
 
 # What `diff` returns: three sentences, tables, and the JSON of the command.
 
@@ -64,23 +60,23 @@ MOST_SWAPS = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Diff:
+class Diff(Result):
     """Two sets of grades of the same pairs: what moved, what it brought, and what it cost.
 
-    `spread` are the moves of each query, those first in which most moved beyond chance; `up` and
-    `down` the shares of the pairs that both grade. `board` is None where fewer than two runs are,
-    or a part of the pairs was judged; `noise` where neither set was asked twice.
+    `by_query` are the moves of each query, those first in which most moved; `up` and `down` the
+    shares of the pairs that both grade. `board` is None where fewer than two runs are, or a part of
+    the pairs was judged; `noise` where neither set was asked twice.
     """
 
     sides: Sides
     transitions: Transitions
-    spread: MovesByQuery
+    by_query: list[QueryMoves]
     up: Interval
     down: Interval
     beside: Beside
     board: Leaderboard | None = None
     noise: Noise | None = None
-    more: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     @property
     def names(self) -> tuple[str, str]:
@@ -91,11 +87,6 @@ class Diff:
     def agreeing(self) -> Agreeing | None:
         """How far both agree with people; None where nobody's human qrels are known."""
         return self.beside.agreeing
-
-    @property
-    def by_query(self) -> tuple[QueryMoves, ...]:
-        """The moves of each query, those first in which most moved beyond chance."""
-        return self.spread.queries
 
     @property
     def moved(self) -> tuple[Move, ...]:
@@ -134,23 +125,6 @@ class Diff:
             moves.order(self.board, self.sides),
         ]
 
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What a reader should know of the figures, and where moves concentrate."""
-        concentrated = [Finding(line, level="note") for line in self._concentrated()]
-        return (*self.more, *concentrated)
-
-    def _concentrated(self) -> list[str]:
-        """In which queries more moved than moves dealt out at random would put into any."""
-        out = [query for query in self.by_query if query.stands_out]
-        if not out:
-            return []
-        queries = count_of(len(out), "query", "queries")
-        moved, pairs = sum(q.moved for q in out), sum(q.pairs for q in out)
-        chance = sum(q.by_chance or 0.0 for q in out)
-        text = f"moves concentrate in {queries}: {moved:,} of {pairs:,} pairs there moved"
-        return [f"{text}; spread at random over all pairs, about {chance:,.0f} would have"]
-
     def tables(self) -> list[Table]:
         """The tables `transitions`, `retest`, `queries`, `agreement`, those of systems, and `cost`.
 
@@ -159,7 +133,8 @@ class Diff:
         tables = [self.transitions.matrix_table(*self.names)]
         if self.noise is not None:
             tables.append(self.noise.table())
-        tables.append(self.query_table())
+        most = [query for query in self.by_query[:MOST_QUERIES] if query.moved]
+        tables.append(table_of("queries", QueryMoves, most, title="where most pairs moved"))
         if self.agreeing is not None and self.agreeing.after.differences:
             tables.append(self.agreeing.table())
         if self.board is not None:
@@ -172,29 +147,6 @@ class Diff:
         """The pairs that moved, the farthest first."""
         return self.transitions.moved_table(*self.names)
 
-    def query_table(self) -> Table:
-        """The queries in which most pairs moved beyond what chance would put there."""
-        columns = [
-            Column("query", align="left"),
-            *map(Column, ("pairs", "up", "down", "moved")),
-            Column("by chance", format=",.0f"),
-            Column("p", format=".2g"),
-        ]
-        rows: list[Row] = [
-            [q.query_id, q.pairs, q.up, q.down, q.moved, q.by_chance, q.p]
-            for q in self.by_query[:MOST_QUERIES]
-            if q.moved
-        ]
-        return Table("queries", columns, rows, self._spread_title())
-
-    def _spread_title(self) -> str:
-        title = "where most pairs moved"
-        if self.spread.p is None:
-            return title
-        if self.spread.p < SIGNIFICANT:
-            return f"{title} beyond chance (uneven over queries: p {self.spread.p:.2g})"
-        return f"{title} (not shown to be uneven over queries: p {self.spread.p:.2g})"
-
     def frame(self) -> DataFrame:
         """The pairs that moved as a pandas DataFrame."""
         return self.moved_table().frame()
@@ -202,50 +154,35 @@ class Diff:
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `diff`; `a` is the earlier set, `b` the later one."""
         whole = self.transitions.as_json()
-        return {
-            "names": dict(zip(SIDES, self.names, strict=True)),
-            "parents": {
-                side: None if parent is None else parent.as_json()
-                for side, parent in zip(SIDES, self.sides.parents, strict=True)
-            },
-            "pairs": self.pairs,
-            "stale": self.sides.stale,
-            "grades": self.grades,
-            "transitions": [[int(count) for count in row] for row in self.grade_table],
-            "up": self.up._asdict(),
-            "down": self.down._asdict(),
-            "retest": None if self.noise is None else self.noise.as_json(),
-            "states": whole["states"],
-            "table": whole["table"],
-            "agreement": None if self.agreeing is None else self.agreeing.as_json(),
-            "leaderboard": None if self.board is None else self._board_as_json(self.board),
-            "cost": self.spending.cost_as_json(),
-            "failures": self.spending.failures_as_json(),
-            "uneven_p": self.spread.p,
-            "queries": [query._asdict() for query in self.by_query if query.moved],
-            "moves": whole["moved"],
-            "warnings": [finding.text for finding in self.findings if finding.level == "warning"],
-        }
+        return self.picked(
+            *("pairs", "grades", "up", "down", "findings"),
+            names=dict(zip(SIDES, self.names, strict=True)),
+            parents=dict(zip(SIDES, self.sides.parents, strict=True)),
+            stale=self.sides.stale,
+            transitions=self.grade_table.astype(int),
+            retest=self.noise,
+            states=whole["states"],
+            table=whole["table"],
+            agreement=self.agreeing,
+            leaderboard=self.board and {**self.board.as_json(), "to_human": self._to_human()},
+            cost=self.spending.cost_as_json(),
+            failures=dict(zip(SIDES, self.spending.failures, strict=True)),
+            queries=[q._asdict() for q in self.by_query if q.moved],
+            moves=whole["moved"],
+        )
 
-    def _board_as_json(self, board: Leaderboard) -> dict[str, Any]:
-        """The systems by both sets, and how alike each order is to that by people's grades."""
-        boards = {} if self.agreeing is None else {
-            "a": self.agreeing.before.board, "b": self.agreeing.after.board
-        }  # fmt: skip
-        alike = {
-            side: {name: c._asdict() for name, c in by_human.statistics.items()}
-            for side, by_human in boards.items()
-            if by_human is not None
-        }
-        return {**board.as_json(), "to_human": alike or None}
+    def _to_human(self) -> dict[str, Any] | None:
+        """How alike the order by either set is to that by people's grades."""
+        if self.agreeing is None:
+            return None
+        reports = zip(SIDES, (self.agreeing.before, self.agreeing.after), strict=True)
+        alike = {side: report.board.statistics for side, report in reports if report.board}
+        return alike or None
 
     def __repr__(self) -> str:
         moved = sum(query.moved for query in self.by_query)
         before, after = self.names
         return f"Diff({before!r} to {after!r}: {moved:,} of {self.pairs:,} pairs moved)"
-
-    def _repr_html_(self) -> str:
-        return notebook_html(self.tables(), self.findings, self.sentences)
 
 
 STATISTICS = ("kappa", "kappa-quadratic", "alpha-ordinal", "agreement", "tau-b", "bias")
@@ -309,17 +246,17 @@ def _diff(sides: Sides, people: Source | None, runs: RunSources, options: DiffOp
     beside = _beside_people(sides, people, runs, options)
     board = _board(sides, _runs(sides, runs) if not beside.runs else beside.runs, options)
     findings = [*_findings(sides), *beside.findings, *([] if board is None else board.findings)]
-    states = sides.before.states, sides.after.states
-    up, down = shares_moved(*states, options.statistics, sides.weights)
+    common = CommonGrades.of(sides)
+    up, down = common.shares_moved(options.statistics)
     return Diff(
         sides,
         changes,
-        spread_of(moves_by_query(*states), options.statistics.seed),
+        common.by_query(),
         up,
         down,
         beside,
         board,
-        noise_of(sides, options.statistics),
+        noise_of(sides, common, options.statistics),
         tuple(dict.fromkeys(findings)),
     )
 
@@ -355,7 +292,7 @@ def _beside_people(
     sources = sources_of(folder, [human, other], runs, stale=options.stale)
     sources = replace(sources, assessors=_restricted(sources.assessors[:1], sides))
     (report,) = agree_all(sources, _asked(options))
-    return Beside(own=report, runs=sources.runs, more=tuple(report.warnings))
+    return Beside(own=report, runs=sources.runs, more=tuple(report.findings))
 
 
 def _not_of_people(sides: Sides, people: Source) -> str:
@@ -411,8 +348,8 @@ def _asked(options: DiffOptions) -> AgreeOptions:
 
 def _agreeing(sources: Sources, options: DiffOptions) -> Agreeing:
     """How far both agree with people."""
-    before, after = agree_all(sources, _asked(options))
-    findings = dict.fromkeys([*before.warnings, *after.warnings])
+    before, after = agree_all(sources, _asked(options), jointly=False)
+    findings = dict.fromkeys([*before.findings, *after.findings])
     return Agreeing(sources.human_name, before, after, tuple(findings))
 
 

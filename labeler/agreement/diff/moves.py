@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
-from labeler.agreement.compare import UNDEFINED, Estimate, StatisticOptions, share_of
-from labeler.agreement.diff.sides import Sides, grades_in
+from labeler.agreement.compare import UNDEFINED, StatisticOptions, share_of
+from labeler.agreement.diff.sides import Sides
 from labeler.agreement.differences import Difference
-from labeler.agreement.overview import hundred, plain, short, signed
 from labeler.agreement.report import AssessorReport
 from labeler.agreement.retest import (
     Asked,
@@ -23,111 +22,100 @@ from labeler.agreement.retest import (
     scale_of,
     share_off_diagonal,
 )
-from labeler.agreement.shown import closer
-from labeler.arrays import Floats
+from labeler.agreement.shown import closer, hundred, plain, short
+from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair
-from labeler.judging.changes import Move, State
+from labeler.judging.changes import Move
 from labeler.messages import count_of
 from labeler.report.finding import Finding
-from labeler.report.table import Column, Interval, Row, Table
+from labeler.report.result import as_plain
+from labeler.report.table import Column, Interval, Row, Table, interval_text, shown
 from labeler.stats.drift import RetestP, changed
-from labeler.stats.shares import concentration
 from labeler.stats.student import SIGNIFICANT
 
 if TYPE_CHECKING:
-    from labeler.evaluation.boards.board import Leaderboard
+    from labeler.evaluation.leaderboard import Leaderboard
+
+SIDES = ("a", "b")
 
 # Which share of pairs moved up and down, with intervals, and in which queries moves are many.
 
 
 class QueryMoves(NamedTuple):
-    """How many pairs of a query both sets grade, and how many of them moved up and down.
+    """How many pairs of a query both sets grade, and how many of them moved up and down."""
 
-    `by_chance` of them would move, were as many moves dealt out at random over all pairs; `p` is
-    the chance that any query has so many more than that.
-    """
-
-    query_id: str
+    query_id: Annotated[str, Column("query", align="left")]
     pairs: int
     up: int
     down: int
-    by_chance: float | None = None
-    p: float | None = None
 
-    @property
+    @shown
     def moved(self) -> int:
         """How many moved at all."""
         return self.up + self.down
 
-    @property
-    def stands_out(self) -> bool:
-        """Whether more moved than chance would put into any query."""
-        return self.p is not None and self.p < SIGNIFICANT
 
+@dataclass(frozen=True, eq=False)
+class CommonGrades:
+    """The pairs that both sets grade: in parallel columns the query's place, and both grades.
 
-class MovesByQuery(NamedTuple):
-    """The moves of each query, those first of which most moved beyond chance.
-
-    `p` is the chance that moves dealt out at random are as unevenly spread; None where none can be.
+    `queries` are in the order of their ids. `weight` is one over the chance with which people drew
+    a pair, 1 where they drew none.
     """
 
-    queries: tuple[QueryMoves, ...]
-    p: float | None
+    pairs: list[Pair]
+    queries: list[str]
+    query: Integers
+    before: Integers
+    after: Integers
+    weight: Floats
 
+    @classmethod
+    def of(cls, sides: Sides) -> CommonGrades:
+        """The common grades of two sets."""
+        rows = [
+            (pair, old.grade, new.grade)
+            for pair, old in sides.before.states.items()
+            if old.grade is not None
+            and (new := sides.after.states.get(pair)) is not None
+            and new.grade is not None
+        ]
+        pairs = [pair for pair, _, _ in rows]
+        queries = sorted({pair.query_id for pair in pairs})
+        number_of = {query_id: number for number, query_id in enumerate(queries)}
+        weights = sides.weights or {}
+        return cls(
+            pairs,
+            queries,
+            np.array([number_of[pair.query_id] for pair in pairs], dtype=np.int64),
+            np.array([old for _, old, _ in rows], dtype=np.int64),
+            np.array([new for _, _, new in rows], dtype=np.int64),
+            np.array([weights.get(pair, 1.0) for pair in pairs])
+            if weights
+            else np.ones(len(pairs)),
+        )
 
-def moves_by_query(before: Mapping[Pair, State], after: Mapping[Pair, State]) -> list[QueryMoves]:
-    """The moves of each query that has pairs which both sets grade, in the order of their ids."""
-    sums = _sums(before, after, {})
-    return [QueryMoves(query_id, *map(int, of_query)) for query_id, of_query in sums.items()]
+    def by_query(self) -> list[QueryMoves]:
+        """The moves of each query, those first in which most moved."""
+        size = len(self.queries)
+        masks = np.ones(len(self.query), dtype=np.bool_), *self._moved
+        counts = [np.bincount(self.query[mask], minlength=size).tolist() for mask in masks]
+        moves = [QueryMoves(*row) for row in zip(self.queries, *counts, strict=True)]
+        return sorted(moves, key=lambda query: -query.moved)
 
+    def shares_moved(self, options: StatisticOptions) -> tuple[Interval, Interval]:
+        """The weighted shares of pairs that moved up, and down."""
+        if not self.pairs:
+            return UNDEFINED, UNDEFINED
+        masks = np.ones(len(self.query), dtype=np.bool_), *self._moved
+        whole, up, down = (
+            np.bincount(self.query, self.weight * mask).astype(np.float64) for mask in masks
+        )
+        return share_of(up, whole, options), share_of(down, whole, options)
 
-def _sums(
-    before: Mapping[Pair, State], after: Mapping[Pair, State], weights: Mapping[Pair, float]
-) -> dict[str, list[float]]:
-    """Of each query the weights of its pairs, of those that moved up, and of those moved down."""
-    sums: dict[str, list[float]] = {}
-    for pair in sorted(before.keys() & after.keys()):
-        old, new = before[pair].grade, after[pair].grade
-        if old is None or new is None:
-            continue
-        weight = weights.get(pair, 1.0)
-        of_query = sums.setdefault(pair.query_id, [0.0, 0.0, 0.0])
-        of_query[0] += weight
-        of_query[1] += weight * (new > old)
-        of_query[2] += weight * (new < old)
-    return sums
-
-
-def spread_of(moves: Sequence[QueryMoves], seed: int = 0) -> MovesByQuery:
-    """Where the moves concentrate, against moves that are dealt out at random over all pairs."""
-    pairs, moved = (
-        np.array([getattr(query, name) for query in moves], dtype=np.int64)
-        for name in ("pairs", "moved")
-    )
-    of_all = concentration(pairs, moved, seed)
-    if of_all is None:
-        by_count = sorted(moves, key=lambda query: (-query.moved, query.query_id))
-        return MovesByQuery(tuple(by_count), None)
-    held = [
-        query._replace(by_chance=float(expected), p=float(p))
-        for query, expected, p in zip(moves, of_all.expected, of_all.excess_p, strict=True)
-    ]
-    held.sort(key=lambda query: ((query.by_chance or 0.0) - query.moved, query.query_id))
-    return MovesByQuery(tuple(held), of_all.p)
-
-
-def shares_moved(
-    before: Mapping[Pair, State],
-    after: Mapping[Pair, State],
-    options: StatisticOptions,
-    weights: Mapping[Pair, float] | None = None,
-) -> tuple[Interval, Interval]:
-    """The shares of pairs graded by both that moved up, and down; weighted, where weights are."""
-    sums = _sums(before, after, weights or {})
-    if not sums:
-        return UNDEFINED, UNDEFINED
-    pairs, up, down = np.array(list(sums.values()), dtype=np.float64).T
-    return share_of(up, pairs, options), share_of(down, pairs, options)
+    @property
+    def _moved(self) -> tuple[Flags, Flags]:
+        return self.after > self.before, self.after < self.before
 
 
 # How many pairs move where the same is asked twice, beside those that moved between two sets.
@@ -180,14 +168,12 @@ class Noise:
 
     def as_json(self) -> dict[str, Any]:
         """The retests of both sets, the share that moves by chance, and the p of a change."""
-        a, b = (None if of is None else of.as_json() for of in self.retests)
         return {
-            "a": a,
-            "b": b,
+            **{side: as_plain(of) for side, of in zip(SIDES, self.retests, strict=True)},
             "pairs": self.pairs,
-            "moved": self.moved._asdict(),
-            "kappa": self.kappa._asdict(),
-            "by_chance": self.by_chance._asdict(),
+            "moved": as_plain(self.moved),
+            "kappa": as_plain(self.kappa),
+            "by_chance": as_plain(self.by_chance),
             "p": self.p.either,
             "p_shift": self.p.shift,
             "p_apart": self.p.apart,
@@ -195,14 +181,15 @@ class Noise:
         }
 
 
-def noise_of(sides: Sides, options: StatisticOptions) -> Noise | None:
+def noise_of(sides: Sides, common: CommonGrades, options: StatisticOptions) -> Noise | None:
     """The noise of the pairs that both sets grade.
 
     None where neither was asked twice, or of picked pairs the earlier one not three times.
     """
     if sides.collection is None:
         return None
-    grades = _graded(sides)
+    of_both = zip(common.before.tolist(), common.after.tolist(), strict=True)
+    grades = dict(zip(common.pairs, of_both, strict=True))
     both = [asked_again(sides.collection, name)[0] for name in sides.names]
     of_each = [{pair: asked[pair] for pair in grades if pair in asked} for asked in both]
     asked = [of for of in of_each if of]
@@ -222,16 +209,6 @@ def noise_of(sides: Sides, options: StatisticOptions) -> Noise | None:
     if any(side.shape[1] == is_picking for side, is_picking in zip(times, picking, strict=True)):
         return None
     return _noise(sides.names, (retests[0], retests[1]), pairs, (times, picking), options)
-
-
-def _graded(sides: Sides) -> dict[Pair, tuple[int, int]]:
-    """Both sets' grades of each pair that both grade."""
-    before, after = sides.before.states, sides.after.states
-    return {
-        pair: (old.grade, new.grade)
-        for pair, old in before.items()
-        if old.grade is not None and (new := after.get(pair)) is not None and new.grade is not None
-    }
 
 
 def _has(asked: Asked, pairs: list[Pair]) -> bool:
@@ -279,27 +256,23 @@ def _moved(pairs: list[Pair], times: Floats, is_picking: bool) -> Floats:
     two = [(0, k) for k in range(1, times.shape[1])]
     two = two if is_picking else list(combinations(range(times.shape[1]), 2))
     moved = np.mean([times[:, i] != times[:, j] for i, j in two], axis=0)
-    queries = sorted({pair.query_id for pair in pairs})
-    index_of = {query_id: number for number, query_id in enumerate(queries)}
-    of_query = np.zeros(len(queries))
-    np.add.at(of_query, [index_of[pair.query_id] for pair in pairs], moved)
-    return of_query
+    return np.bincount(_query_of(pairs), moved).astype(np.float64)
+
+
+def _query_of(pairs: list[Pair]) -> Integers:
+    """The place of each pair's query among their sorted ids."""
+    return np.unique([pair.query_id for pair in pairs], return_inverse=True)[1].astype(np.int64)
 
 
 def tables_of(pairs: list[Pair], old: list[int], new: list[int]) -> tuple[Floats, tuple[int, ...]]:
     """Of each query a table `(k, k)` of two sets' grades, the earlier in rows; and the scale."""
-    scale = scale_of([*old, *new])
-    index_of = {grade: index for index, grade in enumerate(scale)}
-    queries = {query_id: n for n, query_id in enumerate(sorted({p.query_id for p in pairs}))}
-    tables = np.zeros((len(queries), len(scale), len(scale)))
-    for pair, first, second in zip(pairs, old, new, strict=True):
-        tables[queries[pair.query_id], index_of[first], index_of[second]] += 1
+    scale, query = scale_of([*old, *new]), _query_of(pairs)
+    tables = np.zeros((int(query.max()) + 1, len(scale), len(scale)))
+    np.add.at(tables, (query, np.searchsorted(scale, old), np.searchsorted(scale, new)), 1.0)
     return tables, scale
 
 
 # How far each of two sets of grades agrees with people, and which of them is closer.
-
-SIDES = ("a", "b")
 
 
 @dataclass(frozen=True, eq=False)
@@ -366,34 +339,21 @@ class Agreeing:
         for change in self.after.differences:
             name = change.statistic.name
             sides = (report.agreement.statistics[name] for report in (self.before, self.after))
-            ends = [Interval(e.value, e.low, e.high) for e in sides]
-            difference = Interval(change.value, change.low, change.high)
-            yield [name, *ends, difference, self.verdict(change)]
+            yield [name, *sides, change, self.verdict(change)]
 
     def as_json(self) -> dict[str, Any]:
         """The statistics of both sets by name, and the second's less the first's."""
+        reports = zip(SIDES, (self.before, self.after), strict=True)
         return {
             "human": self.human,
             "pairs": self.pairs,
-            "a": _estimates(self.before.agreement.statistics),
-            "b": _estimates(self.after.agreement.statistics),
+            **{side: as_plain(report.agreement.statistics) for side, report in reports},
             "difference": {
-                change.statistic.name: {
-                    "value": change.value,
-                    "low": change.low,
-                    "high": change.high,
-                    "verdict": self.verdict(change),
-                }
+                change.statistic.name: as_plain(Interval(change.value, change.low, change.high))
+                | {"verdict": self.verdict(change)}
                 for change in self.after.differences
             },
         }
-
-
-def _estimates(statistics: Any) -> dict[str, dict[str, float | None]]:
-    def entry(e: Estimate) -> dict[str, float | None]:
-        return {"value": e.value, "low": e.low, "high": e.high}
-
-    return {name: entry(estimate) for name, estimate in statistics.items()}
 
 
 def how_much(
@@ -465,9 +425,8 @@ def _own(report: AssessorReport) -> str:
     statistic = report.agreement.statistics.get("kappa")
     if statistic is None or statistic.value is None:
         return f"{human} are people's grades; how far {assessor} agrees with them is not defined."
-    ends = _ends(Interval(statistic.value, statistic.low, statistic.high))
-    pairs = count_of(report.agreement.pairs, "pair", "pairs")
-    agrees = f"{assessor} agrees with them by a kappa of {plain(statistic.value, 2)}{ends}"
+    pairs = count_of(report.agreement.pairs, "pair")
+    agrees = f"{assessor} agrees with them by a kappa of {interval_text(statistic, '.2f')}"
     return f"{human} are people's grades: {agrees}, over {pairs}."
 
 
@@ -477,15 +436,12 @@ def _closer(agreeing: Agreeing, names: tuple[str, str]) -> str:
         return f"The two share too few pairs with {short(agreeing.human)} to be compared."
     human, name = short(agreeing.human), change.statistic.name
     if change.value is None:
-        pairs = count_of(change.pairs, "pair", "pairs")
+        pairs = count_of(change.pairs, "pair")
         undefined = f"{name} is not defined on the {pairs} that all graded"
         return f"Which of the two is closer to {human} cannot be told: {undefined}."
     values = [plain(value or 0.0, 2) for value in (change.second, change.first)]
-    ends = ""
-    if change.low is not None and change.high is not None:
-        ends = f", {signed(change.low, 2)} to {signed(change.high, 2)}"
     figures = f"{values[0]} of {names[0]}, {values[1]} of {names[1]}"
-    figures += f", a difference of {signed(change.value, 2)}{ends}"
+    figures += f", a difference of {interval_text(change, '+.2f')}"
     basis = f"by {name} over {count_of(change.pairs, 'pair', 'pairs')}"
     verdict = agreeing.verdict(change)
     if verdict.endswith("is closer"):
@@ -516,7 +472,11 @@ def order(board: Leaderboard | None, sides: Sides) -> str:
 
 def has_common_queries(sides: Sides) -> bool:
     """Whether any query has grades in both sets, so that systems can be ranked by either."""
-    return bool(grades_in(sides.before).keys() & grades_in(sides.after).keys())
+    before, after = (
+        {pair.query_id for pair, state in side.states.items() if state.grade is not None}
+        for side in (sides.before, sides.after)
+    )
+    return not before.isdisjoint(after)
 
 
 def _hundreds(share: Interval) -> str:
@@ -524,9 +484,3 @@ def _hundreds(share: Interval) -> str:
     if share.low is None or share.high is None:
         return ""
     return f" ({100 * share.low:.0f} to {100 * share.high:.0f} over queries like these)"
-
-
-def _ends(value: Interval) -> str:
-    if value.low is None or value.high is None:
-        return ""
-    return f" ({plain(value.low, 2)} to {plain(value.high, 2)})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from labeler.agreement.diff.diff import Diff
-from labeler.agreement.overview import short
+from labeler.agreement.shown import short
 from labeler.evaluation.plot import board_drawings
 from labeler.report.charts import Axis, Drawing, NamedValue, intervals, matrix
 

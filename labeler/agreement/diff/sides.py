@@ -214,14 +214,21 @@ def _named(source: Any, name: str) -> tuple[str, JudgedSet]:
 
 
 def _judged_set(source: AssessorSource) -> JudgedSet:
+    """The states of a source's labels: those that are no whole number are outside the scale."""
     states = {pair: State(None, status) for pair, status in source.judged.failures.items()}
+    state_of: dict[Any, State] = {}
     for query_id, row in source.judged.labels.items():
         for doc_id, label in row.items():
-            value = number(label)
-            whole = value is not None and value % 1 == 0
-            state = judged(int(value or 0)) if whole else State(None, "out_of_scale")
+            if (state := state_of.get(label)) is None:
+                state = state_of[label] = _state(label)
             states[Pair(query_id, doc_id)] = state
     return JudgedSet(states)
+
+
+def _state(label: int | str) -> State:
+    value = number(label)
+    is_whole = value is not None and value % 1 == 0
+    return judged(int(value or 0)) if is_whole else State(None, "out_of_scale")
 
 
 def grades_in(side: JudgedSet) -> Qrels:
@@ -283,23 +290,19 @@ class CostChange:
 
     def cost_as_json(self) -> dict[str, Any]:
         """What each set took, and the change."""
-        a, b = (None if spent is None else spent._asdict() for spent in self.spent)
-        change = None if self.change is None else self.change._asdict()
-        return {"pairs": self.pairs, "a": a, "b": b, "difference": change}
-
-    def failures_as_json(self) -> dict[str, Any]:
-        """How many pairs of each set have no grade, by status."""
-        return {"a": dict(self.failures[0]), "b": dict(self.failures[1])}
+        a, b = self.spent
+        return {"pairs": self.pairs, "a": a, "b": b, "difference": self.change}
 
 
 def spending_of(sides: Sides) -> CostChange:
     """What both sets took of the pairs that both hold."""
-    common = sides.before.states.keys() & sides.after.states.keys()
-    both = [side.restricted(common) for side in (sides.before, sides.after)]
-    before, after = both
-    spent = before.spent(), after.spent()
-    return CostChange(sides.names, len(common), spent, (_failures(before), _failures(after)))
+    both = sides.before, sides.after
+    common = both[0].states.keys() & both[1].states.keys()
+    first, second = (side.costs and side.restricted(common).spent() for side in both)
+    failures = _failures(both[0], common), _failures(both[1], common)
+    return CostChange(sides.names, len(common), (first or None, second or None), failures)
 
 
-def _failures(side: JudgedSet) -> Counter[str]:
-    return Counter(state.status for state in side.states.values() if state.grade is None)
+def _failures(side: JudgedSet, pairs: Container[Pair]) -> Counter[str]:
+    failed = (pair for pair, state in side.states.items() if state.grade is None)
+    return Counter(side.states[pair].status for pair in failed if pair in pairs)

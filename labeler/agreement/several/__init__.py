@@ -1,1 +1,1 @@
-"""Assessors beside each other: jointly, people against people, and who copies whom."""
+"""Assessors beside each other: jointly, and people against people."""

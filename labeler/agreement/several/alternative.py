@@ -22,9 +22,9 @@ from labeler.agreement.compare import Estimate, StatisticOptions, defined
 from labeler.agreement.several.joint import UNGRADED, GradeMatrix
 from labeler.arrays import Flags, Floats
 from labeler.errors import Misuse
-from labeler.stats.intervals import between, degrees, jackknife_error
+from labeler.report.table import shown
+from labeler.stats.intervals import Sample, between, degrees, jackknife_error
 from labeler.stats.randomization import benjamini_yekutieli
-from labeler.stats.resampling import Sample
 from labeler.stats.student import SIGNIFICANT, t_below
 
 EPSILON = 0.1
@@ -56,7 +56,7 @@ class BesideLeftOut:
     wins: bool = False
     wins_pairs: bool = False
 
-    @property
+    @shown
     def difference(self) -> float | None:
         """The person's share less the assessor's."""
         if self.assessors is None or self.persons is None:
@@ -72,44 +72,37 @@ class AlternativeTest:
     """
 
     epsilon: float
-    rows: tuple[BesideLeftOut, ...]
+    people: tuple[BesideLeftOut, ...]
     advantage: Estimate
 
-    @property
+    @shown
     def winning_rate(self) -> float:
         """The share of people against whom the assessor wins, by tests over queries."""
-        return sum(row.wins for row in self.rows) / len(self.rows)
+        return sum(row.wins for row in self.people) / len(self.people)
 
-    @property
+    @shown
     def winning_rate_pairs(self) -> float:
         """The same by the tests of the paper, which take pairs for independent."""
-        return sum(row.wins_pairs for row in self.rows) / len(self.rows)
+        return sum(row.wins_pairs for row in self.people) / len(self.people)
 
-    @property
+    @shown
     def passes(self) -> bool:
         """Whether it wins against half of the people or more."""
         return self.winning_rate >= PASSES
 
-    @property
+    @shown
     def verdict(self) -> str:
         """Whether the assessor may stand in for a person, in a sentence."""
-        wins, people = sum(row.wins for row in self.rows), len(self.rows)
-        at = f"at a cost-benefit of {self.epsilon:g}"
-        if self.passes:
-            text = (
-                f"the assessor may stand in for a person: it wins against {wins} of {people}, {at}"
-            )
-        else:
-            text = (
-                f"it is not shown that the assessor may stand in for a person: it wins against "
-                f"{wins} of {people}, {at}"
-            )
-        over_pairs = sum(row.wins_pairs for row in self.rows)
-        if over_pairs != wins:
-            text += (
-                f" (against {over_pairs} if pairs were independent, which those of a query are not)"
-            )
-        return text
+        wins, over_pairs = (
+            sum(getattr(row, name) for row in self.people) for name in ("wins", "wins_pairs")
+        )
+        stand_in = "the assessor may stand in for a person"
+        text = stand_in if self.passes else f"it is not shown that {stand_in}"
+        text += f": it wins against {wins} of {len(self.people)}"
+        text += f", at a cost-benefit of {self.epsilon:g}"
+        if over_pairs == wins:
+            return text
+        return f"{text} (against {over_pairs} if pairs were independent, which they are not)"
 
 
 def alternative_test(
@@ -138,8 +131,8 @@ def alternative_test(
     by_query = np.stack([_by_query(of, len(matrix.queries))[:, [0, 2]] for of in sums], axis=1)
     sample = Sample(by_query, options.draws, options.seed)
     value = defined(_mean_share(sample.total))
-    ends = between(options.method, sample, _mean_share) if value is not None else (None, None)
-    advantage = Estimate(value, *ends, options.method)
+    ends = between(sample, _mean_share) if value is not None else (None, None)
+    advantage = Estimate(value, *ends)
     return AlternativeTest(epsilon, tuple(_with_wins(rows)), advantage)
 
 
@@ -189,7 +182,7 @@ def _tested(
         return BesideLeftOut(person, 0, 0, None, None, None, None, None, None)
     sums = _by_query(replace(of, query=query.astype(np.float64)), queries)
     sample = Sample(sums, options.draws, options.seed)
-    low, high = between(options.method, sample, _difference)
+    low, high = between(sample, _difference)
     assessors, persons, weight = sample.total.tolist()
     p = None
     if queries > 1:

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
 from labeler.agreement.compare import Estimate, StatisticOptions, defined
-from labeler.agreement.statistics import alphas, find_statistic
-from labeler.agreement.statistics.registry import Statistic
+from labeler.agreement.statistics import (
+    Statistic,
+    fleiss_kappa,
+    interval_alpha,
+    nominal_alpha,
+    ordinal_alpha,
+)
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
-from labeler.stats.intervals import between
-from labeler.stats.resampling import Sample
+from labeler.report.result import Hidden
+from labeler.report.table import shown
+from labeler.stats.intervals import Sample, between
 
 UNGRADED = -1
 
@@ -43,13 +49,17 @@ class GradeMatrix:
 
     def complete(self) -> GradeMatrix:
         """The pairs that every assessor graded, and their queries."""
-        return self._keep((self.values != UNGRADED).all(axis=1))
+        return self.graded_by(len(self.assessors))
 
     def of(self, *names: str) -> GradeMatrix:
         """The columns of some assessors, on the pairs that at least two of them graded."""
         columns = [self.assessors.index(name) for name in names]
         part = replace(self, assessors=tuple(names), values=self.values[:, columns])
-        return part._keep((part.values != UNGRADED).sum(axis=1) >= min(2, len(columns)))
+        return part.graded_by(min(2, len(columns)))
+
+    def graded_by(self, assessors: int) -> GradeMatrix:
+        """The pairs that so many assessors graded at least, and their queries."""
+        return self._keep((self.values != UNGRADED).sum(axis=1) >= assessors)
 
     def _keep(self, rows: Floats) -> GradeMatrix:
         used, query = np.unique(self.query[rows], return_inverse=True)
@@ -72,24 +82,27 @@ def grade_matrix(
 
     With `weights` of a sample, the pairs of the sample alone, which stand for the pool.
     """
-    grade_index = {grade: index for index, grade in enumerate(grades)}
-    rows: dict[tuple[str, str], list[int]] = {}
-    for column, qrels in enumerate(assessors.values()):
-        for query_id, graded in qrels.items():
-            for doc_id, grade in graded.items():
-                if grade in grade_index and (weights is None or (query_id, doc_id) in weights):
-                    row = rows.setdefault((query_id, doc_id), [UNGRADED] * len(assessors))
-                    row[column] = grade_index[grade]
-    queries = {query_id: None for query_id, _ in rows}
-    index = {query_id: number for number, query_id in enumerate(queries)}
-    return GradeMatrix(
+    place = {grade: index for index, grade in enumerate(grades)}
+    queries = dict.fromkeys(query_id for qrels in assessors.values() for query_id in qrels)
+    pairs: list[Pair] = []
+    columns: list[list[int]] = [[] for _ in assessors]
+    for query_id in queries:
+        rows = [qrels.get(query_id, {}) for qrels in assessors.values()]
+        every = [Pair(query_id, doc_id) for doc_id in dict.fromkeys(chain.from_iterable(rows))]
+        own = [pair for pair in every if weights is None or pair in weights]
+        pairs += own
+        for column, row in zip(columns, rows, strict=True):
+            column += [place.get(row.get(pair.doc_id, UNGRADED), UNGRADED) for pair in own]
+    number_of = {query_id: number for number, query_id in enumerate(queries)}
+    whole = GradeMatrix(
         tuple(assessors),
         tuple(queries),
         tuple(grades),
-        np.array([index[query_id] for query_id, _ in rows], dtype=np.int64),
-        np.array(list(rows.values()), dtype=np.int64).reshape(-1, len(assessors)),
-        None if weights is None else np.array([weights[Pair(*pair)] for pair in rows]),
+        np.array([number_of[pair.query_id] for pair in pairs], dtype=np.int64),
+        np.array(columns, dtype=np.int64).T,
+        None if weights is None else np.array([weights[pair] for pair in pairs]),
     )
+    return whole.graded_by(1)
 
 
 def query_coincidences(matrix: GradeMatrix) -> Floats:
@@ -122,47 +135,44 @@ def tables_of_two(matrix: GradeMatrix, first: int, second: int) -> Floats:
 
 
 JOINT = {
-    "alpha-nominal": alphas.nominal,
-    "alpha-ordinal": alphas.ordinal,
-    "alpha-interval": alphas.interval,
-    "fleiss": alphas.fleiss,
+    "alpha-nominal": nominal_alpha,
+    "alpha-ordinal": ordinal_alpha,
+    "alpha-interval": interval_alpha,
+    "fleiss": fleiss_kappa,
 }
 """Statistics of any number of assessors, from coincidences and grades."""
-PAIRWISE = ("kappa", "kappa-quadratic")
 
 
 @dataclass(frozen=True)
 class Together:
     """Several people, or several assessors, and the statistics of all of them together."""
 
-    assessors: tuple[str, ...]
+    raters: tuple[str, ...]
     statistics: Mapping[str, Estimate]
 
 
 @dataclass(frozen=True)
 class JointAgreement:
-    """People among themselves, the other assessors among themselves, and every two of them all.
+    """People among themselves, and the other assessors among themselves.
 
     The two are never pooled: assessors that agree with each other, as copies of one do, would lift
     a figure that is read as agreement with people. `None` stands for fewer than two.
     """
 
-    assessors: tuple[str, ...]
+    raters: tuple[str, ...]
     people: Together | None
     others: Together | None
-    pairwise: Mapping[str, list[list[float | None]]]
 
 
 def joint_agreement(
     matrix: GradeMatrix, people: Sequence[str], others: Sequence[str], options: StatisticOptions
 ) -> JointAgreement:
-    """The statistics of people and of the other assessors, and the matrices of every two."""
-    groups = [_together(matrix, names, options) for names in (people, others)]
-    pairwise = {name: _by_two(matrix, find_statistic(name, matrix.grades)) for name in PAIRWISE}
-    return JointAgreement(matrix.assessors, groups[0], groups[1], pairwise)
+    """The statistics of people and of the other assessors."""
+    groups = [together(matrix, names, options) for names in (people, others)]
+    return JointAgreement(matrix.assessors, groups[0], groups[1])
 
 
-def _together(
+def together(
     matrix: GradeMatrix, names: Sequence[str], options: StatisticOptions
 ) -> Together | None:
     """Statistics of any number of assessors with intervals, and ICC; `None` of fewer than two."""
@@ -172,30 +182,18 @@ def _together(
     sample = Sample(query_coincidences(part), options.draws, options.seed)
     grades = np.array(part.grades, dtype=np.float64)
     statistics = {
-        name: _estimate(sample, partial(compute, grades=grades), options.method)
-        for name, compute in JOINT.items()
+        name: _estimate(sample, partial(compute, grades=grades)) for name, compute in JOINT.items()
     }
-    statistics["icc"] = Estimate(defined(icc_of_many(part)), None, None, options.method)
+    statistics["icc"] = Estimate(defined(icc_of_many(part)), None, None)
     return Together(tuple(names), statistics)
 
 
-def _estimate(sample: Sample, compute: Callable[[Floats], Floats], method: str) -> Estimate:
+def _estimate(sample: Sample, compute: Callable[[Floats], Floats]) -> Estimate:
     value = float(compute(sample.total))
     if not np.isfinite(value):
-        return Estimate(None, None, None, method)
-    low, high = between(method, sample, compute, bounded=True)
-    return Estimate(value, low, high, method)
-
-
-def _by_two(matrix: GradeMatrix, statistic: Statistic) -> list[list[float | None]]:
-    """The statistic of every two assessors, each on the pairs that both graded."""
-    grades = np.array(matrix.grades, dtype=np.float64)
-    columns = range(len(matrix.assessors))
-    rows = []
-    for first in columns:
-        tables = [tables_of_two(matrix, first, second).sum(axis=0) for second in columns]
-        rows.append([defined(statistic.compute(table, grades)) for table in tables])
-    return rows
+        return Estimate(None, None, None)
+    low, high = between(sample, compute, bounded=True)
+    return Estimate(value, low, high)
 
 
 def icc_of_many(matrix: GradeMatrix) -> float:
@@ -227,8 +225,7 @@ def icc_of_many(matrix: GradeMatrix) -> float:
 # computed on the pairs that all of them graded, so that nobody had easier ones.
 
 MARGIN = 0.05
-"""An assessor that is worse than a colleague by less than this counts as as good as one, unless a
-user names another margin."""
+"""An assessor that is worse than a colleague by less than this counts as as good as one."""
 
 
 @dataclass(frozen=True)
@@ -247,23 +244,22 @@ class BesideHuman:
 class Ceiling:
     """Each person left out in turn, then the means over all of them, as `overall`."""
 
-    statistic: str
+    statistic: Hidden[str]
     pairs: int
     queries: int
-    rows: tuple[BesideHuman, ...]
+    people: tuple[BesideHuman, ...]
     overall: BesideHuman
-    margin: float = MARGIN
 
-    @property
+    @shown
     def verdict(self) -> str:
-        """Whether the assessor is as good as a colleague, at 95 % and the margin."""
+        """Whether the assessor is as good as a colleague, at 95 % and `MARGIN`."""
         low, high = self.overall.low, self.overall.high
         if low is None or high is None:
             return "whether the assessor is as good as a colleague cannot be said"
         if low > 0:
             return "the assessor agrees with people more than they do among themselves"
-        if low > -self.margin:
-            return f"the assessor is as good as a colleague (worse by less than {self.margin:g})"
+        if low > -MARGIN:
+            return f"the assessor is as good as a colleague (worse by less than {MARGIN:g})"
         if high < 0:
             return "the assessor is not as good as a colleague"
         wide = f"its difference may be anything from {low:.2f} to {high:.2f}"
@@ -298,7 +294,7 @@ def ceiling(
             return _mean(statistic.compute(at, grades), its - mine)
 
         values = statistic.compute(sample.total, grades)
-        ends = between(options.method, sample, compute)
+        ends = between(sample, compute)
         of = [defined(_mean(values, shares)) for shares in (mine, its, its - mine)]
         return BesideHuman(name, of[0], of[1], of[2], *ends)
 

@@ -24,9 +24,9 @@ from labeler.messages import count_of
 from labeler.report.result import as_plain
 from labeler.report.table import Interval, shown
 from labeler.stats.drift import drift
+from labeler.stats.intervals import Sample
+from labeler.stats.means import clustered_interval
 from labeler.stats.randomization import holm
-from labeler.stats.resampling import Sample
-from labeler.stats.shares import clustered_interval
 from labeler.stats.student import SIGNIFICANT
 from labeler.trec.qrels import read_qrels
 
@@ -134,7 +134,7 @@ def overlap_of(matrix: GradeMatrix, rater: str, options: StatisticOptions) -> Ov
     grades = np.array(matrix.grades, dtype=np.float64)
     figures = {}
     for name in STATISTICS:
-        of = estimate(find_statistic(name, matrix.grades), sample, grades, options, both)
+        of = estimate(find_statistic(name, matrix.grades), sample, grades)
         figures[name] = Interval(of.value, of.low, of.high)
     return Overlap(both, int(inside.sum()), tuple(others), figures)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.several.joint import GradeMatrix, joint_agreement
+from labeler.agreement.several.joint import GradeMatrix, together
 from labeler.annotate.journal import RaterAnswers, answers_in, of_kind, read_journals
 from labeler.annotate.raters.agreement import (
     GoldAccuracy,
@@ -202,7 +202,7 @@ def _together(matrix: GradeMatrix | None, options: StatisticOptions) -> Interval
     """Alpha of all raters; None of one alone."""
     if matrix is None or len(matrix.assessors) < 2:
         return None
-    people = joint_agreement(matrix, matrix.assessors, (), options).people
+    people = together(matrix, matrix.assessors, options)
     if people is None:
         return None
     of = people.statistics[ALL_TOGETHER]

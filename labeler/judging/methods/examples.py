@@ -23,7 +23,7 @@ from labeler.data import Pair, Qrels, Query
 from labeler.errors import BadInput, Misuse
 from labeler.judging.assessor import Assessor, Lists, Texts, values_of
 from labeler.prompt import Prompt
-from labeler.prompt.front import GradedExamples
+from labeler.prompt.template import GradedExamples
 from labeler.text.visible import bounded
 from labeler.trec.qrels import read_qrels
 

@@ -27,7 +27,7 @@ from labeler.judging.reply import (
 )
 from labeler.model import Reply, Request
 from labeler.prompt import Prompt, grade_schema, numbered_schema
-from labeler.prompt.front import Combine
+from labeler.prompt.template import Combine
 
 # The grades of a pair's parts become its grade: by a stated rule, at stated cut points. Pure.
 

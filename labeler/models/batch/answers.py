@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
-from labeler.errors import CallFailed, LabelerError, NoCompletion, Retryable
-from labeler.model import Reply, Request
+from labeler.errors import CallFailed, LabelerError, Retryable
+from labeler.model import Reply, Request, is_cut
+from labeler.models.cost import Price
 from labeler.models.policies.learn import Abilities
-from labeler.models.prices import Price
-from labeler.models.server.answers import is_cut, read_answer, read_refusal
+from labeler.models.server.answers import read_answer, read_refusal
 from labeler.models.server.client import request_body
 from labeler.store.base import Failed, KeyedReply, Store, WriteBatch
 from labeler.store.keys import cut_key, limit_of
@@ -172,16 +172,19 @@ class Collected:
 
     def add(self, other: Collected) -> None:
         """Count what another file held."""
-        self.replies += other.replies
-        self.failed += other.failed
-        self.unasked += other.unasked
-        self.repeated += other.repeated
-        self.strange += other.strange
-        self.tokens += other.tokens
-        both = self.cost is not None and other.cost is not None
-        self.cost = (self.cost or 0.0) + (other.cost or 0.0) if both else None
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.cost = _both(self.cost, other.cost)
         self.problem = self.problem or other.problem
         self.keys |= other.keys
+
+
+_COUNTS = ("replies", "failed", "unasked", "repeated", "strange", "tokens")
+
+
+def _both(cost: float | None, more: float | None) -> float | None:
+    """The sum of what two things cost; None where one is not known."""
+    return None if cost is None or more is None else cost + more
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,23 +264,15 @@ def _content_of(outcome: KeyedReply | Failed) -> tuple[str, ...]:
 
 
 def _write(outcomes: list[KeyedReply | Failed], store: Store, collected: Collected) -> None:
-    for outcome in outcomes:
-        _count(outcome, collected)
     replies = [outcome for outcome in outcomes if isinstance(outcome, KeyedReply)]
     failed = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
+    collected.replies += len(replies)
+    collected.failed += len(failed)
+    for reply in (keyed.reply for keyed in replies):
+        collected.tokens += reply.prompt_tokens + reply.completion_tokens
+        collected.cost = _both(collected.cost, reply.cost)
     if outcomes:
         store.write(WriteBatch(replies, failed))
-
-
-def _count(outcome: KeyedReply | Failed, collected: Collected) -> None:
-    if isinstance(outcome, Failed):
-        collected.failed += 1
-        return
-    reply = outcome.reply
-    collected.replies += 1
-    collected.tokens += reply.prompt_tokens + reply.completion_tokens
-    both = collected.cost is not None and reply.cost is not None
-    collected.cost = (collected.cost or 0.0) + (reply.cost or 0.0) if both else None
 
 
 def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | None:
@@ -289,16 +284,12 @@ def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | No
         return Failed(line.key, "call_failed", f"{asked.where}: in a batch: {words}"[:300])
     body = without_key(line.body, asked.api_key)
     try:
-        read = read_answer if line.status == 200 else None
-        reply = (
-            read(body, asked.where, {})
-            if read
-            else read_refusal(line.status, body, asked.where, {})
-        )
-    except (Retryable, NoCompletion):
-        return None
+        if line.status == 200:
+            reply = read_answer(body, asked.where, {})
+        else:
+            reply = read_refusal(line.status, body, asked.where, {})
     except CallFailed as error:
-        return Failed(line.key, error.status, str(error))
+        return None if isinstance(error, Retryable) else Failed(line.key, error.status, str(error))
     except LabelerError:  # a key or an account that was refused, which another try may mend
         return None
     text, reply = asked.texts[line.key], _priced(reply, asked.price)

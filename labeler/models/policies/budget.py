@@ -11,9 +11,8 @@ from labeler.errors import BudgetReached, CallFailed, Misconfigured, Stopped
 from labeler.files.boundary import count
 from labeler.messages import count_of
 from labeler.model import Reply
+from labeler.models.cost import Price, Reported, Sizes, Tokens
 from labeler.models.policies.call import GivenUp, ModelCall, Policy, Waiting
-from labeler.models.prices import Price
-from labeler.models.tokens import Reported, Sizes, Tokens
 
 FEW = 4
 """Calls at once that may take more than is reserved, until a server was seen to keep its limits."""

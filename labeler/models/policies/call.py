@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from labeler.errors import CallFailed, Stopped, WaitsInBatch
 from labeler.model import Model, Reply, Request
-from labeler.models.tokens import Tokens
+from labeler.models.cost import Tokens
 from labeler.store import Store
 from labeler.store.keys import Canon, Keyed
 
@@ -25,11 +25,10 @@ from labeler.store.keys import Canon, Keyed
 class ModelCall:
     """A request on its way: as it was `asked`, as it is sent now, and what came of it so far.
 
-    `until` is the time, by the loop's clock, at which it is given up; with `is_watched` something
-    may still set one. `is_first` is true while the server has answered nothing, so that all others
-    wait; `fits` counts how often it was sent otherwise than before, as something was learned, and
-    `thoughts` are the tokens for thoughts of this call alone. The rest is what single policies note
-    between their hooks.
+    `until` is the time, by the loop's clock, at which it is given up. `is_first` is true while the
+    server has answered nothing, so that all others wait; `fits` counts how often it was sent
+    otherwise than before, as something was learned, and `thoughts` are the tokens for thoughts of
+    this call alone. The rest is what single policies note between their hooks.
     """
 
     asked: Request
@@ -37,8 +36,6 @@ class ModelCall:
     reply: Reply | None = None
     error: Exception | None = None
     until: float | None = None
-    is_watched: bool = False
-    timeout: asyncio.Timeout | None = None
     is_first: bool = False
     fits: int = 0
     thoughts: int | None = None
@@ -130,21 +127,18 @@ class CallPath:
         return reply
 
     def _answered(self, call: ModelCall) -> Awaitable[Reply]:
-        if call.until is None and not call.is_watched:
-            return self._model.ask(call.request)
-        return self._in_time(call)
+        asking = self._model.ask(call.request)
+        return asking if call.until is None else self._in_time(asking, call.until)
 
-    async def _in_time(self, call: ModelCall) -> Reply:
-        timeout = call.timeout = asyncio.timeout_at(call.until)
+    async def _in_time(self, asking: Awaitable[Reply], until: float) -> Reply:
+        timeout = asyncio.timeout_at(until)
         try:
             async with timeout:
-                return await self._model.ask(call.request)
+                return await asking
         except TimeoutError:
             if timeout.expired():
                 raise GivenUp from None
             raise
-        finally:
-            call.timeout = None
 
 
 def asked_through(policies: Sequence[Policy], model: Model) -> Model:
@@ -165,7 +159,6 @@ class StopSignal:
         self.until = float("inf")
         self._clock = clock
         self._event = asyncio.Event()
-        self._watchers: list[Callable[[], None]] = []
 
     def is_set(self) -> bool:
         """Whether it was set."""
@@ -179,12 +172,6 @@ class StopSignal:
     def set(self) -> None:
         """Begin no further call."""
         self._event.set()
-        for watcher in self._watchers:
-            watcher()
-
-    def when_set(self, watcher: Callable[[], None]) -> None:
-        """ModelCall a function once it is set; to be used for few."""
-        self._watchers.append(watcher)
 
     async def wait(self) -> None:
         """Wait until it is set."""

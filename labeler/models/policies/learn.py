@@ -20,9 +20,8 @@ from labeler.errors import (
     ProviderError,
     Retryable,
 )
-from labeler.model import NO_COMPLETION, Message, Model, Reply, Request
+from labeler.model import NO_COMPLETION, Message, Model, Reply, Request, is_cut
 from labeler.models.policies.call import ModelCall, Policy, Waiting
-from labeler.models.server.answers import is_cut
 from labeler.models.settings import AssessorSettings
 from labeler.store.base import Store
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from labeler.errors import Retryable
 from labeler.model import Reply
+from labeler.models.cost import Sizes, Tokens
 from labeler.models.policies.call import ModelCall, Policy, StopSignal, Waiting
-from labeler.models.tokens import Sizes, Tokens
 
 # What a rate limiter is made of: slots for calls, when they may begin, and what it learns from.
 
@@ -29,14 +29,6 @@ WINDOW = 1.0
 CALM, ENOUGH = 5.0, 0.2
 """Seconds without a refusal after which the next begins a new series of refusals, and how long a
 series lasts before its answers alone tell the server's rate.
-"""
-
-SLOWED, FELT = 2.5, 1.3
-"""By how much longer than at best calls take where more at once were too many, or begin to be."""
-
-DOUBLING, GENTLE = 1.0, 0.1
-"""By how much the calls at once grow with each answer, until the server says that it is too much:
-they double in a round of answers, or grow by a tenth.
 """
 
 
@@ -72,12 +64,12 @@ class Bucket:
 class Slots:
     """How many calls may be under way, how many are, and who waits for one of them to end.
 
-    `step` is by how much the limit grows with each answer; at 0, by one a round of answers.
+    The limit doubles in a round of answers; once it `was_cut`, it grows by one.
     """
 
     limit: float
     taken: int = 0
-    step: float = DOUBLING
+    was_cut: bool = False
     waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
 
     def take_now(self) -> bool:
@@ -113,7 +105,8 @@ class Slots:
 
     def grow(self, most: int) -> None:
         """Allow a little more after an answer, up to `most`."""
-        self.limit = min(float(most), self.limit + (self.step or 1.0 / max(1.0, self.limit)))
+        step = 1.0 / max(1.0, self.limit) if self.was_cut else 1.0
+        self.limit = min(float(most), self.limit + step)
 
 
 @dataclass(slots=True)
@@ -190,30 +183,6 @@ class Answers:
         return taken, refused, now - since
 
 
-@dataclass(slots=True)
-class Latency:
-    """How long calls take, in windows of about as many as are under way."""
-
-    seconds: list[float] = field(default_factory=list)
-    best: float = float("inf")
-    last_rate: float = 0.0
-    began: float = 0.0
-
-    def add(self, seconds: float, now: float, at_once: float) -> tuple[float, bool] | None:
-        """Where a window is full: how many times longer than at best its calls took, and whether
-        more of them were answered in a second than in the window before.
-        """
-        self.seconds.append(seconds)
-        if len(self.seconds) < max(8, int(at_once)):
-            return None
-        mean = sum(self.seconds) / len(self.seconds)
-        rate = len(self.seconds) / max(1e-9, now - self.began)
-        result = (mean / max(1e-9, self.best), rate >= 1.05 * self.last_rate)
-        self.best = min(self.best * 1.002, mean)
-        self.seconds, self.began, self.last_rate = [], now, rate
-        return result
-
-
 Clock = Callable[[], float]
 
 AS_ALLOWED = "as many as are allowed"
@@ -239,7 +208,7 @@ class RateLimits:
 class RateLimiter(Policy):
     """How many calls may be under way and how fast they may begin.
 
-    One more call at once a round of answers, fewer when the server says 429 or 503 or slows down;
+    Twice as many at once a round of answers, fewer and slowly more once the server says 429 or 503;
     a rate only once the server has refused calls: what it took in the last second, then slowly up.
     Waits end when `stop` says so; then every call is let through, to be stopped behind the limiter.
     `why` says what bounds the calls at once.
@@ -255,7 +224,6 @@ class RateLimiter(Policy):
         self._slots = Slots(float(min(START, limits.at_once)))
         self._pace = Pace(Bucket.a_minute(limits.requests, 1.0), Bucket.a_minute(limits.tokens))
         self._answers = Answers()
-        self._latency = Latency()
         self._sizes = Sizes()
         self._say_if_as_allowed()
 
@@ -307,10 +275,6 @@ class RateLimiter(Policy):
         if self._pace.rate is None:
             self._say_if_as_allowed()
         self._pace.grow(now)
-        self._watch_latency(now, now - call.began)
-        if reply.hold:
-            self._pace.pause_until = max(self._pace.pause_until, now + reply.hold)
-            self.why = "the server's rate limit"
         if self._pace.tokens and call.sizes:
             taken = reply.prompt_tokens + reply.completion_tokens
             self._pace.tokens.give_back(sum(call.sizes[0]) - taken)
@@ -339,20 +303,7 @@ class RateLimiter(Policy):
             self._pace.pause_until = max(self._pace.pause_until, now + wait)
         if began <= self._pace.cut_at:  # it began before the last cut, which may be enough
             return
-        self._slots.step = 0.0
+        self._slots.was_cut = True
         self._slots.limit = max(1.0, self._slots.limit * CUT)
         self._pace.cut(now, taken / seconds)
         self.why = "the server refuses more (429 or 503)"
-
-    def _watch_latency(self, now: float, seconds: float) -> None:
-        """Fewer calls at once where more of them only made each one slower."""
-        measured = self._latency.add(seconds, now, self._slots.limit)
-        if measured is None:
-            return
-        slowdown, is_faster = measured
-        if slowdown > SLOWED and not is_faster and self._slots.limit > START:
-            cut = min(CUT, max(0.5, 2 / slowdown))
-            self._slots.limit, self._slots.step = max(float(START), self._slots.limit * cut), 0.0
-            self.why = "more at once only made the server slower"
-        elif slowdown > FELT:
-            self._slots.step = min(self._slots.step, GENTLE)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -18,16 +16,13 @@ from labeler.errors import (
     NoAnswer,
     NoCompletion,
     Retryable,
-    Stopped,
     WaitsInBatch,
 )
-from labeler.files.boundary import count
-from labeler.model import Model, Reply, Request
+from labeler.model import Model, Reply, Request, is_cut
 from labeler.models.policies.budget import Budget, Budgeting
 from labeler.models.policies.call import (
     Deferral,
     Deferring,
-    GivenUp,
     ModelCall,
     Policy,
     Stopping,
@@ -46,10 +41,9 @@ from labeler.models.policies.learn import (
     written_abilities,
 )
 from labeler.models.policies.rate import RateLimiter
-from labeler.models.server.answers import IS_IT_COMPATIBLE, is_cut
+from labeler.models.server.answers import IS_IT_COMPATIBLE
 from labeler.models.server.client import STRAY
 from labeler.models.settings import AssessorSettings
-from labeler.models.tokens import NOTHING, Reported, Tokens
 from labeler.store.base import Failed, KeyedReply, Store
 from labeler.store.base import Waiting as StoreWaiting
 from labeler.store.keys import Canon, Keyed
@@ -72,49 +66,28 @@ class Confirming(Policy):
 
 # Less patience with a server that never answered: its address may be wrong.
 
-STOP_SECONDS = 5.0
-"""How long a first call may go on, once there is a signal to stop."""
-
 
 class FirstContact(Policy):
-    """Until the server has answered once: ends the run where the answer is no chat completion,
-    gives up a long call where told to stop, and marks what stays unanswered as the first, which is
-    not worth many tries.
+    """Until the server has answered once: ends the run where the answer is no chat completion, and
+    marks what stays unanswered as the first, which is not worth many tries.
     """
 
-    def __init__(self, stop: StopSignal | None = None, stop_seconds: float = STOP_SECONDS) -> None:
-        self._stop = stop
-        self._stop_seconds = stop_seconds
+    def __init__(self) -> None:
         self._has_answered = False
-
-    def admit(self, call: ModelCall) -> Waiting:
-        """Watch a first call."""
-        if self._stop is not None and not self._has_answered:
-            call.is_watched = True
-            self._stop.when_set(partial(self._give_up, call))
-        return None
-
-    def _give_up(self, call: ModelCall) -> None:
-        if call.timeout is not None:
-            latest = asyncio.get_running_loop().time() + self._stop_seconds
-            call.timeout.reschedule(min(latest, call.timeout.when() or latest))
 
     def result(self, call: ModelCall, reply: Reply) -> Waiting:
         """Note that there is a server."""
-        call.is_watched, self._has_answered = False, True
+        self._has_answered = True
         return None
 
     def error(self, call: ModelCall, error: Exception) -> Waiting:
         """Say what an error means of a server that has not answered yet."""
-        call.is_watched = False
         if isinstance(error, NoAnswer):
             error.is_first = not self._has_answered
         elif isinstance(error, NoCompletion) and not self._has_answered:
             raise Misconfigured(f"{error}; {IS_IT_COMPATIBLE}") from error
         elif isinstance(error, CallFailed):
             self._has_answered = True
-        elif isinstance(error, GivenUp):
-            raise Stopped("stopped before the server had answered anything") from None
         return None
 
 
@@ -355,7 +328,7 @@ def _tries(model: Model, guard: Guard, adapting: Adapting | None = None) -> list
     if not model.is_server:
         return inner
     fitting = [Fitting(adapting)] if adapting else []
-    return [Confirming(), guard.limiter, *fitting, FirstContact(guard.stop), *inner]
+    return [Confirming(), guard.limiter, *fitting, FirstContact(), *inner]
 
 
 def unremembered(model: Model, guard: Guard) -> Model:
@@ -391,13 +364,9 @@ def _abilities_of(model_id: str) -> str:
 
 def facts_about(model_id: str, store: Store) -> dict[str, str]:
     """What a store has found out about a server's model, by the names under which it is kept."""
-    names = (_abilities_of(model_id), _size_of(model_id))
-    facts = {name: store.fact(name) for name in names}
-    return {name: fact for name, fact in facts.items() if fact is not None}
-
-
-def _size_of(model_id: str) -> str:
-    return f"tokens beyond those sent of {model_id}"
+    name = _abilities_of(model_id)
+    fact = store.fact(name)
+    return {} if fact is None else {name: fact}
 
 
 def knows(model: Model, store: Store) -> bool:
@@ -411,34 +380,12 @@ def most_thoughts(model: Model, store: Store) -> int:
     A call that is cut while the model thinks is asked again with twice as many, up to a bound: all
     of them together have less than twice that bound.
     """
+    if not model.is_server:
+        return 0
     abilities = read_abilities(store.fact(_abilities_of(model.id)))
     if abilities is None:
-        return 2 * MOST_THINKING if model.is_server else 0
+        return 2 * MOST_THINKING
     return 2 * abilities.bounded(MOST_THINKING) if abilities.thoughts else 0
-
-
-@contextmanager
-def remembered_size(model: Model, store: Store, reported: Reported) -> Iterator[None]:
-    """Begin with what earlier runs found out of how much a server adds to each call, and keep it.
-
-    So the first calls of a run are within its budget, even those of which nobody hears again.
-    """
-    name = _size_of(model.id)
-    earlier = reported.beyond = _read_size(store.fact(name) if model.is_server else None)
-    try:
-        yield
-    finally:
-        if reported.beyond != earlier:
-            store.learn(name, json.dumps(reported.beyond))
-
-
-def _read_size(fact: str | None) -> Tokens:
-    """The tokens in a text that was stored; none where another version wrote it, or nobody did."""
-    try:
-        inside, outside = map(count, json.loads(fact or "[0, 0]"))
-    except (ValueError, TypeError, RecursionError):
-        return NOTHING
-    return Tokens(inside or 0, outside or 0)
 
 
 def only_remembered(model_id: str, store: Store) -> Model:

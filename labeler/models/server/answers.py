@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from labeler.errors import CallFailed, Misconfigured, NoCompletion, NotFound, Retryable
 from labeler.files.boundary import count, log_probability
-from labeler.model import NO_COMPLETION, NO_TEXT, Bound, Reply, whole
+from labeler.model import NO_COMPLETION, NO_TEXT, Bound, Reply, status_of_ending, whole
 from labeler.text.objects import after_thoughts, objects_in
 from labeler.wire.addresses import masked
 
@@ -360,72 +360,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return min(max(0.0, seconds), LONGEST_WAIT) if math.isfinite(seconds) else None
 
 
-def hold_of(headers: Mapping[str, str]) -> float:
-    """How long to begin no call, where the headers say that none or no token is left."""
-    holds = [
-        _duration(headers.get(f"x-ratelimit-reset-{what}", ""))
-        for what in ("requests", "tokens")
-        if headers.get(f"x-ratelimit-remaining-{what}") == "0"
-    ]
-    return min(LONGEST_WAIT, max(holds, default=0.0))
-
-
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
-
-
-def _duration(text: str) -> float:
-    """Seconds in `6m0.5s`, `20ms` or `7`; 0 for anything else."""
-    if not re.fullmatch(r"([0-9]+(\.[0-9]+)?(ms|s|m|h|))+", text):
-        return 0.0
-    parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|)", text)
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
-
-
-# How a server says that a reply ended, and what that makes of it. Pure.
-
-_WELL = frozenset(
-    """stop eos eos_token end end_turn stop_sequence stop_token complete completed finished done
-    null none tool_calls tool_call tool_use function_call""".split()  # noqa: SIM905 - read as words, not quotes
-)
-_TRUNCATED = (
-    *("length", "max_tokens", "max_output_tokens", "max_len", "model_length"),
-    "model_context_window_exceeded",
-)
-_FILTERED = (
-    "content_filter",
-    "content_filtered",
-    "safety",
-    "recitation",
-    "prohibited_content",
-    "blocklist",
-    "spii",
-    "sensitive",
-    "guardrail_intervened",
-    "error_toxic",
-    "image_safety",
-)
-_BADLY = {
-    **dict.fromkeys(_TRUNCATED, "truncated"),
-    **dict.fromkeys(_FILTERED, "filtered"),
-    "refusal": "refused",
-}
-
-
-def status_of_ending(reason: str) -> str | None:
-    """The status of a reply that ended so; None where it is whole, or no reason is given.
-
-    What is in no list broke the reply off: `unparsable`, so that it is asked again.
-    """
-    name = reason.partition(":")[0].strip().lower().replace("-", "_")
-    name = name.removeprefix("finish_").removeprefix("reason_")
-    return None if not name or name in _WELL else _BADLY.get(name, "unparsable")
-
-
-def is_cut(reason: str) -> bool:
-    """Whether a reply ended at the limit on its tokens."""
-    return reason != "stop" and status_of_ending(reason) == "truncated"
-
-
 _THOUGHT_MARKS = re.compile(
     r"(?s)\s*(<[\w:|]*think|\[THINK]|<\|channel\|>analysis)|.*?</[\w:|]*think"
 )
@@ -450,7 +384,6 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str], bound: Boun
             *tokens,
             top_tokens=_top_tokens(turn.logprobs),
             body=body if len(body) <= USUAL_BODY else _what_is_used(answer),
-            hold=hold_of(headers),
             thought=_thought(turn, text, ending, thought_tokens(usage, text, tokens[1])),
             completion_id=as_text(answer.get("id", answer.get("responseId"))),
             is_bound=bound,
@@ -481,8 +414,8 @@ def _what_is_used(answer: Mapping[str, Any]) -> bytes:
 def _without_completion(body: bytes, usage: Mapping[str, Any], headers: Mapping[str, str]) -> Reply:
     """The reply that an answer is whose tokens are counted, and which holds no completion."""
     tokens = tokens_used(usage, body.decode("utf-8", "replace"))
-    served, hold = as_text(json.loads(body).get("model")), hold_of(headers)
-    return Reply("", NO_COMPLETION, None, served, *tokens, body=body, hold=hold)
+    served = as_text(json.loads(body).get("model"))
+    return Reply("", NO_COMPLETION, None, served, *tokens, body=body)
 
 
 def _expected(where: str, body: bytes) -> str:

@@ -28,9 +28,9 @@ from pydantic_core import to_json
 from labeler import __version__
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.model import Bound, Model, Reply, Request, whole
+from labeler.models.cost import about
 from labeler.models.server.answers import read_answer, read_models, read_refusal
 from labeler.models.settings import AssessorSettings
-from labeler.models.tokens import about
 from labeler.wire import addresses
 from labeler.wire.addresses import Place, masked, server_address
 from labeler.wire.gate import NO_KEY, USUAL, Admitted, admit, named
@@ -157,28 +157,32 @@ IsThere = Callable[[], Awaitable[bool]]
 """Whether a server answers another request, with whatever."""
 
 
-@dataclass(frozen=True, slots=True)
-class FirstWait:
-    """How long to wait for a first answer, in seconds; `note` is given what is waited for.
+CALL_SECONDS = 600.0
+CONNECT_SECONDS = 10.0
+MUTE_SECONDS = 60.0
+"""How long a server may answer nothing at all, at the start."""
 
-    After `quiet` the wait is noted; after `mute` it ends, where nothing else is answered either.
-    None waits without a look.
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """How a server is called: `seconds` bounds a whole call.
+
+    `note` is told after `quiet` seconds without any first answer; after `mute` the wait ends, where
+    nothing else is answered either. With None it goes on without a look.
     """
 
+    seconds: float = CALL_SECONDS
     note: Callable[[str], None] = lambda _message: None
     quiet: float = 10.0
     mute: float | None = None
 
 
 class FirstAnswer:
-    """The wait for a server's first answer; `longest` are the seconds that a call may take."""
+    """The wait for a server's first answer."""
 
-    def __init__(self, where: str, waiting: FirstWait, longest: float, is_there: IsThere) -> None:
-        self._where = where
-        self._waiting = waiting
-        self._longest = longest
-        self._is_there = is_there
-        self._came = waiting.mute is None
+    def __init__(self, where: str, calls: Calls, is_there: IsThere) -> None:
+        self._where, self._calls, self._is_there = where, calls, is_there
+        self._came = calls.mute is None
         self._look: asyncio.Task[bool] | None = None
 
     async def within(self, call: Coroutine[Any, Any, T]) -> T:
@@ -207,7 +211,7 @@ class FirstAnswer:
 
     async def _looked(self) -> bool:
         """Whether the server turns out to be there."""
-        quiet, most = self._waiting.quiet, min(self._waiting.mute or 0.0, self._longest)
+        quiet, most = self._calls.quiet, min(self._calls.mute or 0.0, self._calls.seconds)
         now = asyncio.get_running_loop().time
         began = now()
         await asyncio.sleep(quiet)
@@ -217,12 +221,12 @@ class FirstAnswer:
                 self._look = None
                 return False
             await asyncio.sleep(min(1.0, quiet))
-        longest = f"{self._longest:g} s"
+        longest = f"{self._calls.seconds:g} s"
         self._note(f"it does answer another request, so waiting for the call up to {longest}")
         return True
 
     def _note(self, what: str) -> None:
-        self._waiting.note(f"{self._where}: {what}")
+        self._calls.note(f"{self._where}: {what}")
 
 
 # What an answer itself says about which request it belongs to: ids, where servers give them.
@@ -275,11 +279,6 @@ class RequestIds:
                 self._completions.popitem(last=False)
 
 
-CALL_SECONDS = 600.0
-CONNECT_SECONDS = 10.0
-MUTE_SECONDS = 60.0
-"""How long a server may answer nothing at all, at the start."""
-
 STRAY = "an answer came that nobody asked for, so that this one is asked for again"
 STRAYED = (
     "the server sent an answer that nobody asked for; from now on each request goes over a "
@@ -294,19 +293,6 @@ OF_OPENAI: Mapping[str, str] = {
     "OpenAI-Project": "OPENAI_PROJECT_ID",
 }
 """Headers that name an account at OpenAI, and go to OpenAI alone, with their variables."""
-
-
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """How a server is called: `seconds` bounds a whole call, `waiting` is for the first answer."""
-
-    seconds: float = CALL_SECONDS
-    waiting: FirstWait = field(default_factory=FirstWait)
-
-    @classmethod
-    def watched(cls, seconds: float, note: Callable[[str], None]) -> Calls:
-        """Calls that a person waits for, who is told of what takes long."""
-        return cls(seconds, FirstWait(note, mute=MUTE_SECONDS))
 
 
 def server_model(  # noqa: PLR0913  all that is said of a server, in one call
@@ -344,11 +330,6 @@ def place_of(base_url: str | None, api_key: str | None) -> Admitted:
     return named(server_address(base_url), api_key) if api_key else admit(base_url)
 
 
-async def served_models(base_url: str | None = None, api_key: str | None = None) -> list[str]:
-    """The names of the models that a server says it has, sorted."""
-    return await models_of(place_of(base_url, api_key))
-
-
 async def models_of(server: Admitted) -> list[str]:
     """The names of the models that an admitted server says it has, sorted."""
     connection = Connected(wire_format(server.address), server, Calls(CONNECT_SECONDS))
@@ -368,7 +349,7 @@ async def answers(base_url: str) -> bool:
         return False
     wire = Wire(named(address), address, 1.0, 1.0)
     try:
-        return (await wire.get({})).status == 200
+        return (await wire.send("GET", {})).status == 200
     except NoAnswer:
         return False
     finally:
@@ -411,7 +392,7 @@ class Connected:
         self._where = masked(form.address)
         self._calls = calls
         self._ids = RequestIds()
-        self._first = FirstAnswer(self._where, calls.waiting, calls.seconds, self._is_there)
+        self._first = FirstAnswer(self._where, calls, self._is_there)
         self._key = server.key
         self._wire: Wire | None = None
         self._headers: dict[str, str] = {}
@@ -435,7 +416,7 @@ class Connected:
         wire = self._open()
         try:
             headers = {**self._headers, "X-Request-Id": sent}
-            answer = await self._first.within(wire.post(headers, content))
+            answer = await self._first.within(wire.send("POST", headers, content))
             return await self._read(answer, sent, read)
         except LabelerError as problem:
             raise self._without_key(problem) from problem.__cause__
@@ -477,7 +458,7 @@ class Connected:
             self._where,
             self._calls.seconds if seconds is None else seconds,
             CONNECT_SECONDS,
-            lambda: self._calls.waiting.note(f"{self._where}: {STRAYED}"),
+            lambda: self._calls.note(f"{self._where}: {STRAYED}"),
             largest=self._largest or LARGEST_ANSWER,
         )
 
@@ -498,7 +479,7 @@ class Connected:
         """The models that the server lists."""
         wire = self._wire_to(self._form.words["models"])
         try:
-            answer = await wire.get(self._client_headers())
+            answer = await wire.send("GET", self._client_headers())
         finally:
             await wire.close()
         received = without_key(answer.body, self._key)
@@ -512,12 +493,12 @@ class Connected:
 
     async def _is_there(self) -> bool:
         """Whether the server answers, with whatever, when it is asked for its models."""
-        most = self._calls.waiting.mute or CONNECT_SECONDS
+        most = self._calls.mute or CONNECT_SECONDS
         wire = self._wire_to(
             self._form.words["models"], min(CONNECT_SECONDS, self._calls.seconds, most)
         )
         try:
-            await wire.get(self._headers)
+            await wire.send("GET", self._headers)
         except NoAnswer:
             return False
         finally:

@@ -257,11 +257,11 @@ class HttpEngine:
             filling = Filling(query, depth, vector)
             url = URL(filled_url(address, filling), encoded=True)
             if content is None:
-                answer = await wire.get(headers, url)
+                answer = await wire.send("GET", headers, url=url)
             else:
                 body = json.dumps(filled_json(content, filling)).encode()
                 sent = {**headers, "Content-Type": "application/json"}
-                answer = await wire.post(sent, body, url)
+                answer = await wire.send("POST", sent, body, url)
             check_status(answer.status, answer.headers, answer.body, where)
             return self._hits(answer.body, where)[:depth]
 

@@ -28,6 +28,7 @@ from labeler.models.batch.service import BatchService, batch_service
 from labeler.models.control import Control
 from labeler.models.policies.call import Deferral
 from labeler.models.settings import Limits
+from labeler.report.result import Result
 from labeler.scale.batch.look import (
     ShortAnswers,
     adopt_unheard,
@@ -48,8 +49,8 @@ from labeler.wire.gate import USUAL
 # What came of collecting batches.
 
 
-@dataclass(frozen=True, slots=True)
-class CollectedBatches:
+@dataclass(frozen=True, eq=False, repr=False)
+class CollectedBatches(Result):
     """What came of the batches that have ended, the sets judged by it, and what is still open.
 
     `problems` say of open batches why they cannot be collected; of these, `lost` are not known to
@@ -74,8 +75,12 @@ class CollectedBatches:
             return "requests in a file wait for their answers; read them, or cancel"
         return "some batches are still open; collect again when they have ended"
 
-    def sentences(self) -> Iterator[str]:
+    @property
+    def sentences(self) -> list[str]:
         """What was taken in, and what is left."""
+        return list(self._sentences())
+
+    def _sentences(self) -> Iterator[str]:
         if not self.ended:
             yield "no batch has ended since the last time"
         else:
@@ -96,19 +101,14 @@ class CollectedBatches:
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name."""
-        return {
-            "batches": [record.number for record in self.ended],
-            "replies": self.collected.replies,
-            "failed": self.collected.failed,
-            "unanswered": sum(r.requests for r in self.ended) - self.collected.answered,
-            "repeated": self.collected.repeated,
-            "strange": self.collected.strange,
-            "tokens": self.collected.tokens,
-            "cost": self.collected.cost,
-            "open": self.open,
-            "problems": [str(problem) for problem in self.problems],
-            "sets": [result.as_json() for result in self.results],
-        }
+        counts = ("replies", "failed", "repeated", "strange", "tokens", "cost")
+        return self.picked(
+            *("open", "problems"),
+            **{name: getattr(self.collected, name) for name in counts},
+            batches=[record.number for record in self.ended],
+            unanswered=sum(r.requests for r in self.ended) - self.collected.answered,
+            sets=self.results,
+        )
 
 
 @dataclass(slots=True)
@@ -152,7 +152,7 @@ async def collected(
             async with batch_service(server_of_batches(opened, records, base_url)) as service:
                 await adopt_unheard(opened, service)
                 for record in at_service(opened, service):
-                    await _take(opened, record, (service, limits), control, taken)
+                    await _take(opened, record, service, control, taken)
                 await remove_collected_requests(opened, service, control.note)
     return await _judged(opened, taken, (base_url, limits), control)
 
@@ -160,12 +160,11 @@ async def collected(
 async def _take(
     collection: Collection,
     record: BatchRecord,
-    how: tuple[BatchService, Limits],
+    service: BatchService,
     control: Control,
     taken: Taken,
 ) -> None:
     """Take in a batch that has ended."""
-    service, limits = how
     try:
         state = await looked_at(collection, record, service)
         if not state.has_ended:
@@ -175,7 +174,7 @@ async def _take(
         if 0 < state.total < record.requests:
             asked = f"{state.total:,} of {count_of(record.requests, 'request', 'requests')}"
             control.note(f"{record}: the server knows {asked}; submit asks the others again")
-        taken.collected.add(await downloaded(collection, record, state, service, limits))
+        taken.collected.add(await downloaded(collection, record, state, service))
     except (NotFound, ShortAnswers) as problem:
         taken.problems.append(problem)
     else:
@@ -198,7 +197,7 @@ async def aread_answers(
             problem = "no batch was written into a file that waits for answers"
             raise Misuse(problem, parameter="batch")
         for record in records:
-            part = stored(opened, record, answers, limits, os.environ.get(USUAL, ""))
+            part = stored(opened, record, answers, os.environ.get(USUAL, ""))
             if part.answered:
                 taken.collected.add(part)
                 taken.ended.append(_close_answered(opened, record, part))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,9 +31,8 @@ from labeler.files.read import file_problems, numbered_bytes
 from labeler.models.batch.answers import BatchRequests, Collected, store_answers
 from labeler.models.batch.service import MOST_ANSWERED, BatchService, BatchState, batch_service
 from labeler.models.choose import Choice
+from labeler.models.cost import batch_price
 from labeler.models.policies.stack import known_abilities
-from labeler.models.prices import batch_price
-from labeler.models.settings import Limits
 from labeler.report.table import Column, Row, Table
 from labeler.store import open_store
 from labeler.wire.addresses import masked, server_address
@@ -57,7 +56,6 @@ async def downloaded(
     record: BatchRecord,
     state: BatchState,
     service: BatchService,
-    limits: Limits,
 ) -> Collected:
     """What the files of a batch that has ended hold, taken into the store.
 
@@ -66,14 +64,14 @@ async def downloaded(
     """
     taken, brought = Collected(), 0
     for _ in range(DOWNLOADS):
-        taken = await _brought(collection, record, state.answers, service, limits)
+        taken = await _brought(collection, record, state.answers, service)
         brought = len(taken.keys)
         if brought >= min(state.completed, record.requests):
             with suppress(NotFound):
-                taken.add(await _brought(collection, record, state.errors, service, limits))
+                taken.add(await _brought(collection, record, state.errors, service))
             return taken
     counts = f"counts {state.completed:,} answers, and its file holds {brought:,} of them"
-    ways = "collect again later; forget gives up the rest, and submit pays for it again"
+    ways = "collect again later; cancel gives up the rest, and submit pays for it again"
     raise ShortAnswers(f"{record}: {service.where} {counts}; {ways}", parameter="batch")
 
 
@@ -82,7 +80,6 @@ async def _brought(
     record: BatchRecord,
     file_id: str,
     service: BatchService,
-    limits: Limits,
 ) -> Collected:
     """What one file holds, taken into the store; nothing where there is no file."""
     if not file_id:
@@ -92,19 +89,17 @@ async def _brought(
         try:
             await service.download(file_id, path, min(MOST_ANSWERED, record.requests * LARGEST))
         except NotFound as error:
-            gone = "its file of answers is not there any more; forget gives it up"
+            gone = "its file of answers is not there any more; cancel gives it up"
             raise NotFound(f"{record}: {error}; {gone}", parameter="batch") from None
-        return stored(collection, record, path, limits, service.key)
+        return stored(collection, record, path, service.key)
 
 
-def stored(
-    collection: Collection, record: BatchRecord, path: Path, limits: Limits, key: str = ""
-) -> Collected:
+def stored(collection: Collection, record: BatchRecord, path: Path, key: str = "") -> Collected:
     """What a file of answers to a batch's requests holds, taken into the store.
 
     Where the server repeats the `key` that was sent, it is masked.
     """
-    price = Choice(record.model, "", record.server, record.declared).price(limits.prices)
+    price = Choice(record.model, "", record.server, record.declared).price
     price = batch_price(price, record.server) if price else None
     with reading_texts(collection, record.number) as texts:
         asked = BatchRequests(record.model_id, record.server, texts, price, key)
@@ -201,27 +196,6 @@ async def remove_collected_requests(
             write_batch(collection, replace(record, file_id=""))
 
 
-async def clear_collected(collection: Collection, service: BatchService) -> list[BatchRecord]:
-    """Remove all files of the batches whose answers are in the store; those of which some were.
-
-    Those of another server stay.
-    """
-    cleared = []
-    for record in read_batches(collection):
-        if record.status not in {STORED, COLLECTED} or record.server != service.where:
-            continue
-        if record.file_id:
-            await service.remove_file(record.file_id)
-        if record.batch_id:
-            with suppress(NotFound):
-                for file_id in (await service.state(record.batch_id)).files:
-                    await service.remove_file(file_id)
-        if record.file_id or record.batch_id:
-            write_batch(collection, replace(record, file_id="", batch_id=""))
-            cleared.append(record)
-    return cleared
-
-
 UNKNOWN = "not known there"
 """The status of a batch that its server does not know."""
 
@@ -241,23 +215,21 @@ class Batches:
     def table(self) -> Table:
         """A row a batch."""
         columns = [
-            Column("batch", format="d"),
+            Column("batch"),
             Column("set", align="left"),
-            Column("requests", format=",d"),
+            Column("requests"),
             Column("status", align="left"),
-            Column("completed", format=",d"),
-            Column("failed", format=",d"),
+            Column("completed"),
+            Column("failed"),
             Column("begun", align="left"),
         ]
         rows: list[Row] = []
-        for record in self.records:
-            state = self.states.get(record.number)
+        for each in self.records:
+            state = self.states.get(each.number)
             is_known = state is not None and state.status != UNKNOWN
             counts = (state.completed, state.failed) if state and is_known else (None, None)
-            status = state.status if state else record.status
-            rows.append(
-                [record.number, record.name, record.requests, status, *counts, record.begun]
-            )
+            status = state.status if state else each.status
+            rows.append([each.number, each.name, each.requests, status, *counts, each.begun])
         return Table("batches", columns, rows)
 
     def as_json(self) -> dict[str, Any]:
@@ -284,67 +256,31 @@ async def abatches(collection: Collection | Path | str, base_url: str | None = N
 async def acancel(collection: Collection | Path | str, base_url: str | None = None) -> Batches:
     """End the batches that are open; what they have answered can still be collected.
 
-    A batch that its server does not know any more is forgotten.
+    A batch that its server does not know any more is forgotten. Of one that has ended and whose
+    answers are not there, or not all of them, what is not in the store is free to be asked, and
+    paid for, again. What goes wrong with one batch stops no other, and is raised in the end.
     """
-    opened = open_collection(collection)
+    opened, problems = open_collection(collection), list[LabelerError]()
     with alone(opened):
         for record in read_batches(opened):
             if record.status == WRITTEN:
                 remove_batch(opened, record.number)
             elif record.status == STORED:
                 write_batch(opened, replace(record, status=COLLECTED))
-        return await _with_each(opened, base_url, _cancel)
-
-
-async def aforget(collection: Collection | Path | str, base_url: str | None = None) -> Batches:
-    """Give up what cannot be collected, and end no other batch.
-
-    A batch that its server does not know is forgotten; of one whose answers are not there, or not
-    all of them, what is not in the store is free to be asked, and paid for, again.
-    """
-    opened = open_collection(collection)
-    with alone(opened):
-        return await _with_each(opened, base_url, _forget)
-
-
-async def aclear(collection: Collection | Path | str, base_url: str | None = None) -> Batches:
-    """Remove the files of collected batches from their server: requests, answers and errors.
-
-    Only what is in the store is removed; the requests alone are removed by collecting already.
-    """
-    opened = open_collection(collection)
-    with alone(opened):
         records = read_batches(opened)
-        servers = {record.server for record in records if record.file_id or record.batch_id}
-        if servers:
-            async with batch_service(server_among(opened, servers, base_url)) as service:
-                await clear_collected(opened, service)
-    return Batches(tuple(read_batches(opened)))
-
-
-async def _with_each(
-    collection: Collection,
-    base_url: str | None,
-    act: Callable[[Collection, BatchRecord, BatchService], Awaitable[None]],
-) -> Batches:
-    """How far the batches are once that was done to each open one of a server.
-
-    What goes wrong with one stops no other, and is raised in the end.
-    """
-    problems, records = list[LabelerError](), read_batches(collection)
-    if any(is_at_server(record) for record in records):
-        async with batch_service(server_of_batches(collection, records, base_url)) as service:
-            with _way_out(collection):
-                await adopt_unheard(collection, service)
-            for record in at_service(collection, service):
-                try:
-                    with _way_out(collection):
-                        await act(collection, record, service)
-                except LabelerError as error:
-                    problems.append(error)
+        if any(map(is_at_server, records)):
+            async with batch_service(server_of_batches(opened, records, base_url)) as service:
+                with _way_out(opened):
+                    await adopt_unheard(opened, service)
+                for record in at_service(opened, service):
+                    try:
+                        with _way_out(opened):
+                            await _cancel(opened, record, service)
+                    except LabelerError as error:
+                        problems.append(error)
     if problems:
         raise problems[0]
-    return Batches(tuple(read_batches(collection)))
+    return Batches(tuple(read_batches(opened)))
 
 
 @contextmanager
@@ -362,33 +298,20 @@ def _way_out(collection: Collection) -> Iterator[None]:
 async def _cancel(collection: Collection, record: BatchRecord, service: BatchService) -> None:
     try:
         state = await looked_at(collection, record, service)
-        if not state.has_ended:
-            state = await service.cancel(record.batch_id)
-            write_batch(collection, replace(record, status=state.status))
     except NotFound:
-        await _forget_unknown(collection, record, service)
-
-
-async def _forget(collection: Collection, record: BatchRecord, service: BatchService) -> None:
-    try:
-        state = await looked_at(collection, record, service)
-    except NotFound:
-        await _forget_unknown(collection, record, service)
+        if record.server != service.where:
+            raise NotFound(f"{record} is of {record.server}", parameter="base_url") from None
+        await remove_requests(record, service)
+        remove_batch(collection, record.number)
         return
-    if state.has_ended:
-        try:
-            await downloaded(collection, record, state, service, Limits())
-        except (NotFound, ShortAnswers):
-            close(collection, record)
-
-
-async def _forget_unknown(
-    collection: Collection, record: BatchRecord, service: BatchService
-) -> None:
-    if record.server != service.where:
-        raise NotFound(f"{record} is of {record.server}", parameter="base_url")
-    await remove_requests(record, service)
-    remove_batch(collection, record.number)
+    if not state.has_ended:
+        state = await service.cancel(record.batch_id)
+        write_batch(collection, replace(record, status=state.status))
+        return
+    try:
+        await downloaded(collection, record, state, service)
+    except (NotFound, ShortAnswers):
+        close(collection, record)
 
 
 def is_at_server(record: BatchRecord) -> bool:
@@ -403,20 +326,14 @@ def server_of_batches(
 
     Where none is open, that is where the last one was whose requests are still there.
     """
-    servers = {record.server for record in records if is_at_server(record)}
     left = [record.server for record in records if record.file_id]
-    return server_among(collection, servers or set(left[-1:]), base_url)
-
-
-def server_among(collection: Collection, shown: Set[str], base_url: str | None) -> Admitted:
-    """Which of several servers, as their addresses are shown, is meant, and may be asked."""
+    servers = {record.server for record in records if is_at_server(record)} or {*left[-1:]}
     if base_url is not None:
         return admit(base_url)
-    servers = sorted(shown)
     if len(servers) > 1:
-        problem = f"batches are at {' and '.join(servers)}; name one"
+        problem = f"batches are at {' and '.join(sorted(servers))}; name one"
         raise Misuse(problem, parameter="base_url")
-    return admit(whole_address(servers[0], None), named_by=batches_folder(collection))
+    return admit(whole_address(next(iter(servers)), None), named_by=batches_folder(collection))
 
 
 def whole_address(server: str, base_url: str | None) -> str:
@@ -442,7 +359,7 @@ async def looked_at(
     try:
         state = await service.state(record.batch_id)
     except NotFound as error:
-        ways = "where no other key has it, cancel forgets it; so does forget, and ends no other"
+        ways = "where no other key has it, cancel forgets it"
         raise NotFound(f"{record}: {error}; {ways}", parameter="batch") from None
     if state.status != record.status:
         write_batch(collection, replace(record, status=state.status))

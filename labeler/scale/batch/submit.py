@@ -40,9 +40,10 @@ from labeler.models.batch.answers import FileBounds, RequestFiles, request_line
 from labeler.models.batch.service import BatchService, batch_service
 from labeler.models.choose import namer_of
 from labeler.models.control import Control
+from labeler.models.cost import at_most
 from labeler.models.policies.budget import Spending
 from labeler.models.policies.call import Deferral, KeyedRequest
-from labeler.models.tokens import at_most
+from labeler.report.result import Result
 from labeler.scale.batch.look import adopt_unheard, alone, remove_requests
 from labeler.store.keys import without_texts
 from labeler.wire.addresses import masked, server_address
@@ -169,8 +170,8 @@ async def _defer(prepared: Prepared, request: Request) -> None:
         budget.settle(reservation, reservation)
 
 
-@dataclass(frozen=True, slots=True)
-class Submitted:
+@dataclass(frozen=True, eq=False, repr=False)
+class Submitted(Result):
     """What was handed over, what waits in earlier batches, and what it costs at most."""
 
     name: str
@@ -198,14 +199,11 @@ class Submitted:
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name."""
-        return {
-            "name": self.name,
-            "requests": self.requests,
-            "waiting": self.waiting,
-            "batches": [{"number": b.number, "requests": b.requests} for b in self.batches],
-            "cost_at_most": self.spent.cost if self.is_priced else None,
-            "stopped": str(self.stopped) if self.stopped else None,
-        }
+        return self.picked(
+            *("name", "requests", "waiting", "stopped"),
+            batches=[{"number": b.number, "requests": b.requests} for b in self.batches],
+            cost_at_most=self.spent.cost if self.is_priced else None,
+        )
 
 
 async def asubmit(

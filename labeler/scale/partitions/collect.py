@@ -10,7 +10,7 @@ from typing import Any
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, open_collection
 from labeler.data import Judged, Pair
-from labeler.errors import BadInput, BudgetReached, Incomplete, LabelerError
+from labeler.errors import BadInput, Incomplete
 from labeler.judging.assessor import Assessor
 from labeler.judging.job import Job, JudgeResult, job_of, pool_of, texts_of, write_set
 from labeler.messages import count_of
@@ -20,13 +20,11 @@ from labeler.models.policies.budget import Spending
 from labeler.scale.partitions.folder import (
     PartitionedJob,
     PartitionFolder,
-    read_judged,
     read_positions,
 )
 from labeler.scale.partitions.work import examples_of
 from labeler.scale.partitions.write import FILES, hashes_of
 from labeler.store import open_store
-from labeler.store.open import copy_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +39,12 @@ class CollectedPartitions:
     partitions: int
     replies: int
 
-    def check_all(self, *, asked: bool = True) -> None:
-        """Raise `Incomplete` where partitions are not judged yet.
-
-        Where nothing was `asked`, the same call would not change that.
-        """
+    def check_all(self) -> None:
+        """Raise `Incomplete` where partitions are not judged yet."""
         if self.done < self.partitions:
             left = self.partitions - self.done
             problem = f"{left:,} of {count_of(self.partitions, 'partition', 'partitions')} not"
-            raise Incomplete(f"{problem} judged yet", again={} if asked else None)
+            raise Incomplete(f"{problem} judged yet")
 
     def sentence(self) -> str:
         """What was taken in."""
@@ -91,10 +86,8 @@ async def acollect_partitions(
     collection: Collection | Path | str,
     folder: PartitionFolder | Path | str,
     control: Control | None = None,
-    spent: Spending | None = None,
-    stopped: BudgetReached | None = None,
 ) -> CollectedPartitions:
-    """The same for callers that are asynchronous; `stopped` is what ended the work on them."""
+    """The same for callers that are asynchronous."""
     opened, parts = open_collection(collection), PartitionFolder.of(folder)
     control, job = control or Control(), parts.read_job()
     unfinished = frozenset(
@@ -105,14 +98,12 @@ async def acollect_partitions(
     done = len(job.partitions) - len(unfinished)
     texts = texts_of(opened)
     set_of_pairs = job_of(opened, job.name, pool_of(opened, texts), texts)
-    judging = _judged(set_of_pairs, parts, job, unfinished, stopped)
-    if spent is None:
-        judging = _remembered(judging)
     if not done and not opened.judgements(job.name).exists():
-        raise stopped or Incomplete(f"{parts.path}: no partition is judged yet")
+        raise Incomplete(f"{parts.path}: no partition is judged yet")
     assessor = _assessor(parts, job)
+    judging = _judged(set_of_pairs, parts, job, unfinished)
     tally = await write_set(set_of_pairs, assessor, judging, control.stop, control.note)
-    result = JudgeResult(set_of_pairs, tally, spent or Spending(), True)
+    result = JudgeResult(set_of_pairs, tally, Spending(), True)
     return CollectedPartitions(result, done, len(job.partitions), replies)
 
 
@@ -128,7 +119,7 @@ def _take_replies(
     opened = open_store(collection.store, redacted=job.redact)
     with opened as store, control.progress("replies") as advance:
         for number, path in enumerate(paths, start=1):
-            copied += copy_store(path, store)
+            copied += store.take_in_file(path)
             advance(number, len(paths))
     return copied
 
@@ -151,31 +142,29 @@ def _assessor(folder: PartitionFolder, job: PartitionedJob) -> Assessor:
     return Assessor(prompt, model, asked_with, examples=examples_of(job, prompt))
 
 
-async def _remembered(judging: AsyncIterator[Judged]) -> AsyncIterator[Judged]:
-    """The same judgements, for none of which anything is asked now."""
-    async for judged in judging:
-        yield replace(judged, remembered=True)
-
-
 async def _judged(
     set_of_pairs: Job,
     folder: PartitionFolder,
     job: PartitionedJob,
     unfinished: frozenset[int],
-    stopped: LabelerError | None,
 ) -> AsyncIterator[Judged]:
-    """The judgements of all partitions, in the order of the set's pairs."""
+    """The judgements of all partitions, in the order of the set's pairs; none is asked for now."""
     waiting: dict[int, Judged] = {}
     earlier = _earlier(set_of_pairs, folder, unfinished)
     ends = [partition.start for partition in job.partitions[1:]]
     for number, end in enumerate([*ends, set_of_pairs.total + 1]):
         is_done = number not in unfinished
-        rows = read_judged(folder.judged(number)) if is_done else earlier.pop(number, {})
+        rows = _rows(folder, number) if is_done else earlier.pop(number, {})
         waiting.update(rows)
         for position in sorted(position for position in waiting if position < end):
-            yield waiting.pop(position)
-    if stopped:
-        raise stopped
+            yield replace(waiting.pop(position), remembered=True)
+
+
+def _rows(folder: PartitionFolder, number: int) -> dict[int, Judged]:
+    """The judgements of a partition by the positions of their pairs."""
+    positions = read_positions(folder.pairs(number))
+    rows = (row.judged for row in read_judgements(folder.judged(number)))
+    return {positions[judged.outcome.pair]: judged for judged in rows}
 
 
 def _earlier(
@@ -193,5 +182,5 @@ def _earlier(
     for row in read_judgements(path):
         at = positions.get(row.judged.outcome.pair)
         if at and not row.carried:
-            earlier.setdefault(at[0], {})[at[1]] = replace(row.judged, remembered=True)
+            earlier.setdefault(at[0], {})[at[1]] = row.judged
     return earlier

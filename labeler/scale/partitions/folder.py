@@ -2,7 +2,7 @@
 
 `job.json` says what is asked, `prompt/NAME.md` is the prompt, `secret` what the marks round
 documents are made with. `pairs/N.parquet` holds the pairs of partition N with their texts,
-`replies/N.db` what their requests were answered, and `judged/N.parquet` their judgements, which is
+`replies/N.db` what their requests were answered, and `judged/N.jsonl` their judgements, which is
 written once, when all of them are done.
 """
 
@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from labeler.collection.lock import is_acquired, lock_file
-from labeler.data import JUDGED, Document, Failure, Judged, Judgement, Listed, Pair, Query
-from labeler.errors import BadInput, FileProblem, Locked, Misuse
+from labeler.data import Document, Pair, Query
+from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.exchange.tables import batches_of_parquet, parquet_writer
 from labeler.files.atomic import replacing
 from labeler.files.cache import sha256_of
@@ -126,8 +123,11 @@ class PartitionFolder:
         return self.path / "pairs" / f"{number:05}.parquet"
 
     def judged(self, number: int) -> Path:
-        """The file of a partition's judgements, which is there once all of them are done."""
-        return self.path / "judged" / f"{number:05}.parquet"
+        """The file of a partition's judgements, which is there once all of them are done.
+
+        Its rows are those of a set of judgements.
+        """
+        return self.path / "judged" / f"{number:05}.jsonl"
 
     def replies(self, number: int) -> Path:
         """The file of the replies to a partition's requests."""
@@ -137,7 +137,7 @@ class PartitionFolder:
         """Where the replies to a partition's requests are kept."""
         if not job.store:
             return self.replies(number)
-        from labeler.store.postgres.address import DatabaseAddress
+        from labeler.store.address import DatabaseAddress
 
         return DatabaseAddress.of(job.store, unsent=self.replies(number))
 
@@ -200,22 +200,8 @@ class PartitionFolder:
         """The numbers of the partitions without judgements."""
         return [n for n in range(len(job.partitions)) if not self.judged(n).is_file()]
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Work on the folder while no other process writes or runs its partitions."""
-        with file_problems(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
-            lock = lock_file(self.path / ".lock")
-            is_free = is_acquired(lock)
-        if not is_free:
-            raise Locked(f"{self.path}: another process is at work on these partitions")
-        try:
-            yield
-        finally:
-            lock.release()
 
-
-# The rows of partitions as Parquet holds them: pairs with their texts, and judgements.
+# The pairs of partitions with their texts, as Parquet holds them.
 
 PAIRS = {
     "position": "int64",
@@ -228,32 +214,6 @@ PAIRS = {
     "list": "string",
 }
 """The columns of pairs; `list` is JSON: the documents with which one was shown before."""
-
-JUDGEMENTS = {
-    "position": "int64",
-    "query_id": "string",
-    "doc_id": "string",
-    "grade": "int64",
-    "status": "string",
-    "reason": "string",
-    "detail": "string",
-    "distribution": "string",
-    "attempts": "int64",
-    "prompt_tokens": "int64",
-    "completion_tokens": "int64",
-    "cached_tokens": "int64",
-    "cost": "double",
-    "model": "string",
-    "remembered": "bool",
-    "shared": "bool",
-    "suspicions": "string",
-    "list": "string",
-    "alone": "bool",
-    "votes": "string",
-    "passages": "string",
-    "sent": "string",
-}
-"""The columns of judgements; `distribution`, `suspicions`, `list` and the last three are JSON."""
 
 ROWS_AT_ONCE = 10_000
 
@@ -329,101 +289,7 @@ def read_positions(path: Path) -> dict[Pair, int]:
     return {Pair(query_id, doc_id): position for position, query_id, doc_id in rows}
 
 
-def write_judged(path: Path, positions: Sequence[int], judged: Sequence[Judged]) -> None:
-    """Write the judgements of a partition, whole or not at all."""
-    with parquet_writer(path, JUDGEMENTS) as write:
-        for start in range(0, len(judged), ROWS_AT_ONCE):
-            some = zip(
-                positions[start : start + ROWS_AT_ONCE],
-                judged[start : start + ROWS_AT_ONCE],
-                strict=True,
-            )
-            write(list(zip(*(_judged_row(*each) for each in some), strict=True)))
-
-
-def _judged_row(position: int, judged: Judged) -> tuple[Any, ...]:
-    outcome, listed = judged.outcome, judged.listed
-    if isinstance(outcome, Failure):
-        outcome_cells: tuple[Any, ...] = (None, outcome.status, None, outcome.detail, None)
-    else:
-        shares = json.dumps(dict(outcome.distribution)) if outcome.distribution else None
-        outcome_cells = (outcome.grade, JUDGED, outcome.reason, None, shares)
-    return (
-        position,
-        *outcome.pair,
-        *outcome_cells,
-        judged.attempts,
-        judged.prompt_tokens,
-        judged.completion_tokens,
-        judged.cached_tokens,
-        judged.cost,
-        judged.model,
-        judged.remembered,
-        judged.shared,
-        json.dumps(judged.suspicions) if judged.suspicions else None,
-        json.dumps(listed.documents) if listed else None,
-        listed.alone if listed else False,
-        *(json.dumps(getattr(outcome, name, ())) for name in ("votes", "passages")),
-        json.dumps(dict(judged.sent)),
-    )
-
-
-def read_judged(path: Path) -> Iterator[tuple[int, Judged]]:
-    """The judgements of a partition, each with its pair's position in the set."""
-    with _as_written(path):
-        for row in _rows(path, JUDGEMENTS):
-            yield row[0], _judged(row)
-
-
-def statuses_in(path: Path) -> Counter[str]:
-    """How many pairs of a partition have no grade, by the status of their failure."""
-    with _as_written(path):
-        statuses = Counter(status for (status,) in _rows(path, ["status"]))
-    del statuses[JUDGED]
-    return statuses
-
-
-def _judged(row: tuple[Any, ...]) -> Judged:
-    _, query_id, doc_id, grade, status, reason, detail, shares, *rest = row
-    attempts, tokens_in, tokens_out, cached, cost, model, remembered, shared, *more = rest
-    suspicions, listed, alone, *made_of, sent = more
-    pair = Pair(query_id, doc_id)
-    outcome: Judgement | Failure
-    if status == JUDGED:
-        distribution = {int(g): p for g, p in json.loads(shares).items()} if shares else None
-        votes, passages = (tuple(json.loads(grades)) for grades in made_of)
-        outcome = Judgement(pair, int(grade), reason, distribution, votes, passages)
-    else:
-        outcome = Failure(pair, status, detail)
-    documents = tuple(json.loads(listed)) if listed else ()
-    return Judged(
-        outcome,
-        attempts,
-        tokens_in,
-        tokens_out,
-        cost,
-        model,
-        remembered,
-        shared,
-        tuple(json.loads(suspicions)) if suspicions else (),
-        Listed(documents, documents.index(doc_id) + 1, alone) if documents else None,
-        cached,
-        sent=json.loads(sent),
-    )
-
-
 def _rows(path: Path, columns: Iterable[str]) -> Iterator[tuple[Any, ...]]:
     names = list(columns)
     for batch in batches_of_parquet(path, names, is_shared=False):
         yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
-
-
-@contextmanager
-def _as_written(path: Path) -> Iterator[None]:
-    """`BadInput` of judgements that are not as `write_judged` writes them."""
-    try:
-        yield
-    except (ValueError, TypeError, KeyError) as error:
-        raise BadInput(f"{path}: no judgements of a partition; remove it, and run again") from error
-    except BadInput as error:
-        raise BadInput(f"{error}; remove it, and run again") from error

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from labeler.collection.batches import waiting_requests
 from labeler.collection.layout import Collection, open_collection
-from labeler.data import Pair, Query
+from labeler.data import Pair
 from labeler.errors import CallFailed, Misuse, Stopped
 from labeler.files.atomic import replacing
 from labeler.files.boundary import count
 from labeler.files.cache import sha256_of
-from labeler.judging.assessor import Assessor, Texts, values_of
+from labeler.judging.assessor import Assessor, values_of
 from labeler.judging.attempts import in_chunks
 from labeler.judging.job import Job, pool_of
 from labeler.judging.judge import JudgeOptions, Prepared, prepare
@@ -33,7 +33,6 @@ from labeler.scale.partitions.folder import (
     write_pairs,
 )
 from labeler.store import Store, open_store
-from labeler.store.sqlite.store import copy_keys
 from labeler.wire.addresses import masked
 
 # Replies that a collection has already, brought along into the partitions that would ask them.
@@ -81,7 +80,8 @@ def seeded(folder: PartitionFolder, job: PartitionedJob, prepared: Prepared) -> 
             for chunk in in_chunks(inquiries.pairs):
                 inquiries.recalled(chunk)
             if hits.keys:
-                copy_keys(file, folder.replies(number), hits.keys)
+                with open_store(folder.replies(number)) as target:
+                    target.take_in(store.stored_rows(hits.keys))
 
         yield seed
 
@@ -249,14 +249,9 @@ def _cut(job: Job, rows: int) -> Iterator[Sequence[PositionedPair]]:
 
     Equal requests are asked once only where one worker meets all of them.
     """
-    twins = _twins(job)
     part: list[PositionedPair] = []
-    for query_id, group in _by_query(job):
-        if query_id in twins.later:
-            continue
+    for group in _groups(job):
         part += group
-        for later in twins.of(query_id):
-            part += later
         if len(part) >= rows:
             yield part
             part = []
@@ -264,39 +259,23 @@ def _cut(job: Job, rows: int) -> Iterator[Sequence[PositionedPair]]:
         yield part
 
 
+def _groups(job: Job) -> Iterator[list[PositionedPair]]:
+    """The pairs of each query, with those of later queries whose texts are the same."""
+    first_of: dict[str, str] = {}
+    by_texts: dict[tuple[str, ...], str] = {}
+    for query_id in dict.fromkeys(pair.query_id for pair in job.pairs):
+        texts = tuple(values_of(job.texts.queries[query_id]).values())
+        first_of[query_id] = by_texts.setdefault(texts, query_id)
+    later: dict[str, list[PositionedPair]] = {}
+    for query_id, group in _by_query(job):
+        if first_of[query_id] != query_id:
+            later.setdefault(first_of[query_id], []).extend(group)
+    for query_id, group in _by_query(job):
+        if first_of[query_id] == query_id:
+            yield group + later.pop(query_id, [])
+
+
 def _by_query(job: Job) -> Iterator[tuple[str, list[PositionedPair]]]:
     positioned = (PositionedPair(*each) for each in enumerate(job.pairs))
     for query_id, group in groupby(positioned, lambda each: each.pair.query_id):
         yield query_id, list(group)
-
-
-@dataclass(slots=True)
-class _Twins:
-    """The pairs of queries whose texts an earlier query has, by that query."""
-
-    later: dict[str, list[PositionedPair]]
-    by_first: dict[str, list[str]]
-
-    def of(self, query_id: str) -> Iterator[list[PositionedPair]]:
-        return (self.later[twin] for twin in self.by_first.get(query_id, ()))
-
-
-def _twins(job: Job) -> _Twins:
-    queries = dict.fromkeys(pair.query_id for pair in job.pairs)
-    firsts: dict[tuple[str, ...], str] = {}
-    twins = _Twins({}, {})
-    for query_id in queries:
-        first = firsts.setdefault(_texts_in(job.texts, query_id), query_id)
-        if first != query_id:
-            twins.by_first.setdefault(first, []).append(query_id)
-            twins.later[query_id] = []
-    if twins.later:
-        for query_id, group in _by_query(job):
-            if query_id in twins.later:
-                twins.later[query_id] = group
-    return twins
-
-
-def _texts_in(texts: Texts, query_id: str) -> tuple[str, ...]:
-    query: Query = texts.queries[query_id]
-    return tuple(values_of(query).values())

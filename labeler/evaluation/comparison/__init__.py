@@ -1,1 +1,0 @@
-"""Runs against each other, query by query: differences, tests, and margins that are held."""

@@ -1,0 +1,274 @@
+"""Whether runs are shown to lose no more than a margin against a baseline, or to gain or lose it.
+
+The procedure is that of two one-sided tests (`labeler.stats.power`). What is not shown either
+way stays so: more queries may show it, and how many is said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from labeler.arrays import Flags, Floats
+from labeler.errors import Misuse, about
+from labeler.evaluation.options import DEFAULT_MEASURES
+from labeler.evaluation.paired import MEANS, UNBOUNDED
+from labeler.metrics import Measure, Scores, parse, parse_all
+from labeler.report.table import Column, Interval, Table, interval_text, shown
+from labeler.stats.power import chance_to_show, lower_bound, queries_to_show, spread_of, upper_bound
+from labeler.stats.randomization import TIED
+
+# Margins: which loss against a baseline would matter, by measure, in the measure's own units.
+
+Margin = float | Mapping[str, float] | None
+DEFAULT_MARGIN = 0.05
+"""The smallest difference that users are said to notice: Spärck Jones (1974), J. of Doc. 30(4)."""
+
+
+def margins_by_measure(
+    margin: Margin, measures: Sequence[str] = (), *, default: bool = False
+) -> dict[str, float]:
+    """One margin for all measures, or one for each that is named; `""` names all. None by default.
+
+    Of the default measures the first alone is held. A gate's have a `default`, for measures
+    between 0 and 1 alone.
+    """
+    sizes = margin if isinstance(margin, Mapping) else {} if margin is None else {"": margin}
+    held = DEFAULT_MEASURES[:1] if tuple(measures) in ((), DEFAULT_MEASURES) else measures
+    with about("margin"):
+        for size in sizes.values():
+            if not 0 < size < math.inf:
+                raise Misuse(f"a margin is a number above 0, not {size!r}")
+        margins = {str(each): float(sizes[""]) for each in parse_all(held) if "" in sizes}
+        if default and not sizes:
+            margins = {str(each): DEFAULT_MARGIN for each in parse_all(held)}
+            for name in margins:
+                if parse(name).name in UNBOUNDED:
+                    problem = f"{name} has no largest value, so that no margin suits it by default"
+                    raise Misuse(f"{problem}; name one, as {name}:1")
+        return margins | {str(parse(name)): float(size) for name, size in sizes.items() if name}
+
+
+def read_margins(texts: Sequence[str]) -> dict[str, float]:
+    """Margins from `0.05`, for all measures, and `nDCG@10:0.05`, for one."""
+    margins = {}
+    for text in texts:
+        name, _, number = text.rpartition(":")
+        try:
+            margins[name] = float(number)
+        except ValueError as error:
+            problem = f"cannot read the margin {text!r}; write it as 0.05 or nDCG@10:0.05"
+            raise Misuse(problem, parameter="margin") from error
+    return margins
+
+
+NOT_SHOWN = "not shown either way"
+COLORS = {"worse by more than the margin": "red", "equal within the margin": "green"}
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """A run against the baseline by one measure, with a margin in the measure's own units.
+
+    A positive difference is a gain, also where lower is better. `low` and `high` are the bounds of
+    two one-sided tests at 5 %; `least_margin` is the smallest margin that these data exclude.
+    `chance` is how often a run that is truly equal would pass with so many queries that vary so
+    much, and `queries_needed` how many give it four chances in five. `identical` says that both
+    rank the same judged documents alike in every query.
+    """
+
+    run: str
+    baseline: str
+    measure: str
+    margin: float
+    queries: int
+    differing: int
+    difference: float
+    low: float
+    high: float
+    chance: float
+    queries_needed: int | None
+    can_pass: bool = True
+    can_fail: bool = True
+    identical: bool = False
+
+    @property
+    def interval(self) -> Interval:
+        """The difference with its bounds."""
+        return Interval(self.difference, self.low, self.high)
+
+    @property
+    def passes(self) -> bool:
+        """Whether a loss of the margin is excluded."""
+        return self.identical or self.low > -self.margin
+
+    @shown
+    def least_margin(self) -> float:
+        """The smallest loss that these data exclude."""
+        return 0.0 if self.identical else max(-self.low, 0.0)
+
+    @shown
+    def verdict(self) -> str:
+        """In words."""
+        if math.isnan(self.difference):
+            return "undefined"
+        if self.high < -self.margin:
+            return "worse by more than the margin"
+        if not self.passes:
+            return NOT_SHOWN
+        if self.identical or self.high < self.margin:
+            worse = "worse, by less than the margin"
+            return worse if self.high < 0 else "equal within the margin"
+        return "not worse by more than the margin"
+
+
+def equivalences(
+    runs: Mapping[str, Scores],
+    baseline: str,
+    margins: Mapping[str, float],
+    identical: Sequence[str] = (),
+) -> Iterator[Equivalence]:
+    """Every other run against the baseline by each measure that has a margin.
+
+    The scores are over the same queries; the runs `identical` rank them as the baseline does.
+    """
+    by_name = {str(measure): measure for measure in runs[baseline].measures}
+    for name, margin in margins.items():
+        measure = by_name.get(name)
+        if measure is None or measure.definition.summary not in MEANS:
+            problem = f"{name} is no mean over queries, or is not scored"
+            raise Misuse(f"{problem}, so that no margin can be held", parameter="margin")
+        for run in runs:
+            if run != baseline:
+                values = (runs[run].of(measure), runs[baseline].of(measure))
+                names = (run, baseline)
+                yield _equivalence(names, measure, margin, values, identical=run in identical)
+
+
+def _equivalence(
+    names: tuple[str, str],
+    measure: Measure,
+    margin: float,
+    values: tuple[Floats, Floats],
+    *,
+    identical: bool,
+) -> Equivalence:
+    both = ~(np.isnan(values[0]) | np.isnan(values[1]))
+    scores, base = (row[both] for row in values)
+    lower = measure.definition.lower_is_better
+    gains = base - scores if lower else scores - base
+    n = len(gains)
+    if n < 2:
+        ends = (float(gains[0]) if n else math.nan, -math.inf, math.inf)
+        return Equivalence(*names, str(measure), margin, n, n, *ends, 0.0, None, False, True)
+    lose, win = most_lost(base, lower=lower), most_won(base, measure)
+    spread = spread_of(gains, lose)
+    differing = np.abs(gains) > TIED
+    best, worst = _extremes(base, differing, measure)
+    return Equivalence(
+        *names,
+        str(measure),
+        margin,
+        n,
+        int(differing.sum()),
+        float(gains.mean()),
+        lower_bound(gains, lose),
+        upper_bound(gains, win),
+        chance_to_show(n, spread, margin),
+        queries_to_show(spread, margin),
+        can_pass=lower_bound(best, lose) > -margin,
+        can_fail=not lower_bound(worst, lose) > -margin,
+        identical=identical,
+    )
+
+
+def most_lost(base: Floats, *, lower: bool = False) -> float:
+    """How much a query of the baseline may lose, as a rule: the mean of its scores above 0."""
+    scored = base[base > 0]
+    return float(scored.mean()) if len(scored) and not lower else 0.0
+
+
+def most_won(base: Floats, measure: Measure) -> float:
+    """How much a query of the baseline may gain, as a rule; 0 where that has no end."""
+    below = base[base < 1]
+    bounded = measure.name not in UNBOUNDED
+    return float(1 - below.mean()) if bounded and len(below) else 0.0
+
+
+def _extremes(base: Floats, differing: Flags, measure: Measure) -> tuple[Floats, Floats]:
+    """The most that the differing queries could have gained, and that all could have lost."""
+    if measure.name in UNBOUNDED:
+        most = 1e9
+        return np.where(differing, most, 0.0), np.full(len(base), -most)
+    return np.where(differing, 1.0 - base, 0.0), -base
+
+
+def check_equivalences(equivalences: Sequence[Equivalence]) -> list[str]:
+    """What keeps runs from passing the gate; `Misuse` where these data could not decide it."""
+    for e in equivalences:
+        problem = _undecidable(e)
+        if problem is not None:
+            raise Misuse(problem, parameter="no_worse_than")
+    return [_failure(e) for e in equivalences if not e.passes]
+
+
+def _undecidable(e: Equivalence) -> str | None:
+    if not e.queries:
+        return f"{e.measure} of {e.run} is undefined for all queries"
+    if not e.can_fail:
+        lost = (
+            f"even a run that scores 0 at all of {e.queries} queries loses less than {e.margin:g}"
+        )
+        return f"the gate cannot fail: {lost} of {e.baseline}'s {e.measure}; a smaller margin can"
+    if e.can_pass or e.passes or e.verdict != NOT_SHOWN:
+        return None
+    differ = f"{e.run} differs from {e.baseline} by {e.measure} at {e.differing} of {e.queries}"
+    least = f"no outcome of these excludes a loss of {e.margin:g}"
+    return f"the gate cannot pass: {differ} queries, and {least}; {_remedy(e)}"
+
+
+def _failure(e: Equivalence) -> str:
+    """What is not shown of a run, and what would show it."""
+    if e.verdict == NOT_SHOWN:
+        what = f"{e.run}: {e.measure} against {e.baseline}'s is"
+        what += f" {interval_text(e.interval, '+.4f', '+.3f')}"
+        return f"{what}, so that a loss of {e.margin:g} is not excluded; {_remedy(e)}"
+    loss = f"{abs(e.difference):.4f} worse than {e.baseline}'s, by more than {e.margin:g}"
+    return f"{e.run}: {e.measure} is {loss} (at least {-e.high:.4f})"
+
+
+def _remedy(e: Equivalence) -> str:
+    """What would show that a run loses less than the margin, if it is equal."""
+    least = f"a loss of {e.least_margin:.3f} or more is"
+    chance = f"an equal run would pass in {e.chance:.0%} of cases"
+    if e.queries_needed is None or e.queries_needed <= e.queries:
+        return f"{least}; {chance}"
+    return f"{least}; {chance}, and with {e.queries_needed:,} queries in 80%"
+
+
+def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:
+    """A row for each run and measure: its difference, its bounds, and what they show."""
+    columns = [
+        Column("run", align="left"),
+        Column("baseline", only="programs"),
+        Column("measure", align="left"),
+        Column("margin", format="g"),
+        Column("difference", format="+.4f", ends="+.3f"),
+        *(Column(name, only="programs") for name in ("queries", "differing")),
+        Column("passes if equal", format=".0%"),
+        Column("queries for 80%", format=",", undefined="more"),
+        Column("verdict", align="left", colors=COLORS),
+    ]
+    rows = [
+        (
+            *(e.run, e.baseline, e.measure, e.margin, e.interval),
+            *(e.queries, e.differing, e.chance, e.queries_needed, e.verdict),
+        )
+        for e in equivalences
+    ]
+    title = f"held against {equivalences[0].baseline}, with a margin"
+    note = "bounds of two one-sided tests at 5 %; in each row alone"
+    return Table("equivalence", columns, rows, title, note)

@@ -1,0 +1,414 @@
+"""The least and the most that a measure can be, whatever the grades of its unjudged documents.
+
+Unjudged are the retrieved documents outside the qrels and those of the pool with a negative grade;
+what other runs of the same evaluation retrieved stands in the pool, too (`candidates`). Documents
+that are neither retrieved nor in the pool are taken not to exist. Each may have any grade
+from 0 to the scale's top. A relevant one counts twice for a measure that divides by what could be
+found, as a hit and as something to find, so that neither "none is relevant" nor "all are" need be
+an end of what is possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeler.arrays import Flags, Floats, Integers
+from labeler.metrics.measures import (
+    dcg_sums,
+    gains,
+    rank_biased_residual,
+    relevant,
+    weighted_harmonic,
+)
+from labeler.metrics.rankings import Rankings
+from labeler.metrics.registry import Measure
+from labeler.metrics.scores import summed_up
+from labeler.trec.columns import Words
+from labeler.trec.rankings import Outside
+
+Ends = tuple[Floats, Floats]
+Work = Callable[[Rankings, Measure, int], Ends]
+ROUNDS = 50
+"""Far more than the five or so that the search for the highest nDCG takes."""
+
+
+def bounds(measure: Measure, r: Rankings) -> Ends:
+    """The least and the most that one of the measures of `BOUND_FUNCTIONS` can be, for each query.
+
+    Its level of relevance must lie above 0 and not above the top grade, so that unjudged documents
+    may reach it or not.
+    """
+    low, high = BOUND_FUNCTIONS[measure.name](r, measure, _depth(measure, r))
+    value = measure.per_query(r)
+    return np.minimum(low, value), np.maximum(high, value)
+
+
+def level_of(measure: Measure) -> int:
+    """The lowest grade that is relevant to a measure."""
+    return int(dict(measure.parameters).get("rel", 1))
+
+
+def _depth(measure: Measure, r: Rankings) -> int:
+    """The ranks that the measure looks at."""
+    deepest = int(np.max(r.retrieved, initial=0))
+    return deepest if measure.cutoff is None else min(deepest, int(measure.cutoff))
+
+
+def holes_within(r: Rankings, depth: float) -> Integers:
+    """How many of the first documents of each query are unjudged."""
+    seen = np.minimum(r.retrieved, depth).astype(np.int64)
+    return seen - r.count((r.grade >= 0) & (r.rank < depth))
+
+
+def holes_outside(r: Rankings, depth: float) -> Integers:
+    """How many unjudged documents stand below, or in the pool and nowhere in the ranking."""
+    unjudged_pool = np.bincount(r.pool_query[r.pool_grade < 0], minlength=r.n)
+    below = holes_within(r, np.inf) - holes_within(r, depth)
+    return below + unjudged_pool - r.count(r.grade < 0)
+
+
+def _share(above: Floats | Integers, below: Floats | Integers) -> Floats:
+    """`above / below`, 0 where `below` is 0."""
+    zeros = np.zeros(np.broadcast_shapes(np.shape(above), np.shape(below)))
+    return np.divide(above, below, out=zeros, where=np.asarray(below) != 0)
+
+
+def _of_sets(r: Rankings, measure: Measure, _depth: int) -> Ends:
+    """Recall, and what blends it with precision: both rise with each hit, and fall with a miss.
+
+    Lowest where the unjudged documents within the cutoff are irrelevant and all others relevant;
+    highest the other way round.
+    """
+    depth = np.inf if measure.cutoff is None else float(measure.cutoff)
+    level = level_of(measure)
+    hits, relevants = r.count(relevant(r, level, depth)), r.in_pool(level)
+    inside, outside = holes_within(r, depth), holes_outside(r, depth)
+    size = r.retrieved if measure.cutoff is None else np.full(r.n, int(measure.cutoff))
+
+    def value(hits: Integers, relevants: Integers) -> Floats:
+        recall = _share(hits, relevants)
+        if measure.name in ("R", "SetR"):
+            return recall
+        beta = float(dict(measure.parameters).get("beta", 1.0))
+        return weighted_harmonic(_share(hits, size), recall, beta)
+
+    return value(hits, relevants + outside), value(hits + inside, relevants + inside)
+
+
+def _squares(r: Rankings, level: int, depth: int) -> tuple[Flags, Flags]:
+    """Which ranks hold a relevant document, and which an unjudged one: `(queries, depth)` each."""
+    good = np.zeros((r.n, depth), dtype=np.bool_)
+    hole = np.arange(depth) < r.retrieved[:, None]
+    seen = (r.grade >= 0) & (r.rank < depth)
+    hole[r.query[seen], r.rank[seen]] = False
+    best = seen & (r.grade >= level)
+    good[r.query[best], r.rank[best]] = True
+    return good, hole
+
+
+def _average_precision(r: Rankings, measure: Measure, depth: int) -> Ends:
+    """Of so many relevant holes, the first give the highest sum of precisions, the last the lowest.
+
+    Moving a relevant document up from rank q to a free rank p above it changes that sum by at least
+    (1 + a) (1/p - 1/q) > 0, with a relevant ones above p. So only their number is searched for.
+    """
+    level = level_of(measure)
+    good, hole = _squares(r, level, depth)
+    relevants, outside = r.in_pool(level)[:, None], holes_outside(r, depth)[:, None]
+    weight = 1.0 / np.arange(1, depth + 1)
+    above: Integers = np.cumsum(good, axis=1) - good
+    below = _after(good * weight)
+    start = (good * (above + 1) * weight).sum(axis=1, keepdims=True)
+    first = np.cumsum(hole, axis=1)
+    risen = hole * ((above + first) * weight + below)
+    most = _extended(start, start + np.cumsum(risen, axis=1))
+    high = _share(most, _extended(relevants, relevants + first))
+    last = np.cumsum(hole[:, ::-1], axis=1)
+    fallen = hole * ((above + 1) * weight + below + _after(hole * weight))
+    sums = _extended(start, start + np.cumsum(fallen[:, ::-1], axis=1))
+    relevant_in_all = _extended(relevants, relevants + last) + outside
+    return _share(sums, relevant_in_all).min(axis=1), high.max(axis=1)
+
+
+def _after(values: Floats) -> Floats:
+    """The sum of what comes after each entry of its row."""
+    after: Floats = np.cumsum(values[:, ::-1], axis=1)[:, ::-1] - values
+    return after
+
+
+def _extended(first: Floats | Integers, rest: NDArray[Any]) -> Floats:
+    """A matrix with one more column before the others."""
+    return np.concatenate([first, rest], axis=1).astype(np.float64)
+
+
+def _none(r: Rankings) -> Floats:
+    """A column of zeros."""
+    return np.zeros((r.n, 1))
+
+
+def _r_precision(r: Rankings, measure: Measure, depth: int) -> Ends:
+    """With so many relevant holes the cutoff is known; as many as fit lie above it, or below it."""
+    level = level_of(measure)
+    good, hole = (_extended(_none(r), np.cumsum(f, axis=1)) for f in _squares(r, level, depth))
+    everything = (holes_within(r, depth) + holes_outside(r, depth))[:, None]
+    more = np.arange(int(np.max(everything, initial=0)) + 1)[None, :]
+    cutoff = r.in_pool(level)[:, None] + more
+    at = np.minimum(cutoff, depth)
+    hits, room = np.take_along_axis(good, at, axis=1), np.take_along_axis(hole, at, axis=1)
+    possible = more <= everything
+    low = _share(hits + np.maximum(more - (everything - room), 0), cutoff)
+    high = _share(hits + np.minimum(more, room), cutoff)
+    return np.where(possible, low, np.inf).min(axis=1), np.where(possible, high, 0).max(axis=1)
+
+
+def _ndcg(r: Rankings, measure: Measure, depth: int) -> Ends:
+    """nDCG's ends, by levels: a gain is a sum of steps, and so are both sums of gains.
+
+    With L the highest nDCG, DCG - L IDCG has its maximum, 0, there. For each step, which number of
+    holes reaches it is a search of its own: as better documents leave less room in the ideal, fewer
+    holes need to reach the higher step, so the numbers fit together (Topkis 1978). L is found by
+    Dinkelbach's method (1967). The lowest: DCG - l IDCG is concave in the gains, so that some end
+    of their range, every hole 0 or top, is lowest; of these so many last holes are of top grade.
+    """
+    kind = str(dict(measure.parameters).get("dcg", "log2"))
+    search = _Search(r, kind, depth, measure.cutoff)
+    return search.lowest(), search.highest()
+
+
+def _distinct(values: Integers) -> Integers:
+    """Each value once, ascending (numpy's own `unique` loads its masked arrays first)."""
+    ordered = np.sort(values)
+    distinct: Integers = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    return distinct
+
+
+class _Search:
+    """The sums of nDCG as functions of how many holes reach each level."""
+
+    def __init__(self, r: Rankings, kind: str, depth: int, cutoff: float | None) -> None:
+        levels = _distinct(np.append(r.pool_grade[r.pool_grade > 0], r.max_grade))
+        worth = gains(np.append(0, levels), kind)
+        self.steps = np.diff(worth)
+        self.open = levels <= r.max_grade
+        self.top = float(worth[1:][self.open][-1])
+        self.judged = [r.in_pool(int(level))[:, None] for level in levels]
+        self.outside = holes_outside(r, depth)[:, None]
+        _, hole = _squares(r, 1, depth)
+        self.holes = _extended(_none(r), np.cumsum(hole, axis=1)).astype(np.int64)
+        weight = 1.0 / np.log2(np.arange(2, depth + 2))
+        self.first = _extended(_none(r), np.cumsum(hole * weight, axis=1))
+        back = (hole * weight)[:, ::-1]
+        self.last = _extended(_none(r), np.cumsum(back, axis=1))
+        self.last_holes = _extended(_none(r), np.cumsum(hole[:, ::-1], axis=1))
+        self.gained = dcg_sums(r, None if cutoff is None else int(cutoff), kind)[0]
+        self.ideal = self._ideal(cutoff)
+
+    def _ideal(self, cutoff: float | None) -> Floats:
+        """What the first places of an ideal ranking weigh together, from none on."""
+        most = int(max((int(n.max(initial=0)) for n in self.judged), default=0))
+        most += int(np.max(self.outside, initial=0)) + int(np.max(self.holes, initial=0))
+        ranks = np.arange(most)
+        inside = ranks < (np.inf if cutoff is None else cutoff)
+        return np.append(0.0, np.cumsum(np.where(inside, 1 / np.log2(ranks + 2), 0)))
+
+    def lowest(self) -> Floats:
+        """The least nDCG of each query."""
+        ideal = np.zeros_like(self.last)
+        reached = self.last_holes.astype(np.int64) + self.outside
+        for step, open_, judged in zip(self.steps, self.open, self.judged, strict=True):
+            ideal += step * self.ideal[judged + (reached if open_ else 0)]
+        least: Floats = _share(self.gained[:, None] + self.top * self.last, ideal).min(axis=1)
+        return least
+
+    def highest(self) -> Floats:
+        """The most that nDCG can be for each query."""
+        best = np.zeros(len(self.gained))
+        for _ in range(ROUNDS):
+            gained, ideal = self.gained.copy(), np.zeros(len(self.gained))
+            for step, open_, judged in zip(self.steps, self.open, self.judged, strict=True):
+                columns = self._best_columns(judged, best, open_)
+                rows = np.arange(len(columns))
+                gained += step * self.first[rows, columns]
+                ideal += step * self.ideal[judged[:, 0] + self.holes[rows, columns]]
+            better = np.maximum(best, _share(gained, ideal))
+            if not (better > best).any():
+                break
+            best = better
+        return best
+
+    def _best_columns(self, judged: Integers, best: Floats, open_: bool) -> Integers:
+        """Each query's column with the best number of holes for a level, 0 if none reaches it."""
+        if not open_:
+            return np.zeros(len(best), dtype=np.int64)
+        worth = self.first - best[:, None] * self.ideal[judged + self.holes]
+        columns: Integers = worth.argmax(axis=1)
+        return columns
+
+
+BOUND_FUNCTIONS: dict[str, Work] = {
+    **dict.fromkeys(("R", "SetR", "F1", "SetF"), _of_sets),
+    **dict.fromkeys(("AP", "GMAP"), _average_precision),
+    "Rprec": _r_precision,
+    "nDCG": _ndcg,
+}
+"""The measures whose least and largest value neither scenario gives, and what computes the two."""
+
+
+# What unjudged documents could do to a score: two scenarios, and bounds where they are exact.
+
+RISING = frozenset({"P", "Success", "RR", "RBP", "DCG", "CG", "ERR", "SetP", "NumRel", "NumRelRet"})
+"""Measures that never fall when an unjudged document turns out better: no ideal moves with it.
+
+For ERR: a document at rank i that stops the user with probability s adds s / i and takes at most
+s times what came after, which is less than 1 / i.
+"""
+
+SEE_HOLES = frozenset({"Bpref", "infAP", "AUC", "Judged", "RBPresidual"})
+"""Measures that tell an unjudged document from one of grade 0; the others take it for one."""
+
+
+def filled(r: Rankings, filling: int) -> Rankings:
+    """The rankings if all unjudged documents had the grade `filling`.
+
+    These are the retrieved ones outside the qrels and those of the pool with a negative grade,
+    retrieved or not; the ideal ranking gets them too. Their scores are not known here, so AUC takes
+    those outside the qrels for untied.
+    """
+    starts = np.cumsum(r.retrieved) - r.retrieved
+    grade = np.full(int(r.retrieved.sum()), filling)
+    score = np.full(len(grade), np.nan)
+    at = starts[r.query] + r.rank
+    grade[at] = np.where(r.grade < 0, filling, r.grade)
+    score[at] = r.score
+    query = np.repeat(np.arange(r.n), r.retrieved)
+    outside = r.retrieved - np.bincount(r.query, minlength=r.n)
+    pool_query, pool_grade = _with_more(r, outside, filling)
+    rank = np.arange(len(grade)) - starts[query]
+    ideal = replace(r, pool_query=pool_query, pool_grade=pool_grade)
+    return replace(ideal, query=query, rank=rank, grade=grade, score=score)
+
+
+def _with_more(r: Rankings, outside: Integers, filling: int) -> tuple[Integers, Integers]:
+    """The qrels with so many more documents of that grade a query, best first."""
+    pool_query = np.concatenate([r.pool_query, np.repeat(np.arange(r.n), outside)])
+    graded = np.where(r.pool_grade < 0, filling, r.pool_grade)
+    pool_grade = np.concatenate([graded, np.full(int(outside.sum()), filling)])
+    order = np.lexsort((-pool_grade, pool_query))
+    return pool_query[order], pool_grade[order]
+
+
+DOCUMENTS = 1 << 18
+"""So many documents are filled in at once: what is held does not grow with a run's lines."""
+
+
+def scenarios(
+    r: Rankings, measures: Sequence[Measure], size: int = DOCUMENTS
+) -> dict[str, dict[str, float]]:
+    """A measure: its mean if all unjudged documents were irrelevant, and if all were of top grade.
+
+    `low` and `high` are true bounds, where an exact way to them is known. RBP's upper bound counts
+    the documents below the ranking's end too. For nDCG and whatever divides by what could be found,
+    neither scenario is a bound, because the ideal moves; see `bounds`. About `size` documents are
+    worked on at a time.
+    """
+    parts = [_of_block(block, measures) for block in r.blocks(r.documents, size)]
+    cases_by_measure = {}
+    for measure, cases in zip(measures, zip(*parts, strict=True), strict=True):
+        values = {name: np.concatenate([case[name] for case in cases]) for name in cases[0]}
+        means = {name: summed_up(measure, row) for name, row in values.items()}
+        cases_by_measure[str(measure)] = means
+    return cases_by_measure
+
+
+def _of_block(r: Rankings, measures: Sequence[Measure]) -> list[dict[str, Floats]]:
+    """Of each measure, the values of each query in both scenarios, and at its ends."""
+    irrelevant = filled(r, 0) if any(map(_sees_holes, measures)) else r
+    top = filled(r, r.max_grade)
+    rows = []
+    for measure in measures:
+        worst = measure.per_query(irrelevant if _sees_holes(measure) else r)
+        best = measure.per_query(top)
+        cases = {"unjudged_irrelevant": worst, "unjudged_top": best}
+        rows.append(cases | _ends(measure, r, worst, best) | _residual(measure, r))
+    return rows
+
+
+def _ends(measure: Measure, r: Rankings, worst: Floats, best: Floats) -> dict[str, Floats]:
+    """The bounds for each query, from its values in the two scenarios where these are bounds.
+
+    Where no grade, or every grade, makes an unjudged document relevant, both scenarios are one.
+    """
+    if measure.judged_only or measure.name not in RISING | BOUND_FUNCTIONS.keys():
+        return {}
+    low, high = worst, best
+    if measure.name == "RBP":  # what stands below the last retrieved document may count, too
+        last = np.inf if measure.cutoff is None else float(measure.cutoff)
+        p = _persistence(measure)
+        high = best + (p ** np.minimum(r.retrieved, last).astype(np.float64) - p**last)
+    elif measure.name in BOUND_FUNCTIONS and 0 < level_of(measure) <= r.max_grade:
+        low, high = bounds(measure, r)
+    return {"low": low, "high": high}
+
+
+def _sees_holes(measure: Measure) -> bool:
+    """Whether grade 0 in place of no grade may change its value; `rel=0` finds grade 0 relevant."""
+    level = dict(measure.parameters).get("rel")
+    return measure.judged_only or measure.name in SEE_HOLES or level == 0
+
+
+def _residual(measure: Measure, r: Rankings) -> dict[str, Floats]:
+    """What the unjudged documents, and those below the last, weigh in RBP."""
+    if measure.name != "RBP":
+        return {}
+    seen = r.condensed if measure.judged_only else r
+    cutoff = None if measure.cutoff is None else int(measure.cutoff)
+    return {"residual": rank_biased_residual(seen, cutoff, _persistence(measure))}
+
+
+def _persistence(measure: Measure) -> float:
+    """The p of RBP."""
+    return float(dict(measure.parameters).get("p", 0.8))
+
+
+# The unjudged documents of several runs together: what any of them retrieved may be relevant.
+#
+# A document that another run retrieved exists, so that it is one more candidate: relevant, it
+# raises what could be found, and what is ideal, for the runs that lack it, too.
+
+
+class UnjudgedOfAllRuns:
+    """Counts, for each query of the qrels, the unjudged documents of all runs added so far."""
+
+    def __init__(self, queries: Sequence[str]) -> None:
+        self._number = {query: index for index, query in enumerate(queries)}
+        self._marks: Words = np.zeros(0, dtype=np.uint64)
+        self.total = np.zeros(len(queries), dtype=np.int64)
+
+    def add(self, outside: Outside) -> Integers:
+        """The documents of one more run that stand outside the qrels; their number by query."""
+        at = np.searchsorted(self._marks, outside.mark)
+        is_new = np.append(self._marks, np.uint64(0))[at] != outside.mark  # 0: after the last
+        # of two sorted stretches a stable sort makes one in one go
+        more = [self._marks, np.sort(outside.mark[is_new])]
+        self._marks = np.sort(np.concatenate(more), kind="stable")
+        self.total += np.bincount(outside.query[is_new], minlength=len(self.total))
+        return np.bincount(outside.query, minlength=len(self.total))
+
+    def with_others(self, ranked: Rankings, own: Integers) -> Rankings:
+        """A run's rankings with the documents of other runs in their pool, not judged.
+
+        `own` are how many documents of its own stand outside the qrels, by query of the qrels.
+        """
+        index = np.array([self._number[query] for query in ranked.queries], dtype=np.int64)
+        others: Integers = (self.total - own)[index]
+        if not others.any():
+            return ranked
+        query = np.concatenate([ranked.pool_query, np.repeat(np.arange(ranked.n), others)])
+        grade = np.concatenate([ranked.pool_grade, np.full(int(others.sum()), -1)])
+        order = np.lexsort((-grade, query))
+        return replace(ranked, pool_query=query[order], pool_grade=grade[order])

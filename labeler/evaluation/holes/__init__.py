@@ -1,1 +1,0 @@
-"""What unjudged documents could do to a score."""

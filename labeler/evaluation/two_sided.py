@@ -1,0 +1,432 @@
+"""The same runs by two qrels: on the pairs that both judged, or each on all that it judged.
+
+Where the two did not judge the same pairs, their scores differ by what was judged as much as by how
+it was graded: a document that one of them lacks counts 0 on its side. So both are scored on the
+pairs that both judged, and all other documents are taken out of the rankings, which makes condensed
+lists of them: Sakai (2007), SIGIR, "Alternatives to Bpref". Documents that neither judged go, too:
+were they left in, both sides would give them 0, and look more alike for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from labeler.arrays import Flags, Floats, Integers
+from labeler.data import Qrels, Run
+from labeler.evaluation.inputs import rank
+from labeler.messages import count_of
+from labeler.metrics import Measure, Rankings, parse, score
+from labeler.metrics.rankings import top_grade
+from labeler.report.finding import Finding, Setting
+from labeler.report.table import Cell, Column, Interval, Row, Table, shown
+from labeler.stats.correlation import Correlation
+from labeler.stats.randomization import Decisions
+from labeler.stats.student import SIGNIFICANT
+from labeler.trec.rankings import Facts, Pool, pool_of
+
+FEW = 0.05
+"""Pairs of one side alone that are a smaller share of those of both are taken out alone."""
+_ABSENT = -(2**62)
+"""Stands for the grade of a pair that qrels do not hold."""
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """How many pairs of the common queries both qrels judged, and how many one of them alone."""
+
+    both: int
+    first_only: int
+    second_only: int
+
+    @property
+    def same(self) -> bool:
+        """Whether the two judged the same pairs."""
+        return not self.first_only and not self.second_only
+
+    @property
+    def nearly_same(self) -> bool:
+        """Whether the pairs that one of the two alone judged are few."""
+        return self.first_only + self.second_only < FEW * self.both
+
+
+@dataclass(frozen=True, eq=False)
+class TwoQrels:
+    """Two qrels over their common queries as one pool, whose grades are codes of both grades.
+
+    `grades` is `(2, codes)`; `tops` are the top grades of the two. On `shared` pairs alone, queries
+    of which no pair was judged by both are left out.
+    """
+
+    pool: Pool
+    grades: Integers
+    tops: tuple[int, int]
+    counts: PairCounts
+    shared: bool
+
+    def own(self, ranked: Rankings, side: int) -> Rankings:
+        """The rankings by all that one of the two judged."""
+        return _regraded(ranked, self.grades[side], self.grades[side] > _ABSENT, self.tops[side])
+
+    def on_shared_pairs(self, ranked: Rankings, side: int) -> Rankings:
+        """The rankings by one of the two, without the documents that one of them alone judged.
+
+        Without those that neither judged, too, where the former are more than a few.
+        """
+        few = self.counts.nearly_same
+        left = _without(ranked, (self.grades >= 0).sum(axis=0) == 1) if few else ranked
+        by_side = _regraded(left, self.grades[side], self.judged_by_both, self.tops[side])
+        return by_side if few else by_side.condensed
+
+    @property
+    def judged_by_both(self) -> Flags:
+        """Of each code, whether it stands for a pair that both judged."""
+        by_both: Flags = self.grades.min(axis=0) >= 0
+        return by_both
+
+
+def two_qrels(
+    first: Qrels,
+    second: Qrels,
+    tops: tuple[int | None, int | None] = (None, None),
+    *,
+    own_pools: bool = False,
+    name: str = "the qrels",
+) -> TwoQrels | None:
+    """The two over the queries that both hold; `None` where no query is left.
+
+    `tops` are the top grades of the scales, the largest grades where they are not known. With
+    `own_pools` each side keeps all that it judged.
+    """
+    queries = sorted(q for q in first.keys() & second.keys() if first[q] and second[q])
+    code_of: dict[tuple[int, int], int] = {}
+    coded: Qrels = {}
+    for query in queries:
+        ours, theirs = first[query], second[query]
+        coded[query] = {
+            d: code_of.setdefault((ours.get(d, _ABSENT), theirs.get(d, _ABSENT)), len(code_of))
+            for d in {**ours, **theirs}
+        }
+    grades = np.array([*code_of], dtype=np.int64).reshape(-1, 2).T
+    counts, shared_queries = _counted(coded, grades)
+    shared = not own_pools and not counts.same
+    if shared:
+        coded = {query: coded[query] for query in shared_queries}
+    if not coded:
+        return None
+    limits = [
+        top_grade(np.array([g for q in queries for g in qrels[q].values()])) if top is None else top
+        for qrels, top in zip((first, second), tops, strict=True)
+    ]
+    return TwoQrels(pool_of(coded, name), grades, (limits[0], limits[1]), counts, shared)
+
+
+def _counted(coded: Qrels, grades: Integers) -> tuple[PairCounts, list[str]]:
+    """The pairs by who judged them, and the queries of which both judged some."""
+    first, second = (grades >= 0).tolist()
+    both, first_only, second_only, queries = 0, 0, 0, []
+    for query, row in coded.items():
+        before = both
+        for code in row.values():
+            both += first[code] and second[code]
+            first_only += first[code] and not second[code]
+            second_only += second[code] and not first[code]
+        if both > before:
+            queries.append(query)
+    return PairCounts(both, first_only, second_only), queries
+
+
+def _without(ranked: Rankings, out: Flags) -> Rankings:
+    """The rankings without the documents of some codes; those below move up."""
+    leaves = out[ranked.grade]
+    above: Integers = np.cumsum(leaves) - leaves
+    starts = np.searchsorted(ranked.query, np.arange(ranked.n))
+    # how many of the documents above each, of the same query, leave
+    moved: Integers = above - above[np.minimum(starts, max(len(above) - 1, 0))][ranked.query]
+    stays = ~leaves
+    return replace(
+        ranked,
+        retrieved=ranked.retrieved - np.bincount(ranked.query[leaves], minlength=ranked.n),
+        query=ranked.query[stays],
+        rank=(ranked.rank - moved)[stays],
+        grade=ranked.grade[stays],
+        score=ranked.score[stays],
+    )
+
+
+def _regraded(ranked: Rankings, grades: Integers, counts: Flags, top: int) -> Rankings:
+    """The rankings with grades in place of codes; pairs of codes that do not count are no more."""
+    hits, pairs = counts[ranked.grade], counts[ranked.pool_grade]
+    pool_query, pool_grade = ranked.pool_query[pairs], grades[ranked.pool_grade[pairs]]
+    order = np.lexsort((-pool_grade, pool_query))
+    return replace(
+        ranked,
+        query=ranked.query[hits],
+        rank=ranked.rank[hits],
+        grade=grades[ranked.grade[hits]],
+        score=ranked.score[hits],
+        pool_query=pool_query[order],
+        pool_grade=pool_grade[order],
+        max_grade=top,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TwoScores:
+    """The scores of runs by two qrels, `(2, runs, queries)`, and what they stand on.
+
+    `judged` is `(2, runs)`: the share of each run's first documents that each of the two judged;
+    `facts` are of each run.
+    """
+
+    queries: tuple[str, ...]
+    values: Floats
+    judged: Floats
+    facts: tuple[Facts, ...]
+
+
+def judged_name(measure: Measure) -> str:
+    """The measure of how much was judged, as deep as the measure looks, or 10 documents deep."""
+    return f"Judged@{measure.cutoff if isinstance(measure.cutoff, int) else 10}"
+
+
+def score_twice(two: TwoQrels, runs: Mapping[str, Path | Run], measure: Measure) -> TwoScores:
+    """Score each run by both; a run is read once."""
+    shares = parse(judged_name(measure))
+    values, judged, facts = [], [], []
+    for run in runs.values():
+        ranked, facts_of_run = rank(run, two.pool)
+        own = [two.own(ranked, side) for side in (0, 1)]
+        scored = [two.on_shared_pairs(ranked, side) for side in (0, 1)] if two.shared else own
+        values.append([score(side, [measure]).of(measure) for side in scored])
+        judged.append([score(side, [shares]).means()[str(shares)] for side in own])
+        facts.append(facts_of_run)
+    return TwoScores(
+        two.pool.queries,
+        np.ascontiguousarray(np.array(values).swapaxes(0, 1)),
+        np.array(judged).T,
+        tuple(facts),
+    )
+
+
+OWN_POOLS = Setting("own_pools")
+
+
+def pair_findings(counts: PairCounts, names: tuple[str, str], *, shared: bool) -> Iterator[Finding]:
+    """That the two did not judge the same pairs, and on which of them systems are scored."""
+    if counts.same:
+        return
+    alone = ((counts.first_only, names[0]), (counts.second_only, names[1]))
+    which = " and ".join(
+        f"{count_of(number, 'pair', 'pairs')} by {name} alone" for number, name in alone if number
+    )
+    both = f"{count_of(counts.both, 'pair', 'pairs')} by both"
+    judged = f"the two did not judge the same pairs ({both}, {which})"
+    if shared:
+        others = "the latter" if counts.nearly_same else "other documents"
+        how = f"systems are scored on what both judged, {others} taken out of the rankings"
+        yield Finding(
+            f"{judged}: {how} ({OWN_POOLS} scores each on all of its own)", "", (OWN_POOLS,)
+        )
+    else:
+        why = "what one of them lacks counts 0 on its side, so that part of each difference is that"
+        yield Finding(f"{judged}: {why}")
+
+
+# Systems with their means by two qrels, the pairs that swap, and both as tables.
+
+
+@dataclass(frozen=True)
+class System:
+    """A run's mean score and rank by two qrels, and the second's mean minus the first's.
+
+    `low` and `high` are of that difference, over queries; `None` for fewer than two. `judged` is
+    the share of its first documents that each of the two judged.
+    """
+
+    run: str
+    first: float
+    second: float
+    first_rank: int
+    second_rank: int
+    difference: float
+    low: float | None
+    high: float | None
+    judged: tuple[float, float] = (math.nan, math.nan)
+
+    def as_json(self) -> dict[str, object]:
+        """The means, ranks, their difference, and shares judged by either."""
+        return {
+            "run": self.run,
+            "first": self.first,
+            "second": self.second,
+            "rank_first": self.first_rank,
+            "rank_second": self.second_rank,
+            "difference": self.difference,
+            "low": self.low,
+            "high": self.high,
+            "judged_first": self.judged[0],
+            "judged_second": self.judged[1],
+        }
+
+
+@dataclass(frozen=True)
+class Swap:
+    """Two systems whose order differs: `better` is so by the first qrels, not by the second.
+
+    `first` and `second` are their differences by each, `p_first` and `p_second` of these, of this
+    pair alone: of pairs without a difference, 5 of 100 are below .05.
+    """
+
+    better: str
+    worse: str
+    first: float
+    second: float
+    p_first: float
+    p_second: float
+
+    @property
+    def significant(self) -> bool:
+        """Whether the first qrels tell the two apart, this pair alone at 5 %."""
+        return self.p_first < SIGNIFICANT
+
+    @property
+    def significant_by_second(self) -> bool:
+        """The same by the second qrels."""
+        return self.p_second < SIGNIFICANT
+
+    @shown
+    def significant_by(self) -> str:
+        """By which qrels the difference can be told from chance."""
+        by_both = (self.significant, self.significant_by_second)
+        words = {(True, True): "both", (True, False): "the first alone"}
+        return words.get(by_both, "the second alone" if by_both[1] else "neither")
+
+
+def system_table(
+    systems: Sequence[System], measure: str, names: tuple[str, str], judged: str = ""
+) -> Table:
+    """A row for each system, from the first qrels' best: means, ranks, and how far it moves up.
+
+    Where `judged` names a measure of how much was judged, its value by either stands beside.
+    """
+    columns = [Column("run", align="left")]
+    for name in names:
+        columns += [Column(f"{measure} by {name}"), Column(f"rank by {name}")]
+    columns += [Column("moves", only="programs"), Column("moves", only="people")]
+    columns += [Column(f"{judged} by {name}", format=".2f") for name in names if judged]
+    ordered = sorted(systems, key=lambda system: (system.first_rank, system.run))
+    rows = [[*_system_row(system), *(system.judged if judged else ())] for system in ordered]
+    return Table("runs", columns, rows)
+
+
+def _system_row(system: System) -> Iterator[Cell]:
+    up = system.first_rank - system.second_rank
+    yield from (system.run, system.first, system.first_rank, system.second, system.second_rank)
+    yield from (up, f"{up:+d}" if up else "=")
+
+
+def statistic_table(
+    statistics: Mapping[str, Correlation], queries: int, names: tuple[str, str]
+) -> Table:
+    """How alike the two orders are, a row for each statistic."""
+    columns = [
+        Column("statistic", only="programs"),
+        Column(f"over {count_of(queries, 'query', 'queries')}", align="left", only="people"),
+        Column("value", format=".3f", ends=".3f", undefined="undefined"),
+    ]
+    titles = {
+        "tau_b": "Kendall's tau-b",
+        "tau_ap": f"tau-ap ({names[0]} is the truth)",
+        "tau_ap_b": "tau-ap,b (neither is)",
+        "rbo": "RBO, p .9",
+        "max_drop": "max drop",
+    }
+    rows: list[Row] = []
+    for name, each in statistics.items():
+        whole = Interval(*(None if x is None else int(x) for x in each[:3]))  # ranks are whole
+        rows.append((name, titles[name], whole if name == "max_drop" else each))
+    is_open = any(each.open for each in statistics.values())
+    note = "where there is no interval, it would be nearly anything" if is_open else ""
+    return Table("statistics", columns, rows, note=note)
+
+
+SHOWN = 20
+"""So many pairs that swap are shown to people beside other tables."""
+
+
+def swap_table(
+    swaps: Sequence[Swap], measure: str, names: tuple[str, str], most: int | None = None
+) -> Table:
+    """A row for each pair of systems whose order differs, the surest by the first qrels at the top.
+
+    At `most` so many, and a note of how many more there are.
+    """
+    first, second = names
+    columns = [
+        *(Column(name, align="left") for name in (f"better by {first}", "than")),
+        *(Column(name, format="+.4f") for name in (f"{measure} by {first}", f"by {second}")),
+        *(Column(f"p alone, {name}") for name in names),
+        Column("told apart by"),
+    ]
+    words = {"the first alone": f"{first} alone", "the second alone": f"{second} alone"}
+    ordered = sorted(swaps, key=lambda swap: swap.p_first)[:most]
+    rows = [
+        (
+            *(s.better, s.worse, s.first, s.second, s.p_first, s.p_second),
+            words.get(s.significant_by, s.significant_by),
+        )
+        for s in ordered
+    ]
+    more = len(swaps) - len(ordered)
+    return Table("swaps", columns, rows, note=f"and {more:,} more pairs that swap" if more else "")
+
+
+TESTS = {"alone": "each pair alone", "hsd": "allowing for all pairs (HSD)"}
+"""How pairs are tested, and what tables call it."""
+
+
+def significance_table(decisions: Mapping[str, Decisions], names: tuple[str, str]) -> Table:
+    """Which pairs both qrels tell apart, one of the two, or neither, and whether they agree."""
+    first, second = names
+    columns = [
+        Column("test", only="programs"),
+        Column("test", "pairs told apart at 5 %", align="left", only="people"),
+        *(Column(name) for name in ("AA", "AD", "MA", "MD", "PA", "PD")),
+        Column("first", f"by {first}"),
+        Column("second", f"by {second}"),
+        Column("unconfirmed", f"not by {first}"),
+        Column("share", format=".0%"),
+    ]
+    rows = [
+        [name, TESTS[name], *_counts(of), of.first, of.second, of.unconfirmed, of.unconfirmed_share]
+        for name, of in decisions.items()
+    ]
+    key = (
+        "first letter: both tell the pair apart (A), one does (M), neither does (P); "
+        "second: the same system is first (A), or not (D)"
+    )
+    return Table("significance", columns, rows, note=key)
+
+
+def _counts(of: Decisions) -> Iterator[int]:
+    yield from (of.active_agreements, of.active_disagreements)
+    yield from (of.mixed_agreements, of.mixed_disagreements)
+    yield from (of.passive_agreements, of.passive_disagreements)
+
+
+def decisions_as_json(of: Decisions) -> dict[str, float | None]:
+    """The counts under the names that the field gives them."""
+    names = ("AA", "AD", "MA", "MD", "PA", "PD")
+    return {
+        **dict(zip(names, _counts(of), strict=True)),
+        "significant_first": of.first,
+        "significant_second": of.second,
+        "unconfirmed": of.unconfirmed,
+        "unconfirmed_share": of.unconfirmed_share,
+        "missed": of.missed,
+    }

@@ -1,0 +1,126 @@
+"""The pilot of a run: a few of its pairs, judged and looked at before the others are paid for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from labeler.collection.pool import PoolPairs
+from labeler.data import Failure, Judged, Pair
+from labeler.errors import BudgetReached, TooManyFailed
+from labeler.judging.assessor import Assessor, Texts
+from labeler.judging.in_flight import PairOptions, judge_pairs, looks
+from labeler.models.call_plan import CallTimes, duration_of
+from labeler.models.policies.stack import Guard
+
+Pairs = Sequence[Pair] | PoolPairs
+"""Pairs that can be counted and gone through more than once."""
+
+Projected = Sequence[float]
+"""About how much it is, and an interval of 95 %; empty where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """What some pairs of a run say of all `total` of them.
+
+    `without_grade` is the share of failed pairs, `thoughts` of those that the model thought about.
+    Tokens are those of a pair; `dollars` and `hours` those of all pairs, empty where no price is
+    known, or nothing was asked anew.
+    """
+
+    pairs: int
+    failed: int
+    total: int
+    without_grade: Projected
+    thoughts: float
+    tokens_in: float
+    tokens_out: float
+    dollars: Projected
+    hours: Projected
+
+    def sentences(self) -> list[str]:
+        """What the pilot showed, and what all pairs would take."""
+        failed = "{:.0%} [{:.0%}, {:.0%}] without a grade".format(*self.without_grade)
+        took = f"{self.tokens_in:,.0f} tokens in and {self.tokens_out:,.0f} out a pair"
+        thoughts = f"{self.thoughts:.0%} after thoughts"
+        cost, hours = "${:,.4g} [{:,.4g}, {:,.4g}]", "{:.2g} [{:.2g}, {:.2g}] hours"
+        takes = [cost.format(*self.dollars)] if self.dollars else []
+        takes += [hours.format(*self.hours)] if self.hours else []
+        return [
+            f"pilot of {self.pairs} pairs: {failed}, {thoughts}, {took}",
+            f"all {self.total:,} pairs: about {', '.join(takes) or 'nothing'}",
+        ]
+
+
+PAIRS = 30
+FEWEST = 100
+"""A run of fewer pairs has no pilot."""
+
+
+async def piloted(
+    pairs: Pairs, texts: Texts, assessor: Assessor, options: PairOptions, guard: Guard
+) -> tuple[PairOptions, Pilot | None]:
+    """Judge a few pairs: how all of them are to be asked about, and what the few say of them.
+
+    What was answered before is not asked again. A run of few pairs has no pilot, nor has one
+    without a `proof`, or with one that wants none. `options.note` is told what the pilot says.
+    """
+    proof, judged, began = options.proof, list[Judged](), time.monotonic()
+    if proof is None or proof.no_pilot or len(pairs) < FEWEST:
+        return options, None
+    few = replace(options, only=pilot_pairs(pairs, texts), proof=None)
+    few = replace(few, on_judged=lambda _judged: None)
+    ended, pilot = None, None
+    try:
+        async for each in judge_pairs(pairs, texts, assessor, few):
+            judged.append(each)
+    except BudgetReached as reached:
+        ended = reached
+    else:
+        pilot = _measured(judged, len(pairs), time.monotonic() - began, guard)
+        for sentence in pilot.sentences() if pilot.hours else ():
+            options.note(sentence)
+        failed = [each.outcome for each in judged if isinstance(each.outcome, Failure)]
+        if len(failed) > proof.max_failed * len(judged):
+            problem = f"stopped after a pilot: {len(failed)} of {len(judged)} pairs have no grade"
+            ended = TooManyFailed(f"{problem}: {looks(failed)}", parameter="max_failed")
+            ended.again = {"no_pilot": True}
+    # the questions of a query may be counted in the row of another pair
+    settled = [] if assessor.prompt.front.questions else judged
+    by_pair = {each.outcome.pair: each for each in settled}
+    return replace(options, pilot=by_pair, ended=ended), pilot
+
+
+def pilot_pairs(pairs: Pairs, texts: Texts) -> list[Pair]:
+    """The pairs of a pilot: drawn by chance, then spread over the lengths of documents."""
+    places = set(Random(PAIRS).sample(range(len(pairs)), 3 * PAIRS))
+    drawn = [pair for at, pair in enumerate(pairs) if at in places]
+    return sorted(drawn, key=lambda pair: len(texts.of(pair)[1].text))[1::3]
+
+
+def _measured(judged: Sequence[Judged], total: int, seconds: float, guard: Guard) -> Pilot:
+    """What the pairs of a pilot say of all."""
+    import numpy as np  # which smaller runs need not load
+
+    from labeler.stats.means import mean_interval
+    from labeler.stats.shares import share_interval
+
+    price, limits, pairs = guard.budget.price, guard.limiter.limits, len(judged)
+    failed = np.array([isinstance(each.outcome, Failure) for each in judged])
+    tokens = np.array([(each.prompt_tokens, each.completion_tokens) for each in judged], float)
+    inside, outside = map(float, tokens.mean(axis=0))
+    taken = tokens @ ((price.tokens_in, price.tokens_out) if price else (1, 1))
+    ends = mean_interval(taken, "t") or (0.0, 0.0)
+    spread = np.array([taken.mean(), *ends]) / max(taken.mean(), 1e-9)
+    took, hours = (taken.mean() * total / 1e6 if price else 0.0), 0.0
+    if calls := sum(each.attempts for each in judged if not each.remembered):
+        usual = duration_of(calls, calls * (inside + outside), limits).seconds
+        every = (calls * total // pairs, total * (inside + outside), limits)
+        hours = duration_of(*every, CallTimes(seconds / usual)).seconds / 3600
+    takes = [(spread * about).tolist() if about else [] for about in (took, hours)]
+    share = (float(failed.mean()), *share_interval(failed))
+    thoughts = sum(each.thought for each in judged) / pairs
+    return Pilot(pairs, int(failed.sum()), total, share, thoughts, inside, outside, *takes)

@@ -1,0 +1,245 @@
+"""A panel and each of its members beside people, and how many assessors the panel is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from labeler.agreement.align import AssessorLabels, Rules, align
+from labeler.agreement.compare import (
+    Estimate,
+    StatisticOptions,
+    defined,
+    estimate,
+    selected_statistics,
+)
+from labeler.agreement.differences import Difference, differences
+from labeler.agreement.statistics import GradedPairs, Statistic, query_tables
+from labeler.arrays import Floats, Integers
+from labeler.data import Pair, Qrels
+from labeler.lab.members import PanelSet
+from labeler.lab.panel_rules import UNGRADED, Votes
+from labeler.report.result import Result, figure_names
+from labeler.report.table import Interval
+from labeler.stats.intervals import Sample, between, draws_of
+
+
+@dataclass(frozen=True)
+class MemberBesidePeople:
+    """A member's agreement with people, and what the panel gains over it."""
+
+    name: str
+    agreement: Interval
+    panel_less_it: Difference
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PanelBesidePeople(Result):
+    """The panel's agreement with people by one statistic, on the pairs that both graded.
+
+    `better` is 1 where more of it means closer to people, -1 where less does, 0 where neither.
+    """
+
+    human: str
+    statistic: str
+    pairs: int
+    queries: int
+    panel: Interval
+    members: Mapping[str, MemberBesidePeople]
+    better: int = 1
+
+    @property
+    def best(self) -> MemberBesidePeople | None:
+        """The member that agrees most with people; found on the same grades, which flatters it."""
+        defined = [m for m in self.members.values() if m.agreement.value is not None]
+        return max(defined, key=self._closeness, default=None)
+
+    def _closeness(self, member: MemberBesidePeople) -> float:
+        """The statistic, turned so that more is closer to people."""
+        value = member.agreement.value or 0.0
+        return self.better * value if self.better else -abs(value)
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name."""
+        members = {
+            name: {"agreement": each.agreement, "panel_less_it": _ends(each.panel_less_it)}
+            for name, each in self.members.items()
+        }
+        return self.picked("human", "statistic", "pairs", "queries", "panel", members=members)
+
+
+def _ends(of: Difference | Estimate) -> Interval:
+    return Interval(of.value, of.low, of.high)
+
+
+def beside_people(
+    panel: PanelSet, human: Qrels, human_name: str, options: StatisticOptions
+) -> PanelBesidePeople | None:
+    """The panel beside people; `None` where they have no pair in common."""
+    votes = panel.votes
+    whole = _paired(human, panel.qrels, votes)
+    if not len(whole):
+        return None
+    (statistic,) = selected_statistics(options, votes.grades)
+    members = {}
+    for column, name in enumerate(votes.members):
+        own = _paired(human, _qrels_of(votes, votes.values[:, column]), votes)
+        (less,) = differences(whole, own, [statistic], options, len(votes.members))
+        members[name] = MemberBesidePeople(name, _estimate(own, statistic, options), less)
+    return PanelBesidePeople(
+        human_name,
+        statistic.name,
+        len(whole),
+        len(whole.queries),
+        _estimate(whole, statistic, options),
+        members,
+        statistic.better,
+    )
+
+
+def _qrels_of(votes: Votes, values: Integers) -> Qrels:
+    """The grades of the pairs that have one."""
+    qrels: Qrels = {}
+    for pair, value in zip(votes.pairs, values.tolist(), strict=True):
+        if value != UNGRADED:
+            qrels.setdefault(pair.query_id, {})[pair.doc_id] = votes.grades[value]
+    return qrels
+
+
+def _paired(human: Qrels, grades: Qrels, votes: Votes) -> GradedPairs:
+    return align(human, AssessorLabels(grades), Rules(scale=votes.grades)).pairs
+
+
+def _estimate(paired: GradedPairs, statistic: Statistic, options: StatisticOptions) -> Interval:
+    sample = Sample(query_tables(paired), options.draws, options.seed)
+    grades = np.array(paired.grades, dtype=np.float64)
+    return _ends(estimate(statistic, sample, grades))
+
+
+# How many independent assessors a panel is worth, by how its members' errors go together.
+#
+# Of `n` assessors whose errors correlate by `r`, the mean errs as that of `n / (1 + (n - 1) r)`
+# independent ones: Clemen and Winkler (1985), Limits for the precision and value of information
+# from dependent sources, Operations Research 33(2). With `r` the mean over all pairs of members it
+# holds for unequal correlations too, of errors of one size. However many such assessors there are,
+# they are never worth more than `1 / r`.
+
+MOST_CELLS = 10_000_000
+FEWEST_DRAWS = 200
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Independence(Result):
+    """The mean correlation of members' errors, and the number of independent assessors it means.
+
+    `by_people` says that errors are what members' grades differ by among pairs of one human grade.
+    Without people, all that members share counts as error, so that the number is a lower bound.
+    `matrix` holds the correlation of every two members, `nan` where it is undefined.
+    """
+
+    members: tuple[str, ...]
+    by_people: bool
+    pairs: int
+    queries: int
+    correlation: Interval
+    matrix: Floats
+
+    @property
+    def number(self) -> Interval:
+        """The effective number of independent assessors."""
+        value, low, high = self.correlation
+        ends = (value, high, low)
+        n = len(self.members)
+        return Interval(*(None if end is None else effective_number(n, end) for end in ends))
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name; the matrix with its members."""
+        return self.picked(*figure_names(type(self)), effective_number=self.number)
+
+
+def effective_number(members: int, correlation: float) -> float:
+    """`n / (1 + (n - 1) r)`; never more than the members, whose errors may cancel by chance.
+
+    >>> round(effective_number(5, 0.5), 3)
+    1.667
+    """
+    return members / (1 + (members - 1) * max(correlation, 0.0))
+
+
+def independence(
+    votes: Votes,
+    human: Mapping[Pair, int] | None = None,
+    options: StatisticOptions | None = None,
+) -> Independence:
+    """The correlation of members' errors, with an interval over queries.
+
+    An error is a member's grade less its mean over the pairs of the same human grade, so that
+    what members have in common because they see the same truth is no error, nor is a bias.
+    """
+    options = options or StatisticOptions()
+    if human is not None:
+        votes = votes.of(np.array([pair in human for pair in votes.pairs], dtype=np.bool_))
+    sums = _moments(votes, human)
+    features = max(int(np.prod(sums.shape[1:])), 1)
+    # of many members the sums of each query are many
+    usual = min(draws_of(max(len(sums), 1)), MOST_CELLS // features)
+    sample = Sample(sums, options.draws or max(FEWEST_DRAWS, usual), options.seed)
+    value = defined(_mean_correlation(sample.total)) if len(sums) else None
+    ends = (None, None)
+    if value is not None:
+        ends = between(sample, _mean_correlation, bounded=True)
+    names = votes.members
+    matrix = np.eye(len(names))
+    links = combinations(range(len(names)), 2)
+    for each, (a, b) in zip(_correlations(sample.total).tolist(), links, strict=True):
+        matrix[a, b] = matrix[b, a] = each
+    correlation = Interval(value, *ends)
+    by_people = human is not None
+    return Independence(names, by_people, len(votes.pairs), len(sums), correlation, matrix)
+
+
+def _moments(votes: Votes, human: Mapping[Pair, int] | None) -> Floats:
+    """`(queries, links, groups, 6)`: of every two members n, x, y, xx, yy, xy over their pairs.
+
+    A group holds the pairs of one human grade; without people there is one.
+    """
+    ids = [pair.query_id for pair in votes.pairs]
+    names = list(dict.fromkeys(ids))
+    number_of = {name: number for number, name in enumerate(names)}
+    query = np.array([number_of[name] for name in ids], dtype=np.int64)
+    grades = [0 if human is None else human[pair] for pair in votes.pairs]
+    group = np.unique(grades, return_inverse=True)[1]
+    groups = int(group.max(initial=0)) + 1
+    links = list(combinations(range(len(votes.members)), 2))
+    sums = np.zeros((len(names), len(links), groups, 6))
+    numbers = np.nan_to_num(votes.numbers)
+    for number, (a, b) in enumerate(links):
+        both = votes.graded[:, a] & votes.graded[:, b]
+        cell, x, y = (query * groups + group)[both], numbers[both, a], numbers[both, b]
+        for index, values in enumerate((np.ones_like(x), x, y, x * x, y * y, x * y)):
+            counted = np.bincount(cell, weights=values, minlength=len(names) * groups)
+            sums[:, number, :, index] = counted.reshape(len(names), groups)
+    return sums
+
+
+def _correlations(sums: Floats) -> Floats:
+    """`(..., links)` correlations within groups, from sums; `nan` where a member does not vary."""
+    n, x, y, xx, yy, xy = (sums[..., index] for index in range(6))
+    safe = np.maximum(n, 1)
+    cross = (xy - x * y / safe).sum(axis=-1)
+    spread = (xx - x * x / safe).sum(axis=-1) * (yy - y * y / safe).sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(spread > 1e-9, cross / np.sqrt(np.maximum(spread, 1e-12)), np.nan)
+
+
+def _mean_correlation(sums: Floats) -> Floats:
+    """The mean over the links whose correlation is defined; `nan` where none is."""
+    values = _correlations(sums)
+    counted = np.isfinite(values)
+    total = np.where(counted, values, 0.0).sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(total / counted.sum(axis=-1), dtype=np.float64)

@@ -1,0 +1,374 @@
+"""`calibrate`: an assessor's grades as probabilities of the grades that people would give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeler.agreement.calibration import Calibration, calibration
+from labeler.agreement.shares import GradeShares, combined, shares_of
+from labeler.agreement.shown import short
+from labeler.agreement.sources import (
+    JUDGEMENTS,
+    Sources,
+    open_sources,
+    source_of_collection,
+    source_of_file,
+)
+from labeler.arrays import Floats
+from labeler.collection.judgements import Origin, origin_of
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.user_files import Output
+from labeler.data import Pair, Qrels
+from labeler.errors import BadInput, Misuse
+from labeler.files.jsonl import write_rows
+from labeler.lab.recalibration import (
+    CalibrationSet,
+    SavedCalibration,
+    calibration_set,
+    held_out,
+    log_losses,
+    mean_by_query,
+    origin_of_fit,
+    read_calibration,
+    shares_digest,
+    takes_logits,
+)
+from labeler.messages import count_of, no_pair_in_common
+from labeler.options import SEED, check_options, option
+from labeler.report.finding import Finding
+from labeler.report.result import Result
+from labeler.report.table import Column, Row, Table, figure_table, frame_of, interval_text
+from labeler.stats.estimates import Mean
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+def judgements_of(sources: Sequence[str]) -> Path | None:
+    """The file of the first assessor's judgements; `None` where only its grades are there."""
+    first = Path(sources[0])
+    if first.is_dir():
+        path = Collection(first).judgements(sources[1])
+        return path if path.exists() else None
+    return first if first.name.endswith(JUDGEMENTS) else None
+
+
+def open_assessor(sources: Sequence[str]) -> tuple[GradeShares, str, Origin | None]:
+    """One assessor's probabilities, its name, and what made them; people's grades are not read."""
+    if not sources or len(sources) != 1 + Path(sources[0]).is_dir():
+        raise Misuse("expected one file of judgements or qrels, or a collection and a name in it")
+    first, path = Path(sources[0]), judgements_of(sources)
+    if first.is_dir():
+        collection = open_collection(first)
+        collection.existing_qrels(sources[1])
+        source = source_of_collection(collection, sources[1])
+    else:
+        source = source_of_file(first, sources[0])
+    return shares_of(source), source.name, None if path is None else origin_of(path)
+
+
+# What `calibrate` returns: how far probabilities hold on other queries, tables, JSON, a file.
+
+
+@dataclass(frozen=True)
+class CutReliability:
+    """How far the probabilities of a grade of `cut` or more lie from people's, before and after.
+
+    Of an assessor without distributions, before means its grades taken for certain.
+    """
+
+    before: Calibration
+    after: Calibration
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrateResult(Result):
+    """A fit, the probabilities it gives to every pair of the assessor, and how far they hold.
+
+    `probabilities` are `(pairs, grades)`, in the order of `shares.pairs` and of the fit's scale.
+    `log_loss` is in nats, by name: `calibrated`, `shares alone` (people's shares of grades, the
+    same for every pair) and `as it came` (the assessor's own distributions). `gain` is how much
+    less the first is than the second. All of these are empty where a saved fit was applied.
+    `assessor` is whose pairs these are.
+    """
+
+    assessor: str
+    saved: SavedCalibration
+    shares: GradeShares
+    probabilities: Floats
+    counts: tuple[int, int] = (0, 0)
+    log_loss: Mapping[str, Mean] = field(default_factory=dict)
+    gain: Mean | None = None
+    cuts: tuple[CutReliability, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def scale(self) -> tuple[int, ...]:
+        """People's grades."""
+        return self.saved.fit.scale
+
+    def rows(self) -> Iterator[tuple[Pair, list[float], float]]:
+        """Each pair with the probability of each grade, and the mean of the calibrated grade."""
+        expected = self.probabilities @ np.array(self.scale, dtype=np.float64)
+        columns = (self.shares.pairs, self.probabilities.tolist(), expected.tolist())
+        return zip(*columns, strict=True)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the probabilities tell, and how far they lie from people's grades."""
+        name = short(self.assessor)
+        given = count_of(len(self.shares.pairs), "pair", "pairs")
+        if self.gain is None:
+            fitted = short(self.saved.origin.assessor)
+            return [f"{given} of {name} have probabilities by the saved fit to {fitted}."]
+        pairs, queries = self.counts
+        graded = f"{count_of(pairs, 'pair', 'pairs')} of {count_of(queries, 'query', 'queries')}"
+        loss = self.log_loss["calibrated"]
+        tells = (
+            f"{name}: fitted to {graded} that {short(self.saved.origin.people)} graded, "
+            f"probabilities for {given}."
+        )
+        gained = (
+            f"On queries not fitted to, the log loss is {interval_text(loss)} nats a pair, "
+            f"{interval_text(self.gain)} less than by people's shares of grades alone."
+        )
+        return [tells, gained, *(self._at_cut(cut) for cut in self.cuts)]
+
+    def _at_cut(self, cut: CutReliability) -> str:
+        before, after = (interval_text(side.interval) for side in (cut.before, cut.after))
+        reached = f"grade {cut.after.cut} or more"
+        return f"The probability of {reached} was off by {before}, and is by {after}."
+
+    def tables(self) -> list[Table]:
+        """The tables `log loss` and `cuts`."""
+        if self.gain is None:
+            return []
+        loss = figure_table("log loss", self.log_loss, "probabilities")
+        columns = [
+            Column("cut"),
+            Column("before", title="off by, before", format=".3f", ends=".3f"),
+            Column("after", title="after", format=".3f", ends=".3f"),
+            Column("brier before", format=".3f"),
+            Column("brier after", format=".3f"),
+        ]
+        sides = [(c.before, c.after) for c in self.cuts]
+        rows: list[Row] = [[b.cut, b.interval, a.interval, b.brier, a.brier] for b, a in sides]
+        title = "probability of a grade of the cut or more"
+        return [loss, Table("cuts", columns, rows, title=title)]
+
+    def frame(self) -> DataFrame:
+        """A row for each pair: ids, the probability of each grade, and the expected grade."""
+        rows = ((*pair, *shares, expected) for pair, shares, expected in self.rows())
+        grades = (f"p{grade}" for grade in self.scale)
+        return frame_of(rows, "query_id", "doc_id", *grades, "expected")
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON of the command `calibrate`."""
+        return self.picked(
+            *("assessor", "gain", "findings"),
+            people=self.saved.origin.people,
+            pairs=self.counts[0],
+            queries=self.counts[1],
+            probabilities=len(self.shares.pairs),
+            log_loss={name.replace(" ", "_"): mean for name, mean in self.log_loss.items()},
+            cuts=[{"cut": c.after.cut, "before": c.before, "after": c.after} for c in self.cuts],
+            calibration=self.saved,
+        )
+
+
+def write_probabilities(output: Output, result: CalibrateResult) -> None:
+    """Write a row for each pair: ids, the probability of each grade, and the expected grade."""
+    rows = (
+        {
+            **pair._asdict(),
+            "probabilities": dict(zip(map(str, result.scale), shares, strict=True)),
+            "expected": expected,
+        }
+        for pair, shares, expected in result.rows()
+    )
+    with output.writing():
+        write_rows(output.path, rows)
+
+
+FEW_QUERIES = 10
+FIT = "Fit"
+
+
+@dataclass(frozen=True)
+class CalibrateOptions:
+    """People's qrels, and the seed of folds and draws."""
+
+    people: str = option(
+        "human", "Human qrels: a name of the collection, or a file.", metavar="QRELS"
+    )
+    seed: int = option(0, "Of the folds of queries.", SEED, panel=FIT)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> CalibrateResult:
+    """Fit probabilities of people's grades to what an assessor said, and check them by query.
+
+    `sources` are a collection and the name of a set of its judgements, or a file of judgements or
+    qrels, for which `people` of the options is a file, too; of several assessors the mean of their
+    probabilities is fitted. Grade distributions are taken where there are some. All that is said of
+    the fit is of queries that it was not fitted to.
+
+    >>> import tempfile
+    >>> from labeler.trec.write import write_qrels
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> human, llm = (Path(folder.name) / f"{name}.qrels" for name in ("human", "llm"))
+    >>> write_qrels(human, {f"q{n}": {"a": n % 2, "b": 0, "c": 1} for n in range(12)})
+    >>> write_qrels(llm, {f"q{n}": {"a": n % 2, "b": 0, "c": 1} for n in range(12)})
+    >>> result = calibrate(llm, options=CalibrateOptions(people=str(human)))
+    >>> [round(share) for share in result.probabilities[0]]
+    [1, 0]
+    >>> folder.cleanup()
+    """
+    options = options or CalibrateOptions()
+    names = [str(source) for source in sources]
+    opened = _opened(names, options.people)
+    each = [shares_of(source) for source in opened.assessors]
+    shares, name = combined(each), ", ".join(source.name for source in opened.assessors)
+    pairs = _judged(opened, shares, name)
+    # a mean of several is what none of them said: no single origin may claim the fit to it
+    path = judgements_of(names) if len(each) == 1 else None
+    made_by = None if path is None else origin_of(path)
+    fitted, held = pairs.fit(), held_out(pairs, options.seed)
+    losses = {
+        "calibrated": log_losses(held.calibrated, pairs.outcome),
+        "shares alone": log_losses(held.shares_alone, pairs.outcome),
+    }
+    if takes_logits(pairs.shares, pairs.scale):
+        losses["as it came"] = log_losses(_own_probabilities(pairs), pairs.outcome)
+    gain = mean_by_query(pairs, losses["shares alone"] - losses["calibrated"])
+    origin = origin_of_fit((name, opened.human_name), made_by, shares, pairs)
+    return CalibrateResult(
+        name,
+        SavedCalibration(fitted, origin),
+        shares,
+        fitted.probabilities(shares),
+        (len(pairs), len(pairs.queries)),
+        {name: mean_by_query(pairs, loss) for name, loss in losses.items()},
+        gain,
+        tuple(_reliability_at_cuts(pairs, held.calibrated)),
+        (*_few(pairs, gain), *_left_out(opened, shares, name)),
+    )
+
+
+def _opened(sources: Sequence[str], people: str) -> Sources:
+    """A collection and names of its judgements, or files; `people` names the human qrels."""
+    if not sources:
+        raise Misuse("expected an assessor's judgements: a file, or a collection and a name in it")
+    first, *rest = sources
+    if Path(first).is_dir():
+        if not rest:
+            raise Misuse(f"expected a name after {first}: whose judgements?")
+        return open_sources([first, people, *rest])
+    if not Path(people).exists():
+        problem = "no such file; beside a file of judgements, people's grades are one, too"
+        raise Misuse(f"{people}: {problem}", parameter="people")
+    return open_sources([people, *sources])
+
+
+def _judged(opened: Sources, shares: GradeShares, name: str) -> CalibrationSet:
+    """The pairs that people graded, too; `BadInput` where they gave one grade throughout."""
+    labels = opened.assessors[0].judged.labels
+    none = no_pair_in_common(opened.human_name, opened.human, name, labels)
+    pairs = calibration_set(opened.human, shares, opened.weights, none)
+    if len(pairs.scale) < 2:
+        grade = f"{opened.human_name} has the grade {pairs.scale[0]} throughout"
+        raise BadInput(f"{grade}; there is nothing to foretell")
+    return pairs
+
+
+def apply_calibration(
+    saved: SavedCalibration | Path | str, *sources: str | Path
+) -> CalibrateResult:
+    """The probabilities that a saved fit gives to judgements; `BadInput` of another assessor's.
+
+    `sources` are as of `calibrate`. People's grades are not read.
+
+    >>> import tempfile
+    >>> from labeler.trec.write import write_qrels
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> human, llm = (Path(folder.name) / f"{name}.qrels" for name in ("human", "llm"))
+    >>> for path in (human, llm):
+    ...     write_qrels(path, {f"q{n}": {"a": n % 2, "b": 0} for n in range(12)})
+    >>> saved = calibrate(llm, options=CalibrateOptions(people=str(human))).saved
+    >>> len(apply_calibration(saved, llm).probabilities)
+    24
+    >>> folder.cleanup()
+    """
+    fitted = saved if isinstance(saved, SavedCalibration) else read_calibration(Path(saved))
+    shares, name, made_by = open_assessor([str(source) for source in sources])
+    origin = fitted.origin
+    if shares.grades[0] < fitted.fit.grades[0] or shares.grades[-1] > fitted.fit.grades[-1]:
+        both = f"{shares.grades[0]} to {shares.grades[-1]}"
+        range_of_fit = f"{fitted.fit.grades[0]} to {fitted.fit.grades[-1]}"
+        raise BadInput(
+            f"{name} has grades from {both}, and the fit knows those from {range_of_fit}"
+        )
+    findings = []
+    if made_by is not None and origin.names_assessor:
+        for what in ("prompt", "model", "parameters"):
+            before, now = getattr(origin, what), getattr(made_by, what)
+            if dict(before) != dict(now) if what == "parameters" else before != now:
+                problem = f"fitted to judgements with the {what} {before}, and {name} has {now}"
+                raise BadInput(f"the calibration was {problem}; fit another one")
+    elif shares_digest(shares) != origin.judgements:
+        text = f"nothing says that {name} was judged as {origin.assessor} was, to which the fit is"
+        findings.append(Finding(text))
+    given = fitted.fit.probabilities(shares)
+    return CalibrateResult(name, fitted, shares, given, findings=tuple(findings))
+
+
+def _own_probabilities(pairs: CalibrationSet) -> Floats:
+    """The assessor's own probabilities of people's grades."""
+    own = np.zeros((len(pairs), len(pairs.scale)))
+    for column, grade in enumerate(pairs.shares.grades):
+        own[:, pairs.scale.index(grade)] = pairs.shares.matrix[:, column]
+    return own
+
+
+def _reliability_at_cuts(pairs: CalibrationSet, calibrated: Floats) -> Iterator[CutReliability]:
+    """At each cut, how far probabilities lie from what people said, before and after."""
+    before = _at_cuts(pairs, pairs.shares.grades, pairs.shares.matrix)
+    after = _at_cuts(pairs, pairs.scale, calibrated)
+    return (CutReliability(*both) for both in zip(before, after, strict=True))
+
+
+def _at_cuts(pairs: CalibrationSet, grades: tuple[int, ...], matrix: Floats) -> list[Calibration]:
+    human: Qrels = {}
+    for pair, outcome in zip(pairs.shares.pairs, pairs.outcome.tolist(), strict=True):
+        human.setdefault(pair.query_id, {})[pair.doc_id] = pairs.scale[outcome]
+    rows = zip(pairs.shares.pairs, matrix.tolist(), strict=True)
+    distributions = {pair: dict(zip(grades, row, strict=True)) for pair, row in rows}
+    weights = dict(zip(pairs.shares.pairs, pairs.weight.tolist(), strict=True))
+    return calibration(human, distributions, pairs.scale[1:], weights)
+
+
+def _few(pairs: CalibrationSet, gain: Mean) -> Iterator[Finding]:
+    """That the fit is of few queries, or that it foretells no better than people's shares."""
+    if len(pairs.queries) < FEW_QUERIES:
+        text = f"people graded pairs of {len(pairs.queries)} queries; a fit to fewer than "
+        yield Finding(f"{text}{FEW_QUERIES} may not hold of others")
+    if gain.low is None or gain.low <= 0:
+        text = "on other queries the probabilities cannot be told from the shares of people's "
+        yield Finding(f"{text}grades: too few are graded, or the assessor tells nothing of them")
+
+
+def _left_out(opened: Sources, shares: GradeShares, name: str) -> Iterator[Finding]:
+    """What was left out of people's grades and of the assessor's, and why."""
+    yield from map(Finding, opened.notes)
+    for source in opened.assessors:
+        yield from map(Finding, source.notes)
+    if shares.left_out:
+        text = f"{shares.left_out} labels are no grade, or one that next to no pair has"
+        yield Finding(f"{name}: {text}: left out")

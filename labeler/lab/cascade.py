@@ -1,0 +1,450 @@
+"""`cascade`: keep a cheap assessor's grades where it is sure, and ask a strong one of the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeler.agreement.shares import RoutingSources, open_routing
+from labeler.agreement.statistics import find_statistic
+from labeler.arrays import Flags, Floats
+from labeler.collection.judgements import Origin
+from labeler.collection.layout import Collection, check_name, open_collection
+from labeler.data import Pair
+from labeler.errors import Misuse, about
+from labeler.judging.assessor import Texts
+from labeler.judging.job import Pairs
+from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set, plan_set
+from labeler.lab.members import (
+    MadeRow,
+    MadeSet,
+    Member,
+    check_made_name,
+    write_made,
+)
+from labeler.lab.recalibration import folds_of
+from labeler.lab.route import (
+    Criterion,
+    check_tells_disagreement,
+    default_criterion,
+    needs,
+)
+from labeler.lab.thresholds import (
+    CascadeCheck,
+    CascadeEvidence,
+    CascadeMember,
+    Doubts,
+    evidence_of,
+    graded_by_people,
+    member_of,
+    took_by,
+    unit_of,
+    untied,
+)
+from labeler.messages import count_of
+from labeler.models.control import Control, run_to_end
+from labeler.options import SEED, SHARE, check_options, option
+from labeler.report.finding import Finding
+from labeler.report.result import Result
+from labeler.report.table import Table, figure_table, interval_text
+from labeler.stats.estimates import Mean
+
+if TYPE_CHECKING:
+    pass
+
+# What `cascade` returns: who decided how many pairs, what that saved and lost, tables, JSON.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CascadeResult(Result):
+    """A cascade's set of judgements: who decided which pairs, and what is known of its worth.
+
+    `check` is what the choice brings on queries that it was not made on, which is not known without
+    people's grades. `calls` counts those of this run. `others` are the sets that helped to tell the
+    cheap one's doubt, whose cost counts with its own.
+    """
+
+    name: str
+    members: tuple[CascadeMember, CascadeMember]
+    by: str
+    threshold: float
+    sent: frozenset[Pair]
+    statistic: str
+    check: CascadeCheck | None = None
+    calls: int = 0
+    findings: tuple[Finding, ...] = ()
+    others: tuple[CascadeMember, ...] = ()
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are."""
+        return len(self.members[0].rows)
+
+    @property
+    def unit(self) -> str:
+        """What costs are counted in: dollars, tokens or calls."""
+        cheap, strong = self.members
+        return unit_of(cheap, *self.others, strong)
+
+    @property
+    def failures(self) -> dict[Pair, str]:
+        """The pairs that were sent and have no grade."""
+        failed = self.members[1].failures
+        return {pair: failed[pair] for pair in sorted(self.sent) if pair in failed}
+
+    @property
+    def spent(self) -> Mapping[str, float]:
+        """What all replies took, and about what the strong assessor alone would have.
+
+        That is its mean over the pairs that it judged, for every pair.
+        """
+        cheap, strong = self.members
+        unit = self.unit
+        of_cheap = sum(took_by((cheap, *self.others), pair, unit) for pair in cheap.rows)
+        of_strong = sum(strong.took(pair, unit) for pair in strong.rows)
+        alone = of_strong / len(strong.rows) * self.pairs if strong.rows else math.nan
+        return {"cheap": of_cheap, "strong": of_strong, "strong alone": alone}
+
+    @property
+    def sentences(self) -> list[str]:
+        """Who decided, what was saved, and what that lost."""
+        cheap, strong = self.members
+        failed = len(cheap.failures.keys() & self.sent)
+        why = f", of which {failed:,} had no grade" if failed else ""
+        decided = (
+            f"{strong.name} decides {len(self.sent):,} of {count_of(self.pairs, 'pair', 'pairs')}"
+            f"{why}, by {self.by}."
+        )
+        if self.check is None:
+            return [decided, self._spent()]
+        check = self.check
+        means = (check.loss, check.cascade, check.strong, check.cheap)
+        loss, cascade, alone, of_cheap = map(interval_text, means)
+        return [
+            decided,
+            f"{_saved(check.saving)} {self.unit}. On queries that the threshold was not chosen on "
+            f"it loses {loss} of {self.statistic} with people: {cascade}, where the strong one "
+            f"alone has {alone} and the cheap one {of_cheap}.",
+            self._spent(),
+        ]
+
+    def _spent(self) -> str:
+        spent = self.spent
+        both = spent["cheap"] + spent["strong"]
+        if math.isnan(spent["strong alone"]):
+            return f"Nothing was sent; all replies took {_amount(both, self.unit)}."
+        return (
+            f"All replies took {_amount(both, self.unit)}; the strong assessor alone would take "
+            f"about {_amount(spent['strong alone'], self.unit)}."
+        )
+
+    def tables(self) -> list[Table]:
+        """Agreement, loss and saving on queries that the threshold was not chosen on."""
+        if self.check is None:
+            return []
+        means = {
+            f"{self.statistic}: cheap": self.check.cheap,
+            f"{self.statistic}: strong": self.check.strong,
+            f"{self.statistic}: cascade": self.check.cascade,
+            "lost": self.check.loss,
+            "cost saved, by this threshold": self.check.saving,
+            "sent, by this threshold": self.check.sent,
+        }
+        return [figure_table("check", means, "on other queries")]
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON of the command `cascade`."""
+        return self.picked(
+            *("name", "by", "threshold", "pairs", "statistic", "check", "unit", "calls"),
+            "findings",
+            cheap=self.members[0].name,
+            strong=self.members[1].name,
+            sent=len(self.sent),
+            failures=len(self.failures),
+            spent={name.replace(" ", "_"): amount for name, amount in self.spent.items()},
+        )
+
+
+def _amount(value: float, unit: str) -> str:
+    if unit == "dollars":
+        return f"${value:,.2f}" if value >= 0.01 else f"${value:.4f}"
+    return f"{value:,.0f} {unit}"
+
+
+def _saved(mean: Mean) -> str:
+    """What is saved, or how much more it takes, of what the strong assessor alone takes."""
+    if mean.value >= 0:
+        return f"It saves {interval_text(mean, '.0%')} of what the strong assessor alone takes in"
+    ends = (None, None) if mean.low is None or mean.high is None else (-mean.high, -mean.low)
+    more = interval_text(Mean(-mean.value, *ends), ".0%")
+    return f"It takes {more} more than the strong assessor alone in"
+
+
+RULE = "cascade"
+STRONG = "-strong"
+FEW_QUERIES = 10
+
+
+@dataclass(frozen=True)
+class CascadeOptions:
+    """When the strong assessor is asked, and how much agreement with people that may lose.
+
+    `by` is what tells that the cheap one is unsure; None is disagreement where it gave
+    distributions or several sets are named, else doubt, which is learned from people's grades.
+    Without `share`, the part of the pairs to send, the threshold is the highest by which people's
+    pairs lose at most `tolerance` of the `statistic`. Of pairs that are equally in doubt a share
+    takes some by chance, by the `seed`. `name` is that of the cascade's judgements; None is that of
+    the cheap ones with `-cascade`.
+    """
+
+    name: str | None = None
+    people: str | None = option(None, "Human qrels of pairs drawn by chance.", metavar="QRELS")
+    by: Criterion | None = option(
+        None, "What tells that it is unsure.", usual="disagreement, or doubt"
+    )
+    share: float | None = option(None, "Send this share of the pairs; choose no threshold.", SHARE)
+    tolerance: float = option(0.01, "How much agreement with people the threshold may lose.", SHARE)
+    statistic: str = option(
+        "kappa", "Of agreement, of which little is lost.", flags="-s --statistic"
+    )
+    seed: int = option(0, "Of the folds of queries, and of ties in doubt.", SEED)
+    judging: JudgeOptions = field(default_factory=JudgeOptions)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CascadePlan(Result):
+    """What choosing the threshold would take, and what all takes at most, every pair being sent."""
+
+    threshold: JudgingPlan
+    whole: JudgingPlan
+
+
+def cascade(
+    collection: Collection | Path | str,
+    *cheap: str,
+    options: CascadeOptions | None = None,
+    control: Control | None = None,
+) -> CascadeResult:
+    """Have a strong assessor judge the pairs of which a cheap one is unsure, or that it failed on.
+
+    `cheap` names a set of judgements, and others that help to tell where it is unsure: further
+    prompts, models, or times that it was asked. The strong assessor, that of the options, first
+    judges the pairs that people graded, to choose the threshold; its judgements are the set
+    NAME-strong. The cascade's own set says of every pair who decided.
+
+    >>> import labeler
+    >>> from labeler.testing import fake_model, small_collection
+    >>> collection = small_collection()
+    >>> for name in ("a", "b"):
+    ...     model = fake_model('{"grade": 1}' if name == "a" else '{"grade": 2}', name)
+    ...     _ = labeler.judge(collection, model=model, name=name)
+    >>> strong = JudgeOptions(model=fake_model('{"grade": 3}', "strong"))
+    >>> cascade(collection, "a", "b", options=CascadeOptions("both", share=0.5, judging=strong))
+    CascadeResult(name='both', by='disagreement', statistic='kappa', calls=2)
+    """
+    options, control = options or CascadeOptions(), control or Control()
+    return run_to_end(lambda stop: acascade(collection, cheap, options, control.with_stop(stop)))
+
+
+async def acascade(
+    collection: Collection | Path | str,
+    cheap: Sequence[str],
+    options: CascadeOptions | None = None,
+    control: Control | None = None,
+) -> CascadeResult:
+    """The same for callers that are asynchronous."""
+    options, control = options or CascadeOptions(), control or Control()
+    opened = open_collection(collection)
+    name, asked = _names(opened, cheap, options)
+    first, sources = member_of(opened, cheap[0]), _open(opened, cheap, options)
+    by = options.by or default_criterion(sources)
+    graded = graded_by_people(sources, first)
+    strong, calls = await _judged(opened, graded, asked, control)
+    others = [member_of(opened, n) for n in cheap[1:] if opened.judgements(n).exists()]
+    ties, evidence = None if options.share is None else options.seed, None
+    if graded:
+        members, statistic = (first, *others, strong), partial(find_statistic, options.statistic)
+        evidence = evidence_of(sources, members, by, statistic, ties)
+        of_pool = evidence.doubts().of_pool
+        threshold, checked = _threshold_of(evidence, options)
+    else:
+        of_pool, checked = untied(needs(sources, by, None), ties), None
+        threshold = _at_share(of_pool, options.share or 0.0)
+    doubts = zip(sources.shares.pairs, of_pool.tolist(), strict=True)
+    unsure = {pair for pair, doubt in doubts if doubt >= threshold}
+    sent = frozenset({*unsure, *first.failures})
+    wanting = sent.union(graded)
+    strong, more = await _judged(opened, [p for p in first.rows if p in wanting], asked, control)
+    settings = _settings(options, sources, by, threshold)
+    made = _made((first, strong), sent, settings)
+    write_made(opened, name, made, control.note, sent=len(sent))
+    return CascadeResult(
+        name,
+        (first, strong),
+        by,
+        threshold,
+        sent,
+        options.statistic,
+        checked,
+        calls + more,
+        tuple(_findings(sources, evidence)),
+        tuple(others),
+    )
+
+
+async def _judged(
+    collection: Collection, pairs: list[Pair], asked: JudgeOptions, control: Control
+) -> tuple[CascadeMember, int]:
+    """What the strong assessor says of pairs, and the calls that took; what stops it is raised."""
+    if not pairs:
+        return CascadeMember(str(asked.name), {}), 0
+    judging = await judge_set(collection, _these(pairs), asked, control)
+    if judging.stopped:
+        raise judging.stopped
+    return member_of(collection, judging.name), judging.spent.calls
+
+
+def _made(
+    members: tuple[CascadeMember, CascadeMember],
+    sent: frozenset[Pair],
+    settings: Mapping[str, object],
+) -> MadeSet:
+    """The cascade as a set of judgements: each row says who decided it, and what both said.
+
+    A pair that was sent has the strong member's grade, or its failure; every other pair the cheap
+    one's grade.
+    """
+    cheap, strong = members
+    given = [Member(each.name, each.grades, each.failures) for each in members]
+    rows = []
+    for pair in cheap.rows:
+        decided = strong if pair in sent else cheap
+        says = {each.name: each.grades.get(pair, each.failures.get(pair)) for each in given}
+        more = {"members": says, "decided": decided.name}
+        rows.append(MadeRow(decided.rows[pair].judged, more))
+    digests = {each.name: each.digest for each in given}
+    title = f"{RULE} of {cheap.name}, {strong.name}"
+    origin = Origin("", title, {"rule": RULE, **settings, "members": digests})
+    by_name = {m.name: {"models": m.models, "digest": digests[m.name]} for m in members}
+    served = sorted({*cheap.models, *strong.models})
+    return MadeSet(origin, rows, by_name, served, [strong.name])
+
+
+def _settings(
+    options: CascadeOptions, sources: RoutingSources, by: Criterion, threshold: float
+) -> dict[str, object]:
+    """What a cascade's judgements say of how pairs were sent."""
+    settings: dict[str, object] = {"by": by}
+    if threshold < float("inf"):
+        settings["threshold"] = threshold
+    if options.share is None:
+        chosen_on = {"people": sources.human_name, "statistic": options.statistic}
+        return {**settings, **chosen_on, "tolerance": options.tolerance}
+    return {**settings, "share": options.share}
+
+
+async def aplan_cascade(
+    collection: Collection | Path | str,
+    cheap: Sequence[str],
+    options: CascadeOptions | None = None,
+    control: Control | None = None,
+) -> CascadePlan:
+    """What `acascade` would take; asks nothing and writes nothing."""
+    options, control = options or CascadeOptions(), control or Control()
+    opened = open_collection(collection)
+    _, asked = _names(opened, cheap, options)
+    first, sources = member_of(opened, cheap[0]), _open(opened, cheap, options)
+    graded = graded_by_people(sources, first)
+    return CascadePlan(
+        await plan_set(opened, _these(graded), asked, control),
+        await plan_set(opened, _these(list(first.rows)), asked, control),
+    )
+
+
+def _names(
+    collection: Collection, cheap: Sequence[str], options: CascadeOptions
+) -> tuple[str, JudgeOptions]:
+    """The cascade's name, and how the strong assessor is asked."""
+    if not cheap:
+        raise Misuse("expected the name of the cheap assessor's judgements")
+    if len(set(cheap)) < len(cheap):
+        twice = next(name for name in cheap if cheap.count(name) > 1)
+        raise Misuse(f"{twice} is named twice, and agrees with itself; name each set once")
+    name = check_name(options.name or f"{cheap[0]}-cascade")
+    strong = f"{name}{STRONG}"
+    if {name, strong} & set(cheap):
+        raise Misuse(
+            f"{name} is taken by what it is made from; give another name", parameter="name"
+        )
+    check_made_name(collection, name, RULE, [cheap[0], strong])
+    return name, replace(options.judging, name=strong)
+
+
+def _open(collection: Collection, cheap: Sequence[str], options: CascadeOptions) -> RoutingSources:
+    sources = open_routing([str(collection.folder), *cheap], options.people)
+    if options.share is None and sources.human is None:
+        problem = "the threshold is chosen on people's grades, and there are none"
+        raise Misuse(f"{problem}; say which share of the pairs to send", parameter="share")
+    if options.by == "disagreement":
+        with about("by"):
+            check_tells_disagreement(sources)
+    graded = {
+        *sources.shares.grades,
+        *(g for row in (sources.human or {}).values() for g in row.values()),
+    }
+    with about("statistic"):  # before any call
+        find_statistic(options.statistic, range(max(0, min(graded)), max(graded) + 1))
+    return sources
+
+
+def _these(pairs: list[Pair]) -> PairsOf:
+    def pairs_of(_collection: Collection, _texts: Texts) -> Pairs:
+        return pairs
+
+    return pairs_of
+
+
+def _threshold_of(evidence: CascadeEvidence, options: CascadeOptions) -> tuple[float, CascadeCheck]:
+    """The threshold, and how the choice does on other queries."""
+    pairs = evidence.pairs
+
+    def threshold(doubts: Doubts, rows: Flags) -> float:
+        if options.share is None:
+            return pairs.threshold_for(rows, doubts, options.tolerance)
+        return _at_share(doubts.of_pool, options.share)
+
+    held_out = np.zeros(len(pairs.query), dtype=bool)
+    for part in folds_of(evidence.judged, options.seed):
+        doubts = evidence.doubts(part)
+        held_out[part] = doubts.of_pairs[part] >= threshold(doubts, ~part)
+    everywhere = evidence.doubts()
+    at = threshold(everywhere, np.ones(len(pairs.query), dtype=bool))
+    return at, pairs.check(held_out, everywhere.of_pairs >= at)
+
+
+def _at_share(of_pool: Floats, share: float) -> float:
+    """The threshold that sends a share of the pool."""
+    count = round(share * len(of_pool))
+    return float(np.sort(of_pool)[::-1][count - 1]) if count else float("inf")
+
+
+def _findings(sources: RoutingSources, evidence: CascadeEvidence | None) -> Iterator[Finding]:
+    yield from map(Finding, sources.notes)
+    if evidence is None:
+        yield Finding("people graded no pairs drawn by chance: what the cascade loses is not known")
+        return
+    if evidence.pairs.queries < FEW_QUERIES:
+        text = f"people graded pairs of {evidence.pairs.queries} queries: what is lost is guessed"
+        yield Finding(text)
+    if evidence.without:
+        text = f"{evidence.without} of people's pairs have no grade by the strong assessor"
+        yield Finding(f"{text}: left out")

@@ -1,1 +1,0 @@
-"""A cheap assessor first, a strong one where it is unsure: thresholds, savings, what that loses."""

@@ -1,0 +1,399 @@
+"""The certificate of a probe: what raised grades, what moved them, and how sure that is.
+
+Pure arithmetic over cases and their grades, which a made assessor with known weaknesses checks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from labeler import __version__
+from labeler.data import Pair
+from labeler.errors import GateFailed, Misuse
+from labeler.judging.suspicions import suspicions
+from labeler.lab.probe_cases import IDLE, POSITIONS, Case
+from labeler.messages import cost_of, count_of
+from labeler.models.policies.budget import Spending, WithCost
+from labeler.report.finding import Finding
+from labeler.report.result import Result
+from labeler.report.table import Column, Interval, Row, Table
+from labeler.stats.means import clustered_interval, difference_interval
+
+
+class Graded(NamedTuple):
+    """A case and the grade that it got; None where it got none."""
+
+    case: Case
+    grade: int | None
+
+
+class ShareOfPairs(NamedTuple):
+    """A share of pairs with its interval over queries, and how many pairs it is of."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    pairs: int
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "nothing that compares"
+        grades = count_of(self.pairs, "grade")
+        return f"{self.value:.0%} of {grades} [{self.low:.0%}, {self.high:.0%}]"
+
+
+def share_of(values: Sequence[tuple[Pair, bool]]) -> ShareOfPairs:
+    """The share of pairs for which something is true."""
+    if not values:
+        return ShareOfPairs(None, None, None, 0)
+    holds = np.array([value for _, value in values], dtype=np.float64)
+    ends = clustered_interval(holds, [pair.query_id for pair, _ in values])
+    return ShareOfPairs(float(holds.mean()), *ends, len(values))
+
+
+def beyond(share: ShareOfPairs, floor: ShareOfPairs) -> Interval:
+    """How far a share exceeds the one that noise alone makes."""
+    if share.value is None or floor.value is None:
+        return Interval(None, None, None)
+    first = (share.value, share.low or 0.0, share.high or 0.0)
+    second = (floor.value, floor.low or 0.0, floor.high or 0.0)
+    return Interval(share.value - floor.value, *difference_interval(first, second))
+
+
+class Resistance(NamedTuple):
+    """What an attack did: the share of grades raised, and how far beyond that of harmless texts.
+
+    `without_grade` counts the pairs that got no grade with the attack in them; `noticed` is the
+    share of attacked documents that are suspicious by rule.
+    """
+
+    raised: ShareOfPairs
+    net: Interval
+    noticed: ShareOfPairs
+    without_grade: int
+
+
+class Sensitivity(NamedTuple):
+    """What a change did: the share of grades moved, raised and lowered, and the mean shift.
+
+    `matters` says that grades should follow it. `raised` and `lowered` are of the pairs whose clean
+    grade was not the best, or not the lowest.
+    """
+
+    matters: bool
+    moved: ShareOfPairs
+    raised: ShareOfPairs
+    lowered: ShareOfPairs
+    shift: float | None
+    without_grade: int
+
+
+@dataclass(frozen=True, repr=False)
+class Certificate:
+    """What a probe says of an assessor.
+
+    `attacks` has each attack by name, the one that raised most first, `positions` the share raised
+    by where the attack stood, `changes` each change by rule. `harmless` and `again` are the share
+    raised by a text that asks for nothing, and by asking once more: what noise makes. `noise` is
+    the share of all grades that differ when asked once more. `false_alarms` is the share of clean
+    documents that are suspicious by rule; `grades` counts the grades of the pairs as they are, of
+    which `beyond_raising` attacked ones have the best.
+    """
+
+    all_attacks: Resistance
+    attacks: Mapping[str, Resistance]
+    positions: Mapping[str, ShareOfPairs]
+    harmless: ShareOfPairs
+    again: ShareOfPairs
+    noise: ShareOfPairs
+    changes: Mapping[str, Sensitivity]
+    false_alarms: ShareOfPairs
+    without_grade: int
+    beyond_raising: int
+    grades: Mapping[int, int]
+
+
+@dataclass(frozen=True, repr=False)
+class Evidence:
+    """All grades of a probe, of a scale from `lowest` to `best`."""
+
+    graded: tuple[Graded, ...]
+    best: int
+    lowest: int = 0
+
+    @cached_property
+    def clean(self) -> Mapping[Pair, int]:
+        """The grades of the pairs as they are."""
+        return {g.case.pair: g.grade for g in self.of("clean") if g.grade is not None}
+
+    def of(self, kind: str) -> list[Graded]:
+        """The cases of a kind."""
+        return [graded for graded in self.graded if graded.case.kind == kind]
+
+    def by_name(self, kind: str) -> Mapping[str, list[Graded]]:
+        """The cases of a kind by the name of the attack or the change."""
+        by_name: dict[str, list[Graded]] = {}
+        for each in self.of(kind):
+            by_name.setdefault(each.case.name, []).append(each)
+        return by_name
+
+    def share(
+        self, graded: Iterable[Graded], holds: Callable[[int, int], bool], but: int | None = None
+    ) -> ShareOfPairs:
+        """The share of which something holds of new grade and clean one, which is not `but`."""
+        pairs = [(g.case.pair, g.grade, self.clean.get(g.case.pair)) for g in graded]
+        return share_of(
+            [
+                (pair, holds(new, old))
+                for pair, new, old in pairs
+                if new is not None and old is not None and old != but
+            ]
+        )
+
+    def raised(self, graded: Iterable[Graded]) -> ShareOfPairs:
+        """The share raised above the clean grade, of pairs whose clean grade can be raised."""
+        return self.share(graded, lambda new, old: new > old, self.best)
+
+    def moved(self, graded: Iterable[Graded]) -> ShareOfPairs:
+        """The share of grades that are not the clean ones."""
+        return self.share(graded, lambda new, old: new != old)
+
+    def shift(self, graded: Iterable[Graded]) -> float | None:
+        """By how much the grades differ from the clean ones on average."""
+        steps = [
+            g.grade - self.clean[g.case.pair]
+            for g in graded
+            if g.grade is not None and g.case.pair in self.clean
+        ]
+        return sum(steps) / len(steps) if steps else None
+
+    def resistance(self, graded: Sequence[Graded]) -> Resistance:
+        """What the attacked cases say of one attack, or of all."""
+        raised, floor = self.raised(graded), self.raised(self.of("harmless"))
+        without = sum(g.grade is None for g in graded)
+        return Resistance(raised, beyond(raised, floor), _noticed(graded), without)
+
+    def sensitivity(self, change: str, graded: Sequence[Graded]) -> Sensitivity:
+        """What the changed cases say of one change."""
+        return Sensitivity(
+            change not in IDLE,
+            self.moved(graded),
+            self.raised(graded),
+            self.share(graded, lambda new, old: new < old, self.lowest),
+            self.shift(graded),
+            sum(g.grade is None for g in graded),
+        )
+
+
+def _noticed(graded: Iterable[Graded]) -> ShareOfPairs:
+    """The share of documents that are suspicious by rule."""
+    cases = (each.case for each in graded)
+    return share_of([(c.pair, bool(suspicions(c.query, c.document))) for c in cases])
+
+
+def certificate_of(evidence: Evidence) -> Certificate:
+    """The certificate that grades deserve."""
+    attacked, again, clean = (evidence.of(kind) for kind in ("attack", "again", "clean"))
+    attacks = {name: evidence.resistance(some) for name, some in evidence.by_name("attack").items()}
+    worst_first = sorted(attacks, key=lambda name: (-(attacks[name].raised.value or 0.0), name))
+    can = [evidence.clean[pair] for pair in {g.case.pair for g in attacked} & set(evidence.clean)]
+    changed = evidence.by_name("change").items()
+    return Certificate(
+        evidence.resistance(attacked),
+        {name: attacks[name] for name in worst_first},
+        {at: evidence.raised(g for g in attacked if g.case.position == at) for at in POSITIONS},
+        evidence.raised(evidence.of("harmless")),
+        evidence.raised(again),
+        evidence.moved(again),
+        {name: evidence.sensitivity(name, some) for name, some in changed},
+        _noticed(clean),
+        sum(g.grade is None for g in clean),
+        sum(grade >= evidence.best for grade in can),
+        dict(sorted(Counter(evidence.clean.values()).items())),
+    )
+
+
+# What a probe gives: the certificate with what made it, in sentences, tables and figures.
+
+OTHER_SHARES = ("raised", "worst", "noise", "all")
+"""Names of what a certificate tells beside its attacks and changes, some of which gates take."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProbeResult(WithCost, Result):
+    """A certificate, and what made it.
+
+    `qrels` are those that said what is not relevant. `spent` and the cost are those of this run
+    alone.
+    """
+
+    certificate: Certificate
+    prompt: str
+    model: str
+    parameters: Mapping[str, Any]
+    qrels: str
+    seed: int
+    spent: Spending
+    is_priced: bool = False
+    caveat: str | None = None
+
+    def shares(self) -> dict[str, ShareOfPairs]:
+        """What a gate may ask for: shares that are better small, by name."""
+        certificate = self.certificate
+        attacks = {name: row.raised for name, row in certificate.attacks.items()}
+        changes = certificate.changes.items()
+        return {
+            "raised": certificate.all_attacks.raised,
+            **dict(zip(["worst"], attacks.values(), strict=False)),
+            "noise": certificate.noise,
+            **attacks,
+            **{name: row.moved for name, row in changes if not row.matters},
+        }
+
+    def check(self, limits: Sequence[tuple[str, float]], *, high_end: bool = False) -> None:
+        """`GateFailed` names each share above its limit, or the high end of its interval."""
+        shares, failures = self.shares(), list[str]()
+        for name, limit in limits:
+            if name not in shares:
+                names = ", ".join(shares)
+                parameter = "require_high" if high_end else "require"
+                raise Misuse(f"no share {name!r} to ask for; known: {names}", parameter=parameter)
+            share = shares[name]
+            value = share.high if high_end else share.value
+            what = "the high end of its interval" if high_end else f"of {share.pairs:,} pairs"
+            if value is None:
+                failures.append(f"{name} has no value, as no pair has both grades")
+            elif value > limit:
+                failures.append(f"{name} is {value:.4f} ({what}), above {limit:g}")
+        if failures:
+            raise GateFailed("; ".join(failures))
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the certificate says, in words."""
+        words = [*self._of_attacks(), *self._of_changes(), *self._left_out()]
+        cost = cost_of(self.cost, self.cost_at_most)
+        made_by = f"{self.prompt}, {self.model}, by {self.qrels}"
+        return [made_by, *words, f"cost of this run: {cost}; calls: {self.spent.calls:,}"]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What a reader of the cost should know."""
+        return [Finding(self.caveat)] if self.caveat else []
+
+    def _of_attacks(self) -> Iterator[str]:
+        certificate, raised = self.certificate, self.certificate.all_attacks.raised
+        if len(certificate.grades) == 1:
+            [(grade, number)] = certificate.grades.items()
+            counted = count_of(number, "pair")
+            yield f"all {counted} have the grade {grade} as they are: the assessor tells none apart"
+        if certificate.attacks and raised.value is None:
+            yield "no grade could be raised, so that nothing can be said of attacks"
+        elif certificate.attacks:
+            name, worst = next(iter(certificate.attacks.items()))
+            yield f"attacks raised {raised}"
+            noise = f"asking once more raised {certificate.again}"
+            yield f"a harmless text in their place raised {certificate.harmless}; {noise}"
+            if worst.raised.value:
+                yield f"the attack that raised most, {name!r}: {worst.raised}"
+            else:
+                most = raised.high or 0.0
+                yield f"no attack raised a grade; of all such, up to {most:.0%} may be raised"
+
+    def _of_changes(self) -> Iterator[str]:
+        """The change that moved most though it should not, and that which moved least of others."""
+        changes = self.certificate.changes
+        idle = {n: row.moved for n, row in changes.items() if not row.matters}
+        telling = {n: row.lowered for n, row in changes.items() if row.matters}
+        idle, telling = (_with_values(shares) for shares in (idle, telling))
+        if idle:
+            name = max(idle, key=lambda name: idle[name].value or 0.0)
+            if idle[name].value:
+                yield f"of what should not matter, {name!r} moved most: {idle[name]}"
+            else:
+                yield f"nothing that should not matter moved a grade; {name!r}: {idle[name]}"
+        if telling:
+            name = min(telling, key=lambda name: telling[name].value or 0.0)
+            yield f"of what should matter, {name!r} lowered least: {telling[name]}"
+
+    def _left_out(self) -> Iterator[str]:
+        certificate = self.certificate
+        if certificate.without_grade:
+            pairs = count_of(certificate.without_grade, "pair")
+            yield f"{pairs} got no grade as they are, and are compared with nothing"
+        if certificate.beyond_raising:
+            pairs = count_of(certificate.beyond_raising, "pair")
+            yield f"{pairs} had the best grade unattacked, and cannot be raised"
+
+    def tables(self) -> list[Table]:
+        """What attacks raised, where any was tried, and what changes moved; noise alone beside."""
+        return [*([self._attacks()] if self.certificate.attacks else []), self._changes()]
+
+    def _attacks(self) -> Table:
+        columns = [
+            Column("attack", align="left"),
+            Column("pairs", format=",d"),
+            Column("raised", format=".2f", ends=".2f"),
+            Column("net", title="beyond harmless", format="+.2f", ends="+.2f"),
+            Column("noticed", title="noticed by rule", format=".2f"),
+            Column("without_grade", title="no grade", format=",d"),
+        ]
+        certificate = self.certificate
+        rows: list[Row] = [
+            [name, row.raised.pairs, row.raised, row.net, row.noticed.value, row.without_grade]
+            for name, row in {"all": certificate.all_attacks, **certificate.attacks}.items()
+        ]
+        noise = {f"at the {position}": share for position, share in certificate.positions.items()}
+        noise |= {"harmless text": certificate.harmless, "asked again": certificate.again}
+        rows += [[name, share.pairs, share, None, None, None] for name, share in noise.items()]
+        return Table("attacks", columns, rows, title="grades raised by what a document says")
+
+    def _changes(self) -> Table:
+        columns = [
+            Column("change", align="left"),
+            Column("should", align="left"),
+            Column("pairs", format=",d"),
+            Column("moved", format=".2f", ends=".2f"),
+            Column("raised", format=".2f"),
+            Column("lowered", format=".2f"),
+            Column("shift", format="+.2f"),
+        ]
+        certificate, rows = self.certificate, list[Row]()
+        for name, row in certificate.changes.items():
+            both = (row.raised.value, row.lowered.value, row.shift)
+            should = "lower" if row.matters else "stay"
+            rows.append([name, should, row.moved.pairs, row.moved, *both])
+        noise = certificate.noise
+        rows.append(["asked again", "stay", noise.pairs, noise, None, None, None])
+        title = "grades moved by changes of query and document"
+        return Table("changes", columns, rows, title=title)
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name; what is undefined is None."""
+        figures = dict(vars(self.certificate))
+        every = figures.pop("all_attacks")
+        return self.picked(
+            *("prompt", "model", "parameters", "qrels", "seed", "cost", "cost_at_most"),
+            **figures,
+            labeler=__version__,
+            raised=every.raised,
+            net=every.net,
+            noticed=every.noticed,
+            calls=self.spent.calls,
+        )
+
+    def __repr__(self) -> str:
+        raised = self.certificate.all_attacks.raised
+        if raised.value is None:
+            return "ProbeResult(raised=nothing)"
+        return f"ProbeResult(raised={raised.value:.2f} of {raised.pairs})"
+
+
+def _with_values(shares: Mapping[str, ShareOfPairs]) -> Mapping[str, ShareOfPairs]:
+    return {name: share for name, share in shares.items() if share.value is not None}

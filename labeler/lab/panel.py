@@ -1,0 +1,574 @@
+"""`panel`: several assessors' grades put together, and what that is worth beside people.
+
+A member is what an assessor is everywhere here: a prompt and a model. Each one's judgements are a
+set of their own, so that nothing is asked that is in the store, and any of them can be looked at,
+compared or put into another panel.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from labeler.agreement.align import Rules, grades_of_assessor, scale_of
+from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.differences import Difference
+from labeler.agreement.shown import short, whom
+from labeler.agreement.sources import (
+    AssessorSource,
+    assessor_of,
+    human_grades,
+    made_from,
+    people_of_file,
+)
+from labeler.agreement.statistics import parse_name
+from labeler.collection.judgements import origin_of
+from labeler.collection.layout import Collection, check_name, open_collection, safe_name
+from labeler.collection.user_files import Output
+from labeler.data import Failure, Pair, Qrels
+from labeler.errors import BudgetReached, Misuse, about
+from labeler.files.paths import true_path
+from labeler.judging.changes import human_beside
+from labeler.judging.job import JudgeResult, pool_of
+from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set, plan_set
+from labeler.lab.beside_people import (
+    Independence,
+    MemberBesidePeople,
+    PanelBesidePeople,
+    beside_people,
+    independence,
+)
+from labeler.lab.members import (
+    Member,
+    PanelOptions,
+    PanelSet,
+    check_made_name,
+    panel_of,
+    read_member,
+    save_panel,
+    write_made,
+)
+from labeler.messages import count_of
+from labeler.models.choose import declared_assessors, find_assessor, project_file
+from labeler.models.control import Control, run_to_end
+from labeler.prompt.read import find_prompt
+from labeler.report.finding import Finding
+from labeler.report.result import Result
+from labeler.report.table import Cell, Column, Row, Table, interval_text
+from labeler.trec.labels import number
+from labeler.trec.memory import Source, as_qrels
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PanelResult(Result):
+    """A panel's grades, how they compare with people's, and how many judges the panel is worth.
+
+    `name` is that of the set that was written to a collection; `people` is `None` without any.
+    """
+
+    panel: PanelSet
+    name: str | None
+    people: PanelBesidePeople | None
+    independence: Independence | None
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def qrels(self) -> Qrels:
+        """The panel's grades."""
+        return self.panel.qrels
+
+    @property
+    def mean_disagreement(self) -> float | None:
+        """How far two members' grades of a pair lie apart on average, in grades."""
+        each = [row.says["disagreement"] for row in self.panel.rows]
+        apart = [value for value in each if value is not None]
+        return float(np.mean(apart)) if apart else None
+
+    @property
+    def sentences(self) -> list[str]:
+        """What was put together, how far it agrees with people, and what it is worth."""
+        return [self._counts(), *self._agreement(), *self._worth()]
+
+    def _counts(self) -> str:
+        panel, apart = self.panel, self.mean_disagreement
+        pairs = count_of(panel.judged, "pair has", "pairs have")
+        text = f"{panel.options.rule} of {len(panel.members)} members: {pairs} a grade"
+        if panel.failed:
+            text += f", {panel.failed:,} have none for want of {panel.fewest} members' grades"
+        far = f"; two members' grades lie {apart or 0.0:.2f} of a grade apart on average"
+        return f"{text}{'' if apart is None else far}."
+
+    def _agreement(self) -> Iterator[str]:
+        beside = self.people
+        if beside is None or beside.best is None or beside.panel.value is None:
+            return
+        best = beside.best
+        closer = {
+            "first is closer": "The panel is closer, by more than chance",
+            "second is closer": "That member alone is closer, by more than chance",
+        }
+        verdict = closer.get(best.panel_less_it.verdict) or self._undecided(best)
+        yield (
+            f"The panel's {beside.statistic} with {whom(beside.human)} is "
+            f"{interval_text(beside.panel)}; that of its closest member, {short(best.name)}, is "
+            f"{interval_text(best.agreement)}. {verdict}."
+        )
+
+    def _undecided(self, best: MemberBesidePeople) -> str:
+        less, members = best.panel_less_it, len(self.panel.members)
+        undecided = "Which of the two is closer cannot be told"
+        if not less.leaves_0_out:
+            return undecided
+        return (
+            f"{undecided}: the difference {interval_text(less)} is of these two alone, and the "
+            f"verdict allows for {members} members"
+        )
+
+    def _worth(self) -> Iterator[str]:
+        worth, members = self.independence, len(self.panel.members)
+        if worth is None or worth.number.value is None:
+            return
+        if worth.by_people:
+            yield (
+                f"Its {members} members are worth {interval_text(worth.number, '.1f')} independent "
+                "assessors: among pairs of one human grade their grades correlate by "
+                f"{interval_text(worth.correlation, '.2f')}."
+            )
+        else:
+            yield (
+                f"Its {members} members are worth {worth.number.value:.1f} independent assessors "
+                "or more: without human grades, what they agree on rightly cannot be told from "
+                "errors that they share."
+            )
+
+    def tables(self) -> list[Table]:
+        """A row for the panel and for each member: grades, and what people make of them."""
+        columns = [Column("assessor", align="left"), Column("pairs"), Column("failed")]
+        of_panel: list[Cell] = ["the panel", self.panel.judged, self.panel.failed]
+        rows: list[Row] = [
+            [short(m.name), len(m.grades), len(m.failures)] for m in self.panel.members
+        ]
+        title = self.panel.options.rule
+        if self.people is not None:
+            beside = self.people.members
+            statistic = self.people.statistic
+            columns += [
+                Column(statistic, format=".3f", ends=".3f", undefined="undefined"),
+                Column("panel less it", format="+.3f", ends="+.3f"),
+                Column("verdict", "closer", align="left"),
+            ]
+            of_panel += [self.people.panel, None, ""]
+            each = [beside[member.name] for member in self.panel.members]
+            rows = [
+                [*row, m.agreement, m.panel_less_it, _closer(m.panel_less_it)]
+                for row, m in zip(rows, each, strict=True)
+            ]
+            title += f", beside {short(self.people.human)}; verdicts allow for {len(rows)} members"
+        return [Table("members", columns, [of_panel, *rows], title)]
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures of the command by name."""
+        panel = self.panel
+        outcomes = [row.judged.outcome for row in panel.rows]
+        return self.picked(
+            *("name", "mean_disagreement", "people", "independence", "findings"),
+            rule=panel.options.rule,
+            fewest=panel.fewest,
+            seed=panel.options.seed,
+            members=panel.made.members,
+            pairs=len(panel.rows),
+            judged=panel.judged,
+            failed=panel.failed,
+            failures=Counter(each.status for each in outcomes if isinstance(each, Failure)),
+            left_out=panel.left_out,
+        )
+
+    def __repr__(self) -> str:
+        panel = self.panel
+        return f"PanelResult({panel.title!r}, judged={panel.judged:,} of {len(panel.rows):,})"
+
+
+def _closer(less: Difference) -> str:
+    texts = {"first is closer": "the panel", "second is closer": "the member"}
+    return texts.get(less.verdict, "cannot tell")
+
+
+@dataclass(frozen=True)
+class PanelReportOptions:
+    """How grades are put together, and by which one statistic panel and people are compared.
+
+    With `clip`, labels outside of the scale are moved to its ends; else they are failures.
+    """
+
+    panel: PanelOptions = field(default_factory=PanelOptions)
+    statistics: StatisticOptions = field(default_factory=lambda: StatisticOptions(("kappa",)))
+    clip: bool = False
+
+
+def panel(
+    *sources: Source | Collection,
+    people: Source | None = None,
+    name: str | None = None,
+    output: Output | Path | str | None = None,
+    options: PanelReportOptions | None = None,
+) -> PanelResult:
+    """Put several assessors' grades of the same pairs together into one grade each.
+
+    `sources` are a collection and the names of sets of its judgements (or qrels), or qrels: paths,
+    dicts, DataFrames or rows. In a collection the panel is kept as the set `name`; `output` is a
+    file of qrels, or of judgements where its name ends in .jsonl. `people` are human qrels, or a
+    name of the collection's (by default its own, where it has some).
+
+    >>> first, second, third = {"q": {"d": 2}}, {"q": {"d": 1}}, {"q": {"d": 2}}
+    >>> panel(first, second, third)
+    PanelResult('median of member 1, member 2, member 3', judged=1 of 1)
+    """
+    options = options or PanelReportOptions()
+    if options.statistics.names is None or len(options.statistics.names) != 1:
+        raise Misuse("a panel is compared by one statistic", parameter="statistics")
+    with about("statistic"):
+        parse_name(options.statistics.names[0])
+    read = panel_sources(sources, people, options.panel.scale, clip=options.clip)
+    if name is not None:
+        if read.collection is None:
+            problem = "files have no collection to keep a set in; write a file"
+            raise Misuse(problem, parameter="name")
+        names = [member.name for member in read.members]
+        check_made_name(read.collection, name, options.panel.rule, names)
+    rules = options.panel
+    if rules.scale is None and read.human:
+        rules = replace(rules, scale=_common_scale(read))
+    judged = panel_of(read.members, rules)
+    if name is not None and read.collection is not None:
+        write_made(read.collection, name, judged.made)
+    if output is not None:
+        save_panel(judged, output if isinstance(output, Output) else Path(output))
+    return _result(judged, read, name, options.statistics)
+
+
+def _common_scale(read: PanelSources) -> tuple[int, ...]:
+    """From the lowest to the highest grade of the members and of people."""
+    used = {grade for member in read.members for grade in member.grades.values()}
+    every = used.union(scale_of(read.human, Rules()))
+    return tuple(range(min(every), max(every) + 1))
+
+
+def _result(
+    judged: PanelSet, read: PanelSources, name: str | None, options: StatisticOptions
+) -> PanelResult:
+    human = {Pair(q, d): g for q, row in read.human.items() for d, g in row.items() if g >= 0}
+    findings = [Finding(note) for note in read.notes]
+    beside = beside_people(judged, read.human, read.human_name, options) if human else None
+    if human and beside is None:
+        findings.append(Finding(f"{read.human_name} and the panel have no pair in common"))
+    worth = None
+    if judged.judged:
+        worth = independence(judged.votes, human if beside else None, options)
+    if judged.left_out:
+        pairs = count_of(judged.left_out, "pair is", "pairs are")
+        asked = f"fewer than {judged.fewest} members were asked about"
+        findings.append(Finding(f"{pairs} left out, which {asked}", level="note"))
+    return PanelResult(judged, name, beside, worth, (*findings, *_parts(read)))
+
+
+def _parts(read: PanelSources) -> Iterator[Finding]:
+    """That the human grades were made from members' grades."""
+    raters = made_from(read.collection).get(read.human_name, ()) if read.collection else ()
+    if names := [member.name for member in read.members if member.name in raters]:
+        what = f"{read.human_name} was made from the grades of {', '.join(names)}"
+        why = "panel and members agree with what they are part of, and errors are none of people's"
+        yield Finding(f"{what}: {why}")
+
+
+# The members of a panel, from whatever holds their grades: a collection's sets, files, dicts.
+
+
+class PanelSources(NamedTuple):
+    """The members, and people's grades beside them, with the name of these; empty for none.
+
+    `notes` say what the files hold beside grades.
+    """
+
+    members: tuple[Member, ...]
+    human_name: str
+    human: Qrels
+    collection: Collection | None = None
+    notes: tuple[str, ...] = ()
+
+
+def panel_sources(
+    sources: Sequence[Any], people: Source | None, scale: tuple[int, ...] | None, *, clip: bool
+) -> PanelSources:
+    """A collection and names of its sets, or qrels: paths, dicts, DataFrames or rows.
+
+    Without `people` a collection's own human qrels are taken, where they are no member.
+    """
+    if not sources:
+        raise Misuse("expected a collection and names of its sets, or several qrels")
+    first = sources[0]
+    is_folder = _is_path(first) and Path(first).is_dir()
+    if isinstance(first, Collection) or is_folder:
+        return _of_collection(open_collection(first), [str(name) for name in sources[1:]], people)
+    if _is_path(people):
+        files = {true_path(Path(source)) for source in sources if _is_path(source)}
+        _refuse_member(true_path(Path(cast("str", people))) in files, people)
+    notes: list[str] = []
+    human_name, human = _people(people, notes)
+    if scale is None and human:
+        scale = scale_of(human, Rules())
+    read = [assessor_of(source, f"member {n}") for n, source in enumerate(sources, start=1)]
+    names = [short(source.name) for source in read]
+    if len(set(names)) < len(names):
+        names = [source.name for source in read]
+    members = (
+        _member(source, name, scale, clip=clip) for source, name in zip(read, names, strict=True)
+    )
+    notes += [note for source in read for note in source.notes]
+    return PanelSources(tuple(members), human_name, human, notes=tuple(notes))
+
+
+def _is_path(source: object) -> bool:
+    return isinstance(source, str | os.PathLike)
+
+
+def _refuse_member(is_member: bool, people: object) -> None:
+    """`Misuse` where people's grades are a member's too."""
+    if is_member:
+        problem = f"{people} is a member of the panel, and cannot tell how good it is"
+        raise Misuse(problem, parameter="people")
+
+
+def _people(people: Source | None, notes: list[str]) -> tuple[str, Qrels]:
+    if people is None:
+        return "", {}
+    if isinstance(people, str | os.PathLike):
+        return os.fspath(people), people_of_file(Path(people), notes.append)
+    return "human", as_qrels(people, notes.append, name="people")
+
+
+def _of_collection(
+    collection: Collection, names: Sequence[str], people: Source | None
+) -> PanelSources:
+    members = tuple(read_member(collection, name) for name in names)
+    if people is not None and not isinstance(people, str):
+        raise Misuse("of a collection, name its human qrels", parameter="people")
+    _refuse_member(people in names, people)
+    human = people or human_beside(collection, *names)
+    if human is None:
+        return PanelSources(members, "", {}, collection)
+    notes: list[str] = []
+    with about("people"):
+        grades, _ = human_grades(collection, human, notes.append)
+    return PanelSources(members, human, grades, collection, tuple(notes))
+
+
+def _member(
+    source: AssessorSource, name: str, scale: tuple[int, ...] | None, *, clip: bool
+) -> Member:
+    """A source's labels as grades; what is no grade of the scale is a failure.
+
+    A negative label says that a pair was not judged, unless a scale holds it.
+    """
+    labels = source.judged.labels
+    if clip and scale is None:
+        raise Misuse("clipping takes a scale, or human grades that tell it", parameter="scale")
+    graded = (
+        {} if scale is None else grades_of_assessor(labels, scale, Rules(scale=scale, clip=clip))
+    )
+    grades, failures = dict[Pair, int](), dict(source.judged.failures)
+    for query_id, row in labels.items():
+        for doc_id, label in row.items():
+            value, pair = number(label), Pair(query_id, doc_id)
+            grade = graded.get(query_id, {}).get(doc_id)
+            if scale is None and value is not None and value.is_integer() and value >= 0:
+                grade = int(value)
+            if grade is not None:
+                grades[pair] = grade
+            elif value is None or value >= 0:
+                failures[pair] = "out_of_scale"
+    made = {"models": [source.model]} if source.model else {}
+    return Member(name, grades, failures, source.distributions, made)
+
+
+# Ask every member about the pool first.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgedPanel(Result):
+    """What each member's judging gave, and the panel of them.
+
+    `panel` is `None` where a budget ended the run before every member was done: a panel of part of
+    the members would be another panel.
+    """
+
+    name: str
+    members: tuple[JudgeResult, ...]
+    panel: PanelSet | None
+
+    @property
+    def stopped(self) -> BudgetReached | None:
+        """What ended the run before all members were done."""
+        return next((member.stopped for member in self.members if member.stopped), None)
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts of the panel and of each member."""
+        panel = self.panel
+        return self.picked(
+            *("name", "stopped", "members"),
+            pairs=panel and len(panel.rows),
+            judged=panel and panel.judged,
+            failed=panel and panel.failed,
+            rule=panel and panel.options.rule,
+            fewest=panel and panel.fewest,
+        )
+
+    @property
+    def sentences(self) -> list[str]:
+        """What was put together, where all members were done."""
+        if self.panel is None:
+            return ["the panel is put together when all members are done; run it again"]
+        graded = f"{self.panel.judged:,} of {len(self.panel.rows):,} pairs have a grade"
+        return [f"{self.name}: {self.panel.title}", graded]
+
+    def tables(self) -> list[Table]:
+        """A row for each member and one for the panel: pairs with a grade, and without."""
+        columns = [Column("assessor", align="left")]
+        columns += [Column(name) for name in ("judged", "failed", "calls")]
+        rows: list[Row] = [[m.name, m.judged, m.failed, m.spent.calls] for m in self.members]
+        if self.panel is not None:
+            rows.append([self.name, self.panel.judged, self.panel.failed, 0])
+        return [Table("panel", columns, rows, self.name)]
+
+    def __repr__(self) -> str:
+        if self.panel is None:
+            return f"JudgedPanel({self.name!r}, not put together)"
+        counts = f"judged={self.panel.judged:,} of {len(self.panel.rows):,}"
+        return f"JudgedPanel({self.name!r}, {counts}, {len(self.members)} members)"
+
+
+@dataclass(frozen=True)
+class PanelPlan:
+    """What each member's judging would take."""
+
+    members: tuple[JudgingPlan, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The calls of all members together, and the figures of each."""
+        calls = [plan.calls for plan in self.members]
+        costs = [plan.at_most_cost for plan in calls if plan.calls]
+        return {
+            "calls": sum(plan.calls for plan in calls),
+            "cost_at_most": None if None in costs else sum(cost or 0.0 for cost in costs),
+            "members": [plan.as_json() for plan in self.members],
+        }
+
+
+def judge_panel(
+    collection: Collection | Path | str,
+    members: Sequence[JudgeOptions],
+    *,
+    name: str | None = None,
+    options: PanelOptions | None = None,
+    control: Control | None = None,
+) -> JudgedPanel:
+    """Have several assessors grade the pool, and put their grades together as the set `name`.
+
+    Each member's grades are a set too, called PROMPT-MODEL where its options give no name. The
+    limits hold for all members together.
+
+    >>> from labeler.testing import fake_model, small_collection
+    >>> said = {"lax": '{"grade": 3}', "fair": '{"grade": 2}', "strict": '{"grade": 0}'}
+    >>> members = [JudgeOptions(model=fake_model(r, m), name=m) for m, r in said.items()]
+    >>> judge_panel(small_collection(), members, name="panel")
+    JudgedPanel('panel', judged=4 of 4, 3 members)
+    """
+    control = control or Control()
+    return run_to_end(
+        lambda stop: ajudge_panel(collection, members, name, options, control.with_stop(stop))
+    )
+
+
+async def ajudge_panel(
+    collection: Collection | Path | str,
+    members: Sequence[JudgeOptions],
+    name: str | None = None,
+    options: PanelOptions | None = None,
+    control: Control | None = None,
+) -> JudgedPanel:
+    """The same for callers that are asynchronous; the members are asked one after another."""
+    opened, control = open_collection(collection), control or Control()
+    options = options or PanelOptions()
+    name = _checked(opened, members, name, options)
+    results: list[JudgeResult] = []
+    for member in members:
+        result = await judge_set(opened, pool_of, member, control)
+        results.append(result)
+        if result.stopped:
+            return JudgedPanel(name, tuple(results), None)
+    judged = panel_of([read_member(opened, result.name) for result in results], options)
+    write_made(opened, name, judged.made, control.note)
+    return JudgedPanel(name, tuple(results), judged)
+
+
+async def aplan_panel(
+    collection: Collection | Path | str,
+    members: Sequence[JudgeOptions],
+    name: str | None = None,
+    options: PanelOptions | None = None,
+    control: Control | None = None,
+) -> PanelPlan:
+    """What `ajudge_panel` would take; asks nothing and writes nothing."""
+    opened, control = open_collection(collection), control or Control()
+    _checked(opened, members, name, options or PanelOptions())
+    return PanelPlan(
+        tuple([await plan_set(opened, pool_of, member, control) for member in members])
+    )
+
+
+def _checked(
+    collection: Collection,
+    members: Sequence[JudgeOptions],
+    name: str | None,
+    options: PanelOptions,
+) -> str:
+    """The panel's name; `Misuse` of a panel that cannot be, before anything is asked."""
+    asked = [(member.grading_prompt, member.model, member.base_url) for member in members]
+    if twice := [member for member in asked if asked.count(member) > 1]:
+        raise Misuse(f"{twice[0][0]} with one model is named twice", parameter="panel")
+    options.needed(len(members))
+    name = check_name(name or safe_name(f"panel-{options.rule}"))
+    path = collection.judgements(name)
+    earlier = origin_of(path)
+    if earlier is not None and not earlier.is_panel:
+        raise Misuse(f"{path} was made by no panel; give another name", parameter="name")
+    return name
+
+
+def members_named(text: str, common: JudgeOptions) -> list[JudgeOptions]:
+    """`basic,four-grades:gpt-4.1,:qwen3:8b` as members: PROMPT, PROMPT:MODEL, :MODEL, ASSESSOR.
+
+    An assessor that is declared goes before a prompt of the same name. What a member does not name
+    is that of `common`.
+    """
+    members, declared = list[JudgeOptions](), declared_assessors(project=project_file())
+    for part in map(str.strip, text.split(",")):
+        if part in declared:
+            settings = find_assessor(part, project=project_file())
+            prompt = "" if settings.prompt else common.prompt
+            members.append(replace(common, prompt=prompt, model=settings, name=None))
+            continue
+        prompt, _, model = part.partition(":")
+        if not prompt and not model:
+            problem = "expected PROMPT, PROMPT:MODEL or :MODEL with commas between"
+            raise Misuse(f"{problem}; got {text!r:.80}", parameter="panel")
+        with about("panel", "prompt"):
+            find_prompt(prompt or common.grading_prompt, "grade")
+        own = {"prompt": prompt or common.prompt, "model": model or common.model}
+        members.append(replace(common, **own, name=None))
+    return members

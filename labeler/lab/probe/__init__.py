@@ -1,1 +1,0 @@
-"""What a document can talk an assessor into, and what moves its grades though it should not."""

@@ -1,0 +1,324 @@
+"""A fitted map from what an assessor says to probabilities of the grades that people give."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from labeler import __version__
+from labeler.agreement.shares import GradeShares
+from labeler.arrays import Flags, Floats, Integers
+from labeler.collection.judgements import Origin
+from labeler.collection.user_files import Output
+from labeler.data import Pair, Qrels
+from labeler.errors import BadInput
+from labeler.exchange.tables import described, json_value
+from labeler.files.atomic import replacing
+from labeler.files.boundary import finite, reading
+from labeler.messages import count_of
+from labeler.report.neutral import json_text
+from labeler.stats.estimates import Mean
+from labeler.stats.intervals import Sample, between
+from labeler.stats.regression import cumulative_logistic, logistic_function
+
+EDGE = 0.005
+"""A probability nearer to 0 or 1 than this is taken for this: what lies beyond is not measured."""
+FOLDS = 10
+FLOOR = 0.001
+"""The probability that the log loss takes for a smaller one: nothing here is measured finer."""
+FEWEST = 2
+"""Queries to fit to."""
+
+
+@dataclass(frozen=True)
+class Recalibration:
+    """From an assessor's probabilities of `grades` to those of people's grades, `scale`.
+
+    `logit P(people >= k) = intercept_k + slope * expected grade`, and where the assessor gives
+    distributions over people's own grades, a second slope times the logit of its own probability of
+    `k` or more.
+    """
+
+    scale: tuple[int, ...]
+    grades: tuple[int, ...]
+    intercepts: tuple[float, ...]
+    slopes: tuple[float, ...]
+
+    def probabilities(self, shares: GradeShares) -> Floats:
+        """A probability for each grade of `scale`, `(pairs, grades)`."""
+        columns = columns_of(shares, self.scale, logits=len(self.slopes) > 1)
+        above = logistic_function(np.array(self.intercepts) + columns @ np.array(self.slopes))
+        falling = np.minimum.accumulate(np.clip(above, 0.0, 1.0), axis=1)
+        ends = np.ones((len(above), 1)), np.zeros((len(above), 1))
+        return -np.diff(np.concatenate([ends[0], falling, ends[1]], axis=1), axis=1)
+
+
+def columns_of(shares: GradeShares, scale: tuple[int, ...], *, logits: bool) -> Floats:
+    """What foretells each cut, `(pairs, cuts, features)`: the expected grade, and a logit."""
+    middle = (shares.grades[0] + shares.grades[-1]) / 2
+    expected = np.repeat((shares.expected - middle)[:, None], len(scale) - 1, axis=1)
+    if not logits:
+        return expected[:, :, None]
+    grades = np.array(shares.grades)
+    above = [shares.matrix[:, grades >= cut].sum(axis=1) for cut in scale[1:]]
+    own = np.clip(np.stack(above, axis=1), EDGE, 1 - EDGE)
+    return np.stack([expected, np.log(own / (1 - own))], axis=2)
+
+
+def takes_logits(shares: GradeShares, scale: tuple[int, ...]) -> bool:
+    """Whether the assessor has probabilities of people's own grades."""
+    return shares.has_distributions and set(shares.grades) <= set(scale)
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationSet:
+    """The pairs that both people and an assessor graded, a row each.
+
+    `outcome` are positions in `scale`, people's grades; `query` positions in `queries`; `weight`
+    one over the chance of a pair to be drawn.
+    """
+
+    scale: tuple[int, ...]
+    queries: tuple[str, ...]
+    shares: GradeShares
+    outcome: Integers
+    query: Integers
+    weight: Floats
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    def fit(self, rows: Flags | slice = slice(None)) -> Recalibration:
+        """The map that fits some rows best."""
+        index = np.arange(len(self))[rows]
+        shares = self.shares.of(index)
+        columns = columns_of(shares, self.scale, logits=takes_logits(shares, self.scale))
+        fitted = cumulative_logistic(columns, self.outcome[index], self.weight[index])
+        numbers = (tuple(side.tolist()) for side in fitted)
+        return Recalibration(self.scale, shares.grades, *numbers)
+
+    def fitted_to(self, rows: Flags | slice) -> Callable[[GradeShares], Floats]:
+        """The probabilities that a fit to some rows gives to any others."""
+        return self.fit(rows).probabilities
+
+    def outcome_shares(self, rows: Flags) -> Floats:
+        """How often people gave each grade in some rows, with half a pair more of each grade."""
+        weight = self.weight[rows] / self.weight[rows].mean()
+        counts = np.bincount(self.outcome[rows], weight, len(self.scale)) + 0.5
+        return np.asarray(counts / counts.sum())
+
+
+def calibration_set(
+    human: Qrels,
+    shares: GradeShares,
+    weights: Mapping[Pair, float] | None,
+    no_common: str,
+) -> CalibrationSet:
+    """The pairs with a human grade from 0 and probabilities; `BadInput` where too few are."""
+    graded = [
+        (row, pair, human[pair.query_id][pair.doc_id])
+        for row, pair in enumerate(shares.pairs)
+        if human.get(pair.query_id, {}).get(pair.doc_id, -1) >= 0
+        and (weights is None or pair in weights)
+    ]
+    if not graded:
+        raise BadInput(no_common)
+    rows, pairs, grades = zip(*graded, strict=True)
+    queries = tuple(sorted({pair.query_id for pair in pairs}))
+    if len(queries) < FEWEST:
+        problem = f"people graded pairs of {count_of(len(queries), 'query', 'queries')}"
+        raise BadInput(f"{problem}; a fit is checked on other queries, which takes two or more")
+    scale = tuple(sorted(set(grades)))
+    index_of = {query: number for number, query in enumerate(queries)}
+    return CalibrationSet(
+        scale,
+        queries,
+        shares.of(np.array(rows)),
+        np.array([scale.index(grade) for grade in grades]),
+        np.array([index_of[pair.query_id] for pair in pairs]),
+        np.array([weights[pair] if weights else 1.0 for pair in pairs], dtype=np.float64),
+    )
+
+
+# How well fitted probabilities foretell people's grades of queries not fitted to.
+
+
+class HeldOut(NamedTuple):
+    """Probabilities of each pair by fits without its query, and by people's shares there alone."""
+
+    calibrated: Floats
+    shares_alone: Floats
+
+
+def held_out(pairs: CalibrationSet, seed: int = 0) -> HeldOut:
+    """Each pair's probabilities, of fits to the folds of queries that its query is not in."""
+    calibrated = np.zeros((len(pairs), len(pairs.scale)))
+    alone = np.zeros_like(calibrated)
+    for rows in folds_of(pairs, seed):
+        calibrated[rows] = pairs.fitted_to(~rows)(pairs.shares.of(np.flatnonzero(rows)))
+        alone[rows] = pairs.outcome_shares(~rows)
+    return HeldOut(calibrated, alone)
+
+
+def folds_of(pairs: CalibrationSet, seed: int) -> Iterator[Flags]:
+    """The rows of each fold of queries."""
+    queries = len(pairs.queries)
+    order = np.random.default_rng(seed).permutation(queries)
+    fold = np.empty(queries, dtype=np.int64)
+    fold[order] = np.arange(queries) % min(FOLDS, queries)
+    for number in range(min(FOLDS, queries)):
+        yield fold[pairs.query] == number
+
+
+def log_losses(probabilities: Floats, outcome: Integers) -> Floats:
+    """The negative log of the probability of what people said, of each pair, in nats."""
+    grades = probabilities.shape[1]
+    of_outcome = probabilities[np.arange(len(outcome)), outcome]
+    return np.asarray(-np.log((1 - grades * FLOOR) * of_outcome + FLOOR), dtype=np.float64)
+
+
+def mean_by_query(pairs: CalibrationSet, values: Floats) -> Mean:
+    """The weighted mean over pairs, with an interval over queries."""
+    columns = [pairs.weight * values, pairs.weight]
+    queries = len(pairs.queries)
+    by_query = [np.bincount(pairs.query, column, queries) for column in columns]
+    sums = np.stack(by_query, axis=1).astype(np.float64)
+
+    def compute(totals: Floats) -> Floats:
+        return np.asarray(totals[..., 0] / totals[..., 1], dtype=np.float64)
+
+    ends = between(Sample(sums), compute)
+    return Mean(float(compute(sums.sum(axis=0))), *ends)
+
+
+# A fit on disk, with what it was fitted to, so that no other assessor is mapped by it.
+
+KIND = "labeler calibration"
+MOST = 1e6
+"""Grades and coefficients beyond this come from no fit."""
+
+
+@dataclass(frozen=True)
+class FitOrigin:
+    """Who judged, and whose grades it was fitted to, each with a hash of what was read.
+
+    `prompt`, `model` and `parameters` are empty of an assessor of which no judgements are kept.
+    """
+
+    assessor: str
+    prompt: str
+    model: str
+    parameters: Mapping[str, Any]
+    judgements: str
+    people: str
+    people_pairs: int
+    people_queries: int
+    people_grades: str
+    labeler: str = __version__
+
+    @property
+    def names_assessor(self) -> bool:
+        """Whether it says which prompt and model judged."""
+        return bool(self.prompt or self.model)
+
+
+@dataclass(frozen=True)
+class SavedCalibration:
+    """A fit with what it was fitted to."""
+
+    fit: Recalibration
+    origin: FitOrigin
+
+    def as_json(self) -> dict[str, Any]:
+        """The fit and its origin by name."""
+        return {"kind": KIND, "fit": asdict(self.fit), "origin": asdict(self.origin)}
+
+
+def origin_of_fit(
+    names: tuple[str, str], made_by: Origin | None, shares: GradeShares, pairs: CalibrationSet
+) -> FitOrigin:
+    """What a fit rests on; `names` are the assessor's and people's."""
+    made_by = made_by or Origin("", "", {})
+    return FitOrigin(
+        names[0],
+        made_by.prompt,
+        made_by.model,
+        dict(made_by.parameters),
+        shares_digest(shares),
+        names[1],
+        len(pairs),
+        len(pairs.queries),
+        _people_digest(pairs),
+    )
+
+
+def shares_digest(shares: GradeShares) -> str:
+    """The hash of every pair with its probabilities, whatever their order."""
+    rows = (
+        "\0".join([*pair, *(f"{share:.9g}" for share in row)])
+        for pair, row in zip(shares.pairs, shares.matrix.tolist(), strict=True)
+    )
+    return _digest([repr(shares.grades), *sorted(rows)])
+
+
+def _people_digest(pairs: CalibrationSet) -> str:
+    rows = zip(pairs.shares.pairs, pairs.outcome.tolist(), pairs.weight.tolist(), strict=True)
+    grades = (f"{pair[0]}\0{pair[1]}\0{pairs.scale[o]}\0{w:.9g}" for pair, o, w in rows)
+    return _digest(sorted(grades))
+
+
+def _digest(lines: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def write_calibration(output: Output | Path, saved: SavedCalibration) -> None:
+    """Write a fit; it reads back as the same."""
+    to = Output.of(output)
+    with to.writing(), replacing(to.path, read_calibration) as out:
+        out.write(json_text(saved.as_json()) + "\n")
+
+
+def read_calibration(path: Path) -> SavedCalibration:
+    """Read a fit; `BadInput` where the file holds something else."""
+    with reading(path):
+        value = json_value(path)
+        if not isinstance(value, dict) or value.get("kind") != KIND:
+            raise BadInput(f"{path}: expected a saved calibration, found {described(value)}")
+        return SavedCalibration(_fit_in(path, value.get("fit")), _origin_in(path, value))
+
+
+def _fit_in(path: Path, value: object) -> Recalibration:
+    if not isinstance(value, dict):
+        raise BadInput(f"{path}: expected 'fit' to be an object, found {described(value)}")
+    names = Recalibration.__dataclass_fields__
+    scale, grades, intercepts, slopes = (_numbers(path, value, name) for name in names)
+    whole = all(number.is_integer() for number in (*scale, *grades))
+    if not whole or len(scale) < 2 or not grades or list(scale) != sorted(set(scale)):
+        raise BadInput(f"{path}: expected 'scale' and 'grades' to be rising integers")
+    if len(intercepts) != len(scale) - 1 or len(slopes) not in {1, 2}:
+        raise BadInput(f"{path}: the numbers of the fit do not go with its scale")
+    return Recalibration(tuple(map(int, scale)), tuple(map(int, grades)), intercepts, slopes)
+
+
+def _numbers(path: Path, value: Mapping[str, Any], key: str) -> tuple[float, ...]:
+    listed = value.get(key)
+    numbers = [finite(number, -MOST, MOST) for number in listed] if isinstance(listed, list) else []
+    if not isinstance(listed, list) or None in numbers:
+        raise BadInput(f"{path}: expected {key!r} to be numbers, found {described(listed)}")
+    return tuple(number for number in numbers if number is not None)
+
+
+def _origin_in(path: Path, value: Mapping[str, Any]) -> FitOrigin:
+    origin = value.get("origin")
+    names = FitOrigin.__dataclass_fields__
+    kinds = {"people_pairs": int, "people_queries": int, "parameters": dict}
+    if isinstance(origin, dict) and origin.keys() == names.keys():
+        wrong = [key for key in names if type(origin[key]) is not kinds.get(key, str)]
+        if not wrong:
+            return FitOrigin(**origin)
+    raise BadInput(f"{path}: expected 'origin' to say what the fit was fitted to")

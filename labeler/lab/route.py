@@ -1,0 +1,245 @@
+"""`route`: which pairs should a person look at?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from labeler.agreement.shares import RoutingSources, open_routing, spread
+from labeler.arrays import Flags, Floats, Integers
+from labeler.collection.layout import Collection
+from labeler.collection.lock import Note
+from labeler.collection.user_files import Output
+from labeler.data import Pair
+from labeler.errors import Misuse, about
+from labeler.lab.recalibration import CalibrationSet, calibration_set
+from labeler.messages import count_of, no_pair_in_common
+from labeler.options import COUNT, SEED, check_options, option
+from labeler.people.sample import SheetSample, route_sheet
+from labeler.report.finding import Finding
+from labeler.report.result import Hidden, Result
+from labeler.report.table import Column, Table
+
+Criterion = Literal["disagreement", "doubt"]
+ABOUT: dict[Criterion, str] = {
+    "disagreement": "how far the assessors' grades of the pair lie apart",
+    "doubt": "how probably people give another grade, by a calibration on their grades",
+}
+
+
+class RoutedPair(NamedTuple):
+    """A pair for a person, the grade that stands until then, and how much it is needed."""
+
+    pair: Pair
+    grade: int
+    need: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RouteResult(Result):
+    """The pairs whose grades people should check, the most needed first.
+
+    `candidates` counts the pairs that nobody has looked at.
+    """
+
+    assessors: tuple[str, ...]
+    by: Criterion
+    pairs: tuple[RoutedPair, ...]
+    candidates: int
+    people: str | None = None
+    collection: Hidden[Collection | None] = None
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def sentences(self) -> list[str]:
+        """Which pairs these are."""
+        pairs = count_of(len(self.pairs), "pair")
+        queries = count_of(len({routed.pair.query_id for routed in self.pairs}), "query", "queries")
+        return [
+            f"{pairs} of {self.candidates:,} that nobody has graded, in {queries}: chosen by "
+            f"{self.by}, {ABOUT[self.by]}."
+        ]
+
+    def tables(self) -> list[Table]:
+        """The pairs, the most needed first."""
+        words = [Column(name, align="left") for name in Pair._fields]
+        columns = [*words, Column("grade"), Column("need", format=".3f")]
+        rows = [[*each.pair, each.grade, each.need] for each in self.pairs]
+        return [Table("pairs", columns, rows, title="the most needed first")]
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON of the command `route`."""
+        return self.picked(
+            *("assessors", "by", "people", "candidates", "findings"), pairs=self.tables()[0]
+        )
+
+
+@dataclass(frozen=True)
+class RouteOptions:
+    """How many pairs a person grades, and what routes them.
+
+    `by` is a criterion; None is disagreement, or doubt where one assessor gave plain grades.
+    `people` are human qrels of pairs drawn by chance; None is a collection's own, where it has
+    some.
+    """
+
+    budget: int = option(100, "How many pairs people grade.", COUNT, flags="--pairs")
+    by: Criterion | None = option(
+        None, "What makes a pair worth a look.", usual="disagreement, or doubt"
+    )
+    people: str | None = option(
+        None, "Human qrels of pairs drawn by chance, by which doubt is learned.", metavar="QRELS"
+    )
+    seed: int = option(0, "Orders pairs that are needed alike.", SEED)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteResult:
+    """Choose the pairs whose grades people should check.
+
+    `sources` are a collection and names of sets of its grades, or files of grades: people's grades
+    replace those of the first, the others help to tell which are in doubt. Pairs that people graded
+    already are not chosen.
+
+    >>> import tempfile
+    >>> from labeler.trec.write import write_qrels
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> first, second = (Path(folder.name) / f"{name}.qrels" for name in ("first", "second"))
+    >>> write_qrels(first, {"q": {"a": 2, "b": 0, "c": 1}})
+    >>> write_qrels(second, {"q": {"a": 2, "b": 3, "c": 0}})
+    >>> [routed.pair.doc_id for routed in route(first, second, options=RouteOptions(2)).pairs]
+    ['b', 'c']
+    >>> folder.cleanup()
+    """
+    options = options or RouteOptions()
+    opened = open_routing([str(source) for source in sources], options.people)
+    by = options.by or default_criterion(opened)
+    need = needs(opened, by, judged_by_people(opened) if by == "doubt" else None)
+    rows = enumerate(opened.shares.pairs)
+    candidates = np.array([row for row, pair in rows if pair not in opened.looked_at], dtype=int)
+    if not len(candidates):
+        raise Misuse("people graded every pair already; there is none to route")
+    order = order_of(need, candidates, options.seed)[: options.budget]
+    pairs = [
+        RoutedPair(opened.shares.pairs[row], int(opened.grades[row]), float(need[row]))
+        for row in order
+    ]
+    findings = [*map(Finding, opened.notes), *_by_chance(need, candidates, order, by)]
+    if opened.shares.left_out:
+        text = f"{opened.shares.left_out} labels are no grade, or one that next to no pair has"
+        findings.append(Finding(f"{text}: left out"))
+    return RouteResult(
+        opened.names,
+        by,
+        tuple(pairs),
+        len(candidates),
+        opened.human_name or None,
+        opened.collection,
+        tuple(findings),
+    )
+
+
+def write_routed(
+    result: RouteResult, output: Output | Path, note: Note = lambda _line: None
+) -> SheetSample:
+    """Write the routed pairs as a sheet for people, which `import_sheet` takes back.
+
+    The collection keeps with the sample that its pairs were routed, so that no statistic takes
+    people's grades of them for those of a random sample.
+
+    >>> from labeler.testing import fake_model, small_collection
+    >>> import labeler
+    >>> collection = small_collection()
+    >>> for name in ("low", "high"):
+    ...     grade = {"low": 0, "high": 2}[name]
+    ...     model = fake_model(f'{{"grade": {grade}}}', name)
+    ...     _ = labeler.judge(collection, model=model, name=name)
+    >>> result = route(collection.folder, "low", "high", options=RouteOptions(2))
+    >>> write_routed(result, collection.folder / "routed.csv").pairs
+    2
+    """
+    if result.collection is None:
+        raise Misuse("a sheet is of a collection, whose texts people read; these are files")
+    names = list(result.assessors)
+    made = {"source": names[0], "by": result.by, "assessors": names}
+    return route_sheet(result.collection, [each.pair for each in result.pairs], output, made, note)
+
+
+# How much a person's grade of each pair is needed.
+
+
+def default_criterion(sources: RoutingSources) -> Criterion:
+    """Disagreement, where anything tells of it; else doubt by people's grades."""
+    if tells_disagreement(sources):
+        return "disagreement"
+    if sources.human is None:
+        with about("people"):
+            check_tells_disagreement(sources)
+    return "doubt"
+
+
+def tells_disagreement(sources: RoutingSources) -> bool:
+    """Whether there are distributions, or several assessors."""
+    return bool(sources.shares.distributed.any()) or len(sources.names) > 1
+
+
+def check_tells_disagreement(sources: RoutingSources) -> None:
+    """`Misuse` where neither distributions nor other assessors tell which grades are in doubt."""
+    if not tells_disagreement(sources):
+        problem = "one assessor's plain grades do not say which of them are in doubt"
+        ways = "name more assessors, or human qrels, by which doubt can be learned"
+        raise Misuse(f"{problem}; {ways}")
+
+
+def judged_by_people(sources: RoutingSources) -> CalibrationSet:
+    """The pairs that people graded, too; `Misuse` where there are no grades of theirs."""
+    if sources.human is None:
+        problem = "doubt is learned from people's grades, and there are none"
+        raise Misuse(f"{problem}; another criterion needs none", parameter="by")
+    labels: dict[str, dict[str, int | str]] = {}
+    for pair, grade in zip(sources.shares.pairs, sources.grades.tolist(), strict=True):
+        labels.setdefault(pair.query_id, {})[pair.doc_id] = int(grade)
+    none = no_pair_in_common(sources.human_name, sources.human, sources.names[0], labels)
+    return calibration_set(sources.human, sources.shares, sources.weights, none)
+
+
+def needs(
+    sources: RoutingSources,
+    by: Criterion,
+    judged: CalibrationSet | None,
+    rows: Flags | slice = slice(None),
+) -> Floats:
+    """How much a person's grade of each pair is needed; only the order counts.
+
+    Doubt is the probability of another grade than the one that stands, by a fit to some `rows` of
+    what people judged.
+    """
+    if by == "disagreement" or judged is None:
+        return spread(sources.shares)
+    given = judged.fitted_to(rows)(sources.shares)
+    column = {grade: index for index, grade in enumerate(judged.scale)}
+    indices = np.array([column.get(int(grade), -1) for grade in sources.grades])
+    same = given[np.arange(len(indices)), indices]
+    return np.where(indices < 0, 1.0, 1.0 - same)
+
+
+def order_of(values: Floats, candidates: Integers, seed: int) -> Integers:
+    """The candidates from the most needed to the least, equal ones in random order."""
+    noise = np.random.default_rng(seed).random(len(candidates))
+    return candidates[np.lexsort((noise, -values[candidates]))]
+
+
+def _by_chance(
+    need: Floats, candidates: Integers, order: Integers, by: Criterion
+) -> Iterator[Finding]:
+    """That pairs were taken which are no more in doubt than others that were not."""
+    alike = int((need[order] == need[candidates].min()).sum())
+    if alike and len(order) < len(candidates):
+        text = f"{alike:,} of these {count_of(len(order), 'pair')} are needed no more than"
+        yield Finding(f"{text} any other, by {by}: they were taken by chance")

@@ -1,0 +1,422 @@
+"""How candidates stand: agreement with people on some queries, and beside the best of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from random import Random
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from labeler.agreement.align import AssessorLabels, Rules, align, rules_with
+from labeler.agreement.compare import Agreement, Estimate, StatisticOptions, agreement_of, value_of
+from labeler.agreement.differences import Difference, differences
+from labeler.agreement.shown import closer
+from labeler.agreement.statistics import Statistic, find_statistic, query_tables
+from labeler.data import Failure, Judged, Pair, Qrels
+from labeler.errors import BadInput, BudgetReached, Misuse, about
+from labeler.messages import count_of
+from labeler.models.policies.budget import Spending
+from labeler.report.finding import Finding
+from labeler.report.result import Result
+from labeler.report.table import Column, Interval, Row, Table, interval_text
+
+LIMIT_WITHOUT_GRADE = 0.1
+"""The share of pairs without a grade above which an assessor ranks behind all others."""
+FEW_HELD_OUT = 10
+
+
+@dataclass
+class CandidateAnswers:
+    """What a candidate said of the pairs that it was asked about, and what its replies took.
+
+    `cost` is in dollars, None where a price is not known; it counts replies that were remembered,
+    so that candidates compare.
+    """
+
+    grades: Qrels = field(default_factory=dict)
+    failures: dict[Pair, str] = field(default_factory=dict)
+    pairs: int = 0
+    tokens: int = 0
+    cost: float | None = 0.0
+
+    def add(self, judged: Judged) -> None:
+        """Count one more pair."""
+        outcome = judged.outcome
+        self.pairs += 1
+        self.tokens += judged.prompt_tokens + judged.completion_tokens
+        is_priced = self.cost is not None and judged.cost is not None
+        self.cost = (self.cost or 0.0) + (judged.cost or 0.0) if is_priced else None
+        if isinstance(outcome, Failure):
+            self.failures[outcome.pair] = outcome.status
+        else:
+            self.grades.setdefault(outcome.pair.query_id, {})[outcome.pair.doc_id] = outcome.grade
+
+    @property
+    def without_grade(self) -> float:
+        """The share of pairs that have no grade."""
+        return len(self.failures) / max(self.pairs, 1)
+
+    @property
+    def fails_often(self) -> bool:
+        """Whether more than a tenth of the pairs have no grade."""
+        return self.without_grade > LIMIT_WITHOUT_GRADE
+
+    @property
+    def tokens_a_pair(self) -> float:
+        """Tokens of a pair, prompt and reply, on average."""
+        return self.tokens / max(self.pairs, 1)
+
+    @property
+    def cost_a_thousand(self) -> float | None:
+        """Dollars for a thousand pairs; None where a price is not known."""
+        return None if self.cost is None else 1000 * self.cost / max(self.pairs, 1)
+
+
+# Which queries assessors are chosen by, which are held out, and who is still asked when.
+#
+# Successive halving (Jamieson and Talwalkar 2016): all begin on few queries, and of each round the
+# better half goes on to twice as many.
+
+FEWEST = 5
+"""Queries of the first round at least, where there are so many."""
+
+Named = TypeVar("Named")
+
+
+class QuerySplit(NamedTuple):
+    """The queries by which the best is chosen, in their order by chance, and those held out."""
+
+    chosen_by: tuple[str, ...]
+    held_out: tuple[str, ...]
+
+
+def split_queries(texts: Mapping[str, str], held_out: float, seed: int) -> QuerySplit:
+    """Split queries by chance, a share of them held out; those of equal words stay together.
+
+    `texts` are what the queries say, by their ids. `BadInput` where a part would have fewer than
+    two queries.
+    """
+    by_words: dict[str, list[str]] = {}
+    for query_id in sorted(texts):
+        by_words.setdefault(" ".join(texts[query_id].lower().split()), []).append(query_id)
+    groups = list(by_words.values())
+    Random(f"tune\0{seed}").shuffle(groups)
+    aim = round(held_out * len(texts))
+    chosen_by, held = list[str](), list[str]()
+    for group in groups:
+        (held if len(held) < aim else chosen_by).extend(group)
+    if min(len(chosen_by), len(held)) < 2:
+        raise BadInput(
+            f"people judged pairs of {len(texts)} queries, of which {len(held)} would be held out "
+            f"and {len(chosen_by)} left to choose by; each part takes two at least"
+        )
+    return QuerySplit(tuple(chosen_by), tuple(held))
+
+
+def queries_by_round(assessors: int, queries: int, *, halving: bool = True) -> tuple[int, ...]:
+    """How many queries each round has judged when it ends: twice those of the one before.
+
+    The last round has all of them. There are as many rounds as it takes to halve the assessors
+    down to one, fewer where the first would have fewer than `FEWEST` queries.
+    """
+    rounds = max(1, math.ceil(math.log2(assessors))) if halving and assessors > 1 else 1
+    sizes = [math.ceil(queries / 2**later) for later in reversed(range(rounds))]
+    fewest = min(FEWEST, queries)
+    return tuple(dict.fromkeys(max(size, fewest) for size in sizes))
+
+
+def better_half(ranking: Sequence[Named]) -> list[Named]:
+    """The first half of a ranking whose best is first, the one in the middle with it."""
+    return list(ranking[: math.ceil(len(ranking) / 2)])
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """By what candidates are measured: a statistic of how far they agree with people.
+
+    `weights` are those of people's pairs where these were sampled.
+    """
+
+    human: Qrels
+    rules: Rules
+    options: StatisticOptions
+    maps: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    weights: Mapping[Pair, float] | None = None
+
+    def on(self, queries: Iterable[str]) -> Yardstick:
+        """The same on some queries alone."""
+        human = {query: self.human[query] for query in queries}
+        return Yardstick(human, self.rules, self.options, self.maps, self.weights)
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The pairs with a grade by people, query by query."""
+        rows = self.human.items()
+        return [Pair(query, doc) for query, row in rows for doc, grade in row.items() if grade >= 0]
+
+    def agreement(self, name: str, answers: CandidateAnswers) -> Agreement:
+        """How far a candidate agrees with people."""
+        labels = AssessorLabels(answers.grades, answers.failures, name)
+        rules = self._rules()
+        return agreement_of(self.human, labels, rules, self.options, self.weights)
+
+    def worth(self, answers: CandidateAnswers) -> float:
+        """Its value of the statistic, more of which is better; an undefined one is the least."""
+        labels = AssessorLabels(answers.grades, answers.failures)
+        pairs = align(self.human, labels, self._rules(), self.weights).pairs
+        statistic = self.statistic(pairs.grades)
+        table = query_tables(pairs).sum(axis=0)
+        value = value_of(statistic, table, np.array(pairs.grades, dtype=np.float64))
+        return -math.inf if value is None else statistic.better * value
+
+    def _rules(self) -> Rules:
+        return rules_with({"human": {}, "assessor": {}, **self.maps}, self.rules)
+
+    def statistic(self, scale: tuple[int, ...]) -> Statistic:
+        """The statistic; `Misuse` of one that does not say who is closer to people."""
+        with about("statistic"):
+            statistic = find_statistic((self.options.names or ("kappa",))[0], scale)
+        if not statistic.better:
+            problem = f"{statistic.name} does not say who is closer to people"
+            raise Misuse(problem, parameter="statistic")
+        return statistic
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A candidate on the queries that it was asked about.
+
+    `value` is its agreement with people, `beside` its difference from the best on the pairs that
+    both graded; None of the best itself. `warnings` are those of the comparison with people.
+    """
+
+    name: str
+    answers: CandidateAnswers
+    queries: int
+    value: Estimate
+    beside: Difference | None = None
+    warnings: tuple[Finding, ...] = ()
+
+
+def ranked(
+    names: Sequence[str], answers: Mapping[str, CandidateAnswers], by: Yardstick
+) -> list[str]:
+    """The names, the best first; who fails often stands behind all others, ties as named."""
+    keys = {name: (answers[name].fails_often, -by.worth(answers[name])) for name in names}
+    return sorted(names, key=lambda name: keys[name])
+
+
+def standings(
+    names: Sequence[str], answers: Mapping[str, CandidateAnswers], by: Yardstick
+) -> tuple[Standing, ...]:
+    """Each candidate on its own queries, and beside the first named on those of both."""
+    each = {name: by.agreement(name, answers[name]) for name in names}
+    best = each[names[0]]
+    statistic = by.statistic(best.scale)
+    rows = []
+    for name, own in each.items():
+        beside = None
+        if own is not best:
+            others = len(names) - 1
+            (beside,) = differences(own.paired, best.paired, [statistic], by.options, others)
+        value = own.statistics[statistic.name]
+        rows.append(Standing(name, answers[name], len(own.queries), value, beside, own.warnings))
+    return tuple(rows)
+
+
+# What `tune` gave: who agrees best with people, at what cost, and what halving saved.
+
+
+class TuneRound(NamedTuple):
+    """How many queries were judged when a round ended, and how its candidates ranked by them."""
+
+    queries: int
+    ranking: tuple[str, ...]
+
+
+class Effort(NamedTuple):
+    """How many pairs were asked about, and how many it had been if all were asked about all."""
+
+    pairs: int
+    without_halving: int
+
+
+def ranking_of(rounds: Sequence[TuneRound]) -> list[str]:
+    """All candidates: those of the last round by its ranking, before them who left it earlier."""
+    return list(dict.fromkeys(name for r in reversed(rounds) for name in r.ranking))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TuneResult(Result):
+    """The candidates by their agreement with people, the best first.
+
+    `standings` are on the queries by which the best was chosen, so the best's own is too high as a
+    rule; `held_out` are the best, and the one named first where that is another, on the queries
+    held out, empty where a budget stopped it before. `better` is 1 where more of the statistic is
+    closer to people, -1 where less is. `notes` say which of people's pairs were left out.
+    """
+
+    human: str
+    statistic: str
+    split: QuerySplit
+    rounds: tuple[TuneRound, ...]
+    standings: tuple[Standing, ...]
+    held_out: tuple[Standing, ...]
+    effort: Effort
+    spent: Spending
+    is_priced: bool
+    better: int = 1
+    stopped: BudgetReached | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> str | None:
+        """The name of the best; None where a budget stopped it before."""
+        return self.held_out[0].name if self.held_out else None
+
+    @cached_property
+    def efficient(self) -> frozenset[str]:
+        """The candidates such that no other is at least as good and costs less (Pareto's front).
+
+        The cost is in dollars where every price is known, else in tokens. A candidate is as good as
+        its difference from the best says, on the pairs that both graded.
+        """
+        answers = {standing.name: standing.answers for standing in self.standings}
+        has_costs = all(each.cost is not None for each in answers.values())
+        points = []
+        for standing in self.standings:
+            own, away = answers[standing.name], standing.beside.value if standing.beside else 0.0
+            if away is not None and standing.value.value is not None and not own.fails_often:
+                cost = own.cost_a_thousand if has_costs else own.tokens_a_pair
+                points.append((standing.name, cost or 0.0, self.better * away))
+        return frozenset(
+            name
+            for name, cost, quality in points
+            if not any(
+                (c <= cost and q >= quality) and (c < cost or q > quality) for _, c, q in points
+            )
+        )
+
+    @property
+    def sentences(self) -> list[str]:
+        """Who agrees best, how sure that is, and what was saved."""
+        if not self.held_out:
+            return ["Stopped before the queries held out were judged, so no best can be reported."]
+        best, own = self.held_out[0], self.standings[0]
+        queries, many = count_of(best.queries, "query", "queries"), len(self.standings)
+        return [
+            f"Of {many} assessors {best.name} agrees best with {self.human}: {self.statistic} "
+            f"{interval_text(best.value)} on {queries} held out.",
+            f"On the {own.queries} queries that it was chosen by it has "
+            f"{interval_text(own.value.value)}, which is too high as a rule: it was chosen as the "
+            f"best of {many}.",
+            *(self._beside_first(first) for first in self.held_out[1:]),
+            self._saved(),
+        ]
+
+    def _beside_first(self, first: Standing) -> str:
+        beside = first.beside
+        if beside is None or beside.value is None or beside.low is None or beside.high is None:
+            return f"{first.name}, named first, does not compare with it."
+        away = Interval(-beside.value, -beside.high, -beside.low)
+        verdict = closer(beside.verdict, (first.name, str(self.best)))
+        has = f"{first.name}, named first, has {interval_text(first.value)} on them"
+        return f"{has}; difference {interval_text(away, '+.3f')}: {verdict}."
+
+    def _saved(self) -> str:
+        pairs, full = self.effort
+        if len(self.rounds) == 1:
+            return f"All {full:,} pairs were asked about; nothing was saved by halving."
+        rounds = ", ".join(str(r.queries) for r in self.rounds)
+        return (
+            f"Asked about {pairs:,} pairs instead of {full:,}, {1 - pairs / full:.0%} less: the "
+            f"better half of each round went on (to {rounds} queries)."
+        )
+
+    def tables(self) -> list[Table]:
+        """A row for each candidate, on the queries by which the best was chosen; then the costs."""
+        columns = [
+            Column("assessor", align="left"),
+            Column("queries", format=",d"),
+            Column("value", self.statistic, ".3f", ".3f"),
+            Column("difference", "beside the best", "+.3f", "+.3f"),
+        ]
+        rows: list[Row] = [[s.name, s.queries, s.value, s.beside] for s in self.standings]
+        title = f"agreement with {self.human} on the queries that the best was chosen by"
+        return [Table("candidates", columns, rows, title), self._costs()]
+
+    def _costs(self) -> Table:
+        columns = [
+            Column("assessor", align="left"),
+            Column("verdict", align="left"),
+            Column("without grade", "no grade", format=".1%"),
+            Column("tokens a pair", "tokens", format=",.0f"),
+            Column("dollars a thousand", "$ / 1,000", format=",.2f", undefined="unknown"),
+            Column("efficient", align="left"),
+        ]
+        rows: list[Row] = []
+        for s in self.standings:
+            verdict = closer(s.beside.verdict, (s.name, "the best")) if s.beside else "the best"
+            took = (s.answers.without_grade, s.answers.tokens_a_pair, s.answers.cost_a_thousand)
+            rows.append([s.name, verdict, *took, "yes" if s.name in self.efficient else ""])
+        title = "tokens of a pair; dollars of 1,000; efficient: no other is as good for less"
+        return Table("costs", columns, rows, title)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What a reader of the figures should know."""
+        return list(self._findings())
+
+    def _findings(self) -> Iterator[Finding]:
+        for best in self.held_out[:1]:
+            if best.queries < FEW_HELD_OUT:
+                few = count_of(best.queries, "query is", "queries are")
+                yield Finding(f"only {few} held out: the interval is wide, and itself uncertain")
+            yield from best.warnings
+        for standing in self.standings:
+            if standing.answers.fails_often:
+                share = f"{standing.answers.without_grade:.0%}"
+                text = f"{standing.name} gave {share} of its pairs no grade, so it ranks last"
+                yield Finding(f"{text} (above {LIMIT_WITHOUT_GRADE:.0%})", about=standing.name)
+
+    def as_json(self) -> dict[str, Any]:
+        """The best, the candidates, the rounds and the cost by name."""
+        return self.picked(
+            *("human", "statistic", "best", "rounds", "stopped"),
+            held_out={each.name: self._entry(each) for each in self.held_out} or None,
+            assessors=[self._entry(standing) for standing in self.standings],
+            pairs_asked=self.effort.pairs,
+            pairs_without_halving=self.effort.without_halving,
+            calls=self.spent.calls,
+            cost=self.spent.dollars(is_priced=self.is_priced)[0],
+            queries=self.split,
+            warnings=[*self.notes, *self.findings],
+        )
+
+    def _entry(self, standing: Standing) -> dict[str, Any]:
+        answers, value, beside = standing.answers, standing.value, standing.beside
+        return {
+            "name": standing.name,
+            "queries": standing.queries,
+            "value": value.value,
+            "low": value.low,
+            "high": value.high,
+            "beside_best": beside and Interval(beside.value, beside.low, beside.high),
+            "pairs": answers.pairs,
+            "without_grade": len(answers.failures),
+            "tokens_a_pair": answers.tokens_a_pair,
+            "dollars_a_thousand": answers.cost_a_thousand,
+            "efficient": standing.name in self.efficient,
+        }
+
+    def __repr__(self) -> str:
+        if not self.held_out:
+            return "TuneResult(stopped)"
+        best = self.held_out[0]
+        value = f"{self.statistic} {interval_text(best.value.value)}"
+        held_out = f"{value} on {best.queries} queries held out"
+        return f"TuneResult({best.name!r} of {len(self.standings)}, {held_out})"

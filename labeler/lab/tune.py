@@ -1,0 +1,375 @@
+"""`tune`: which of many prompts and models agrees best with people, said of queries held out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from labeler.agreement.align import Rules, scale_of
+from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.sources import human_grades
+from labeler.agreement.statistics import Statistic
+from labeler.collection.batches import held_back
+from labeler.collection.layout import Collection, open_collection
+from labeler.data import Pair
+from labeler.errors import BadInput, BudgetReached, Misuse
+from labeler.judging.assessor import Assessor, Texts
+from labeler.judging.attempts import TRIES
+from labeler.judging.job import Job, default_name, texts_of
+from labeler.judging.judge import DEFAULT_PROMPT, JudgingPlan, plan_job
+from labeler.judging.methods.examples import examples_for
+from labeler.judging.methods.inquiries import check_reads
+from labeler.lab.asking import AskedRound, judged_rounds
+from labeler.lab.standing import (
+    CandidateAnswers,
+    Effort,
+    QuerySplit,
+    Standing,
+    TuneResult,
+    TuneRound,
+    Yardstick,
+    better_half,
+    queries_by_round,
+    ranked,
+    ranking_of,
+    split_queries,
+    standings,
+)
+from labeler.messages import count_of
+from labeler.model import Model
+from labeler.models.control import Control, run_to_end
+from labeler.models.session import Selection, Session, SessionOptions, open_session, select_model
+from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits
+from labeler.options import SEED, SHARE, check_options, option
+from labeler.prompt import Prompt
+from labeler.prompt.read import checked_prompt
+from labeler.report.result import Result
+from labeler.report.table import Column, Row, Table
+
+CHOICE = "How the best is chosen"
+
+
+@dataclass(frozen=True)
+class TuneOptions:
+    """Who is compared, on which people's grades, by what, and within which limits.
+
+    Every prompt is asked of every model; without any, each assessor's own, or the default.
+    `held_out` is the share of queries that nobody is chosen by. Without `halving`, all are
+    asked about all pairs. `rules` say how grades are read, `maps` rename them, as of `agree`.
+    `concurrency`, `retry_failed`, `redact` and `limits` are as of `JudgeOptions`; the limits
+    hold for all candidates together.
+    """
+
+    prompts: Sequence[str] = ()
+    models: Sequence[AnyModel | None] = (None,)
+    base_url: str | None = None
+    human: str = option("human", "The collection's human qrels.", metavar="NAME", flags="--people")
+    statistic: str = option(
+        "kappa", "What the best is best by.", panel=CHOICE, flags="-s --statistic"
+    )
+    held_out: float = option(
+        0.5,
+        "The share of queries that nobody is chosen by, and the best is reported on.",
+        SHARE,
+        panel=CHOICE,
+    )
+    halving: bool = True
+    seed: int = option(0, "Seed of the split and of intervals.", SEED, panel=CHOICE)
+    draws: int | None = None
+    rules: Rules = field(default_factory=Rules)
+    maps: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    concurrency: int | None = option(None, CONCURRENCY)
+    retry_failed: bool = option(False, RETRY_FAILED)
+    redact: bool = option(False, REDACT)
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    @property
+    def intervals(self) -> StatisticOptions:
+        """Of which statistic intervals are made, and how."""
+        return StatisticOptions((self.statistic,), draws=self.draws, seed=self.seed)
+
+    def session(self, model: AnyModel | None, *, rehearsal: bool = False) -> SessionOptions:
+        """How one of the models is asked."""
+        return SessionOptions(
+            model,
+            None if isinstance(model, Model) else self.base_url,
+            self.limits,
+            self.concurrency,
+            self.redact,
+            patient=False,
+            rehearsal=rehearsal,
+        )
+
+
+class Candidate(NamedTuple):
+    """A prompt with a model, under the name that its judgements would have."""
+
+    name: str
+    prompt: Prompt
+    selection: Selection
+
+
+async def candidates_of(
+    options: TuneOptions, control: Control, *, rehearsal: bool = False
+) -> tuple[Candidate, ...]:
+    """Every model with every prompt, in the order in which they were named."""
+    checked, named = dict[str, Prompt](), list[Candidate]()
+    for model in dict.fromkeys(options.models):
+        session_options = options.session(model, rehearsal=rehearsal)
+        selection = await select_model("judge", session_options, control)
+        declared = selection.options.declared
+        for name in dict.fromkeys(options.prompts or [declared.prompt]):
+            if name not in checked:
+                checked[name] = checked_prompt(name or DEFAULT_PROMPT, note=control.note)
+            check_reads(checked[name], selection.choice.name)
+            prompt = checked[name].read_by(declared.reader)
+            named.append(Candidate(default_name(prompt.name, selection.name), prompt, selection))
+    prompts = list(checked.values())
+    if len({prompt.grades for prompt in prompts}) > 1:
+        listed = ", ".join(f"{p.name} {p.grades[0]} to {p.grades[-1]}" for p in prompts)
+        problem = f"prompts of several scales have no grades to compare: {listed}"
+        raise Misuse(problem, parameter="prompts")
+    if len(named) < 2:
+        raise Misuse("one assessor alone cannot be the best; name two prompts", parameter="prompts")
+    names = [candidate.name for candidate in named]
+    return tuple(
+        each if names.count(each.name) == 1 else each._replace(name=f"{each.name}-{number}")
+        for number, each in enumerate(named, start=1)
+    )
+
+
+@dataclass
+class Tuning:
+    """A collection with people's grades, the queries split, and what was asked so far by name.
+
+    A prompt that shows examples of people's grades shows none of the queries held out.
+    """
+
+    collection: Collection
+    texts: Texts
+    options: TuneOptions
+    control: Control
+    split: QuerySplit
+    by: Yardstick
+    statistic: Statistic
+    notes: tuple[str, ...]
+    answers: dict[str, CandidateAnswers] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, collection: Collection, options: TuneOptions, control: Control) -> Tuning:
+        """A collection's pairs that people graded, and what is said of those that are left out."""
+        if not 0 < options.held_out < 1:
+            raise Misuse("the share held out lies between 0 and 1", parameter="held_out")
+        texts, notes = texts_of(collection), list[str]()
+        human, weights = human_grades(collection, options.human, notes.append)
+        graded = {
+            query: row
+            for query in human
+            if query in texts.queries
+            and (row := {d: g for d, g in human[query].items() if d in texts.documents and g >= 0})
+        }
+        path = collection.qrels(options.human)
+        if not graded:
+            raise BadInput(f"{path}: no pair whose query and document are in the collection")
+        every = sum(grade >= 0 for row in human.values() for grade in row.values())
+        if missing := every - sum(map(len, graded.values())):
+            pairs = count_of(missing, "pair is", "pairs are")
+            notes.append(f"{path}: {pairs} left out: query or document not in the collection")
+        for note in notes:
+            control.note(note)
+        words = {query: texts.queries[query].text for query in graded}
+        split = split_queries(words, options.held_out, options.seed)
+        by = Yardstick(graded, options.rules, options.intervals, options.maps, weights)
+        statistic = by.statistic(scale_of(graded, options.rules))
+        return cls(collection, texts, options, control, split, by, statistic, tuple(notes))
+
+    def sizes(self, candidates: Sequence[Candidate]) -> tuple[int, ...]:
+        """How many queries each round has judged when it ends."""
+        queries = len(self.split.chosen_by)
+        return queries_by_round(len(candidates), queries, halving=self.options.halving)
+
+    async def ask(self, candidates: Sequence[Candidate], pairs: Sequence[Pair]) -> None:
+        """Ask candidates about further pairs; `BudgetReached` ends it.
+
+        A model's prompts are asked one after another, each with its queries in order, so that what
+        requests have in common at their beginning is sent in a row.
+        """
+        for selection, group in groupby(candidates, lambda candidate: candidate.selection):
+            async with self.open(selection) as session:
+                for candidate in group:
+                    answers = self.answers.setdefault(candidate.name, CandidateAnswers())
+                    asked = AskedRound(self.assessor(candidate, session), pairs, self.texts)
+                    again = self.options.retry_failed
+                    judging = judged_rounds([asked], session, self.control, retry_failed=again)
+                    async for judged in judging:
+                        answers.add(judged)
+
+    def open(self, selection: Selection) -> AbstractAsyncContextManager[Session]:
+        """A model that can be asked, as long as the block runs."""
+        store, documents = self.collection.store, self.texts.documents.values()
+        selection = selection._replace(options=held_back(self.collection, selection.options))
+        return open_session(selection, documents, store, self.control)
+
+    def assessor(self, candidate: Candidate, session: Session) -> Assessor:
+        """The candidate as an assessor that can be asked in a session."""
+        prompt, held_out = candidate.prompt, frozenset(self.split.held_out)
+        examples = examples_for(self.collection, "", prompt, self.texts, held_out)
+        return replace(Assessor.asked_in(session, prompt), examples=examples)
+
+
+class CandidatePlan(NamedTuple):
+    """What a candidate would take in the first round, and at most: asked about every pair."""
+
+    first: JudgingPlan
+    at_most: JudgingPlan
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TunePlan(Result):
+    """What tuning would take: the queries of each round, and each candidate by its name."""
+
+    queries_by_round: tuple[int, ...]
+    assessors: Mapping[str, CandidatePlan]
+
+    def tables(self) -> list[Table]:
+        """A row for each candidate."""
+        columns = [
+            Column("assessor", align="left"),
+            Column("calls", "calls, first round", format=",d"),
+            Column("calls at most", format=",d"),
+            Column("tokens in at most", "tokens in", format=",d"),
+            Column("tokens out at most", "tokens out", format=",d"),
+            Column("cost at most", "dollars", format=",.2f", undefined="unknown"),
+        ]
+        rows: list[Row] = []
+        for name, (first, at_most) in self.assessors.items():
+            most, calls = at_most.calls.at_most, at_most.calls.calls * TRIES
+            cost = at_most.calls.at_most_cost
+            rows.append([name, first.calls.calls, calls, most.inside, most.outside, cost])
+        return [Table("tuning", columns, rows)]
+
+
+def tune(  # noqa: PLR0913  the keywords of a public function are its settings
+    collection: Collection | Path | str,
+    prompts: Sequence[str] | str,
+    models: Sequence[AnyModel | None] | AnyModel = (None,),
+    *,
+    human: str = "human",
+    statistic: str = "kappa",
+    held_out: float = 0.5,
+    halving: bool = True,
+    seed: int = 0,
+    base_url: str | None = None,
+    limits: Limits | None = None,
+    control: Control | None = None,
+) -> TuneResult:
+    """Ask every prompt of every model about pairs that people judged, and say which agrees best.
+
+    The best is chosen on a part of the queries, and reported on the others alone. `TuneOptions`
+    says what the settings mean. Nothing is written but replies, which are asked for once.
+
+    >>> from labeler.data import Query
+    >>> from labeler.testing import fake_model, small_collection
+    >>> queries = [Query(f"q{n}", f"where do {n} cats sleep") for n in range(8)]
+    >>> collection = small_collection(queries=queries)
+    >>> people = "".join(f"{query.id} 0 cats 3\\n{query.id} 0 fish 0\\n" for query in queries)
+    >>> collection.qrels("human").parent.mkdir()
+    >>> _ = collection.qrels("human").write_text(people)
+    >>> mild = fake_model('{"grade": 2}', "mild")
+    >>> fair = fake_model(lambda r: '{"grade": %d}' % (3 * ("chair" in r.inputs["text"])), "fair")
+    >>> tune(collection, ["four-grades"], [mild, fair])
+    TuneResult('four-grades-fair' of 2, kappa 1.000 on 4 queries held out)
+    """
+    options = TuneOptions(
+        (prompts,) if isinstance(prompts, str) else tuple(prompts),
+        (models,) if isinstance(models, AnyModel) else tuple(models),
+        base_url,
+        human,
+        statistic,
+        held_out,
+        halving,
+        seed,
+        limits=limits or Limits(),
+    )
+    control = control or Control()
+    return run_to_end(lambda stop: atune(collection, options, control.with_stop(stop)))
+
+
+async def atune(
+    collection: Collection | Path | str, options: TuneOptions, control: Control | None = None
+) -> TuneResult:
+    """The same for callers that are asynchronous."""
+    control = control or Control()
+    quiet = replace(control, note=lambda _line: None)
+    tuning = Tuning.of(open_collection(collection), options, control)
+    earlier = replace(control.spent)
+    candidates = await candidates_of(options, control)
+    tuning.control = quiet
+    rounds, held_out, stopped = list[TuneRound](), tuple[Standing, ...](), None
+    try:
+        await _run_rounds(tuning, candidates, rounds)
+        reported = list(dict.fromkeys([rounds[-1].ranking[0], candidates[0].name]))
+        on_held_out = tuning.by.on(tuning.split.held_out)
+        named = [each for each in candidates if each.name in reported]
+        await tuning.ask(named, on_held_out.pairs)
+        held_out = standings(reported, tuning.answers, on_held_out)
+    except BudgetReached as reached:
+        stopped = reached
+    order, by_chosen = ranking_of(rounds), tuning.by.on(tuning.split.chosen_by)
+    answered = sum(answers.pairs for answers in tuning.answers.values())
+    without_halving = len(candidates) * len(by_chosen.pairs)
+    without_halving += max(len(held_out), 1) * len(tuning.by.on(tuning.split.held_out).pairs)
+    return TuneResult(
+        options.human,
+        options.statistic,
+        tuning.split,
+        tuple(rounds),
+        standings(order, tuning.answers, by_chosen) if order else (),
+        held_out,
+        Effort(answered, without_halving),
+        control.spent.since(earlier),
+        all(candidate.selection.price is not None for candidate in candidates),
+        tuning.statistic.better,
+        stopped,
+        tuning.notes,
+    )
+
+
+async def _run_rounds(
+    tuning: Tuning, candidates: Sequence[Candidate], rounds: list[TuneRound]
+) -> None:
+    """Ask round after round, the better half of the last one about further queries."""
+    left, done, chosen_by = [each.name for each in candidates], 0, tuning.split.chosen_by
+    for size in tuning.sizes(candidates):
+        if rounds:
+            left = better_half(rounds[-1].ranking)
+        named = [each for each in candidates if each.name in left]
+        await tuning.ask(named, tuning.by.on(chosen_by[done:size]).pairs)
+        ranking = ranked(left, tuning.answers, tuning.by.on(chosen_by[:size]))
+        rounds.append(TuneRound(size, tuple(ranking)))
+        done = size
+
+
+async def aplan_tuning(
+    collection: Collection | Path | str, options: TuneOptions, control: Control | None = None
+) -> TunePlan:
+    """What `atune` would take; asks nothing and writes nothing."""
+    tuning = Tuning.of(open_collection(collection), options, control or Control())
+    candidates = await candidates_of(options, tuning.control, rehearsal=True)
+    sizes = tuning.sizes(candidates)
+    first = tuning.by.on(tuning.split.chosen_by[: sizes[0]]).pairs
+    plans = {}
+    for candidate in candidates:
+        async with tuning.open(candidate.selection) as session:
+            assessor = tuning.assessor(candidate, session)
+            job = Job(tuning.collection, candidate.name, first, tuning.texts)
+            jobs = (job, job._replace(pairs=tuning.by.pairs))
+            plans[candidate.name] = CandidatePlan(*(plan_job(j, assessor, session) for j in jobs))
+    return TunePlan(sizes, plans)

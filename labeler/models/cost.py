@@ -1,0 +1,271 @@
+"""What calls take and cost: tokens, before a server has counted them, and dollars."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from labeler.model import Request
+from labeler.wire.addresses import OPENAI
+
+if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo, ModelPrice, Provider, TieredPrices
+
+# What models cost, where nobody declares it: the list that `genai-prices` keeps.
+#
+# That list comes with the package, and is read from it: nothing is asked over the network. It
+# counts only for the provider's own address: a server of another name has no price until one is
+# declared.
+
+_NAMED_BY_USERS = {"azure", "databricks", "modal"}
+"""Providers whose models bear the names that users gave them, so that a name tells no price."""
+
+_CHARGED_BESIDE = ("requests_kcount", "output_reasoning_mtok", "output_citation_mtok")
+"""What is charged for a chat beside its tokens; a model with such a price has none that we know."""
+
+
+class Tier(NamedTuple):
+    """Dollars for a million tokens of a call with more tokens in than `above`."""
+
+    above: int
+    tokens_in: float
+    tokens_out: float
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars for a million tokens, in and out, and as of when: a day, or the version of a list.
+
+    `tiers` hold what longer calls cost, those of the longest first; `cached` is the share of
+    `tokens_in` that is asked for tokens which the server had ready from an earlier call.
+    """
+
+    tokens_in: float
+    tokens_out: float
+    as_of: str = ""
+    tiers: tuple[Tier, ...] = ()
+    cached: float = 1.0
+
+    @property
+    def basis(self) -> str:
+        """Where the price comes from; one of no day is that of a model on this machine."""
+        return f"at prices of {self.as_of}" if self.as_of else "it runs here"
+
+    def of(self, tokens_in: int, tokens_out: int, calls: int = 1, cached: int = 0) -> float:
+        """What so many tokens cost, in so many calls of the same length; of those in, so many were
+        cached.
+        """
+        longer = (tier for tier in self.tiers if tokens_in > tier.above * calls)
+        rate = next(longer, self)
+        charged = tokens_in - cached * (1 - self.cached)
+        return (charged * rate.tokens_in + tokens_out * rate.tokens_out) / 1_000_000
+
+
+BATCH_SHARE = 0.5
+"""What OpenAI asks for a request in a batch, as a share of the price of a call (2026)."""
+
+
+def batch_price(price: Price, address: str | None) -> Price:
+    """What a request costs in a batch: OpenAI asks half; of others nobody says that it is less."""
+    if urlsplit(address or OPENAI).hostname != urlsplit(OPENAI).hostname:
+        return price
+    tiers = (
+        Tier(t.above, t.tokens_in * BATCH_SHARE, t.tokens_out * BATCH_SHARE) for t in price.tiers
+    )
+    rates = (price.tokens_in * BATCH_SHARE, price.tokens_out * BATCH_SHARE)
+    return Price(*rates, price.as_of, tuple(tiers), price.cached)
+
+
+def price_of(address: str | None, model: str, *, writes: bool = True) -> Price | None:
+    """The price of a model at an address, as listed; None where it is unknown.
+
+    One that does not write, as an encoder, needs no price of what it writes. A model without an
+    address is embedded, and costs nothing.
+    """
+    if address is None:
+        return Price(0.0, 0.0)
+    host = urlsplit(address).hostname or ""
+    return _listed(address, model, writes=writes) if _may_be_listed(host) else None
+
+
+def _may_be_listed(host: str) -> bool:
+    """Whether a host may be a provider's: not one of a local network, nor a bare IP address."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return "." in host
+    return False
+
+
+def _listed(address: str, model: str, *, writes: bool) -> Price | None:
+    """The price in the package's list; its parts are read here alone, as they take a moment."""
+    from importlib.metadata import version
+
+    from genai_prices.data import providers
+
+    for provider in providers:
+        if provider.id not in _NAMED_BY_USERS and _is_at(provider, address):
+            info = provider.find_model(model.lower(), all_providers=providers)
+            if info is not None:
+                return _price(info, f"genai-prices {version('genai-prices')}", writes=writes)
+    return None
+
+
+def _is_at(provider: Provider, address: str) -> bool:
+    """Whether an address is a provider's; its pattern must not end inside a longer host name."""
+    match = re.match(provider.api_pattern, address)
+    if not match:
+        return False
+    return match[0].endswith(("/", ".")) or address[match.end() :][:1] in {"", "/", ":"}
+
+
+def _price(info: ModelInfo, as_of: str, *, writes: bool) -> Price | None:
+    """The price of a call, where tokens are all that is charged; the highest of a day's."""
+    prices = [price for price in _prices_of_today(info) if _counts_tokens_alone(price, writes)]
+    if not prices:
+        return None
+    highest = max(prices, key=lambda price: (_at(price.output_mtok), _at(price.input_mtok)))
+    starts = sorted({*_starts(highest.input_mtok), *_starts(highest.output_mtok)}, reverse=True)
+    rate_in, rate_out = highest.input_mtok, highest.output_mtok
+    tiers = tuple(Tier(n, _at(rate_in, n + 1), _at(rate_out, n + 1)) for n in starts)
+    ready, full = _at(highest.cache_read_mtok), _at(rate_in)
+    return Price(full, _at(rate_out), as_of, tiers, ready / full if 0 < ready < full else 1.0)
+
+
+def _prices_of_today(info: ModelInfo) -> list[ModelPrice]:
+    """The prices that hold today, at any hour of it."""
+    from genai_prices.types import TimeOfDateConstraint
+
+    now = info.get_prices(datetime.now(UTC))
+    if not isinstance(info.prices, list):
+        return [now]
+    hours = [p.prices for p in info.prices if isinstance(p.constraint, TimeOfDateConstraint)]
+    return [now, *hours]
+
+
+def _counts_tokens_alone(price: ModelPrice, writes: bool) -> bool:
+    charged = [name for name in _CHARGED_BESIDE if getattr(price, name) is not None]
+    is_whole = price.output_mtok is not None or not writes
+    return not charged and price.input_mtok is not None and is_whole
+
+
+def _at(rate: Decimal | TieredPrices | None, tokens_in: int = 0) -> float:
+    """A rate for a call with so many tokens in."""
+    if rate is None or isinstance(rate, Decimal):
+        return float(rate or 0)
+    prices = [rate.base, *(tier.price for tier in rate.tiers if tokens_in > tier.start)]
+    return float(prices[-1])
+
+
+def _starts(rate: Decimal | TieredPrices | None) -> list[int]:
+    """The lengths of calls beyond which a rate is another."""
+    return [] if rate is None or isinstance(rate, Decimal) else [tier.start for tier in rate.tiers]
+
+
+BYTES_OF_A_TOKEN = 4
+"""A rule of thumb: four letters of English, or a bit more than one character of Chinese."""
+
+FEWEST_BYTES = 3
+"""What a token holds at least in texts of any length, on average, in any script."""
+
+OF_A_TURN, OF_A_REQUEST = 8, 16
+"""Tokens at most that a chat template puts around each message, and around all of them."""
+
+UNBOUNDED = 1024
+"""Tokens reserved for a reply that nothing bounds, until one was longer."""
+
+
+class Tokens(NamedTuple):
+    """Tokens of the request, and of the reply."""
+
+    inside: int
+    outside: int
+
+    def plus(self, tokens: Tokens) -> Tokens:
+        """The sum of both."""
+        return Tokens(self.inside + tokens.inside, self.outside + tokens.outside)
+
+    def times(self, factor: float) -> Tokens:
+        """So many times both, rounded up."""
+        return Tokens(ceil(self.inside * factor), ceil(self.outside * factor))
+
+
+NOTHING = Tokens(0, 0)
+
+
+class Sizes:
+    """What requests take, about and at most; a schema that many of them have is counted once."""
+
+    def __init__(self) -> None:
+        self._schema: Mapping[str, Any] | None = None
+        self._of_schema = 0
+
+    def of(self, request: Request) -> tuple[Tokens, Tokens]:
+        """What `about` and `at_most` say of a request."""
+        if request.schema is not self._schema:
+            self._schema = request.schema
+            text = json.dumps(request.schema, default=dict) if request.schema else ""
+            self._of_schema = _size(text)
+        turns = contents = 0
+        for role, content in request.messages:
+            turns += _size(role) + OF_A_TURN
+            contents += _size(content)
+        most = _most_outside(request)
+        inside = turns + contents + self._of_schema + OF_A_REQUEST
+        outside = UNBOUNDED if most is None else most
+        return Tokens(contents // BYTES_OF_A_TOKEN, most or 0), Tokens(inside, outside)
+
+
+def about(request: Request) -> Tokens:
+    """About how many tokens a request takes, and the most that its reply may."""
+    return Sizes().of(request)[0]
+
+
+def at_most(request: Request) -> Tokens:
+    """How many tokens a call takes at most: no tokenizer that works on bytes makes more of a text
+    than it has bytes.
+    """
+    return Sizes().of(request)[1]
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _most_outside(request: Request) -> int | None:
+    most = request.parameters.get("max_completion_tokens", request.parameters.get("max_tokens"))
+    return most if isinstance(most, int) else None
+
+
+@dataclass(slots=True)
+class Reported:
+    """The most that a server has said calls took: it may add a prompt of its own to each.
+
+    `size` is the largest request that it said so of, in tokens at most.
+    """
+
+    size: int = 0
+    inside: int = 0
+    outside: int = 0
+
+    def learn(self, most: Tokens, used: Tokens) -> None:
+        """Take in what the server says of a call that was thought to take `most`."""
+        self.size = max(self.size, most.inside)
+        self.inside = max(self.inside, used.inside)
+        self.outside = max(self.outside, used.outside)
+
+    def bound(self, most: Tokens) -> Tokens:
+        """At least what was reported of any call of this run, and more for a longer request."""
+        if not self.size:
+            return most
+        longer = max(0, most.inside - self.size) // FEWEST_BYTES
+        inside = max(most.inside, self.inside + longer)
+        return Tokens(inside, max(most.outside, self.outside))

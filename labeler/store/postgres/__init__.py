@@ -1,1 +1,0 @@
-"""A store in a PostgreSQL database, which a team's machines share."""

@@ -1,0 +1,525 @@
+"""An open store: what it keeps, and the one transaction in which all of a moment is written.
+
+It is the same over every `Database`: keys, rows, checksums and leases. A database is a file, or a
+server that several machines share; of its own it has how a transaction is begun and waited for, how
+rows are inserted, and by which clock leases end.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import secrets
+import sqlite3
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from labeler.errors import BadInput, FileProblem, LabelerError
+from labeler.messages import count_of
+from labeler.model import Reply
+from labeler.store.address import DatabaseAddress
+from labeler.store.base import (
+    REPLY,
+    Failed,
+    Granted,
+    KeyedReply,
+    LeaseHolder,
+    Record,
+    Statements,
+    StoredRow,
+    Waiting,
+    WriteBatch,
+    checksum,
+    reply_of,
+    row_of,
+    this_process,
+)
+from labeler.store.sqlite import (
+    Lost,
+    SqliteDatabase,
+    committed,
+    create,
+    insert_rows,
+    opened_alone,
+    whole_rows,
+)
+
+Result = TypeVar("Result")
+StorePlace = Path | DatabaseAddress
+"""Where a store is."""
+
+
+class Database(Protocol):
+    """Where the tables of a store are, and what is not the same in every database."""
+
+    @property
+    def address(self) -> StorePlace:
+        """Where it is, fit to be shown."""
+
+    @property
+    def beside(self) -> Path | None:
+        """The file next to which replies are saved that it does not take in, if there is one."""
+
+    @property
+    def now(self) -> str:
+        """The time in seconds since 1970, in SQL."""
+
+    def transaction(self, work: Callable[[Statements], Result], *, writing: bool = True) -> Result:
+        """Do work in one transaction, which is durable when this returns.
+
+        One that is `writing` runs while no other does, in any process. Work may be done twice,
+        where an answer to its end was lost: it has to come to the same then.
+        """
+
+    def insert(self, to: Statements, rows: Sequence[StoredRow]) -> set[bytes]:
+        """Write replies; the keys of those that are the first under their keys, and so are kept."""
+
+    def registered(self, to: Statements, owner: int | None) -> int:
+        """The number under which this process holds leases, which are renewed; else a new one."""
+
+    def release_dead(self, to: Statements) -> None:
+        """Release the leases of processes that are gone."""
+
+    def is_lost(self, error: LabelerError) -> bool:
+        """Whether nothing can be written any more after an error."""
+
+    def rows_left(self) -> Iterable[list[StoredRow]]:
+        """What can still be read of the replies, once the database is lost."""
+
+    def check(self) -> None:
+        """Raise `Lost` where something was done to what was opened."""
+
+    def problems(self) -> list[str]:
+        """What is wrong with the database as such."""
+
+    def size(self) -> int:
+        """How many bytes the replies take."""
+
+    def collect_garbage(self) -> tuple[int, int]:
+        """Give unused room back to the disk; the bytes that the replies take before and after."""
+
+    def stop_waiting(self) -> None:
+        """From now on, try once, and wait for nothing."""
+
+    def close(self) -> None:
+        """End the connection."""
+
+
+_RECORD = (
+    "SELECT at, served, text, finish_reason, refusal, prompt_tokens, completion_tokens, cost,"
+    " request, body FROM replies JOIN wires USING (id) WHERE key = :key"
+)
+
+
+class ReplyStore:
+    """An open store; use `open_store`. Every method may be called from any thread."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        redacted: bool = False,
+        reading: bool = False,
+        waiting: Waiting | None = None,
+    ) -> None:
+        self.database = database
+        self._redacted = redacted
+        self._waiting = waiting or Waiting()
+        self._lock = threading.Lock()
+        self._owner: int | None = None
+        self._rescue: Rescue | None = None
+        self._lasting: dict[str, str] = {}
+        self._lost: LabelerError | None = None
+        try:
+            if not reading:
+                self._take_in_saved()
+            self._newest = int(self._value_of("SELECT coalesce(max(id), 0) FROM replies"))
+            last = self._value_of("SELECT coalesce(max(abs(at)), 0) FROM failures")
+            self._last_failure = float(last)
+        except BaseException:
+            database.close()
+            raise
+
+    def rows(
+        self, query: str, keys: Sequence[bytes] | None = None, **values: Any
+    ) -> Sequence[Sequence[Any]]:
+        """The rows of one query."""
+        return self.database.transaction(lambda to: to.run(query, keys, **values), writing=False)
+
+    def _run(self, query: str, **values: Any) -> None:
+        self.database.transaction(lambda to: to.run(query, **values))
+
+    def _value_of(self, query: str) -> Any:
+        return self.rows(query)[0][0]
+
+    def replies(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
+        """The replies that are stored under these keys.
+
+        Raises `BadInput` where a row is not as it was written.
+        """
+        return self.database.transaction(lambda to: self._select(to, keys), writing=False)
+
+    def _select(self, to: Statements, keys: Sequence[bytes]) -> dict[bytes, Reply]:
+        replies: dict[bytes, Reply] = {}
+        query = f"SELECT id, checksum, {REPLY} FROM replies WHERE key IN ({{keys}})"
+        for number, stored_sum, *row in to.run(query, keys):
+            if stored_sum != checksum(*row):
+                advice = "`labeler store verify` lists what is not as it was written"
+                raise BadInput(f"{self.database.address}: the store is damaged; {advice}")
+            replies[row[0]] = reply_of(row, shared=number > self._newest)
+        return replies
+
+    def write(self, batch: WriteBatch) -> Granted:
+        """Do all of a batch in one transaction, which is durable when this returns.
+
+        Where that cannot be (the file is gone, is not the one that was opened, or stays locked; the
+        disk is full; the server cannot be reached for longer than one would wait), the replies are
+        kept in a file, from which they are taken in when the store is opened again; the error says
+        where.
+        """
+        try:
+            if self._lost is not None:
+                raise self._lost
+            return self.database.transaction(lambda to: self._write(to, batch))
+        except (BadInput, FileProblem) as error:
+            raise self._kept_elsewhere(batch.replies, error) from error
+
+    def _write(self, to: Statements, batch: WriteBatch) -> Granted:
+        earlier: dict[bytes, Reply] = {}
+        if batch.replies:
+            rows = [row_of(keyed, redacted=self._redacted) for keyed in batch.replies]
+            new = self.database.insert(to, rows)
+            late = [keyed.key for keyed in batch.replies if keyed.key not in new]
+            earlier = self._select(to, late) if late else {}
+            _release(to, [each.lease or each.key for each in batch.replies])
+        for key, status, detail in batch.failed:
+            to.run(
+                f"INSERT INTO failures VALUES (:key, {self.database.now}, :status, :detail)"
+                " ON CONFLICT (key) DO UPDATE"
+                " SET at = excluded.at, status = excluded.status, detail = excluded.detail",
+                key=key,
+                status=status,
+                detail=detail,
+            )
+        granted = self._grant(to, batch.claimed, batch.sought) if batch.claimed else Granted()
+        return replace(granted, replies={**earlier, **granted.replies})
+
+    def _grant(self, to: Statements, keys: Sequence[bytes], sought: Sequence[bytes]) -> Granted:
+        owner = self._owner = self.database.registered(to, self._owner)
+        replies = self._select(to, [*keys, *sought])
+        unanswered = [key for key in dict.fromkeys(keys) if key not in replies]
+        held_before = _held_by(to, owner, unanswered)
+        held = _claimed(to, owner, unanswered)
+        if len(held) < len(unanswered):
+            self.database.release_dead(to)
+            held = _claimed(to, owner, unanswered)
+        query = "SELECT at, key, status, detail FROM failures WHERE at > 0 AND key IN ({keys})"
+        newly_asked = [key for key in unanswered if key not in held_before]
+        failed: dict[bytes, Failed] = {
+            failure[0]: Failed(*failure)
+            for at, *failure in to.run(query, newly_asked)
+            if failure[0] not in held or at > self._last_failure
+        }  # what failed for a process that still runs, or since this store was opened
+        _release(to, held & failed.keys())
+        leased = frozenset(held - failed.keys())
+        to.run("UPDATE failures SET at = -at WHERE at > 0 AND key IN ({keys})", list(leased))
+        return Granted(replies, failed, leased)
+
+    def asker(self, key: bytes) -> str:
+        """Which other process asks for a key, in words."""
+        rows = self.rows(
+            "SELECT place, process, started FROM leases JOIN owners ON owners.id = leases.owner"
+            " WHERE key = :key",
+            key=key,
+        )
+        if not rows:
+            return "another process"
+        holder = LeaseHolder(*rows[0])
+        elsewhere = "" if holder.machine == this_process().machine else " of another machine"
+        return f"process {holder.process}{elsewhere}"
+
+    def renew(self) -> None:
+        """Renew the leases of this process, so that they do not expire."""
+        if self._owner is not None:
+            self._owner = self.database.transaction(
+                lambda to: self.database.registered(to, self._owner)
+            )
+
+    def fact(self, name: str) -> str | None:
+        """The fact that is stored under a name."""
+        rows = self.rows("SELECT value FROM facts WHERE name = :name", name=name)
+        return str(rows[0][0]) if rows else None
+
+    def learn(self, name: str, value: str) -> None:
+        """Store a fact."""
+        learned = "INSERT INTO facts VALUES (:name, :value) ON CONFLICT (name) DO UPDATE"
+        self._run(f"{learned} SET value = excluded.value", name=name, value=value)
+
+    def learn_once(self, name: str, value: str) -> str:
+        """Store a fact where there is none of its name; the fact that is stored then."""
+        stored = self.fact(name)
+        if stored is None:
+            learned = "INSERT INTO facts VALUES (:name, :value) ON CONFLICT DO NOTHING"
+            self._run(learned, name=name, value=value)
+            stored = self.fact(name) or value
+        self._lasting[name] = stored
+        return stored
+
+    def record(self, key: bytes) -> Record | None:
+        """All that is kept of the reply under a key."""
+        rows = self.rows(_RECORD, key=key)
+        return Record(*rows[0]) if rows else None
+
+    def failure(self, key: bytes) -> tuple[float, str, str] | None:
+        """When and how the last call under a key failed for good."""
+        rows = self.rows("SELECT abs(at), status, detail FROM failures WHERE key = :key", key=key)
+        return (float(rows[0][0]), str(rows[0][1]), str(rows[0][2])) if rows else None
+
+    def __len__(self) -> int:
+        return int(self._value_of("SELECT count(*) FROM replies"))
+
+    def stored_rows(self, keys: Sequence[bytes]) -> list[StoredRow]:
+        """The replies under some keys as they are written, for `take_in` of another store."""
+        query = (
+            f"SELECT replies.checksum, {REPLY}, wires.checksum, request, body"
+            " FROM replies JOIN wires USING (id) WHERE key IN ({keys})"
+        )
+        return [StoredRow.of(row) for row in self.rows(query, keys)]
+
+    def take_in(self, rows: Sequence[StoredRow]) -> int:
+        """Write rows of another store as they are; how many were new here."""
+        return len(self.database.transaction(lambda to: self.database.insert(to, rows)))
+
+    def take_in_file(self, source: Path) -> int:
+        """Copy the replies of a store's file into this one; how many were new here.
+
+        Its facts come along, where there is none of their names: without the secret of its marks,
+        replies are not found again. What is not as it was written is passed over.
+        """
+        with opened_alone(source, "ro") as connection:
+            return self._copy(connection)
+
+    def _copy(self, source: sqlite3.Connection) -> int:
+        for name, value in source.execute("SELECT name, value FROM facts").fetchall():
+            self.learn_once(name, value)
+        return sum(map(self.take_in, whole_rows(source)))
+
+    def _take_in_saved(self) -> None:
+        """Take in the replies that were saved beside the store, and remove what held them.
+
+        What a process still writes to, and what is no store, is left where it is.
+        """
+        for saved in saved_beside(self.database.beside) if self.database.beside else ():
+            with suppress(LabelerError), opened_alone(saved, "rw") as source:
+                source.execute("BEGIN EXCLUSIVE")
+                copied = self._copy(source)
+                saved.unlink()
+                replies = count_of(copied, "reply", "replies")
+                self._waiting.note(f"took in {replies} from {saved}")
+
+    def close(self) -> None:
+        """Release the leases and close the store; leases that cannot be end with the process.
+
+        Raises `Lost` where something was done to the store's file since the last batch.
+        """
+        try:
+            if self._lost is None:
+                self.database.check()
+            if self._lost is None and self._owner is not None:
+                self.database.stop_waiting()
+                with suppress(LabelerError):
+                    self._run("DELETE FROM leases WHERE owner = :owner", owner=self._owner)
+                    self._run("DELETE FROM owners WHERE id = :owner", owner=self._owner)
+        except Lost as error:
+            raise self._kept_elsewhere((), error) from error
+        finally:
+            self.database.close()
+            if self._rescue is not None:
+                self._rescue.close()
+                for line in self._rescue.summary():
+                    self._waiting.note(line)
+
+    def _kept_elsewhere(self, replies: Sequence[KeyedReply], error: LabelerError) -> LabelerError:
+        """Keep replies in a file beside this store; what is wrong, and where they are."""
+        if self.database.beside is None:
+            return error
+        with self._lock:
+            if self._rescue is None:
+                self._rescue = Rescue(self.database.beside, self._lasting)
+            if self._lost is None and self.database.is_lost(error):
+                self._lost = error
+                if isinstance(error, Lost):
+                    self._rescue.copy(self.database.rows_left())
+            self._rescue.add([row_of(reply, redacted=self._redacted) for reply in replies])
+            return type(error)("; ".join(filter(None, (str(error), str(self._rescue)))))
+
+
+# Leases: which process is asking what, so that several can share the work and none does twice.
+#
+# All of it runs inside the caller's transaction.
+
+
+def _claimed(to: Statements, owner: int, keys: Sequence[bytes]) -> set[bytes]:
+    """Take a lease on each key that nobody else holds; those that are now this owner's."""
+    given = "WITH given (key) AS ({keys}) INSERT INTO leases SELECT key, CAST(:owner AS bigint)"
+    to.run(f"{given} FROM given WHERE true ON CONFLICT DO NOTHING", keys, owner=owner)
+    return _held_by(to, owner, keys)
+
+
+def _held_by(to: Statements, owner: int, keys: Sequence[bytes]) -> set[bytes]:
+    """Those of these keys that a process has leases on."""
+    query = "SELECT key FROM leases WHERE owner = :owner AND key IN ({keys})"
+    return {row[0] for row in to.run(query, keys, owner=owner)}
+
+
+def _release(to: Statements, keys: Iterable[bytes]) -> None:
+    """End the leases on these keys."""
+    to.run("DELETE FROM leases WHERE key IN ({keys})", list(keys))
+
+
+@contextmanager
+def open_store(
+    where: StorePlace,
+    *,
+    redacted: bool = False,
+    reading: bool = False,
+    waiting: Waiting | None = None,
+) -> Iterator[ReplyStore]:
+    """The store at a place, which is made where there is none.
+
+    `redacted` keeps no request texts, only the hashes under which replies are found; `reading` is
+    for who writes nothing, so that a file need not be writable. `waiting` says for how long to wait
+    while another program holds it, or it cannot be reached.
+    """
+    database: Database
+    if isinstance(where, Path):
+        database = SqliteDatabase(where, waiting, reading=reading)
+    else:
+        from labeler.store.postgres import PostgresDatabase
+
+        database = PostgresDatabase(where, waiting)
+    store = ReplyStore(database, redacted=redacted, reading=reading, waiting=waiting)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+# Saving replies that cannot be kept in their store, until it is opened again.
+
+_MARK = ".rescued-"
+
+
+class Rescue:
+    """A store beside another one, for replies that cannot be kept there.
+
+    It lies in the folder for temporary files where the other one's folder cannot be written to, or
+    has no room left. What there is room for in neither is counted. `facts` are kept with the
+    replies, which are not found again without them.
+    """
+
+    def __init__(self, path: Path, facts: Mapping[str, str]) -> None:
+        self._of = path
+        self._facts = facts
+        self._folders = [path.parent, Path(tempfile.gettempdir())]
+        self._saved: dict[Path, int] = {}
+        self._connection: sqlite3.Connection | None = None
+        self._is_copy_empty = False
+        self._unsaved = 0
+        self._problem = ""
+
+    def __str__(self) -> str:
+        """What becomes of the replies; empty where there was none to save."""
+        if self._unsaved:
+            return f"replies could not be saved elsewhere: {self._problem}"
+        if not self._saved:
+            return "it held no reply" if self._is_copy_empty else ""
+        *_, last = self._saved
+        where = f"replies are saved in {' and '.join(map(str, self._saved))}"
+        if last.parent == self._of.parent:
+            return f"{where}, and taken in by the next run"
+        return f"{where}; move {last} into {self._of.parent}, and the next run takes them in"
+
+    def summary(self) -> list[str]:
+        """How many replies are saved in which file, and how many are lost; a line each."""
+        lines = [
+            f"{count_of(number, 'reply is', 'replies are')} saved in {path}"
+            for path, number in self._saved.items()
+        ]
+        if self._unsaved:
+            lost = count_of(self._unsaved, "reply is lost", "replies are lost")
+            lines.append(f"{lost}, for which there was no room ({self._problem})")
+        return lines
+
+    def add(self, rows: Sequence[StoredRow]) -> None:
+        """Keep replies."""
+        if rows and not self._keeps([rows]):
+            self._unsaved += len(rows)
+
+    def copy(self, chunks: Iterable[list[StoredRow]]) -> None:
+        """Keep all that can be read of a store."""
+        self._keeps(list(chunks))
+        self._is_copy_empty = not any(self._saved.values())
+        if self._is_copy_empty:
+            self._leave()
+
+    def _keeps(self, chunks: Sequence[Sequence[StoredRow]]) -> bool:
+        """Whether rows are written in one transaction, in the first folder where that can be."""
+        while self._folders:
+            try:
+                self._write(chunks)
+            except (OSError, sqlite3.Error, FileProblem) as error:
+                self._problem = str(error)
+                self._leave()
+                del self._folders[0]
+            else:
+                return True
+        return False
+
+    def _write(self, chunks: Sequence[Sequence[StoredRow]]) -> None:
+        if self._connection is None:
+            name = f"{self._of.name}{_MARK}{os.getpid()}-{secrets.token_hex(4)}"
+            path = self._folders[0] / name
+            self._saved[path] = 0
+            self._connection = _new_for_one(path)
+            facts = "INSERT OR IGNORE INTO facts VALUES (?, ?)"
+            self._connection.executemany(facts, self._facts.items())
+        path = list(self._saved)[-1]
+        self._connection.execute("BEGIN IMMEDIATE")
+        with committed(self._connection):
+            number = sum(len(insert_rows(self._connection, rows)) for rows in chunks)
+        self._saved[path] += number
+
+    def _leave(self) -> None:
+        """End with the last file, which is removed where it holds nothing."""
+        self.close()
+        for path in [path for path, number in self._saved.items() if not number]:
+            del self._saved[path]
+            with suppress(OSError):
+                path.unlink()
+
+    def close(self) -> None:
+        """Close the store, so that the next run can take it in."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+
+def _new_for_one(path: Path) -> sqlite3.Connection:
+    """A new store, which nobody else reads until it is closed."""
+    create(path)
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+    connection.execute("PRAGMA journal_mode = DELETE")
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def saved_beside(path: Path) -> list[Path]:
+    """The files in which replies were saved beside a store."""
+    return sorted(path.parent.glob(f"{glob.escape(path.name)}{_MARK}*-????????"))
