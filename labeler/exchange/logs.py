@@ -52,12 +52,8 @@ EVENT_PARTS = {
 }
 """What a row holds: the setting that names its column, and that column's usual names."""
 
-SEARCH_PARTS = ("query", "count", "document", "session")
+_PARTS = {name: EVENT_PARTS[name] for name in ("query", "count", "document", "session")}
 """What a row holds that says how often a query was typed."""
-
-
-_PARTS = {name: EVENT_PARTS[name] for name in SEARCH_PARTS}
-"""What a row of a log holds: the setting that names its column, and how that is usually called."""
 
 _LARGEST_COUNT = 10**12
 

@@ -115,11 +115,6 @@ def told_what_files_are(listener: Listener) -> Iterator[None]:
 
 def tell(path: Path | str, kind: str) -> None:
     """Tell the listener what a file was taken for."""
-    pass_on(f"{path}: {kind}")
-
-
-def pass_on(line: str) -> None:
-    """Tell the listener a line that another process heard of a file."""
     listener = _LISTENER.get()
     if listener is not None:
-        listener(line)
+        listener(f"{path}: {kind}")
