@@ -203,7 +203,7 @@ QUESTIONS = """<?xml version="1.0"?>
 """
 JUDGED = "1 2 a1\n1 3 a1\n"
 COLUMNS = {"query": "query", "document": "id", "title": "title", "text": "text"}
-RECIPE = Recipe.model_construct(
+MAPPED = Recipe.model_construct(
     columns=COLUMNS,
     members={"answers": "a", "qrels": "q"},
     qrels={"human": "final"},
@@ -238,7 +238,7 @@ def zipped(answers: bytes, judged: bytes) -> bytes:
 def read_upstream(layout: str, folder: Path) -> None:
     """Read a public collection; its ids must be ids, and its grades grades."""
     files = {path.name: path for path in folder.iterdir()}
-    upstream = READERS[layout](files, RECIPE)
+    upstream = READERS[layout](files, MAPPED)
     ids = {i for pair in upstream.pool for i in pair} | {*upstream.queries, *upstream.documents}
     assert all(i.split() == [i] and "\0" not in i for i in ids), ids
     assert all(isinstance(query, Query) and query.text for query in upstream.queries.values())
