@@ -157,7 +157,7 @@ KEYS_GONE: tuple[Key, ...] = (
     Key("prompts$", "^stdout/pairwise@", "nothing compares two documents"),
     Key(".*", "ingest/settings/code$", "source code is not read by symbol any more"),
     Key(".*", "(settings/max_file_size|too_large)$", "no option says how large a file may be"),
-    Key("corpus (update|rechunk)", "(lower_bounds|unchecked)$", "rare cases are not counted"),
+    Key(".*", "(lower_bounds|unchecked)$", "rare cases are not counted"),
     Key("monitor", "watches/density", "`queries` and `log` are watches of their own"),
     Key("monitor", "weekly", "weeks are not joined over runs"),
     Key("power", "/assurance$", "a plan takes the deviation as it was measured"),
