@@ -105,8 +105,7 @@ def _measured(judged: Sequence[Judged], total: int, seconds: float, guard: Guard
     """What the pairs of a pilot say of all."""
     import numpy as np  # which smaller runs need not load
 
-    from labeler.stats.means import mean_interval
-    from labeler.stats.means import share_interval
+    from labeler.stats.means import mean_interval, share_interval
 
     price, limits, pairs = guard.budget.price, guard.limiter.limits, len(judged)
     failed = np.array([isinstance(each.outcome, Failure) for each in judged])

@@ -400,7 +400,12 @@ def test_texts_are_gone_through_and_never_held(tmp_path: Path) -> None:
 def test_runs_of_an_encoder_of_the_judges_family_are_kin_to_it(tmp_path: Path) -> None:
     collection = small_collection(tmp_path / "coll")
     with FakeServer() as server:
-        where = ["--set", "encoder.name=qwen3-embedding", "--set", f"encoder.server={server.base_url}"]
+        where = [
+            "--set",
+            "encoder.name=qwen3-embedding",
+            "--set",
+            f"encoder.server={server.base_url}",
+        ]
         assert execute(["pool", str(collection.folder), *where]) == 0
         words = ["retrieve", str(collection.folder), "--engine", "dense", "--as", "own"]
         assert execute([*words, "--tag", "t", *where]) == 0
