@@ -312,8 +312,8 @@ def _rates(
         return only, only
     # queries of the same results are ties, as many for each that was asked about as there are
     same = round(len(array) * len(pages.alike) / len(pages.asked))
-    every = preferences(np.append(array, np.zeros(same)), None, seed)
-    asked = _row("queries asked about", preferences(array, None, seed))
+    every = preferences(np.append(array, np.zeros(same)), seed)
+    asked = _row("queries asked about", preferences(array, seed))
     return asked, _row("all, the same as ties", every)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Flags, Floats, Integers
+from labeler.arrays import Flags, Floats
 from labeler.metrics.scores import Weighting
 from labeler.stats.intervals import Interval, Replicates, Sample, cluster_bootstrap, jackknife
 from labeler.stats.randomization import TIED, sign_test, smallest_p, wins_ties_losses
@@ -116,80 +115,47 @@ class QueryShare(NamedTuple):
     worth: float
 
 
-@dataclass(frozen=True, eq=False)
-class DrawnQueries:
-    """What queries count, and the stratum that each was drawn from, `(queries,)` each.
-
-    Without `weights` all count alike; without `strata` there is one.
-    """
-
-    weights: Floats | None = None
-    strata: Integers | None = None
-
-
-def query_share(values: Floats, ratings: Floats, drawn: DrawnQueries | None = None) -> QueryShare:
-    """The weighted mean of `(queries,)` shares of the raters of each query who called it good.
+def query_share(values: Floats, ratings: Floats) -> QueryShare:
+    """The mean of `(queries,)` shares of the raters of each query who called it good.
 
     `ratings` counts these raters, who are a cluster. The interval is Wilson's, of as many queries
     as the spread over queries is worth (Korn and Graubard 1998, Survey Methodology 24), with
-    Student's t in place of the normal. Of one rater and equal weights it is Wilson's of as many
-    queries as there are.
+    Student's t in place of the normal. Of one rater it is Wilson's of as many queries as there are.
     """
-    drawn = drawn or DrawnQueries()
     n = len(values)
     if not n:
         return QueryShare(math.nan, math.nan, math.nan, 0.0)
-    if drawn.weights is None and drawn.strata is None and bool((ratings == 1).all()):
+    if bool((ratings == 1).all()):
         return QueryShare(float(values.mean()), *share_interval(values), float(n))
-    weights = np.ones(n) if drawn.weights is None else drawn.weights
-    strata = np.zeros(n, dtype=np.int64) if drawn.strata is None else drawn.strata
-    shares = weights / weights.sum()
+    shares = np.ones(n) / n
     value = min(max(float(shares @ values), 0.0), 1.0)
-    worth = _worth(values, shares, ratings, _collapsed(strata))
+    worth = _worth(values, shares, ratings)
     return QueryShare(value, *wilson_of(value, worth), worth)
 
 
-def _collapsed(strata: Integers) -> Integers:
-    """Each query's stratum; strata of one query, which show no spread, are one stratum."""
-    _, stratum, sizes = np.unique(strata, return_inverse=True, return_counts=True)
-    return np.where(sizes[stratum] == 1, len(sizes), stratum)
-
-
-def _worth(values: Floats, shares: Floats, ratings: Floats, strata: Integers) -> float:
+def _worth(values: Floats, shares: Floats, ratings: Floats) -> float:
     """How many queries of equal weight, each with one rater, would have a share of this variance.
 
-    A share of 0 or 1 has shown no variance: it is worth the queries of equal weight alone.
+    A share of 0 or 1 has shown no variance: it is worth the queries alone.
     """
-    value, equal = float(shares @ values), float(1 / (shares**2).sum())
-    freedom = len(values) - len(np.unique(strata))
-    if not _TINY < value < 1 - _TINY or freedom < 1:
-        return equal
+    n, value = len(values), float(shares @ values)
+    if not _TINY < value < 1 - _TINY or n < 2:
+        return float(n)
     moves = shares * (values - value)
-    variance = sum(
-        max(_spread(moves[inside]), _least(values[inside], shares[inside], ratings[inside], value))
-        for inside in (strata == stratum for stratum in np.unique(strata))
-    )
-    stretch = t_quantile((1 + LEVEL) / 2, freedom) / NORMAL_QUANTILE
+    spread = n / (n - 1) * float(((moves - moves.mean()) ** 2).sum())
+    variance = max(spread, _least(values, shares, ratings, value))
+    stretch = t_quantile((1 + LEVEL) / 2, n - 1) / NORMAL_QUANTILE
     return value * (1 - value) / variance / stretch**2
 
 
-def _spread(moves: Floats) -> float:
-    """The variance of what the queries of a stratum add to a weighted mean."""
-    n = len(moves)
-    if n < 2:
-        return float(moves @ moves)
-    return n / (n - 1) * float(((moves - moves.mean()) ** 2).sum())
-
-
 def _least(values: Floats, shares: Floats, ratings: Floats, value: float) -> float:
-    """The variance of a stratum whose ratings were independent of each other.
+    """The variance where ratings were independent of each other.
 
     A smaller one that was seen is no proof that queries vary less than chance. Four queries of the
-    share of all are added to the stratum, whose few queries may be all alike, as Agresti and Coull
-    (1998, The American Statistician 52) add four of a share of half.
+    share of all are added, as Agresti and Coull (1998, The American Statistician 52) add four of a
+    share of half.
     """
-    weights = shares / shares.mean()
-    inside = (float(weights @ values) + ADDED * value) / (len(values) + ADDED)
+    inside = (float(values.sum()) + ADDED * value) / (len(values) + ADDED)
     return inside * (1 - inside) * float((shares**2 / ratings).sum())
 
 
@@ -483,21 +449,16 @@ class Preferences(NamedTuple):
         return self.wins + self.ties + self.losses
 
 
-def preferences(values: Floats, weighting: Weighting | None = None, seed: int = 0) -> Preferences:
+def preferences(values: Floats, seed: int = 0) -> Preferences:
     """Of `(queries,)` means over raters of 1 for the first system, 0 for a tie, -1 for the second.
 
     A query is a win where its mean is above 0. Raters of one query are a cluster: the interval
-    and the test are over queries, each of which counts once however many raters it has. With a
-    `weighting` it counts by its weight in the win rate, and once in the test.
+    and the test are over queries, each of which counts once however many raters it has.
     """
     wins, ties, losses = wins_ties_losses(values)
     p = sign_test(wins, losses)
     if not len(values):
         return Preferences(0, 0, 0, np.nan, None, None, p)
-    if weighting is None:
-        mean, ends = float(values.mean()), paired_interval(values, 1.0, seed)
-    else:
-        mean = weighted_mean(values, weighting.weights)
-        ends = weighted_bounded(values, weighting, (-1.0, 1.0), paired=True)
+    mean, ends = float(values.mean()), paired_interval(values, 1.0, seed)
     low, high = (None, None) if ends is None else ((1 + end) / 2 for end in ends)
     return Preferences(wins, ties, losses, (1 + mean) / 2, low, high, p)

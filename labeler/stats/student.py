@@ -85,24 +85,6 @@ def chi_square_quantile(probability: float, freedom: float) -> float:
     return freedom * max(1 - spread + z * math.sqrt(spread), 1e-3) ** 3
 
 
-def chi_square_above(statistic: float, freedom: int) -> float:
-    """The probability that chi-square with so many degrees of freedom lies above a statistic.
-
-    >>> round(chi_square_above(3.841459, 1), 6), round(chi_square_above(5.991465, 2), 6)
-    (0.05, 0.05)
-    """
-    half = statistic / 2
-    if half <= 0:
-        return 1.0
-    is_odd = freedom % 2
-    above = math.erfc(math.sqrt(half)) if is_odd else math.exp(-half)
-    # each two degrees more add a term of the series; Abramowitz and Stegun 26.4.4 and 26.4.5
-    for k in range(1, (freedom - 1) // 2 + 1):
-        exponent = k - is_odd / 2
-        above += math.exp(exponent * math.log(half) - half - math.lgamma(exponent + 1))
-    return min(above, 1.0)
-
-
 def binomial_below(count: int, of: int, share: float) -> float:
     """The chance that so many or fewer of a sample have what this share of all have."""
     if count >= of:
