@@ -714,7 +714,7 @@ LOOKING: dict[str, Case] = {
     "fuse": """
         fuse a.trec b.trec -o out.trec.gz --k 10 --depth 2 --tag mine
         fuse a.trec b.trec -o - --method combsum
-        fuse a.trec b.trec -o - --method combmnz --norm {zscore,borda}
+        fuse a.trec b.trec -o - --method combmnz --norm {zmuv,rank}
         fuse a.trec b.trec -o - --method wsum --weights b=0.8,a=0.2
         fuse $SYSTEMS -o out.trec --depth 10
     """,
@@ -1300,7 +1300,6 @@ LAB: dict[str, Case] = {
     "judge-expand": """
         pool world --depth 1 $OWN --only
         judge world $FAKE --expand .05 --max-rounds 2 --as a --quiet
-        pool world --expand human --neighbors 2
     """,
     "monitor": """
         monitor world --log log.csv
@@ -1377,9 +1376,8 @@ LIFE: dict[str, Case] = {
         missed out --qrels s
         reuse out --qrels s
         status out
-        pool out --expand s --neighbors 2
         pool world --depth 5 --max-pairs 30 $OWN --only --dry-run
-        pool world --qrels $HUMAN --only
+        pool world --depth 3
         judge world --model similarity --as s --quiet
         reuse world --qrels human
         reuse world --qrels llm -m AP --family bm25,other

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -11,12 +12,11 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.fairness import FairnessFlags
 from labeler.cli.options import OutputFlags
-from labeler.cli.output import draw, name_unread_runs, show, show_json, warn
+from labeler.cli.output import draw, name_unread_runs, show, show_json, show_result, warn
 from labeler.cli.scoring import GATES, PER_QUERY, PLOT, TABLES
 from labeler.cli.screen import progress
-from labeler.collection.layout import Collection
+from labeler.collection.layout import Collection, open_collection
 from labeler.collection.user_files import collection_qrels, run_paths
 from labeler.errors import Misuse, about
 from labeler.evaluation.equivalence import margins_by_measure, read_margins
@@ -24,9 +24,74 @@ from labeler.evaluation.evaluate import Report, report_of
 from labeler.evaluation.gates import Gates, check_scores, group_failures, read_gates
 from labeler.evaluation.options import GROUPS, EvaluationOptions
 from labeler.metrics import parse_all
-from labeler.options import option
+from labeler.options import TOP_GRADE, option
+from labeler.pools.missed import Missed, missed
+from labeler.pools.reuse import Reusability, reuse
 from labeler.report.render import FORMS
 from labeler.report.table import FormName, Table
+
+# What a pool leaves open, as `labeler evaluate` says it of a collection where it is asked to.
+
+PANEL = "What the pool leaves open"
+
+
+@dataclass(frozen=True, slots=True)
+class FairnessFlags:
+    """Whether it is said what a collection's pool leaves open, in place of scores."""
+
+    missed: bool = option(
+        False, "How many relevant documents the pool missed, by its random sample.", panel=PANEL
+    )
+    reuse: bool = option(
+        False, "Leave each run out of the pool in turn: how would its score change?", panel=PANEL
+    )
+    rel: int = option(
+        1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=PANEL, rare=True
+    )
+    family: tuple[str, ...] = option(
+        (), "Of --reuse: runs to leave out together; repeatable.", metavar="RUN,RUN", rare=True
+    )
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether it is to be said; `Misuse` of both at once, or of families of nothing."""
+        if self.missed and self.reuse:
+            raise Misuse("one at a time", parameter="missed")
+        if self.family and not self.reuse:
+            raise Misuse("it goes with --reuse", parameter="family")
+        return self.missed or self.reuse
+
+    def show(
+        self,
+        context: typer.Context,
+        folder: Path,
+        qrels: str | None,
+        measure: str,
+        output: OutputFlags,
+    ) -> None:
+        """Write what the pool of a collection leaves open."""
+        with about("qrels"):
+            name = collection_qrels(folder, qrels).stem
+        to = output.made_from(open_collection(folder).folder)
+        if self.missed:
+            result: Missed | Reusability = _missed(folder, name, self.rel)
+        else:
+            with about("measures", "measure"):
+                result = reuse(folder, name, measure, self.family)
+        show_result(result, output.format, to)
+        warn(context, result.findings)
+
+
+def _missed(folder: Path, name: str, rel: int) -> Missed:
+    """How many relevant documents the pool missed, from the pairs sampled beyond it."""
+    try:
+        return missed(folder, name, rel)
+    except Misuse as error:
+        if error.parameter != "beyond":
+            raise
+        where = shlex.quote(str(folder))
+        steps = f"labeler pool {where} --beyond 100, then labeler judge {where}"
+        raise Misuse(f"the pool has no random sample beyond it; next: {steps}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +201,7 @@ def command(
     Tests say which runs differ.
     """
     if fairness.is_asked:
-        fairness.show(paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
+        fairness.show(context, paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
         return
     inputs = [*paths, *filter(None, [queries])]
     to = output.made_from(*inputs)

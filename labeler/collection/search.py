@@ -30,8 +30,7 @@ from labeler.files.atomic import remove_abandoned
 from labeler.files.row_index import RowIndex
 from labeler.messages import Advance, Progress, counted, no_progress
 from labeler.text.bm25 import Bm25, Bm25Part, index_settings, write_part
-from labeler.text.terms import text_to_search
-from labeler.text.vectors import Encode, Encoder, encode
+from labeler.text.terms import Encode, Encoder, encode, text_to_search
 from labeler.trec.runs import best
 
 # What an engine searches: documents that are gone through one by one, and indexes of them.

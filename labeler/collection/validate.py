@@ -26,7 +26,7 @@ from labeler.files.jsonl import read_rows
 from labeler.files.read import numbered_bytes
 from labeler.files.row_index import RowIndex
 from labeler.messages import count_of
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.report.table import Column, Table, table_of
 from labeler.trec.rows import grade_of
 from labeler.trec.rows import rows as trec_rows

@@ -19,7 +19,7 @@ from labeler.errors import GateFailed, Misuse
 from labeler.judging.suspicions import suspicions
 from labeler.lab.probe_cases import IDLE, POSITIONS, Case
 from labeler.messages import cost_of, count_of
-from labeler.models.policies.budget import Spending, WithCost
+from labeler.models.policies.limits import Spending, WithCost
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Row, Table

@@ -36,8 +36,14 @@ from labeler.judging.relabel import asked_again
 from labeler.judging.status import prompt_source
 from labeler.lab.asking import AskedRound, judged_rounds, plan_rounds
 from labeler.lab.control_check import ControlRun, DriftCheck, PairAgain, PromptAndModel
-from labeler.models.control import Control, run_to_end
-from labeler.models.session import Selection, Session, open_session, select_model
+from labeler.models.session import (
+    Control,
+    Selection,
+    Session,
+    open_session,
+    run_to_end,
+    select_model,
+)
 from labeler.models.settings import AnyModel, Limits
 from labeler.options import COUNT, check_options, option
 from labeler.prompt import find_prompt

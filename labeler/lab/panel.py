@@ -56,7 +56,7 @@ from labeler.lab.members import (
 )
 from labeler.messages import count_of
 from labeler.models.choose import declared_assessors, find_assessor, project_file
-from labeler.models.control import Control, run_to_end
+from labeler.models.session import Control, run_to_end
 from labeler.prompt.read import find_prompt
 from labeler.report.finding import Finding
 from labeler.report.result import Result

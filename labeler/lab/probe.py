@@ -38,8 +38,7 @@ from labeler.lab.probe_cases import (
     draw,
     read_attacks,
 )
-from labeler.models.control import Control, run_to_end
-from labeler.models.session import Session, open_session, select_model
+from labeler.models.session import Control, Session, open_session, run_to_end, select_model
 from labeler.models.settings import AnyModel, Limits
 from labeler.options import COUNT, SEED, check_options, option
 from labeler.prompt import find_prompt

@@ -18,7 +18,7 @@ from labeler.corpus.ingest import settings_of
 from labeler.corpus.matching import CARRIED, STATES, match_passages
 from labeler.data import Document, Qrels, Query
 from labeler.messages import count_of
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.options import SHARE, TOP_GRADE, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result

@@ -17,8 +17,8 @@ from labeler.collection.monitoring import WatchRun, read_watch_runs, write_watch
 from labeler.errors import BadInput, Misconfigured, Misuse
 from labeler.files.paths import true_path
 from labeler.messages import count_of
-from labeler.models.control import Control
 from labeler.models.encoders import Encoding
+from labeler.models.session import Control
 from labeler.monitoring.corpus import CorpusWatch, corpus_drift
 from labeler.monitoring.judge import controlled_sets, judge_drift
 from labeler.monitoring.log import LogReading, open_log

@@ -19,8 +19,8 @@ from labeler.collection.queries import read_queries
 from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.messages import count_of
-from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding
+from labeler.models.session import Control
 from labeler.monitoring.searches import (
     MIN_COUNT,
     MOST_SEARCHES,

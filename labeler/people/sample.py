@@ -302,32 +302,23 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
     """Every pair of the pool with its grade, `None` where it has none; the grades' names and their
     prompt, which words them.
     """
-    if source is None:
-        pool: Strata = {pooled.pair: None for pooled in read_pool(collection.pool)}
-        names = grade_names(collection, "")
-        return (pool, names, "") if names else (pool, *_of_default_prompt())
-    judgements = collection.judgements(source)
-    if judgements.exists():
-        rows = list(read_judgements(judgements))
-        grades: Strata = {
-            row.judged.outcome.pair: None
-            if isinstance(row.judged.outcome, Failure)
-            else row.judged.outcome.grade
-            for row in rows
-        }
-        prompts = {row.origin.prompt for row in rows}
-        named = grade_names(collection, source, prompts)
-        return (
-            (grades, named, min(prompts, default="")) if named else (grades, *_of_default_prompt())
-        )
-    with about("source"):
-        path = collection.existing_qrels(source)
-    qrels = read_qrels(path)
-    graded: Strata = {Pair(q, d): g for q, row in qrels.items() for d, g in row.items()}
-    if collection.pool.exists():
-        graded = {p.pair: graded.get(p.pair) for p in read_pool(collection.pool)} | graded
-    named = grade_names(collection, source)
-    return (graded, named, "") if named else (graded, *_of_default_prompt())
+    strata: Strata = {}
+    prompts = set[str]()
+    if source is not None and collection.judgements(source).exists():
+        for row in read_judgements(collection.judgements(source)):
+            outcome = row.judged.outcome
+            strata[outcome.pair] = None if isinstance(outcome, Failure) else outcome.grade
+            prompts.add(row.origin.prompt)
+    else:
+        if source is None or collection.pool.exists():
+            strata = {pooled.pair: None for pooled in read_pool(collection.pool)}
+        if source is not None:
+            with about("source"):
+                path = collection.existing_qrels(source)
+            qrels = read_qrels(path)
+            strata |= {Pair(q, d): grade for q, row in qrels.items() for d, grade in row.items()}
+    names = grade_names(collection, source or "", prompts)
+    return (strata, names, min(prompts, default="")) if names else (strata, *_of_default_prompt())
 
 
 def _of_default_prompt() -> tuple[Mapping[int, str], str]:

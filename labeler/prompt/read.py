@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -149,6 +148,7 @@ def checked_prompt(
 
 LONGEST_NAME = 100
 _NAME = re.compile(r"\w[\w.-]*")
+_OF_THE_ORIGINAL = re.compile(r"(shown_with|fidelity|measured|based_on)[ \t]*=")
 
 
 def copy_of(prompt: Prompt, name: str) -> str:
@@ -165,31 +165,6 @@ def copy_of(prompt: Prompt, name: str) -> str:
         raise Misuse(problem, parameter="name")
     source = cut_source(prompt.text)
     assert isinstance(source, Source), "a prompt was read from parts"
-    front = _without(source.front, "shown_with", "fidelity", "measured", "based_on")
-    line = f'based_on = "{prompt.id}"\n'
-    start = prompt.text.index(source.front)
-    rest = prompt.text[start + len(source.front) :]
-    return prompt.text[:start] + _with(front, line) + rest
-
-
-def _with(front: str, line: str) -> str:
-    """The front matter with a line more: after that of the description, else at its beginning."""
-    described = re.compile(r"^description[ \t]*=.*\n", re.MULTILINE).search(front)
-    at = described.end() if described else 0
-    longer = front[:at] + line + front[at:]
-    return longer if _reads(longer) else line + front
-
-
-def _without(front: str, *keys: str) -> str:
-    """The front matter without the lines of some keys, where these are one line each."""
-    for key in keys:
-        shorter = re.sub(rf"^{key}[ \t]*=.*\n", "", front, count=1, flags=re.MULTILINE)
-        front = shorter if _reads(shorter) else front
-    return front
-
-
-def _reads(front: str) -> bool:
-    try:
-        return bool(tomllib.loads(front))
-    except tomllib.TOMLDecodeError:
-        return False
+    lines = source.front.splitlines(keepends=True)
+    front = "".join(line for line in lines if not _OF_THE_ORIGINAL.match(line))
+    return prompt.text.replace(source.front, f'based_on = "{prompt.id}"\n{front}', 1)

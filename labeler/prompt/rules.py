@@ -287,8 +287,8 @@ def _of_names(
     close = {name: next(iter(get_close_matches(name[:40], names, 1)), "") for name in unknown}
     for name, number in lines:
         if name in unknown:
-            known = f"known: {_braced(names, ', ')}"
-            hint = f"did you mean {{{close[name]}}}?" if close[name] else known
+            hint = f"did you mean {{{close[name]}}}?" if close[name] else ""
+            hint = hint or f"known: {_braced(names, ', ')}"
             yield PromptProblem(number, f"unknown placeholder {{{name:.40}}}; {hint}")
     used = {close.get(name, name) for name, _ in lines}  # a misspelt one is not missing, too
     for needed in _NEEDED.get(kind, [("passage", "text", "passages")]):
@@ -354,7 +354,5 @@ def _of_parts(
     asked = PLACEHOLDER.findall(front.questions.write) if front.questions else ["query"]
     if not set(WRITING_PLACEHOLDERS).issuperset(asked) or set(_QUERY).isdisjoint(asked):
         problem = f"the template that writes questions shows {_braced(asked, ', ') or 'nothing'}"
-        known = _braced(WRITING_PLACEHOLDERS, ", ")
-        yield PromptProblem(
-            source.line_of("write", "questions"), f"{problem}; write {{query}}, of {known}"
-        )
+        remedy = f"write {{query}}, of {_braced(WRITING_PLACEHOLDERS, ', ')}"
+        yield PromptProblem(source.line_of("write", "questions"), f"{problem}; {remedy}")

@@ -10,8 +10,7 @@ from labeler.data import Document, Query, Run
 from labeler.messages import Progress, no_progress
 from labeler.runs.fuse import rrf
 from labeler.text.bm25 import bm25_name
-from labeler.text.terms import text_to_search
-from labeler.text.vectors import Encoder, can_encode, embedded_encoder, encoder_id
+from labeler.text.terms import Encoder, can_encode, embedded_encoder, encoder_id, text_to_search
 from labeler.trec.runs import ranking
 
 RUN_DEPTH = 1000

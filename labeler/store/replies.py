@@ -185,6 +185,7 @@ class ReplyStore:
         try:
             if self._lost is not None:
                 raise self._lost
+            self.database.check()
             return self.database.transaction(lambda to: self._write(to, batch))
         except (BadInput, FileProblem) as error:
             raise self._kept_elsewhere(batch.replies, error) from error

@@ -498,8 +498,6 @@ class SqliteDatabase:
 
         While another program holds the store, this waits; other threads may read meanwhile.
         """
-        if writing:
-            self.check()
         turn = Turn(self.address, self._waiting)
         while True:
             with self._lock, store_problems(self.address):

@@ -37,7 +37,7 @@ from labeler.lab.probe_cases import (
     read_attacks,
 )
 from labeler.model import Request
-from labeler.models.control import Control, run_to_end
+from labeler.models.session import Control, run_to_end
 from labeler.models.settings import Limits
 from labeler.prompt import find_prompt
 from labeler.testing import fake_model

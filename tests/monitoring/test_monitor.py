@@ -24,7 +24,7 @@ from labeler.monitoring.monitor import (
     monitor,
 )
 from labeler.testing import small_collection
-from labeler.text.vectors import can_encode
+from labeler.text.terms import can_encode
 
 OF_WHEN = LogOptions(EventFields(time_field="when"))
 

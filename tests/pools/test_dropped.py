@@ -16,7 +16,7 @@ from labeler.data import Pair, Pooled
 from labeler.judging.judge import judge
 from labeler.judging.relabel import relabel
 from labeler.judging.status import status
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.pools.import_qrels import import_qrels
 from labeler.pools.pool import pool
 from labeler.testing import fake_model, small_collection

@@ -25,8 +25,8 @@ from labeler.judging.judge import JudgeOptions, judge_set
 from labeler.messages import count_of
 from labeler.models.batch.answers import Collected
 from labeler.models.batch.service import BatchService, batch_service
-from labeler.models.control import Control
 from labeler.models.policies.call import Deferral
+from labeler.models.session import Control
 from labeler.models.settings import Limits
 from labeler.report.result import Result
 from labeler.scale.batch.look import (
