@@ -370,9 +370,9 @@ def _board(sides: Sides, runs: Mapping[str, Any], options: DiffOptions) -> Leade
     """The systems by both sets; `None` of fewer than two, or where a part of pairs was judged."""
     from labeler.evaluation.leaderboard import leaderboard
 
-    before, after = grades_in(sides.before), grades_in(sides.after)
     if len(runs) < 2 or sides.thins_rankings or not has_common_queries(sides):
         return None
+    before, after = grades_in(sides.before), grades_in(sides.after)
     return replace(leaderboard(before, after, runs, options.measure), qrels=sides.names)
 
 

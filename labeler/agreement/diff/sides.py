@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -173,11 +173,11 @@ def _scale(collection: Collection, name: str) -> tuple[int, ...]:
     return tuple(sorted(grade_names(collection, name)))
 
 
-def _without(side: JudgedSet, routed: Container[Pair]) -> JudgedSet:
+def _without(side: JudgedSet, routed: Set[Pair]) -> JudgedSet:
     """A set without the pairs that were sent to people for being in doubt."""
-    if not any(pair in routed for pair in side.states):
+    if side.states.keys().isdisjoint(routed):
         return side
-    return side.restricted({pair for pair in side.states if pair not in routed})
+    return side.restricted(side.states.keys() - routed)
 
 
 def _weights(collection: Collection, sources: Iterable[str]) -> dict[Pair, float] | None:
