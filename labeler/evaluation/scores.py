@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -139,6 +140,17 @@ def over_common_queries(scores: Mapping[str, Scores]) -> dict[str, Scores]:
     if all(len(queries) == len(common) for queries in sets):
         return dict(scores)
     return {name: s.choose([query in common for query in s.queries]) for name, s in scores.items()}
+
+
+def in_order(runs: Sequence[RunScores], measure: str) -> list[RunScores]:
+    """The runs by their score, the best first; undefined ones last, equal ones as they stood."""
+    sign = 1 if parse(measure).definition.lower_is_better else -1
+
+    def by_mean(run: RunScores) -> tuple[bool, float]:
+        mean = run.scores.means()[measure]
+        return math.isnan(mean), 0.0 if math.isnan(mean) else sign * mean
+
+    return sorted(runs, key=by_mean)
 
 
 # Columns and words of scores.
