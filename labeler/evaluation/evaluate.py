@@ -53,24 +53,22 @@ from labeler.evaluation.options import (
     Unanswerable,
     names_of,
 )
-from labeler.evaluation.paired import (
+from labeler.evaluation.scores import (
     COLORS,
     MEANS,
+    NAMED,
     Comparison,
     Correction,
     Discrimination,
-    best,
-    compare_all_pairs,
-    compare_scores,
-    discrimination,
-    discrimination_table,
-)
-from labeler.evaluation.scores import (
-    NAMED,
     RunScores,
     Weights,
+    best,
     common_queries_finding,
+    compare_all_pairs,
+    compare_scores,
     counted,
+    discrimination,
+    discrimination_table,
     few_queries,
     for_both,
     hole_findings,
