@@ -19,8 +19,8 @@ from labeler.collection.layout import Collection, check_name, open_collection
 from labeler.data import Pair
 from labeler.errors import Misuse, about
 from labeler.judging.assessor import Texts
-from labeler.judging.job import Pairs
 from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set, plan_set
+from labeler.judging.pilot import Pairs
 from labeler.lab.members import (
     MadeRow,
     MadeSet,
