@@ -55,11 +55,10 @@ if TYPE_CHECKING:
     from labeler.lab.route import route as route
     from labeler.lab.tune import TuneOptions as TuneOptions
     from labeler.lab.tune import tune as tune
-    from labeler.models.control import Control as Control
+    from labeler.models.session import Control as Control
     from labeler.models.settings import Limits as Limits
     from labeler.monitoring.monitor import monitor as monitor
     from labeler.pipeline.build import BuildOptions as BuildOptions
-    from labeler.pipeline.build import abuild as abuild
     from labeler.pipeline.build import build as build
     from labeler.pools.expand import expand_until as expand_until
     from labeler.pools.import_qrels import import_qrels as import_qrels
@@ -82,7 +81,7 @@ _PUBLIC = {
     "CalibrateOptions": "lab.calibrate:CalibrateOptions",
     "CascadeOptions": "lab.cascade:CascadeOptions",
     "Collection": "collection.layout:Collection",
-    "Control": "models.control:Control",
+    "Control": "models.session:Control",
     "ExportOptions": "collection.export:ExportOptions",
     "GenerateOptions": "queries.generate:GenerateOptions",
     "JudgeOptions": "judging.judge:JudgeOptions",
@@ -92,7 +91,6 @@ _PUBLIC = {
     "ReportOptions": "collection_report.contents:ReportOptions",
     "RouteOptions": "lab.route:RouteOptions",
     "TuneOptions": "lab.tune:TuneOptions",
-    "abuild": "pipeline.build:abuild",
     "agenerate": "queries.generate:agenerate",
     "agree": "agreement.agree:agree",
     "ajudge": "judging.judge:ajudge",

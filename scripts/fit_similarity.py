@@ -22,8 +22,7 @@ from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.queries import read_queries
 from labeler.models.embedded import CUTS, cosine_of, similarity_grade, similarity_score
-from labeler.text.terms import TermStatistics, matched_share, terms, text_to_search
-from labeler.text.vectors import encode
+from labeler.text.terms import TermStatistics, encode, matched_share, terms, text_to_search
 from labeler.trec.qrels import read_qrels
 
 STATISTICS = ["agreement", "kappa", "kappa-quadratic"]

@@ -95,7 +95,6 @@ RENAMED = (
     Renamed("evaluate --movers", r" --movers \S+", ""),
     Renamed("evaluate --jobs", r" --jobs \S+", ""),
     Renamed("evaluate --thin", r" --thin \S+", ""),
-    Renamed("correct --ties", r" --ties trec", ""),
     # batch, parts
     Renamed(
         "judge --batch", r"^judge (.*?)--batch (\S+)(?: --batch-file (\S+))?", r"batch \2 \1\3"
@@ -123,9 +122,15 @@ GONE = {
     "judge --expand": "`pool --expand NAME --model MODEL` judges what each round adds",
     "queries from-log --click-run": "clicks are read by `monitor`",
     "queries from-log --attention": "clicks are read by `monitor`",
+    "qrels subset --sample": "a list of drawn queries goes with --queries",
     "correct --require": "gates on scores are of `evaluate`",
+    "correct --missing": "queries that a run lacks count as 0",
     "correct --no-worse-than": "gates on scores are of `evaluate`",
     "evaluate --interval": "the paired t test is left to statistics packages",
+    "agree --method": "every interval over queries is made in one way",
+    "agree --show-naive": "pairs of one query are not independent",
+    "agree --margin": "a colleague is as good within 0.05 of kappa",
+    "agree --with-baseline": "name the grades of `similarity` beside the others",
     "evaluate --ties": "documents of one score stand in trec_eval's order",
     "evaluate --lgtm": "people's answers of LGTM are given on the page, and no file says them",
 }
@@ -152,7 +157,7 @@ KEYS_GONE: tuple[Key, ...] = (
     Key("prompts$", "^stdout/pairwise@", "nothing compares two documents"),
     Key(".*", "ingest/settings/code$", "source code is not read by symbol any more"),
     Key(".*", "(settings/max_file_size|too_large)$", "no option says how large a file may be"),
-    Key("corpus (update|rechunk)", "(lower_bounds|unchecked)$", "rare cases are not counted"),
+    Key(".*", "(lower_bounds|unchecked)$", "rare cases are not counted"),
     Key("monitor", "watches/density", "`queries` and `log` are watches of their own"),
     Key("monitor", "weekly", "weeks are not joined over runs"),
     Key("power", "/assurance$", "a plan takes the deviation as it was measured"),
@@ -161,6 +166,16 @@ KEYS_GONE: tuple[Key, ...] = (
     Key("(evaluate|report|correct)", "/p_(holm|hsd)$", "`p_corrected` is what the verdict goes by"),
     Key("(evaluate|report)", "/p_least$", "the verdict goes by `p_attainable`"),
     Key("power", "/largest$|widest.pair|/(needed|detectable)/[0-9.]+/[01]$", "one deviation"),
+    Key("(agree|report)", "/method$", "every interval over queries is made in one way"),
+    Key(
+        "(agree|report)",
+        "(statistics|scenarios)/(ac2|fleiss|tau-ap|bias-index|kappa-max|prevalence|icc)",
+        "statistics that nobody cites, or that another one says",
+    ),
+    Key("agree", "baseline/|bias_by_grade|joint/pairwise|how_many/[0-9]/(floor|pairs)$", "gone"),
+    Key("agree", "calibration/.*/said$", "`probability`"),
+    Key("(agree|report)", "leaderboard/", "as `lab leaderboard` has it"),
+    Key("(diff|relabel)", "/by_chance$|queries/[0-9]+/p$|uneven_p$", "moves are not tested so"),
     Key("correct", "/turns_at$|/human_pairs$", "what other queries could do turns no verdict"),
     Key(
         "(evaluate|report)",
@@ -169,6 +184,10 @@ KEYS_GONE: tuple[Key, ...] = (
     ),
 )
 KEYS_NEW: tuple[Key, ...] = (
+    Key("(agree|report)", "leaderboard/", "as `lab leaderboard` has it"),
+    Key("agree", "joint/(people|others)$", "null where there are fewer than two"),
+    Key("agree", "calibration/.*/probability$", "was `said`"),
+    Key("lab leaderboard", "runs/[0-9]+/(difference|low|high)$", "each run's bias"),
     Key("power", "/(needed|detectable)/[0-9.]+$", "by the pooled deviation alone"),
     Key("(evaluate|report|correct)", "/p_corrected$", "in place of `p_holm`, `p_hsd`, `p_max_t`"),
 )

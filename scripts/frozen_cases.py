@@ -661,7 +661,6 @@ LOOKING: dict[str, Case] = {
         qrels validate a.qrels odd.qrels
         qrels validate h.qrels --json --scale 0,1,2
         qrels validate a.qrels --scale 0,1,2
-        qrels validate {$LLM,a.qrels} --in world
     """,
     "qrels-merge": """
         qrels merge a.qrels b.qrels -o out.qrels
@@ -696,7 +695,6 @@ LOOKING: dict[str, Case] = {
     """,
     "run-change": """
         run validate x.trec good.trec
-        run validate good.trec --in world
         run cut x.trec -o out.trec.gz --depth 1 --tag mine
         run sort x.trec -o out.trec
         run sort - -o - --tag t < x.trec
@@ -716,7 +714,7 @@ LOOKING: dict[str, Case] = {
     "fuse": """
         fuse a.trec b.trec -o out.trec.gz --k 10 --depth 2 --tag mine
         fuse a.trec b.trec -o - --method combsum
-        fuse a.trec b.trec -o - --method combmnz --norm {zscore,borda}
+        fuse a.trec b.trec -o - --method combmnz --norm {zmuv,rank}
         fuse a.trec b.trec -o - --method wsum --weights b=0.8,a=0.2
         fuse $SYSTEMS -o out.trec --depth 10
     """,
@@ -1154,7 +1152,6 @@ BUILDING: dict[str, Case] = {
         pool coll --depth 4 --run near.trec
         pool coll --run {bad-run/nan,a.trec,world/runs/bm25.trec}
         pool kinds
-        run validate coll/runs/*.trec --in coll
         """,
         removed("coll/queries.jsonl"),
         "pool coll",
@@ -1229,10 +1226,10 @@ LAB: dict[str, Case] = {
     """,
     "panel": """
         panel world llm second some --people human
-        panel world llm second some --rule {majority,mean,dawid-skene,bias} --seed 2
+        panel world llm second some --rule {majority,mean} --seed 2
         panel world llm second --as both
         panel $LLM world/qrels/second.qrels moved.qrels --scale 0:4 --people $HUMAN -o out.qrels
-        panel $NIST $GPT shared/dl19/llama-3.1-8b.qrels --rule dawid-skene
+        panel $NIST $GPT shared/dl19/llama-3.1-8b.qrels --rule majority
         panel world llm
     """,
     "calibrate": [
@@ -1242,11 +1239,11 @@ LAB: dict[str, Case] = {
         judge world $FAKE --as first --quiet
         calibrate world first --people human --probabilities rows.jsonl --save fit.json
         calibrate world first --fit fit.json
-        calibrate $LLM --people $HUMAN --method {ordinal,isotonic} --seed 1
+        calibrate $LLM --people $HUMAN --seed 1
         calibrate $GPT --people $NIST --save nist.json
         calibrate h.qrels --people h.qrels
-        route world first --by {entropy,doubt} --pairs 20
-        cascade world first --by entropy --people human $FAKE --prompt basic --as strong --quiet
+        route world first --by {disagreement,doubt} --pairs 20
+        cascade world first --people human $FAKE --prompt basic --as strong --quiet
         status world
         """,
     ],
@@ -1259,7 +1256,7 @@ LAB: dict[str, Case] = {
         """
         pool world --depth 3 $OWN --only
         route world llm second --pairs 30 --sheet sheet.csv
-        route world llm second --by {disagreement,systems,mixture} --run world/runs --pairs 25
+        route world llm second --by disagreement --pairs 25
         route world llm second --pairs 20 --people some
         route $LLM world/qrels/second.qrels --pairs 9 --seed 4 --people world/qrels/some.qrels
         """,
@@ -1303,12 +1300,11 @@ LAB: dict[str, Case] = {
     "judge-expand": """
         pool world --depth 1 $OWN --only
         judge world $FAKE --expand .05 --max-rounds 2 --as a --quiet
-        pool world --expand human --neighbors 2
     """,
     "monitor": """
         monitor world --log log.csv
         monitor world --log log.csv -o page.html
-        monitor world --log log.csv --shares A:2,B:1 --propose new.jsonl --depth 3
+        monitor world --log log.csv --propose new.jsonl
         monitor world --log log.csv --column time:when
         monitor coll
     """,
@@ -1380,14 +1376,12 @@ LIFE: dict[str, Case] = {
         missed out --qrels s
         reuse out --qrels s
         status out
-        pool out --expand s --neighbors 2
         pool world --depth 5 --max-pairs 30 $OWN --only --dry-run
-        pool world --qrels $HUMAN --only
+        pool world --depth 3
         judge world --model similarity --as s --quiet
         reuse world --qrels human
         reuse world --qrels llm -m AP --family bm25,other
         report world --qrels s -o page.html
-        report world --compare llm second -o two.html
         report world -m AP -m P@5 --baseline bm25
     """,
     "annotate": [

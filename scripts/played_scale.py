@@ -13,7 +13,7 @@ from bench_live import make_collection, run, served
 from simulated_calls import Played, World, play
 
 from labeler.models.call_plan import CallTimes, duration_of
-from labeler.models.policies.rate import RateLimits
+from labeler.models.policies.limits import RateLimits
 
 SEEDS = 4
 MILLION = 10**6

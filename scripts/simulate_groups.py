@@ -46,7 +46,7 @@ def drawn(group: np.ndarray, queries: int, rng: np.random.Generator) -> np.ndarr
 
 def least_of(values: np.ndarray, seed: int) -> tuple[float, float]:
     """The mean, and the low end of its interval."""
-    low, _ = bounded_interval(values, "bootstrap", seed, UNIT) or (0.0, 1.0)
+    low, _ = bounded_interval(values, UNIT, seed) or (0.0, 1.0)
     return float(values.mean()), low
 
 
@@ -90,7 +90,7 @@ def weights(given: argparse.Namespace) -> None:
                 chosen, weighting = samples[repeat % SAMPLES]
                 sample = scored(real[run], count, rng)[chosen]
                 low, high = weighted_bounded(sample, weighting, UNIT) or UNIT
-                plain = bounded_interval(sample, "bootstrap", repeat, UNIT) or UNIT
+                plain = bounded_interval(sample, UNIT, repeat) or UNIT
                 held += [low <= truths[run] <= high, plain[0] <= truths[run] <= plain[1]]
                 width += high - low
                 worth += weighting.effective

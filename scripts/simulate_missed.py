@@ -34,8 +34,14 @@ def one(rng: np.random.Generator, chance: np.ndarray, queries: int, count: int) 
     truth = int(relevant.sum())
     equal = rng.choice(hits.size, count, replace=False)
     other = hits[equal].sum() * hits.size / count - truth
-    is_held = result.low <= truth <= result.high
-    return [result.missed - truth, float(is_held), result.high - result.low, other, truth]
+    is_held = result.missed_low <= truth <= result.missed_high
+    return [
+        result.missed - truth,
+        float(is_held),
+        result.missed_high - result.missed_low,
+        other,
+        truth,
+    ]
 
 
 def main() -> None:

@@ -42,7 +42,7 @@ from measured_tables import (
 
 from labeler.models.call_plan import CallTimes, Duration, duration_of
 from labeler.models.cost import BATCH_SHARE, Price, price_of
-from labeler.models.policies.rate import RateLimits
+from labeler.models.policies.limits import RateLimits
 from labeler.wire.addresses import OPENAI
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "methods" / "millions.md"

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from labeler.errors import NoAnswer, Retryable
 from labeler.model import Message, Model, Reply, Request
 from labeler.models.policies.call import StopSignal
-from labeler.models.policies.rate import RateLimiter, RateLimits
+from labeler.models.policies.limits import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, Patience, unremembered
 
 Result = TypeVar("Result")

@@ -19,7 +19,7 @@ def scaled(scores: Mapping[str, float], norm: str) -> dict[str, float]:
         "min-max": (low, high - low),
         "max": (0.0, high),
         "sum": (low, sum(scores.values()) - low * size),
-        "zscore": (statistics.fmean(scores.values()), statistics.pstdev(scores.values())),
+        "zmuv": (statistics.fmean(scores.values()), statistics.pstdev(scores.values())),
     }[norm]
     return {d: (score - start) / spread if spread > 0 else 0.0 for d, score in scores.items()}
 

@@ -10,8 +10,8 @@ import pytest
 from fuzzing import mutants, refused
 from made_documents import HTML, pdf, word_document
 
-from labeler.catalog.layouts import READERS, Layout
-from labeler.catalog.recipes import read_recipe
+from labeler.catalog.layouts import READERS
+from labeler.catalog.recipes import Recipe, read_recipe
 from labeler.corpus.cut import Spans, passages
 from labeler.corpus.read import documents_in
 from labeler.corpus.readers.rows import SourceDocument
@@ -203,7 +203,12 @@ QUESTIONS = """<?xml version="1.0"?>
 """
 JUDGED = "1 2 a1\n1 3 a1\n"
 COLUMNS = {"query": "query", "document": "id", "title": "title", "text": "text"}
-LAYOUT = Layout(COLUMNS, {"answers": "a", "qrels": "q"}, {"human": "final"}, {"2": 2, "3": 3})
+MAPPED = Recipe.model_construct(
+    columns=COLUMNS,
+    members={"answers": "a", "qrels": "q"},
+    qrels={"human": "final"},
+    grades={"2": 2, "3": 3},
+)
 RECIPE = f"""title = "T"
 licence = "MIT"
 citation = "Nobody (2020)"
@@ -233,7 +238,7 @@ def zipped(answers: bytes, judged: bytes) -> bytes:
 def read_upstream(layout: str, folder: Path) -> None:
     """Read a public collection; its ids must be ids, and its grades grades."""
     files = {path.name: path for path in folder.iterdir()}
-    upstream = READERS[layout](files, LAYOUT)
+    upstream = READERS[layout](files, MAPPED)
     ids = {i for pair in upstream.pool for i in pair} | {*upstream.queries, *upstream.documents}
     assert all(i.split() == [i] and "\0" not in i for i in ids), ids
     assert all(isinstance(query, Query) and query.text for query in upstream.queries.values())

@@ -15,7 +15,7 @@ from every_row import every_row
 
 import labeler
 from labeler.judging.job import JudgeResult
-from labeler.models.control import OnJudged, Underway
+from labeler.models.session import OnJudged, Underway
 from labeler.testing import fake_model, small_collection
 
 FACE = Path(labeler.__file__)

@@ -92,12 +92,12 @@ def label_columns(
 ) -> LabelColumns:
     """The assessor's labels beside the human grades, which are in the order of `human`."""
     lookups = ((row, assessor.labels.get(query_id, {})) for query_id, row in human.items())
-    found = [label for row, own in lookups for label in map(own.get, row)]
+    beside = [label for row, own in lookups for label in map(own.get, row)]
     grades = [grade for row in human.values() for grade in row.values()]
-    used = dict.fromkeys(label for label in found if label is not None)
+    used = dict.fromkeys(label for label in beside if label is not None)
     for given in assessor.labels.values():
         used.update(dict.fromkeys(given.values()))
-    label = _codes([*used, None], found)
+    label = _codes([*used, None], beside)
     label[label == len(used)] = NO_LABEL
     only_assessor = sum(map(len, assessor.labels.values())) - int((label >= 0).sum())
     is_per_pair = bool(assessor.failures) or weights is not None

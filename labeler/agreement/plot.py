@@ -1,17 +1,14 @@
-"""Charts of agreement: statistics with intervals; in detail, matrix, queries and systems."""
+"""Charts of agreement: statistics with intervals; in detail, matrix and systems."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from labeler.agreement.report import AssessorReport
-from labeler.agreement.shown import in_order, short, shown_statistics, whom
+from labeler.agreement.shown import in_order, short, shown_statistics
 from labeler.agreement.statistics import find_statistic
 from labeler.evaluation.plot import board_drawings
-from labeler.report.charts import Axis, Drawing, NamedValue, Point, Series, intervals, matrix, plane
-
-NAMED = 5
-"""So many queries are named, those with the most disagreement."""
+from labeler.report.charts import Axis, Drawing, NamedValue, intervals, matrix
 
 
 def agreement_drawings(
@@ -22,7 +19,7 @@ def agreement_drawings(
 ) -> list[Drawing]:
     """One assessor's statistics, or a row for each of several, the closest to people first.
 
-    With `details` matrix, queries and systems of each assessor. `statistics` are those asked for,
+    With `details` matrix and systems of each assessor. `statistics` are those asked for,
     of which the first is drawn for several assessors.
     """
     if details:
@@ -56,7 +53,7 @@ def _of_one(report: AssessorReport) -> list[Drawing]:
 
 
 def _details(report: AssessorReport) -> list[Drawing]:
-    return [matrix_drawing(report), _queries(report), *_systems(report)]
+    return [matrix_drawing(report), *_systems(report)]
 
 
 def _systems(report: AssessorReport) -> list[Drawing]:
@@ -70,21 +67,3 @@ def matrix_drawing(report: AssessorReport, names: Sequence[str] = ()) -> Drawing
     title = f"Grades of {raters[0]} and of {raters[1]}"
     grades = names or list(map(str, agreement.scale))
     return matrix(title, agreement.confusion.tolist(), grades, raters)
-
-
-def _queries(report: AssessorReport) -> Drawing:
-    """Each query's signed bias against its share of equal grades."""
-    rows = report.details.queries
-    worst = [row for row in rows if row.mae > 0][:NAMED]
-    series = [
-        Series(
-            name, [Point(r.bias, r.agreement, name=r.query_id) for r in some], "dot", named=named
-        )
-        for name, some, named in (
-            ("most disagreement", worst, "name"),
-            ("", [row for row in rows if row not in worst], ""),
-        )
-    ]
-    bias = Axis(f"bias in grades (right: more generous than {whom(report.human)})", ".2f")
-    share = Axis("share of pairs with the same grade", ".2f", most=1.0)
-    return plane(f"{len(rows):,} queries of {short(report.assessor)}", series, (bias, share))

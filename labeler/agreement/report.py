@@ -130,7 +130,7 @@ class AssessorReport(Result):
         With `details`, also where the assessor disagrees.
         """
         agreement, left_out = self.agreement, as_plain(self.agreement.left_out)
-        known = {
+        optional = {
             "against": self.against,
             "differences": {each.statistic.name: each for each in self.differences},
             "joint": self.joint,
@@ -148,7 +148,7 @@ class AssessorReport(Result):
             confusion=numbers(agreement.confusion),
             scale=agreement.scale,
             leaderboard=self.board,
-            **{name: value for name, value in known.items() if value},
+            **{name: value for name, value in optional.items() if value},
         )
 
 

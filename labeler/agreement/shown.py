@@ -337,7 +337,6 @@ def _value(name: str, title: str = "", *, ends: str = "") -> Column:
     return Column(name, title, format=".3f", ends=ends, undefined="undefined")
 
 
-JOINT_NAMES = (*JOINT, "icc")
 VALUE = _value("value")
 ENDS = Column("", "95 % interval", format="", ends=".3f")
 
@@ -489,7 +488,7 @@ def joint_table(joint: JointAgreement) -> Table:
     groups = {key: (f"{len(of.raters)} {noun}", of.statistics) for key, noun, of in named if of}
     columns = [_value(key, title, ends=".3f") for key, (title, _) in groups.items()]
     rows: list[Row] = [
-        [name, *(statistics[name] for _, statistics in groups.values())] for name in JOINT_NAMES
+        [name, *(statistics[name] for _, statistics in groups.values())] for name in JOINT
     ]
     whose = " and ".join(f"the {title}" for title, _ in groups.values())
     first = Column("statistic", align="left")

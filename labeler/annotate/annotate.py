@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,9 @@ from labeler.collection.lock import Note
 from labeler.collection.people import SampledPair, read_sample, sample_path
 from labeler.collection.scale import sample_scale
 from labeler.data import Judgement, Pair
-from labeler.errors import BadInput, Misuse, about
-from labeler.exchange.qrels import read_qrels
+from labeler.errors import Misuse, about
 from labeler.messages import count_of
-from labeler.options import COUNT, option
+from labeler.options import option
 from labeler.people.sheet import meanings_of
 
 # The task of grading: the pairs of a sample, one at a time, blind.
@@ -62,7 +61,7 @@ def grading(collection: Collection, texts: PageTexts, sample: str, purpose: Purp
         "grade",
         purpose,
         sample,
-        [RatingItem(str(row.number), *row.pair, row.probability, purpose) for row in present],
+        [RatingItem(str(row.number), *row.pair, row.probability) for row in present],
         show,
         of_scale(scale),
         lambda item: texts.identity(item.query_id, item.doc_id),
@@ -117,81 +116,6 @@ def _scale_shown(
     ]
 
 
-# Pairs whose grade is known, among others: the rater is told it at once; they enter no figure.
-
-EVERY = 10
-"""So many pairs are graded from one gold pair to the next."""
-
-
-def with_gold(
-    task: RatingTask, texts: PageTexts, file: Path, every: int = EVERY, seed: int = 0
-) -> RatingTask:
-    """The task with a gold pair of a file of qrels at its beginning and after `every` items.
-
-    Each gold pair is asked once. One that is in the task itself is left out, since its grade would
-    be told.
-    """
-    if every < 1:
-        raise Misuse("expected one pair or more from one gold pair to the next", parameter="every")
-    grades = _grades(file, task)
-    own = {Pair(item.query_id, item.doc_id) for item in task.items}
-    there_is = [p for p in grades if p.query_id in texts.queries and p.doc_id in texts.documents]
-    usable = sorted((pair for pair in there_is if pair not in own), key=lambda p: _order(p, seed))
-    if not usable:
-        problem = "none of its pairs is in the collection and outside of what is graded"
-        raise BadInput(f"{file}: {problem}", parameter="gold")
-    gold = {_id(pair): grades[pair] for pair in usable}
-
-    def check(item: RatingItem, answer: RaterAnswer) -> Mapping[str, Any]:
-        kept_beside = task.check(item, answer)
-        return {**kept_beside, "gold": gold[item.id]} if item.id in gold else kept_beside
-
-    def reveal(item: RatingItem) -> Mapping[str, Any] | None:
-        if item.id in gold:
-            return {"grade": None, "reason": None, "gold": gold[item.id]}
-        return task.reveal(item)
-
-    items = [RatingItem(_id(pair), *pair, None, "gold") for pair in usable]
-    notes = (*task.notes, *_left_out(file, len(grades), len(usable)))
-    mixed = list(_mixed(task.items, items, every))
-    return replace(task, items=mixed, check=check, reveal=reveal, notes=notes)
-
-
-def _grades(file: Path, task: RatingTask) -> dict[Pair, int]:
-    scale = {entry["grade"] for entry in task.session["scale"]}
-    grades = {Pair(q, d): g for q, row in read_qrels(file).items() for d, g in row.items()}
-    for pair, grade in grades.items():
-        if grade not in scale:
-            listed = ", ".join(map(str, sorted(scale)))
-            problem = f"the grade {grade} of {' '.join(pair)} is none of {listed}"
-            raise BadInput(f"{file}: {problem}", parameter="gold")
-    return grades
-
-
-def _mixed(
-    items: Sequence[RatingItem], gold: Sequence[RatingItem], every: int
-) -> Iterator[RatingItem]:
-    training = iter(gold)
-    for number, item in enumerate(items):
-        if number % every == 0:
-            yield from (gold_item for gold_item in [next(training, None)] if gold_item)
-        yield item
-
-
-def _left_out(file: Path, pairs: int, usable: int) -> Iterator[str]:
-    if usable < pairs:
-        left_out = count_of(pairs - usable, "gold pair", "gold pairs")
-        yield f"{file}: {left_out} left out, as not in the collection, or to be graded anyway"
-
-
-def _id(pair: Pair) -> str:
-    return f"gold {' '.join(pair)}"
-
-
-def _order(pair: Pair, seed: int) -> str:
-    return hashlib.sha256("\0".join((str(seed), *pair)).encode()).hexdigest()
-
-
 # What the assessor said of a pair, for a rater who has graded it.
 
 
@@ -220,20 +144,16 @@ def revealing(task: RatingTask, collection: Collection, source: str | None = Non
         if judgement is None:
             return None
         reason = "\n".join(map(shown_line, (judgement.reason or "").split("\n")))
-        return {"grade": judgement.grade, "reason": reason or None, "gold": None}
+        return {"grade": judgement.grade, "reason": reason or None}
 
     return replace(task, reveal=reveal, reveals_assessor=True)
-
-
-TRAIN = "Training"
 
 
 @dataclass(frozen=True)
 class AnnotateOptions:
     """Who grades, and what.
 
-    `gold` is a file of qrels with grades that are known, of which a pair is asked for after
-    `gold_every` others. With `reveal` the assessor's grade is shown once the rater has given one,
+    With `reveal` the assessor's grade is shown once the rater has given one,
     that of the choice's `source`, else of the assessor from whose grades the sample was drawn.
     """
 
@@ -244,18 +164,7 @@ class AnnotateOptions:
         metavar="NAME",
     )
     choice: SampleChoice = field(default_factory=SampleChoice)
-    gold: Path | None = option(
-        None,
-        "Pairs to train on; raters are told their grades at once.",
-        metavar="QRELS",
-        panel=TRAIN,
-    )
-    gold_every: int = option(
-        EVERY, "From one of them to the next, so many pairs.", COUNT, panel=TRAIN, rare=True
-    )
-    reveal: bool = option(
-        False, "Show the assessor's grade and reason, once a grade is given.", panel=TRAIN
-    )
+    reveal: bool = option(False, "Show the assessor's grade and reason, once a grade is given.")
 
 
 def rating_sessions(
@@ -315,7 +224,5 @@ def _tasks(
         task = grading(collection, texts, sample, by_id[sample])
         if options.reveal:
             task = revealing(task, collection, options.choice.source)
-        if options.gold is not None:
-            task = with_gold(task, texts, options.gold, options.gold_every, options.choice.seed)
         tasks[sample] = task
     return tasks

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
 import json
 import re
 import secrets
@@ -21,68 +19,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from labeler.annotate.hosts import is_address, is_loopback
 from labeler.annotate.session import RatingSession, answer_in
 from labeler.errors import LabelerError, Misuse, NotCurrent
-from labeler.report.neutral import spreadsheet_cell
-
-# A rater's answers as a CSV file, to be kept or looked at elsewhere.
-
-COLUMNS = ("rater", "purpose", "sample", "item", "query_id", "doc_id", "grade", "answer")
-MORE = ("cannot_judge", "note", "revealed", "seconds", "time")
-
-
-def answers_csv(session: RatingSession) -> str:
-    """The answers that stand, one row an item; no cell of it runs as a formula."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([*COLUMNS, *MORE])
-    for row in session.answers.values():
-        values = [getattr(row, name) for name in (*COLUMNS[1:], *MORE)]
-        writer.writerow([_cell(value) for value in (session.rater, *values)])
-    return "\ufeff" + out.getvalue()
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    return spreadsheet_cell(value) if isinstance(value, str) else value
-
-
-# Connections that are opened and say nothing are closed, so that they do not pile up.
-
-
-def impatient_protocol(seconds: float) -> type[asyncio.Protocol]:
-    """The server's protocol, which closes a connection without a whole request after so long.
-
-    A request behind one that was answered has up to twice as long.
-    """
-
-    class Impatient(H11Protocol):
-        """HTTP/1.1 whose every request must arrive in time."""
-
-        _last_cycle: Any = None
-
-        def connection_made(self, transport: Any) -> None:
-            """Begin to wait for the first request."""
-            super().connection_made(transport)
-            self.loop.call_later(seconds, self._close_unused)
-
-        def _close_unused(self) -> None:
-            """Close the connection where nothing was asked since the last look, and look again."""
-            if self.transport.is_closing():
-                return
-            is_idle = self.cycle is None or self.cycle.response_complete
-            if is_idle and self.cycle is self._last_cycle:
-                self.transport.close()
-                return
-            self._last_cycle = self.cycle
-            self.loop.call_later(seconds, self._close_unused)
-
-    return Impatient
-
 
 # What stands before the page: whom it is served to, and what a browser may do with it.
 #
@@ -246,7 +186,6 @@ class RaterPage:
             Route("/static/{name}", self._file),
             Route("/api/session", self._about),
             Route("/api/item", self._item),
-            Route("/api/export.csv", self._export),
             Route("/api/answer", self._answer, methods=["POST"]),
             Route("/api/undo", self._undo, methods=["POST"]),
             Route("/api/goto", self._goto, methods=["POST"]),
@@ -277,12 +216,6 @@ class RaterPage:
 
     async def _item(self, _request: Request) -> Response:
         return JSONResponse(await run_in_threadpool(self._session.state))
-
-    async def _export(self, _request: Request) -> Response:
-        text = await run_in_threadpool(lambda: answers_csv(self._session))
-        name = f"{self._session.rater}-{self._session.task.name}.csv"
-        disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
-        return Response(text, media_type="text/csv; charset=utf-8", headers=disposition)
 
     async def _answer(self, request: Request) -> Response:
         answer = answer_in(await self._body(request))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from labeler.annotate.journal import AnswersGiven, GradesShown, read_journal
 from labeler.annotate.passages import PageTexts
@@ -61,10 +60,6 @@ class AnswersExported:
     gone: int = 0
     outdated: int = 0
 
-    def as_json(self) -> dict[str, Any]:
-        """The counts by name."""
-        return asdict(self)
-
 
 def export_answers(
     collection: Collection | Path | str,
@@ -75,8 +70,7 @@ def export_answers(
     """Write a rater's grades of a sample to `qrels/NAME.qrels` and `people/NAME.jsonl`.
 
     A text is the rater's name. Without `name` they are called after the rater. Grades that were
-    written earlier from the same journal are replaced, and gold pairs are left out. Raises `Misuse`
-    where nothing was graded.
+    written earlier from the same journal are replaced. Raises `Misuse` where nothing was graded.
 
     >>> from labeler.annotate.annotate import AnnotateOptions, rating_sessions
     >>> from labeler.annotate.session import RaterAnswer
@@ -93,7 +87,7 @@ def export_answers(
     journal = journal_path(opened, rater)
     grades_shown = GradesShown()
     lines = [grades_shown.marked(row) for row in read_journal(journal)]
-    rows = [row for row in lines if row.task == "grade" and row.purpose != "gold"]
+    rows = [row for row in lines if row.task == "grade"]
     if not rows:
         others = [name for name in journal_names(opened) if name != rater]
         raise Misuse(f"{rater} has graded nothing{_answers_of(others)}")

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -166,7 +165,7 @@ def _sync_folder(folder: Path) -> None:
 class GradesShown:
     """Of which pairs a rater was shown a grade, as the lines of a whole journal are read.
 
-    A pair may be in several samples, or be one to train on: once its grade was shown, no later
+    A pair may be in several samples: once its grade was shown, no later
     answer to it is blind, in whichever sample. `first` has the answer of each pair after which its
     grade was shown for the first time, which was given blind.
     """
@@ -248,11 +247,6 @@ class AnswersGiven:
         """The answer of each item that has one, the earliest item first."""
         rows = {item: self.row_of(item) for item in self._rows}
         return {item: row for item, row in rows.items() if row is not None}
-
-    def seconds(self, most: int = 50) -> list[float]:
-        """How long the last answers took, as far as that is known, the last one first."""
-        known_times = (r.seconds for r in reversed(self._order) if r.is_answer and r.seconds)
-        return list(islice(known_times, most))
 
 
 # Every rater's answers that stand, from the journals of a collection.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -72,9 +71,8 @@ def named_run(collection: Collection, run: str | Path, parameter: str) -> tuple[
         return str(run), files[str(run)]
     if Path(run).is_file():
         return run_name(Path(run)), Path(run)
-    names, close = ", ".join(files) or "none", get_close_matches(str(run), files, 1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    problem = f"{collection.folder} has no run {str(run)!r}; {hint}there are: {names}"
+    names = ", ".join(files) or "none"
+    problem = f"{collection.folder} has no run {str(run)!r}; there are: {names}"
     raise Misuse(problem, parameter=parameter)
 
 

@@ -1,9 +1,9 @@
 """A document's text as a rater reads it: paragraphs, the query's words marked, long texts folded.
 
-A text of up to `whole` words is shown whole. Of a longer one, the stretch of paragraphs is shown
-that holds most of the query's words, with as much before as behind it, `window` words in all; the
-rest is folded and can be opened. A word that stands in few paragraphs counts more than one that
-stands in many; of equal stretches the earliest is taken; where no word of the query stands in the
+A text of up to `whole` words is shown whole. Of a longer one, the paragraph is shown that holds
+most of the query's words, with as much before as behind it, `window` words in all; the rest is
+folded and can be opened. A word that stands in few paragraphs counts more than one that stands in
+many; of equal paragraphs the earliest is taken; where no word of the query stands in the
 text, its beginning. Nothing is left out but blank lines. What a reader could not see, or what
 would turn the direction of the text, is written out, as `\\u202e`.
 """
@@ -320,7 +320,7 @@ def _unfolded(paragraphs: Sequence[_Paragraph], folding: Folding) -> tuple[int, 
     """The first paragraph that is shown, and the one behind the last."""
     if sum(paragraph.words for paragraph in paragraphs) <= folding.whole:
         return 0, len(paragraphs)
-    first, last = _with_context(paragraphs, *_best(paragraphs, folding.window), folding.window)
+    first, last = _with_context(paragraphs, _best(paragraphs), folding.window)
     if sum(paragraph.words for paragraph in paragraphs[:first]) < folding.fewest:
         first = 0
     if sum(paragraph.words for paragraph in paragraphs[last:]) < folding.fewest:
@@ -328,46 +328,27 @@ def _unfolded(paragraphs: Sequence[_Paragraph], folding: Folding) -> tuple[int, 
     return first, last
 
 
-def _best(paragraphs: Sequence[_Paragraph], most: int) -> tuple[int, int]:
-    """The stretch of at most so many words that holds most of the query's terms."""
-    weights = _weights(paragraphs)
-    inside, words, first = Counter[str](), 0, 0
-    best, stretch = (0.0, 0), (0, 1)
-    for last, paragraph in enumerate(paragraphs):
-        inside.update(paragraph.terms)
-        words += paragraph.words
-        while words > most and first < last:
-            inside -= paragraphs[first].terms
-            words -= paragraphs[first].words
-            first += 1
-        value = sum(weights[term] for term in inside), inside.total()
-        if value > best:
-            best, stretch = value, (first, last + 1)
-    return _between_matches(paragraphs, *stretch)
-
-
-def _weights(paragraphs: Sequence[_Paragraph]) -> dict[str, float]:
+def _best(paragraphs: Sequence[_Paragraph]) -> int:
+    """The paragraph that holds most of the query's terms, of equal ones the first."""
     holding = Counter(term for paragraph in paragraphs for term in paragraph.terms)
-    return {term: math.log1p(len(paragraphs) / count) for term, count in sorted(holding.items())}
+    weights = {term: math.log1p(len(paragraphs) / count) for term, count in holding.items()}
+    values = [
+        (sum(weights[term] for term in sorted(each.terms)), each.terms.total())
+        for each in paragraphs
+    ]
+    return values.index(max(values))
 
 
-def _between_matches(paragraphs: Sequence[_Paragraph], first: int, last: int) -> tuple[int, int]:
-    matching = [number for number in range(first, last) if paragraphs[number].terms]
-    return (matching[0], matching[-1] + 1) if matching else (0, min(1, len(paragraphs)))
-
-
-def _with_context(
-    paragraphs: Sequence[_Paragraph], first: int, last: int, most: int
-) -> tuple[int, int]:
-    """The stretch with paragraphs behind and before it in turn, while there is room for them."""
-    room = most - sum(paragraph.words for paragraph in paragraphs[first:last])
-    growing = True
-    while growing:
-        growing = False
+def _with_context(paragraphs: Sequence[_Paragraph], best: int, most: int) -> tuple[int, int]:
+    """The paragraph with others behind and before it in turn, while there is room for them."""
+    first, last, room = best, best + 1, most - paragraphs[best].words
+    size = 0
+    while size < last - first:
+        size = last - first
         if last < len(paragraphs) and paragraphs[last].words <= room:
-            room, last, growing = room - paragraphs[last].words, last + 1, True
+            room, last = room - paragraphs[last].words, last + 1
         if first and paragraphs[first - 1].words <= room:
-            room, first, growing = room - paragraphs[first - 1].words, first - 1, True
+            room, first = room - paragraphs[first - 1].words, first - 1
     return first, last
 
 

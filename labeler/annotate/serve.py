@@ -29,16 +29,12 @@ SERVER = "Server"
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """Where pages are served: `port` None is 8765 or any that is free, 0 is any that is free.
-
-    A connection without a whole request is closed after `patience` seconds.
-    """
+    """Where pages are served: `port` None is 8765 or any that is free, 0 is any that is free."""
 
     host: str = option("127.0.0.1", "The address to listen at.", panel=SERVER, rare=True)
     port: int | None = option(
         None, "The port (default: 8765, or one that is free).", ANY_PORT, panel=SERVER
     )
-    patience: float = 10.0
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,7 @@ def served(
     check_installed()
     import uvicorn
 
-    from labeler.annotate.app import PageGuard, RaterPage, impatient_protocol
+    from labeler.annotate.app import PageGuard, RaterPage
 
     tokens = [secrets.token_urlsafe(24) for _ in sessions]
     pages = (RaterPage(session, on_bug).application() for session in sessions)
@@ -84,7 +80,7 @@ def served(
     listening = _bound(options)
     config = uvicorn.Config(
         guard,
-        http=impatient_protocol(options.patience),
+        http="h11",
         ws="none",
         lifespan="off",
         log_config=None,

@@ -11,8 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from statistics import fmean, median
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    TypeAdapter,
+    ValidationError,
+)
 
 from labeler.annotate.journal import AnswersGiven, GradesShown, JournalRow, RatingJournal
 from labeler.collection.annotations import ANSWERS, LONGEST_TIME, Purpose, RatingKind
@@ -31,29 +40,29 @@ Shown = Mapping[str, Any]
 
 
 class RatingItem(NamedTuple):
-    """One item to answer; `id` names it within its task, also when the program starts again.
-
-    `purpose` is `gold` for an item that trains the rater and enters no figure.
-    """
+    """One item to answer; `id` names it within its task, also when the program starts again."""
 
     id: str
     query_id: str
     doc_id: str = ""
     probability: float | None = None
-    purpose: Purpose = "audit"
+
+
+def _seconds(value: object) -> float | None:
+    return finite(value, 0.0, LONGEST_TIME)
 
 
 @dataclass(frozen=True)
 class RaterAnswer:
     """What a rater answers to an item: a grade, a choice, that nobody can tell, or not now."""
 
-    item: str
-    grade: int | None = None
-    answer: str | None = None
-    cannot_judge: bool = False
-    skip: bool = False
-    note: str = ""
-    seconds: float | None = None
+    item: StrictStr
+    grade: StrictInt | None = None
+    answer: StrictStr | None = None
+    cannot_judge: StrictBool = False
+    skip: StrictBool = False
+    note: Annotated[StrictStr, Field(max_length=LONGEST_NOTE)] = ""
+    seconds: Annotated[float | None, BeforeValidator(_seconds)] = None
 
 
 Check = Callable[[RatingItem, RaterAnswer], Mapping[str, Any]]
@@ -84,63 +93,22 @@ class RatingTask:
     notes: tuple[str, ...] = ()
 
 
+_ANSWER = TypeAdapter(RaterAnswer)
+
+
 def answer_in(body: object) -> RaterAnswer:
     """The answer that a request's JSON holds; `Misuse` says which of its values is none."""
-    if not isinstance(body, dict):
-        raise Misuse("expected a JSON object")
-    item, note = body.get("item"), body.get("note", "")
-    grade, choice = body.get("grade"), body.get("answer")
-    if not isinstance(item, str):
-        raise Misuse("expected 'item' to be the id of an item")
-    if grade is not None and type(grade) is not int:
-        raise Misuse("expected 'grade' to be a whole number")
-    if choice is not None and choice not in ANSWERS:
+    try:
+        answer = _ANSWER.validate_python(body)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise Misuse(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}") from None
+    if answer.answer is not None and answer.answer not in ANSWERS:
         raise Misuse(f"expected 'answer' to be one of {', '.join(ANSWERS)}")
-    flags = {name: body.get(name, False) for name in ("cannot_judge", "skip")}
-    if not all(type(value) is bool for value in flags.values()):
-        raise Misuse("expected 'cannot_judge' and 'skip' to be true or false")
-    seconds = finite(body.get("seconds"), 0.0, LONGEST_TIME)
-    answer = RaterAnswer(item, grade, choice, note=_note(note), seconds=seconds, **flags)
-    _check_one_thing(answer)
-    return answer
-
-
-def _note(note: object) -> str:
-    if not isinstance(note, str):
-        raise Misuse("expected 'note' to be a text")
-    if len(note) > LONGEST_NOTE:
-        raise Misuse(f"the note is longer than {LONGEST_NOTE:,} characters")
-    if any("\ud800" <= sign <= "\udfff" for sign in note):
-        raise Misuse("the note holds half a character, which no file can keep")
-    return note
-
-
-def _check_one_thing(answer: RaterAnswer) -> None:
-    """`Misuse` where an answer says two things, or nothing."""
     given = (answer.grade is not None, answer.answer is not None, answer.cannot_judge, answer.skip)
     if sum(given) != 1:
         raise Misuse("expected a grade, a choice, 'cannot judge' or 'skip', and only one of them")
-
-
-# How long the rest will take, by the rater's own pace.
-
-FEWEST_TIMES = 5
-LONGEST_BY_MEDIAN = 5
-"""A time of more medians than this was a break, and counts as so many."""
-
-
-def seconds_left(times: Sequence[float], items: int) -> int | None:
-    """The seconds that so many items will take at the pace of the last ones; None while unknown.
-
-    >>> seconds_left([10, 20, 30, 20, 20, 4000], 3)
-    100
-    """
-    if not items:
-        return 0
-    if len(times) < FEWEST_TIMES:
-        return None
-    longest = LONGEST_BY_MEDIAN * median(times)
-    return round(items * fmean(min(time, longest) for time in times))
+    return answer
 
 
 Clock = Callable[[], datetime]
@@ -158,7 +126,6 @@ class RatingSession:
     ) -> None:
         self.rater, self.task, self._journal, self._clock = rater, task, journal, clock
         self._by_id = {item.id: number for number, item in enumerate(task.items)}
-        self._gold = {item.id for item in task.items if item.purpose == "gold"}
         self._first = 0
         self._given = AnswersGiven(self._is_of_task)
         self._grades_shown = GradesShown()
@@ -264,8 +231,8 @@ class RatingSession:
 
     def _row_of(self, item: RatingItem, **values: Any) -> JournalRow:
         time = self._clock().astimezone(UTC).isoformat(timespec="milliseconds")
-        probability = item.probability if item.purpose == "audit" else None
-        where = (self.task.name, item.purpose, self.task.sample, item.id, item.query_id)
+        probability = item.probability if self.task.purpose == "audit" else None
+        where = (self.task.name, self.task.purpose, self.task.sample, item.id, item.query_id)
         return JournalRow(*where, item.doc_id, time=time, probability=probability, **values)
 
     def _current(self) -> RatingItem | None:
@@ -312,15 +279,11 @@ class RatingSession:
         previous = None if row is None else {key: getattr(row, key) for key in _SHOWN_OF_ANSWER}
         if self._last_shown[0] != item.id:  # a long text takes a second
             self._last_shown = item.id, self.task.show(item)
-        training = item.purpose == "gold"
-        return {"id": item.id, "training": training, **self._last_shown[1], "previous": previous}
+        return {"id": item.id, **self._last_shown[1], "previous": previous}
 
     def _progress(self) -> dict[str, Any]:
-        items = len(self.task.items) - len(self._gold)
-        done = len(self._given.answered - self._gold)
-        skipped = len(self._given.skipped - self._gold)
-        left = seconds_left(self._given.seconds(), items - done)
-        return {"done": done, "of": items, "skipped": skipped, "seconds_left": left}
+        done, skipped = len(self._given.answered), len(self._given.skipped)
+        return {"done": done, "of": len(self.task.items), "skipped": skipped}
 
 
 _SHOWN_OF_ANSWER = ("grade", "answer", "note", "cannot_judge")

@@ -45,8 +45,8 @@ class UpstreamCollection:
 def _grade(path: Path, line: int, recipe: Recipe, upstream_grade: str) -> int:
     """Our grade for one of upstream's."""
     if upstream_grade not in recipe.grades:
-        known = ", ".join(recipe.grades)
-        problem = f"the grade {upstream_grade!r:.80} is not in the recipe: {known}"
+        grades = ", ".join(recipe.grades)
+        problem = f"the grade {upstream_grade!r:.80} is not in the recipe: {grades}"
         raise BadInput.at(path, line, problem)
     return recipe.grades[upstream_grade]
 

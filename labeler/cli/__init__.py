@@ -53,7 +53,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
 def _answer(words: Sequence[str]) -> object:
     """Do what the words say: run a command, show help, or tell a shell what may follow."""
     if COMPLETING in os.environ or (words[:1] and words[0].partition("=")[0] in SHELLS):
-        from labeler.cli.parser import answer_shell
+        from labeler.cli.options import answer_shell
 
         return answer_shell(words)
     command = named_by(words)
@@ -81,7 +81,7 @@ def _answer(words: Sequence[str]) -> object:
 
 
 def _run(command: Command, words: Sequence[str]) -> object:
-    from labeler.cli.parser import run
+    from labeler.cli.options import run
     from labeler.exchange.shapes import told_what_files_are
     from labeler.files.read import rereadable
 
@@ -116,9 +116,9 @@ def options_by_parameter(words: Sequence[str]) -> dict[str, str]:
     command = named_by(words)
     if command is None:
         return {}
-    from labeler.cli.parser import options_of
+    from labeler.cli.options import option_names, parser_of
 
-    return options_of(command)
+    return option_names(parser_of(command))
 
 
 def _how_to_go_on(error: LabelerError, arguments: Sequence[str]) -> str:

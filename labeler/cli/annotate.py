@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,9 +15,9 @@ from labeler.annotate.export import AnswersExported, GradedBy, export_answers
 from labeler.annotate.hosts import is_loopback
 from labeler.annotate.look import DEPTH, LookChoice, look_sessions
 from labeler.annotate.look_report import LookOptions, LookReport, look_report
-from labeler.annotate.raters.status import RatersStatus, status_of_raters
 from labeler.annotate.serve import SERVER, ServeOptions, check_installed, served
 from labeler.annotate.session import RatingSession, RatingTask
+from labeler.annotate.status import RatersStatus, status_of_raters
 from labeler.cli.options import Folder, OutputFlags, Without
 from labeler.cli.output import show, show_json, warn
 from labeler.cli.people import note_next
@@ -59,7 +58,6 @@ def status(
     folder: Folder,
     *,
     look: Annotated[LookChoice, Without(["queries", "seed"])],
-    options: LookOptions,
     with_revealed: bool = option(
         False, "Count what raters changed after they saw the assessor's grade."
     ),
@@ -67,7 +65,7 @@ def status(
 ) -> None:
     """Say how far raters are and how they agree, or what they say of runs."""
     to, form = output.made_from(folder), output.format
-    result = _answers(folder, look, options, with_revealed=with_revealed)
+    result = _answers(folder, look, with_revealed=with_revealed)
     if form == "json":
         show_json(result.as_json(), to)
         return
@@ -77,18 +75,13 @@ def status(
         warn(context, result.findings)
 
 
-def _answers(
-    folder: Path, look: LookChoice, options: LookOptions, *, with_revealed: bool
-) -> LookReport | RatersStatus:
+def _answers(folder: Path, look: LookChoice, *, with_revealed: bool) -> LookReport | RatersStatus:
     _check_look(look, {})
     if look.is_asked_for:
         if with_revealed:
             raise Misuse("that is about the status of raters", parameter="with_revealed")
         runs = look.side_by_side or (str(look.lgtm),)
-        return look_report(folder, *runs, options=replace(options, depth=look.draw.depth))
-    of_results = {"weights": options.weights or None, "qrels": options.qrels}
-    of_results["measure"] = options.measure or None
-    _refuse(of_results, "that is about pages of results; name a run")
+        return look_report(folder, *runs, options=LookOptions(look.draw.depth))
     return status_of_raters(folder, with_revealed=with_revealed)
 
 
@@ -119,7 +112,7 @@ def command(
         "pairs": choice.pairs,
         "source": choice.source,
     }
-    of_pairs |= {"gold": options.gold, "export": export, "routed": choice.routed or None}
+    of_pairs |= {"export": export, "routed": choice.routed or None}
     _check_look(look, {**of_pairs, "reveal": options.reveal or None})
     if export is not None:
         _export(folder, options, export)

@@ -12,8 +12,13 @@ import typer
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show
-from labeler.cli.progress import watched
-from labeler.cli.reporting import check_complete, show_judging, show_judging_plan, show_outcome
+from labeler.cli.reporting import (
+    check_complete,
+    show_judging,
+    show_judging_plan,
+    show_outcome,
+    watched,
+)
 from labeler.cli.screen import note, say
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.user_files import Output

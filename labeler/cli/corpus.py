@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.options import FORCE, OUT_FOLDER, Folder, FormFlags, OutputFlags, Shown
-from labeler.cli.output import show, show_records
+from labeler.cli.output import show, show_result
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, progress, say
 from labeler.collection.layout import Collection
@@ -18,7 +18,7 @@ from labeler.corpus.ingest import IngestOptions
 from labeler.corpus.ingest import ingest as ingest_documents
 from labeler.errors import Misuse
 from labeler.messages import count_of
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.options import REQUIRED, WORDS, Option, option
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ def _show(collection: Collection, result: Ingested) -> None:
 
 def read_from(result: Ingested) -> str:
     """How many documents from how many files."""
-    documents = count_of(len(result.documents), "document", "documents")
-    return f"{documents} from {count_of(result.files, 'file', 'files')}"
+    documents = count_of(len(result.documents), "document")
+    return f"{documents} from {count_of(result.files, 'file')}"
 
 
 def note_ingested(result: Ingested) -> None:
@@ -101,10 +101,10 @@ def _note_unread(result: Ingested) -> None:
     if len(result.unread) > SHOWN:
         note(f"… and {len(result.unread) - SHOWN} more, listed in card.json")
     if result.unread:
-        files = count_of(len(result.unread) + result.files, "file", "files")
+        files = count_of(len(result.unread) + result.files, "file")
         note(f"{len(result.unread):,} of {files} not read")
     for problem, count in result.missing_extras.items():
-        note(f"{count_of(count, 'file', 'files')} not read: {problem}")
+        note(f"{count_of(count, 'file')} not read: {problem}")
 
 
 def _note_not_looked_at(result: Ingested) -> None:
@@ -114,12 +114,12 @@ def _note_not_looked_at(result: Ingested) -> None:
         files = count_of(result.left_out.total(), "file or folder", "files and folders")
         note(f"{files} left out: {reasons}")
     if result.links_out:
-        links = count_of(len(result.links_out), "link", "links")
+        links = count_of(len(result.links_out), "link")
         shown = ", ".join(result.links_out[:SHOWN]) + (" …" if result.links_out[SHOWN:] else "")
         note(f"{links} out of the folder not followed (--follow-links reads them): {shown}")
     if result.other_kinds:
         kinds = ", ".join(f"{kind} {n}" for kind, n in result.other_kinds.most_common())
-        files = count_of(result.other_kinds.total(), "file", "files")
+        files = count_of(result.other_kinds.total(), "file")
         note(f"{files} of other kinds passed over: {kinds}")
 
 
@@ -139,7 +139,7 @@ def update(
 ) -> None:
     """Read edited documents into a collection; passages that stay keep their grades."""
     from labeler.corpus.update import update
-    from labeler.models.control import Control
+    from labeler.models.session import Control
 
     to = output.made_from(folder)
     control = Control(note=note, progress=progress)
@@ -157,7 +157,7 @@ def _say_update(result: UpdateResult, folder: Path) -> None:
     carryover = result.carryover
     show([carryover.table()])
     say("")
-    pairs = count_of(carryover.pool, "pair", "pairs")
+    pairs = count_of(carryover.pool, "pair")
     say(f"the pool has {pairs}, {carryover.unjudged:,} of them without a grade")
     if carryover.stale:
         grades = count_of(carryover.stale, "grade is", "grades are")
@@ -184,7 +184,7 @@ def rechunk(
 ) -> None:
     """Cut a collection's documents anew; passages that stay keep their grades."""
     from labeler.corpus.rechunk import rechunk
-    from labeler.models.control import Control
+    from labeler.models.session import Control
 
     to = output.made_from(folder)
     control = Control(note=note, progress=progress)
@@ -203,23 +203,13 @@ def chunk(
     output: OutputFlags,
 ) -> None:
     """Compare lengths of passages: which lets retrieval find what queries ask for?"""
-    from labeler.models.control import Control
+    from labeler.models.session import Control
     from labeler.pools.chunk import compare_chunkings
 
     to = output.made_from(source)
     control = Control(note=note, progress=progress)
     result = compare_chunkings(source, _lengths(compare), control=control)
-    if output.format == "json":
-        show_records([result.as_json()], output.format, to)
-    else:
-        show([result.table()], output.format, to)
-    note(f"over {count_of(result.queries, 'query', 'queries')}, with 95% intervals")
-    note("right: the share of queries with a passage of their source among the first ten")
-    note("covered: how much of the source stands in the first passages, 1,000 words of them")
-    if result.of_headings:
-        note("headings stood in for queries: they stand in the titles that are searched, too")
-    else:
-        note(f"the queries were written for passages of about {result.own_words} words")
+    show_result(result, output.format, to)
 
 
 def _lengths(text: str) -> list[int]:

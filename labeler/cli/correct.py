@@ -32,7 +32,7 @@ def command(
     assessor: str | None = option(
         None, "In a collection: the qrels of all queries (default: the only).", metavar="NAME"
     ),
-    options: Annotated[CorrectionOptions, Without(["unanswerable", "stale"])],
+    options: Annotated[CorrectionOptions, Without(["missing", "unanswerable", "stale"])],
     per_query: bool = option(False, PER_QUERY),
     output: OutputFlags,
 ) -> None:

@@ -13,18 +13,15 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.diff.diff import Diff, DiffOptions, diff
 from labeler.agreement.diff.plot import diff_drawings
 from labeler.cli.options import OutputFlags, Without
-from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
+from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, show_result, warn
 from labeler.cli.scoring import PLOT
 from labeler.cli.screen import note, result_width, say
 from labeler.collection.layout import Collection, open_collection
 from labeler.errors import Misuse
-from labeler.messages import count_of
 from labeler.options import COUNT_OR_NONE, declared, option
-from labeler.pools.shift import Shift, shift
+from labeler.pools.shift import shift
 
 LISTED = 20
-MANY_HOLES = 0.05
-"""The share of first documents without a grade from which on it is said."""
 
 
 def command(
@@ -60,7 +57,8 @@ def command(
     """
     if (number := _state_of(sources)) is not None:
         moved = shift(sources[1], qrels, measure=options.measure, state=number)
-        _show_shift(context, moved, output)
+        show_result(moved, output.format, output.made_from())
+        warn(context, moved.findings)
         return
     if qrels:
         problem = "it names the qrels of two states of a collection"
@@ -93,21 +91,6 @@ def _state_of(sources: Sequence[str]) -> int | None:
     before, now = (Path(source).resolve() for source in sources)
     is_state = before.parent == now / "history" and before.name.isdecimal()
     return int(before.name) if is_state else None
-
-
-def _show_shift(context: typer.Context, moved: Shift, output: OutputFlags) -> None:
-    """Print how far scores moved between two states, and by what."""
-    to = output.made_from()
-    if output.format == "json":
-        show_json(moved.as_json(), to)
-    else:
-        show([moved.table()], output.format, to)
-        warn(context, moved.findings)
-    queries = count_of(moved.queries, "query", "queries")
-    note(f"{moved.measure} by {moved.qrels}, over {queries}, since {moved.state}")
-    if moved.holes > MANY_HOLES:
-        holes = f"{moved.holes:.0%} of the first ten documents have no grade now"
-        note(f"{holes}: judge them first (labeler pool, labeler judge)")
 
 
 def show_diff(changes: Diff, limit: int = LISTED, width: int | None = None) -> None:

@@ -13,10 +13,9 @@ from typing import Annotated
 import typer
 
 from labeler.cli.options import OutputFlags
-from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
-from labeler.cli.reporting import show_outcome
+from labeler.cli.output import draw, name_unread_runs, show, show_json, show_result, warn
 from labeler.cli.scoring import GATES, PER_QUERY, PLOT, TABLES
-from labeler.cli.screen import progress, say
+from labeler.cli.screen import progress
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.user_files import collection_qrels, run_paths
 from labeler.errors import Misuse, about
@@ -26,8 +25,8 @@ from labeler.evaluation.gates import Gates, check_scores, group_failures, read_g
 from labeler.evaluation.options import GROUPS, EvaluationOptions
 from labeler.metrics import parse_all
 from labeler.options import TOP_GRADE, option
-from labeler.pools.missed import missed
-from labeler.pools.reuse import reuse
+from labeler.pools.missed import Missed, missed
+from labeler.pools.reuse import Reusability, reuse
 from labeler.report.render import FORMS
 from labeler.report.table import FormName, Table
 
@@ -62,46 +61,37 @@ class FairnessFlags:
             raise Misuse("it goes with --reuse", parameter="family")
         return self.missed or self.reuse
 
-    def show(self, folder: Path, qrels: str | None, measure: str, output: OutputFlags) -> None:
+    def show(
+        self,
+        context: typer.Context,
+        folder: Path,
+        qrels: str | None,
+        measure: str,
+        output: OutputFlags,
+    ) -> None:
         """Write what the pool of a collection leaves open."""
         with about("qrels"):
             name = collection_qrels(folder, qrels).stem
+        to = output.made_from(open_collection(folder).folder)
         if self.missed:
-            _show_missed(folder, name, self.rel, output)
+            result: Missed | Reusability = _missed(folder, name, self.rel)
         else:
-            _show_reuse(folder, name, measure, self.family, output)
+            with about("measures", "measure"):
+                result = reuse(folder, name, measure, self.family)
+        show_result(result, output.format, to)
+        warn(context, result.findings)
 
 
-def _show_missed(folder: Path, name: str, rel: int, output: OutputFlags) -> None:
+def _missed(folder: Path, name: str, rel: int) -> Missed:
     """How many relevant documents the pool missed, from the pairs sampled beyond it."""
-    to = output.made_from(open_collection(folder).folder)
     try:
-        result = missed(folder, name, rel)
+        return missed(folder, name, rel)
     except Misuse as error:
         if error.parameter != "beyond":
             raise
         where = shlex.quote(str(folder))
         steps = f"labeler pool {where} --beyond 100, then labeler judge {where}"
         raise Misuse(f"the pool has no random sample beyond it; next: {steps}") from error
-    show_outcome(result, lambda each: say(str(each)), output, to)
-
-
-def _show_reuse(
-    folder: Path, name: str, measure: str, families: Sequence[str], output: OutputFlags
-) -> None:
-    """How fair the pool is to a system that did not help to fill it."""
-    to = output.made_from(open_collection(folder).folder)
-    with about("measures", "measure"):
-        result = reuse(folder, name, measure, families)
-    if output.format == "json":
-        show_json(result.as_json(), to)
-    elif output.format == "table":
-        with said_to(to):
-            show(result.tables())
-            for line in result.sentences():
-                say(line)
-    else:
-        show(result.tables(), output.format, to)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +201,7 @@ def command(
     Tests say which runs differ.
     """
     if fairness.is_asked:
-        fairness.show(paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
+        fairness.show(context, paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
         return
     inputs = [*paths, *filter(None, [queries])]
     to = output.made_from(*inputs)

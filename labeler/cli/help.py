@@ -8,10 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from labeler.cli.options import OutputFlags, settings_of
+from labeler.cli.options import OutputFlags, parser_of, settings_of
 from labeler.cli.output import said_to, show, show_json
 from labeler.cli.overview import names_of, overview, overview_of
-from labeler.cli.parser import parser_of
 from labeler.cli.screen import say
 from labeler.cli.table import COMMANDS, GROUPS, Command, named_by
 from labeler.errors import Misuse

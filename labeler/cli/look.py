@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +11,6 @@ import typer
 from labeler.cli.model_options import ModelFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import said_to, show, show_json, show_records
-from labeler.cli.output import show as show_tables
 from labeler.cli.reporting import show_failures, suspicious_pairs
 from labeler.cli.screen import how_long, note, progress, say
 from labeler.cli.settings import project_path
@@ -29,13 +28,11 @@ if TYPE_CHECKING:
     from labeler.judging.status import SetStatus
     from labeler.models.call_plan import TrialCall
     from labeler.models.choose import Choice
-    from labeler.models.policies.learn import Abilities
     from labeler.store.base import Record
 
 
 def status(folder: Folder, *, output: OutputFlags) -> None:
     """Show what is judged, what failed, what it cost, how to go on."""
-    from labeler.collection.card import standing
     from labeler.collection.layout import open_collection
     from labeler.judging.status import pool_size, status, status_table, store_status
 
@@ -45,9 +42,7 @@ def status(folder: Folder, *, output: OutputFlags) -> None:
     if form == "json":
         store = store_status(collection)
         judgements = [judged.as_json() for judged in sets]
-        lines = {n: [str(f) for f in standing(collection, n)] for n in collection.qrels_names()}
-        of_pool = {name: findings for name, findings in lines.items() if findings}
-        whole = {"pool": pool_size(collection), "judgements": judgements, "of_the_pool": of_pool}
+        whole = {"pool": pool_size(collection), "judgements": judgements}
         show_json({**whole, "store": store.as_json() if store else None}, to)
     elif form == "table":
         with said_to(to):
@@ -58,7 +53,6 @@ def status(folder: Folder, *, output: OutputFlags) -> None:
 
 def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
     """Print the pool, the sets of judgements, what they lack, and the store."""
-    from labeler.collection.card import standing
     from labeler.judging.status import pool_size, status_table, store_status
 
     if pool := pool_size(collection):
@@ -67,9 +61,6 @@ def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
         show([status_table(sets)])
     else:
         say("no judgements yet: labeler judge")
-    for name in collection.qrels_names():
-        for finding in standing(collection, name):
-            say(f"by {name}: {finding}")
     for judged in sets:
         _show_checks(judged)
     for judged in sets:
@@ -85,7 +76,7 @@ def _show_checks(judged: SetStatus) -> None:
     if judged.of_part:
         say(judged.of_part)
     if judged.controls:
-        controls = count_of(len(judged.controls), "control", "controls")
+        controls = count_of(len(judged.controls), "control")
         say(f"{judged.tally.name}: {controls}, the last: {one_line(judged.controls[-1], 100)}")
     if judged.cached_tokens:
         tokens = f"{judged.cached_tokens:,} of its requests' tokens"
@@ -255,21 +246,22 @@ def validate(
     strict: bool = option(False, "Fail at warnings, too."),
     output: OutputFlags,
 ) -> None:
-    """Check a whole collection: ids, hashes, counts.
+    """Check a whole collection: ids, hashes, texts.
 
     It says where its files contradict one another, too.
     """
     from labeler.collection.validate import validate
-    from labeler.models.control import Control
+    from labeler.models.session import Control
 
     to = output.made_from(folder)
     result = validate(folder, control=Control(note=note, progress=progress))
     if output.format == "json":
         show_json(result.as_json(), to)
-    elif output.format == "table" and to is None:
-        _show(result)
+    elif output.format == "table":
+        with said_to(to):
+            _show(result)
     else:
-        show_tables([result.table()], output.format, to)
+        show([result.table()], output.format, to)
     if not result.is_valid(strict=strict):
         raise BadInput(f"{folder}: {_counts(result)}")
 
@@ -277,15 +269,15 @@ def validate(
 def _show(result: Validation) -> None:
     for problem in result.problems:
         say(f"{problem.level}: {flat(str(problem))}")
-    documents = count_of(result.checked["documents"], "document", "documents")
+    documents = count_of(result.checked["documents"], "document")
     queries = count_of(result.checked["queries"], "query", "queries")
     if result.is_valid():
         say(f"{documents}, {queries}: {_counts(result)}")
 
 
 def _counts(result: Validation) -> str:
-    errors = count_of(result.errors, "error", "errors")
-    return f"{errors}, {count_of(result.warnings, 'warning', 'warnings')}"
+    errors = count_of(result.errors, "error")
+    return f"{errors}, {count_of(result.warnings, 'warning')}"
 
 
 LONGEST_TRIAL = 60.0
@@ -306,36 +298,31 @@ def doctor(
     from labeler.models.choose import choose
 
     to, settings = output.made_from(), project_path()
-    asked = who.asked()
-    if output.format == "table":
-        with said_to(to):
-            say(f"OPENAI_API_KEY   {'set' if has_key() else 'not set'}")
-            say(f"settings         {settings or 'no labeler.toml here'}")
-            choice = asyncio.run(choose("judge", asked, who.base_url))
-            say(f"model            {choice}")
-            call = asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note))
-            _show_call(call)
-            _show_estimate(choice, pairs)
-            _show_time(call, pairs)
+    choice = asyncio.run(choose("judge", who.asked(), who.base_url))
+
+    def tried() -> TrialCall | None:
+        return asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note))
+
+    if output.format != "table":
+        whole = {"has_key": has_key(), "settings": str(settings) if settings else None}
+        show_records([whole | _record_of(choice, tried(), pairs)], output.format, to)
         return
-    choice = asyncio.run(choose("judge", asked, who.base_url))
-    record = {
-        "has_key": has_key(),
-        "settings": str(settings) if settings else None,
-        **_record_of(
-            choice,
-            asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note)),
-            pairs,
-        ),
-    }
-    show_records([record], output.format, to)
+    key = "set" if has_key() else "not set"
+    file = str(settings or "no labeler.toml here")
+    with said_to(to):
+        _say_each({"OPENAI_API_KEY": key, "settings": file, "model": str(choice)})
+        _say_each(_in_words(choice, tried(), pairs))
+
+
+def _say_each(lines: Mapping[str, str]) -> None:
+    for name, what in lines.items():
+        say(f"{name:17}{what}")
 
 
 def _record_of(choice: Choice, call: TrialCall | None, pairs: int) -> dict[str, Any]:
     """The model, the call for trial and the estimate, for programs."""
-    from dataclasses import asdict
-
     from labeler.models.call_plan import estimate, time_of
+    from labeler.report.result import as_plain
     from labeler.wire.addresses import identity
 
     taken = estimate(choice, pairs)
@@ -344,7 +331,7 @@ def _record_of(choice: Choice, call: TrialCall | None, pairs: int) -> dict[str, 
         "address": identity(choice.base_url) if choice.base_url else None,
         "why": choice.why,
         "call_seconds": call.seconds if call else None,
-        "accepts": asdict(call.abilities) if call else None,
+        "accepts": as_plain(call.abilities) if call else None,
         "pairs": pairs,
         "tokens_in": taken.about.inside,
         "tokens_out": taken.about.outside,
@@ -353,37 +340,24 @@ def _record_of(choice: Choice, call: TrialCall | None, pairs: int) -> dict[str, 
     }
 
 
-def _show_call(call: TrialCall | None) -> None:
-    if call is None:
-        say("test call        none: this assessor asks no server")
-        return
-    say(f"test call        works ({call.seconds:.1f} s)")
-    say(f"it accepts       {_accepts(call.abilities)}")
-
-
-def _accepts(abilities: Abilities) -> str:
-    flags = ("temperature", "stop", "logprobs")
-    parameters = [name for name in flags if name not in abilities.refused]
-    thinks = ["reasons before it answers"] if abilities.thoughts else []
-    return ", ".join([f"replies as {abilities.shape}", abilities.limit, *parameters, *thinks])
-
-
-def _show_estimate(choice: Choice, pairs: int) -> None:
-    from labeler.models.call_plan import estimate
-
-    taken = estimate(choice, pairs)
-    if taken.price:
-        cost = f"about {dollars(taken.about_cost)}, {taken.price.basis}"
-    else:
-        cost = "unknown: not listed; --set model.tokens_in=X --set model.tokens_out=Y gives it"
-    say(f"{pairs:,} pairs".ljust(17) + f"{cost} (about {taken.about.inside:,} tokens in)")
-
-
-def _show_time(call: TrialCall | None, pairs: int) -> None:
-    """Say how long so many calls like the one for trial take, where nothing limits them."""
-    from labeler.models.call_plan import time_of
+def _in_words(choice: Choice, call: TrialCall | None, pairs: int) -> dict[str, str]:
+    """What the call for trial showed, and what so many calls like it take."""
+    from labeler.models.call_plan import estimate, time_of
     from labeler.models.choose import SERVER_CONCURRENCY
 
+    taken, lines = estimate(choice, pairs), {"test call": "none: this assessor asks no server"}
     if call is not None:
-        about = f"about {how_long(time_of(call, pairs).seconds)}"
-        say(f"that takes       {about} with {SERVER_CONCURRENCY} calls at once as long as this one")
+        able = call.abilities
+        parameters = [n for n in ("temperature", "stop", "logprobs") if n not in able.refused]
+        thinks = ["reasons before it answers"] if able.thoughts else []
+        accepted = [f"replies as {able.shape}", able.limit, *parameters, *thinks]
+        lines = {"test call": f"works ({call.seconds:.1f} s)", "it accepts": ", ".join(accepted)}
+    cost = "unknown: not listed; --set model.tokens_in=X --set model.tokens_out=Y gives it"
+    if taken.price:
+        cost = f"about {dollars(taken.about_cost)}, {taken.price.basis}"
+    lines[f"{pairs:,} pairs"] = f"{cost} (about {taken.about.inside:,} tokens in)"
+    if call is not None:
+        seconds = how_long(time_of(call, pairs).seconds)
+        at_once = f"{SERVER_CONCURRENCY} calls at once as long as this one"
+        lines["that takes"] = f"about {seconds} with {at_once}"
+    return lines

@@ -24,7 +24,7 @@ from labeler.files.paths import true_path
 from labeler.judging.judge import JudgeOptions
 from labeler.lab.control import ControlPairs, adrift
 from labeler.messages import count_of
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.monitoring.corpus import ALARMS
 from labeler.monitoring.log_values import LOG
 from labeler.monitoring.monitor import (

@@ -30,6 +30,7 @@ from labeler.options import OUTPUT, REQUIRED, option
 from labeler.report.table import FormName
 
 if TYPE_CHECKING:
+    from labeler.collection.layout import Collection
     from labeler.pools.import_qrels import ImportedQrels
 
 
@@ -68,12 +69,12 @@ def take_qrels(
     meaning = {"grade_map": grade_map, "scale": scale}
     imported = import_qrels(qrels, folder, name=name, warn=caution, force=output.force, **meaning)
     show_outcome(imported, _show, output, to)
-    note(f"the pool has {count_of(imported.pool, 'pair', 'pairs')}, {imported.new:,} of them new")
+    note(f"the pool has {count_of(imported.pool, 'pair')}, {imported.new:,} of them new")
     note(f"next: labeler judge {folder} --as llm, then labeler agree {folder} {name} llm")
 
 
 def _show(imported: ImportedQrels) -> None:
-    pairs = count_of(imported.pairs, "judged pair", "judged pairs")
+    pairs = count_of(imported.pairs, "judged pair")
     queries = count_of(imported.queries, "query", "queries")
     say(f"{imported.qrels}: {pairs} of {queries}")
 
@@ -100,13 +101,11 @@ def write_export(
 
 
 def _show_write_export(exported: Exported) -> None:
-    from labeler.messages import count_of
-
     for path in exported.files:
         say(str(path))
-    pairs = count_of(exported.pairs, "pair", "pairs")
+    pairs = count_of(exported.pairs, "pair")
     queries = count_of(exported.queries, "query", "queries")
-    documents = count_of(exported.documents, "document", "documents")
+    documents = count_of(exported.documents, "document")
     note(f"{exported.qrels}: {pairs}; {queries}, {documents}")
     note(f"to read it: {exported.reader}")
 
@@ -176,13 +175,9 @@ def _list(output: OutputFlags) -> None:
 def _fetch(name: str, out: Path | None, force: bool) -> None:
     from labeler.catalog.fetch import fetch_collection
     from labeler.catalog.recipes import find_recipe
-    from labeler.collection.layout import Collection
-    from labeler.errors import Misuse
 
     recipe = find_recipe(name)
-    if out is None:
-        raise Misuse(f"-o says where to: labeler fetch {name} -o {recipe.name}/")
-    collection = Collection(out)
+    collection = _fetched_into(out, name, recipe.name)
     with progress(f"{recipe.name}, kB") as advance:
         judged = fetch_collection(
             recipe,
@@ -193,13 +188,9 @@ def _fetch(name: str, out: Path | None, force: bool) -> None:
         )
     note(f"licence: {recipe.recipe.licence}")
     note(f"cite: {recipe.recipe.citation}")
-    if judged.conflicts:
-        pairs = ("pair with two grades upstream is", "pairs with two grades upstream are")
-        note(f"{count_of(len(judged.conflicts), *pairs)} in no human.qrels")
-    queries = count_of(len(judged.queries), "query", "queries")
-    say(f"{out}: {queries}, {count_of(len(judged.documents), 'document', 'documents')}")
+    _say_counts(collection, len(judged.queries), len(judged.documents), len(judged.conflicts))
     for stem, qrels in judged.qrels.items():
-        pairs_of = count_of(sum(map(len, qrels.values())), "judged pair", "judged pairs")
+        pairs_of = count_of(sum(map(len, qrels.values())), "judged pair")
         say(f"{collection.qrels(stem)}: {pairs_of}")
 
 
@@ -214,27 +205,35 @@ def _fetch_prompts(name: str, out: Path | None, force: bool) -> None:
 
 def _fetch_dataset(name: str, out: Path | None, force: bool) -> None:
     from labeler.catalog.ir_datasets import fetch_dataset
-    from labeler.collection.layout import Collection
-    from labeler.errors import Misuse
 
-    if out is None:
-        folder = name.removeprefix(IR_DATASETS).replace("/", "-")
-        raise Misuse(f"-o says where to: labeler fetch {name} -o {folder}/")
-    collection = Collection(out)
+    folder = name.removeprefix(IR_DATASETS).replace("/", "-")
+    collection = _fetched_into(out, name, folder)
     with progress("documents") as advance:
         fetched = fetch_dataset(name, collection, advance, note, force=force)
     note("licence and citation: see https://ir-datasets.com")
-    if fetched.conflicts:
-        pairs = ("pair with two grades upstream is", "pairs with two grades upstream are")
-        note(f"{count_of(len(fetched.conflicts), *pairs)} in no human.qrels")
-    queries = count_of(fetched.queries, "query", "queries")
-    say(f"{out}: {queries}, {count_of(fetched.documents, 'document', 'documents')}")
-    pairs_of = count_of(sum(map(len, fetched.qrels.values())), "judged pair", "judged pairs")
+    _say_counts(collection, fetched.queries, fetched.documents, len(fetched.conflicts))
+    pairs_of = count_of(sum(map(len, fetched.qrels.values())), "judged pair")
     say(f"{collection.qrels('human')}: {pairs_of}" if fetched.qrels else "no qrels")
 
 
+def _fetched_into(out: Path | None, name: str, folder: str) -> Collection:
+    """The collection to write; `Misuse` where nobody said where."""
+    from labeler.collection.layout import Collection
+
+    if out is None:
+        raise Misuse(f"-o says where to: labeler fetch {name} -o {folder}/")
+    return Collection(out)
+
+
+def _say_counts(collection: Collection, queries: int, documents: int, conflicts: int) -> None:
+    if conflicts:
+        pairs = ("pair with two grades upstream is", "pairs with two grades upstream are")
+        note(f"{count_of(conflicts, *pairs)} in no human.qrels")
+    counts = f"{count_of(queries, 'query', 'queries')}, {count_of(documents, 'document')}"
+    say(f"{collection.folder}: {counts}")
+
+
 def _fetch_model(out: Path | None) -> None:
-    from labeler.errors import Misuse
     from labeler.models.local.serve import EMBEDDED, fetch_model
 
     if out is not None:

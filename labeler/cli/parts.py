@@ -10,14 +10,13 @@ import typer
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show_records
-from labeler.cli.progress import watched
-from labeler.cli.reporting import check_complete, show_judging, show_outcome
+from labeler.cli.reporting import check_complete, show_judging, show_outcome, watched
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.errors import Incomplete, Misuse
 from labeler.judging.judge import JudgeOptions
 from labeler.messages import count_of
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.options import COUNT, COUNT_OR_NONE, option
 from labeler.scale.partitions.collect import CollectedPartitions, acollect_partitions
 from labeler.scale.partitions.on_ray import RayOptions, awork_on_ray
@@ -49,8 +48,8 @@ def make(
     if output.format != "table":
         show_records([made], output.format, to)
     else:
-        pairs = count_of(job.pairs, "pair", "pairs")
-        say(f"{job.name}: {pairs} in {count_of(len(job.partitions), 'partition', 'partitions')}")
+        pairs = count_of(job.pairs, "pair")
+        say(f"{job.name}: {pairs} in {count_of(len(job.partitions), 'partition')}")
     note(f"next: labeler parts work {parts}, then labeler parts collect {folder} {parts}")
 
 

@@ -65,7 +65,7 @@ def sample(
     outputs = [Output(sheet, force) for sheet in sheets]
     samples = draw_sheets(collection, source, design, outputs, note)
     for sheet, drawn in zip(sheets, samples, strict=True):
-        pairs_drawn = count_of(drawn.pairs, "pair", "pairs")
+        pairs_drawn = count_of(drawn.pairs, "pair")
         queries_drawn = count_of(drawn.queries, "query", "queries")
         say(f"{sheet}: sample {drawn.id}, {pairs_drawn} of {queries_drawn}")
     for sheet, name in zip(sheets, free_names(collection, len(sheets)), strict=True):

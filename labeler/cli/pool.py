@@ -1,79 +1,68 @@
-"""`labeler pool`: retrieve with BM25, dense vectors and their fusion, and pool what they find."""
+"""`labeler pool` and `labeler retrieve`: runs of built-in and own systems, and what they find."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated
 
-from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import Folder, OutputFlags
-from labeler.cli.progress import control_of, watched
+from labeler.cli.model_options import DRY_RUN, ModelFlags, ShownFlags
+from labeler.cli.options import Folder, OutputFlags, Shown
 from labeler.cli.reporting import (
     check_complete,
+    control_of,
     show_encoding_plan,
     show_judging,
     show_judging_plan,
     show_outcome,
+    watched,
 )
-from labeler.cli.screen import note, say
+from labeler.cli.screen import caution, note, say
 from labeler.collection.layout import open_collection
-from labeler.errors import Misuse
+from labeler.errors import Incomplete, Misuse
 from labeler.judging.judge import JudgeOptions, aplan_judging
 from labeler.messages import count_of
 from labeler.models.encoders import Encoding
-from labeler.options import COUNT, option
-from labeler.pools import expand as rounds
-from labeler.pools.pool import DEPTH, PoolOptions, PoolResult, plan_pool, pool
-
-MOST_ROUNDS = 10
+from labeler.options import OUTPUT, REQUIRED, option
+from labeler.pools.expand import EXPANDING, ExpandedJudging, Expansion, aexpand_until
+from labeler.pools.pool import PoolOptions, PoolResult, plan_pool, pool
+from labeler.runs.engines.answers import SYSTEM
+from labeler.runs.engines.http_search import HttpEngine
+from labeler.runs.engines.program import ProgramEngine
+from labeler.runs.retrieve_run import (
+    BuiltIn,
+    RetrieveOptions,
+    RetrieveResult,
+    built_in_run,
+    plan_built_in,
+    retrieve_run,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class RoundFlags:
-    """Whose judgements a pool grows by, and who judges what a round added."""
+    """Whose judgements a pool grows by, and by which prompt they are made."""
 
     expand: str = option(
         "",
-        "Add the neighbors of what these qrels of the collection call relevant.",
-        metavar="QRELS",
-        panel=rounds.EXPANDING,
+        "Judge the pool as this set, and round after round what is like its relevant documents.",
+        metavar="NAME",
+        panel=EXPANDING,
     )
-    prompt: str = option(
-        "",
-        "With --model or --assessor the pool is judged, too, round after round: by this prompt.",
-        panel=rounds.EXPANDING,
-    )
-    max_rounds: int = option(
-        MOST_ROUNDS, "The most rounds.", COUNT, panel=rounds.EXPANDING, rare=True
-    )
+    prompt: str = option("", "The prompt that judges each round.", panel=EXPANDING)
 
-    def is_judged(self, who: ModelFlags) -> bool:
-        """Whether an assessor is named, who judges each round."""
-        return bool(who.model or who.assessor or self.prompt)
-
-    def until(self, expansion: rounds.Expansion) -> rounds.Rounds:
-        """When rounds end."""
-        return rounds.Rounds(
-            until=expansion.until,
-            most=self.max_rounds,
-            rel=expansion.rel,
-            neighbors=expansion.neighbors,
-            max_pairs=expansion.max_pairs,
-        )
-
-    def check(self, options: PoolOptions, expansion: rounds.Expansion, who: ModelFlags) -> None:
+    def check(self, options: PoolOptions, expansion: Expansion, who: ModelFlags) -> None:
         """`Misuse` where rounds are described and not asked for, or other pairs are asked for."""
         if self.expand:
-            if options.qrels or options.only or options.size.beyond:
-                problem = "it goes with runs alone, not with --qrels, --only or --beyond"
+            others = (options.runs, options.only, options.depth)
+            if any(others) or options.size.beyond or options.size.max_pairs:
+                problem = "it goes on from the pool as it is; pool runs and samples before"
                 raise Misuse(problem, parameter="expand")
             return
-        usual = rounds.Expansion(max_pairs=expansion.max_pairs)
-        names = ("neighbors", "until", "rel")
+        usual = Expansion()
+        names = ("neighbors", "until", "rel", "max_rounds")
         given = [name for name in names if getattr(expansion, name) != getattr(usual, name)]
-        given += ["max_rounds"] if self.max_rounds != MOST_ROUNDS else []
-        given += ["model"] if self.is_judged(who) else []
+        given += ["model"] if who.model or who.assessor or self.prompt else []
         if given:
             raise Misuse("it says how --expand goes on, which is not given", parameter=given[0])
 
@@ -83,95 +72,122 @@ def command(
     *,
     options: PoolOptions,
     growth: RoundFlags,
-    expansion: rounds.Expansion,
+    expansion: Expansion,
     who: ModelFlags,
     flags: ShownFlags,
     output: OutputFlags,
 ) -> None:
     """Choose the pairs to judge: the first documents of every run.
 
-    They are added to pool.jsonl. With --expand the pool grows by what is like its relevant
-    documents; with --model or --assessor, too, each round is judged until one brings too few.
+    They are added to pool.jsonl. With --expand a model judges the pool, and round after round what
+    is like its relevant documents, until a round brings too few.
     """
-    files = [path for path in map(Path, options.qrels) if path.exists()]  # others are its own
-    to = output.made_from(open_collection(folder).folder, *options.runs, *files)
+    to = output.made_from(open_collection(folder).folder, *options.runs)
     growth.check(options, expansion, who)
-    if growth.expand and growth.is_judged(who):
-        judging = JudgeOptions(growth.prompt, name=growth.expand, limits=options.encoding.limits)
-        _judge_rounds(
-            _Rounds(folder, who.asking(judging), growth.until(expansion), options.encoding),
-            flags,
-            output,
-        )
-        return
-    if flags.dry_run:
-        plan = rounds.plan_expansion if growth.expand else plan_pool
-        show_encoding_plan(plan(folder, options.encoding), output, to)
-        return
     if growth.expand:
-        more = replace(expansion, qrels=growth.expand)
-        tops = rounds.NewRuns(options.runs, options.depth or DEPTH)
-        result = rounds.expand(folder, more, tops, options.encoding, control_of(flags))
+        judging = JudgeOptions(growth.prompt, name=growth.expand, limits=options.encoding.limits)
+        asked = who.asking(judging)
+        if flags.dry_run:
+            plan = watched(flags, lambda watch: aplan_judging(folder, asked, watch))
+            show_outcome(plan, show_judging_plan, output, to)
+            note("that is the pool as it is; what rounds add to it is not known before")
+            return
+        grown = watched(
+            flags, lambda watch: aexpand_until(folder, asked, expansion, watch, options.encoding)
+        )
+        show_outcome(grown, _show_rounds, output, to)
+        check_complete(grown.judging)
+    elif flags.dry_run:
+        show_encoding_plan(plan_pool(folder, options.encoding), output, to)
     else:
         result = pool(folder, replace(options, force=output.force), control=control_of(flags))
-    show_outcome(result, _show, output, to)
+        show_outcome(result, _show, output, to)
 
 
-class _Rounds(NamedTuple):
-    """A collection whose pool grows round after round, who judges it, and when that ends."""
-
-    folder: Path
-    judging: JudgeOptions
-    until: rounds.Rounds
-    encoding: Encoding
-
-
-def _judge_rounds(grown: _Rounds, flags: ShownFlags, output: OutputFlags) -> None:
-    """Judge the pool and what each round adds, print what came of it, and end as judging does."""
-    to = output.made_from(grown.folder)
-    if flags.dry_run:
-        plan = watched(flags, lambda watch: aplan_judging(grown.folder, grown.judging, watch))
-        show_outcome(plan, show_judging_plan, output, to)
-        note("that is the pool as it is; what rounds add to it is not known before")
-        return
-    result = watched(
-        flags, lambda watch: rounds.aexpand_until(grown.folder, grown.judging, grown.until, watch)
-    )
-    show_outcome(result, _show_rounds, output, to)
-    check_complete(result.judging)
-
-
-def _show_rounds(grown: rounds.ExpandedJudging) -> None:
+def _show_rounds(grown: ExpandedJudging) -> None:
     """Print what the last judging left, each round, and why there is no other."""
     show_judging(grown.judging)
-    for each in grown.rounds:
-        say(str(each))
-    say(grown.sentence())
+    for sentence in grown.sentences:
+        say(sentence)
 
 
 def _show(result: PoolResult) -> None:
     note_pooled(result)
-    for line in result.expansion.sentences() if result.expansion else ():
-        say(line)
     if result.reached:
-        what = "the pool reaches" if result.expansion is None else "the new runs are pooled to"
-        note(f"{what} {result.reached}")
-    if result.sample:
-        note(f"{result.sample.drawn:,} of {result.sample.of:,} pairs beyond it drawn at random")
-    judged = f"; qrels: {', '.join(result.qrels)}" if result.qrels else ""
-    say(f"pool: {result.pool}; runs: {', '.join(result.runs) or 'none'}{judged}")
+        note(f"the pool reaches depth {result.reached} for every query")
+    if result.beyond:
+        note(f"{result.beyond.drawn:,} of {result.beyond.of:,} pairs beyond it drawn at random")
+    say(f"pool: {result.pool}; runs: {', '.join(result.runs) or 'none'}")
 
 
 def note_pooled(result: PoolResult) -> None:
     """Say how many pairs the pool has, and how many of them are new."""
-    note(f"pooled {_pairs_of_queries(result)}, {result.new:,} of them new")
+    pairs = count_of(result.pairs, "pair")
+    queries = count_of(result.queries, "query", "queries")
+    note(f"pooled {pairs} of {queries}, {result.new:,} of them new")
 
 
-def note_rehearsed_pool(result: PoolResult) -> None:
-    """Say about how many pairs the pool would have."""
-    note(f"a pool of about {_pairs_of_queries(result)}")
+_NAMED = 5
 
 
-def _pairs_of_queries(result: PoolResult) -> str:
-    pairs = count_of(result.pairs, "pair", "pairs")
-    return f"{pairs} of {count_of(result.queries, 'query', 'queries')}"
+def retrieve(
+    folder: Folder,
+    *,
+    name: str = option(REQUIRED, "The run's name.", flags="--as", panel=OUTPUT),
+    server: HttpEngine,
+    program: ProgramEngine,
+    options: RetrieveOptions,
+    engine: str = option(
+        "", "In place of a system of yours: bm25 or dense.", metavar="NAME", panel=SYSTEM
+    ),
+    encoding: Annotated[Encoding, Shown(["encoder"])],
+    dry_run: bool = option(False, DRY_RUN),
+    output: OutputFlags,
+) -> None:
+    """Ask your own search system for every query, and keep its run.
+
+    With --engine, a built-in engine ranks the documents instead.
+    """
+    to = output.made_from(open_collection(folder).folder)
+    options = replace(options, force=output.force)
+    if engine:
+        if server.url_template or program.command:
+            problem = "two systems are described; leave this out, or --url-template, --command"
+            raise Misuse(problem, parameter="engine")
+        built_in = BuiltIn(engine, encoding)
+        if dry_run:
+            show_encoding_plan(plan_built_in(folder, built_in), output, to)
+            return
+        result = built_in_run(folder, built_in, name, options, control_of())
+    else:
+        if dry_run:
+            raise Misuse("only what a built-in engine would take can be told", parameter="dry_run")
+        result = retrieve_run(folder, _described(server, program), name, options, control_of())
+    show_outcome(result, lambda done: _show_retrieved(done, folder), output, to)
+    if result.failures:
+        raise Incomplete(_failed(result))
+
+
+def _described(server: HttpEngine, program: ProgramEngine) -> HttpEngine | ProgramEngine:
+    """The system that was described."""
+    if bool(server.url_template) == bool(program.command):
+        problem = "name one system: --url-template for an endpoint, or --command for a program"
+        raise Misuse(problem)
+    return program if program.command else server
+
+
+def _show_retrieved(result: RetrieveResult, folder: Path) -> None:
+    queries = count_of(result.queries, "query", "queries")
+    say(f"{result.answered:,} of {queries} answered")
+    say(f"{count_of(result.documents, 'document')}; scores: {result.scores}")
+    for query_id, problem in list(result.failures.items())[:_NAMED]:
+        caution(f"query {query_id} has no answer: {problem}")
+    note(f"wrote {result.run}; to pool it: labeler pool {folder} --run {result.run}")
+
+
+def _failed(result: RetrieveResult) -> str:
+    names = list(result.failures)
+    more = ", …" if len(names) > _NAMED else ""
+    which = ", ".join(names[:_NAMED]) + more
+    queries = count_of(result.queries, "query", "queries")
+    return f"no answer to {len(names):,} of {queries}: {which}; run it again to ask for all"

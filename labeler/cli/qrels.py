@@ -11,7 +11,7 @@ import typer
 from labeler.cli.options import FORCE, GRADE_MAP, SCALE, OutputFlags
 from labeler.cli.screen import caution, note
 from labeler.collection.user_files import Output
-from labeler.options import COUNT, OUTPUT, REQUIRED, SEED, Option, option
+from labeler.options import OUTPUT, REQUIRED, Option, option
 
 QrelsFormat = Literal["trec", "beir", "json", "csv", "parquet"]
 Conflict = Literal["error", "first", "last", "max", "min", "drop"]
@@ -31,7 +31,7 @@ QUERIES_OF_TEXTS = Option("A collection or file of queries: whose ids stand for 
 def _wrote(output: Path, lines: int) -> None:
     from labeler.messages import count_of
 
-    note(f"wrote {output}: {count_of(lines, 'pair', 'pairs')}")
+    note(f"wrote {output}: {count_of(lines, 'pair')}")
 
 
 def stats(paths: Files, *, output: OutputFlags) -> None:
@@ -48,14 +48,10 @@ def validate(
     paths: Files,
     *,
     scale: str = option("", "The grades that may occur, as 0,1,2,3."),
-    collection: Path | None = option(
-        None, "Whose queries and documents they must be.", flags="--in", metavar="COLL"
-    ),
     output: OutputFlags,
 ) -> None:
-    """Read files strictly, and check their grades and ids."""
+    """Read files strictly, and check their grades."""
     from labeler.cli.output import show_counts
-    from labeler.collection.queries import CollectionIds
     from labeler.errors import Misuse
     from labeler.qrels.stats import stats_table, validate_qrels
 
@@ -65,15 +61,14 @@ def validate(
         problem = f"cannot read {scale!r:.80}; write the grades as 0,1,2,3"
         raise Misuse(problem, parameter="scale") from error
     to = output.made_from(*paths)
-    ids = CollectionIds.of(collection) if collection else None
-    counts = (_without_warnings(validate_qrels(path, grades, ids)) for path in paths)
+    counts = (_without_warnings(validate_qrels(path, grades)) for path in paths)
     show_counts(counts, stats_table, output.format, to, _sound)
 
 
 def _sound(counts: Mapping[str, Any]) -> str:
     from labeler.messages import count_of
 
-    pairs = count_of(counts["pairs"], "pair", "pairs")
+    pairs = count_of(counts["pairs"], "pair")
     queries = count_of(counts["queries"], "query", "queries")
     return f"{counts['qrels']}: sound: {pairs} of {queries}"
 
@@ -122,8 +117,8 @@ def merge(
     if merged.conflicts > LISTED:
         more = f"{merged.conflicts - LISTED:,} more conflicts"
         note(f"and {more}; --conflicts FILE lists all" if conflicts is None else f"and {more}")
-    pairs = count_of(merged.pairs, "pair", "pairs")
-    note(f"wrote {output}: {pairs}, {count_of(merged.conflicts, 'conflict', 'conflicts')}")
+    pairs = count_of(merged.pairs, "pair")
+    note(f"wrote {output}: {pairs}, {count_of(merged.conflicts, 'conflict')}")
     if merged.sources is not None:
         note(f"wrote {merged.sources}: where each line came from")
 
@@ -178,20 +173,17 @@ def subset(
     output: Path = option(REQUIRED, TO_WRITE),
     queries: str | None = option(None, "Ids with commas, or a file with one a line."),
     documents: str | None = option(None, "Ids with commas, or a file with one a line."),
-    sample: int | None = option(None, "Draw so many of the queries at random.", COUNT),
-    seed: int = option(0, "Of the draw.", SEED),
     force: bool = option(False, FORCE),
 ) -> None:
-    """Keep the pairs of some queries or documents, or of queries drawn at random."""
+    """Keep the pairs of some queries or documents."""
     from labeler.collection.queries import files_of_ids, parse_ids
-    from labeler.qrels.edit import Subset, subset_qrels
+    from labeler.qrels.edit import subset_qrels
 
     query_ids, document_ids = (
         parse_ids(text, name) for text, name in ((queries, "queries"), (documents, "documents"))
     )
-    choice = Subset(query_ids, document_ids, sample, seed)
     to = Output(output, force, files_of_ids(queries, documents))
-    _wrote(output, subset_qrels(path, to, choice, caution))
+    _wrote(output, subset_qrels(path, to, query_ids, document_ids, caution))
 
 
 def compare(first: File, second: File, *, output: OutputFlags) -> None:

@@ -1,19 +1,24 @@
-"""`labeler queries`: the passages that queries are written from, and queries from real traffic."""
+"""`labeler generate` and `labeler queries`: queries, and the passages they are written from."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
-from labeler.cli.output import deliver, show, show_json
-from labeler.cli.screen import note
+from labeler.cli.output import deliver, show_json, show_result
+from labeler.cli.reporting import note_generated, show_generation_plan, show_outcome, watched
+from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.options import SEED, option
+from labeler.queries.generate import GenerateOptions, GenerateResult, agenerate, aplan_generation
 from labeler.queries.passages import list_passages
+from labeler.queries.realism import Realism, realism
 from labeler.queries.set_aside import PassageRules
 from labeler.queries.traffic import TrafficOptions
 from labeler.queries.traffic import from_log as sample
@@ -28,11 +33,7 @@ def passages(
 ) -> None:
     """List the passages that queries are written from, and why others are not."""
     to = output.made_from(open_collection(folder).folder)
-    listed = list_passages(folder, seed=seed, rules=rules)
-    if output.format == "json":
-        show_json(listed.as_json(), to)
-    else:
-        show(listed.tables(), output.format, to)
+    show_result(list_passages(folder, seed=seed, rules=rules), output.format, to)
 
 
 def from_log(
@@ -47,6 +48,55 @@ def from_log(
     if output.as_json and to is None:
         show_json(drawn.as_json())
     else:
-        deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in drawn.rows()), to)
-    for line in drawn.summary():
+        rows = ({"_id": q.id, "text": q.text, "metadata": q.metadata} for q in drawn.queries)
+        deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), to)
+    for line in drawn.sentences:
         note(line)
+
+
+def generate(
+    folder: Folder,
+    *,
+    options: GenerateOptions,
+    who: ModelFlags,
+    flags: ShownFlags,
+    output: OutputFlags,
+) -> None:
+    """Write queries that the documents answer.
+
+    They go to queries.jsonl; what a filter dropped goes to rejected.jsonl, with its reason.
+    With --like, it is said how they differ from those real queries.
+    """
+    collection = open_collection(folder)
+    to = output.made_from(collection.folder)
+    asked = who.asking(options, force=output.force)
+    if flags.dry_run:
+        plan = watched(flags, lambda watch: aplan_generation(collection, asked, watch))
+        show_outcome(plan, show_generation_plan, output, to)
+        return
+    result = watched(flags, lambda watch: agenerate(collection, asked, watch))
+    like = asked.asking.like
+    beside = realism(collection, like) if like is not None and result.total else None
+    written = _Written(result, asked.queries, beside)
+    show_outcome(written, _show_written, output, to)
+    result.check()
+
+
+@dataclass(frozen=True)
+class _Written:
+    """What was written of so many queries, and how it differs from the real ones of `--like`."""
+
+    result: GenerateResult
+    asked: int
+    realism: Realism | None
+
+    def as_json(self) -> dict[str, Any]:
+        beside = {} if self.realism is None else {"realism": self.realism.as_json()}
+        return {**self.result.as_json(), **beside}
+
+
+def _show_written(written: _Written) -> None:
+    note_generated(written.result, written.asked)
+    say(f"queries: {written.result.queries}")
+    if written.realism is not None:
+        show_result(written.realism, "table")

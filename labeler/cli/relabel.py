@@ -10,8 +10,13 @@ from labeler.cli.diff import note_next, show_diff
 from labeler.cli.model_options import NamedModel, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.process import run_until_stopped
-from labeler.cli.progress import control_of
-from labeler.cli.reporting import check_complete, show_judging, show_judging_plan, show_outcome
+from labeler.cli.reporting import (
+    check_complete,
+    control_of,
+    show_judging,
+    show_judging_plan,
+    show_outcome,
+)
 from labeler.cli.screen import result_width, say
 from labeler.collection.layout import open_collection
 from labeler.errors import Misuse

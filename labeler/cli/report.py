@@ -15,11 +15,9 @@ from labeler.cli.output import deliver
 from labeler.cli.screen import note, progress
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
-from labeler.collection_report.compared import compared_report_of
 from labeler.collection_report.contents import ReportOptions
 from labeler.collection_report.report import page_form_of, report_of
 from labeler.errors import Misuse
-from labeler.evaluation.options import COMPARING
 from labeler.options import OUTPUT, Option, option
 
 FORM = Option(
@@ -45,12 +43,6 @@ def command(
     ] = None,
     *,
     options: ReportOptions,
-    compare: tuple[str, str] | None = option(
-        None,
-        "Two sets of the collection's judgements; or, without COLL, two collections.",
-        metavar="A B",
-        panel=COMPARING,
-    ),
     file: PageFlags,
 ) -> None:
     """Write what a collection says on one page.
@@ -59,35 +51,17 @@ def command(
 
     Without -o the summary goes to the terminal, as Markdown for a pull request.
     """
-    to = _output(file, collection, compare)
-    options = replace(options, progress=partial(progress, stays=False))
-    report = (
-        report_of(collection or Path(), options)
-        if compare is None
-        else compared_report_of(*compare, collection, options)
-    )
+    if collection is None:
+        raise Misuse("expected a collection; as in: labeler report coll/ -o report.html")
+    folder, to = open_collection(collection).folder, None
+    if file.output is not None:
+        to = Output(file.output, file.force, (folder,))
+        to.check()
+    report = report_of(folder, replace(options, progress=partial(progress, stays=False)))
     by_file = page_form_of(file.output) if file.output else "markdown"
     form = "json" if file.as_json else file.form or by_file
     deliver(report.text(form), to)
     if to is not None:
         note(f"wrote {to.path}")
     elif form == "markdown":
-        words = ([str(collection)] if collection else []) + (
-            ["--compare", *compare] if compare else []
-        )
-        note(f"the whole page: labeler report {shlex.join(words)} -o report.html")
-
-
-def _output(
-    file: PageFlags, collection: Path | None, compare: tuple[str, str] | None
-) -> Output | None:
-    """The file to write, found not to destroy anything; None is standard output."""
-    if collection is None and compare is None:
-        raise Misuse("expected a collection; as in: labeler report coll/ -o report.html")
-    folders = [collection] if collection else [Path(name) for name in compare or ()]
-    inputs = tuple(open_collection(folder).folder for folder in folders)
-    if file.output is None:
-        return None
-    output = Output(file.output, file.force, inputs)
-    output.check()
-    return output
+        note(f"the whole page: labeler report {shlex.join([str(collection)])} -o report.html")

@@ -10,9 +10,7 @@ import typer
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, OutputFlags
-from labeler.cli.process import run_until_stopped
-from labeler.cli.progress import control_of
-from labeler.cli.reporting import show_calls, show_outcome
+from labeler.cli.reporting import control_of, show_calls, show_outcome, watched
 from labeler.cli.screen import caution, note, say
 from labeler.collection.layout import open_collection
 from labeler.messages import cost_of, count_of
@@ -52,33 +50,28 @@ def stats(paths: Files, *, output: OutputFlags) -> None:
 def validate(
     paths: Files,
     *,
-    collection: Path | None = option(
-        None, "Whose queries and documents they must be.", flags="--in", metavar="COLL"
-    ),
     output: OutputFlags,
 ) -> None:
     """Read runs strictly; warn of ties and ranks that contradict scores."""
     from labeler.cli.output import show_counts
-    from labeler.collection.queries import CollectionIds
     from labeler.collection.user_files import run_paths
     from labeler.runs.stats import run_stats, stats_table
 
     to = output.made_from(*paths)
-    ids = CollectionIds.of(collection) if collection else None
-    counts = (_warned(run_stats(path, ids)) for path in run_paths(paths))
+    counts = (_warned(run_stats(path)) for path in run_paths(paths))
     show_counts(counts, stats_table, output.format, to, _sound)
 
 
 def _sound(counts: Mapping[str, Any]) -> str:
     queries = count_of(counts["queries"], "query", "queries")
-    documents = count_of(counts["documents"], "document", "documents")
+    documents = count_of(counts["documents"], "document")
     return f"{counts['run']}: sound: {queries}, {documents}"
 
 
 def _warned(counts: dict[str, Any]) -> dict[str, Any]:
     """The counts of a run, after a warning of ties and of ranks that contradict the scores."""
     if ties := counts["tied_pairs"]:
-        caution(f"{counts['run']}: {count_of(ties, 'tied pair', 'tied pairs')} of documents")
+        caution(f"{counts['run']}: {count_of(ties, 'tied pair')} of documents")
     if wrong := counts["contradicting_ranks"]:
         ranks = count_of(wrong, "rank contradicts its score", "ranks contradict their scores")
         caution(f"{counts['run']}: {ranks}; trec_eval goes by the scores")
@@ -146,7 +139,7 @@ def _rewrite(path: Path, output: Path, force: bool, change: Change) -> None:
     from labeler.runs.rewrite import rewrite_run
 
     lines = rewrite_run(path, Output(output, force), change)
-    note(f"wrote {output}: {count_of(lines, 'line', 'lines')}")
+    note(f"wrote {output}: {count_of(lines, 'line')}")
 
 
 def rerank(
@@ -167,27 +160,22 @@ def rerank(
     asked for.
     """
     collection = open_collection(folder)
-    to, control = output.made_from(collection.folder), control_of(flags)
+    to = output.made_from(collection.folder)
     how = who.asking(options, force=output.force)
     if flags.dry_run:
-        plan = run_until_stopped(
-            lambda stop: aplan_rerank(collection, run, how, control.with_stop(stop))
-        )
+        plan = watched(flags, lambda watch: aplan_rerank(collection, run, how, watch))
         show_outcome(plan, show_calls, output, to)
         return
-    result = run_until_stopped(
-        lambda stop: arerank(collection, run, name, how, control.with_stop(stop))
-    )
+    result = watched(flags, lambda watch: arerank(collection, run, name, how, watch))
     show_outcome(result, _show, output, to)
 
 
 def _show(result: RerankResult) -> None:
     say(f"{result.documents:,} documents of {result.queries:,} queries")
     if result.windows:
-        spent = result.spent
-        costs = spent.dollars(is_priced=result.is_priced)
         say(f"windows ordered: {result.windows - result.untouched:,} of {result.windows:,}")
-        say(f"cost of this run: {cost_of(*costs)}; calls: {spent.calls:,}")
+        cost = cost_of(result.cost, result.cost_at_most)
+        say(f"cost of this run: {cost}; calls: {result.spent.calls:,}")
     if result.untouched:
         note(f"{result.untouched:,} windows kept their order: no reply was an order of them")
     note(f"wrote {result.run}")
@@ -195,7 +183,7 @@ def _show(result: RerankResult) -> None:
 
 SCORES = "Fusing by score"
 Method = Literal["rrf", "combsum", "combmnz", "wsum"]
-Norm = Literal["min-max", "max", "sum", "zscore", "zmuv", "rank", "borda", "none"]
+Norm = Literal["min-max", "max", "sum", "zmuv", "rank", "none"]
 
 
 def fuse(
@@ -216,7 +204,7 @@ def fuse(
     k: float = option(60, "RRF's constant.", SIZE),
     norm: Norm = option(
         "min-max",
-        "How scores are scaled before they are added; zscore and zmuv are the same.",
+        "How scores are scaled before they are added.",
         panel=SCORES,
     ),
     weights: str = option(
@@ -234,7 +222,7 @@ def fuse(
     runs = run_paths(runs)
     fusion = Fusion(method, k, norm, weights_of(weights, runs), depth)
     queries, lines = fuse_files(runs, Output(output, force), fusion, tag, caution)
-    shown = f"{count_of(queries, 'query', 'queries')}, {count_of(lines, 'line', 'lines')}"
+    shown = f"{count_of(queries, 'query', 'queries')}, {count_of(lines, 'line')}"
     note(f"wrote {output}: {shown} from {len(runs)} runs by {method}")
 
 

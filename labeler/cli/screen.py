@@ -34,9 +34,16 @@ def _fitted(text: str) -> str:
     """A line broken between words where it goes to a terminal; whole where a program reads it."""
     if not sys.stderr.isatty():
         return text
-    from labeler.report.text import wrapped
+    from labeler.report.render import wrapped
 
-    return wrapped(text, shutil.get_terminal_size().columns, indent="  ")
+    width = shutil.get_terminal_size().columns
+    return wrapped(text, width, indent="  ").ljust(width - 1)  # over a line that is rewritten
+
+
+def rewrite(text: str) -> None:
+    """Show a line on a terminal in place of the one that was shown so before; empty clears it."""
+    shown = flat(text)[: shutil.get_terminal_size().columns - 1]
+    print(f"{shown}\x1b[K", end="\r", file=sys.stderr, flush=True)
 
 
 def caution(what: object) -> None:

@@ -98,6 +98,7 @@ _COMMANDS = (
             "demo",
             "Build, judge and measure a small collection, offline.",
             "-o demo/ --model local",
+            at="build:demo",
         ),
         _Row("init", "Write a labeler.toml, the settings of this folder.", "", at="more:init"),
         _Row(
@@ -110,6 +111,7 @@ _COMMANDS = (
             "Write queries that the documents answer.",
             "coll/ --queries 50",
             words="realism",
+            at="queries:generate",
         ),
         _Row(
             "pool",
@@ -120,6 +122,7 @@ _COMMANDS = (
             "retrieve",
             "Ask your own search system for every query, and keep its run.",
             "coll/ --as live --url-template 'http://127.0.0.1:8000/?q={query}'",
+            at="pool:retrieve",
         ),
     ),
     *_group(
@@ -183,7 +186,7 @@ _COMMANDS = (
         ),
         _Row(
             "validate",
-            "Check a whole collection: ids, hashes, counts.",
+            "Check a whole collection: ids, hashes, texts.",
             "coll/ --strict",
             at="look:validate",
         ),
@@ -292,7 +295,7 @@ _COMMANDS = (
         ),
         _Row(
             "subset",
-            "Keep the pairs of some queries or documents, or of queries drawn at random.",
+            "Keep the pairs of some queries or documents.",
             "human.qrels -o some.qrels --queries q1,q7",
         ),
         _Row(
@@ -303,7 +306,7 @@ _COMMANDS = (
         _Row("stats", "Count queries, pairs and grades.", "human.qrels llm.qrels"),
         _Row(
             "validate",
-            "Read files strictly, and check their grades and ids.",
+            "Read files strictly, and check their grades.",
             "human.qrels --scale 0,1,2,3",
         ),
     ),

@@ -22,7 +22,7 @@ from labeler.files.jsonl import row_of_line
 from labeler.files.read import numbered_bytes
 
 RatingKind = Literal["grade", "lgtm", "side-by-side"]
-Purpose = Literal["audit", "fix", "gold"]
+Purpose = Literal["audit", "fix"]
 _BEGINNING = b'{"task": "'
 KINDS: tuple[RatingKind, ...] = get_args(RatingKind)
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
@@ -37,7 +37,7 @@ class JournalRow:
 
     `sample` names what was worked through: a sample, a run or two runs; `item` is the id of the
     item in it, which stays where a document is renamed. `purpose` is `audit` for a random sample
-    and its `probability`, `fix` for pairs that were routed, `gold` for those that train a rater.
+    and its `probability`, `fix` for pairs that were routed.
     `revealed` is true where the assessor's grade had been shown before this answer, `reveals` where
     it was to be shown right after. `texts` identifies the texts that the rater read.
     """

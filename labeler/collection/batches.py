@@ -12,7 +12,6 @@ import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -139,52 +138,17 @@ def write_requests(
         raw.write(bytes(keys))
 
 
-class RequestTexts(Mapping[bytes, str]):
-    """The texts of a batch's requests by their keys, each read from the file when it is needed."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._offsets: dict[bytes, int] = {}
-        with file_problems(path):
-            self._file = path.open("rb")
-        offset = 0
-        for number, line in enumerate(self._file, 1):
-            self._offsets[self._row(line, number)[0]] = offset
-            offset += len(line)
-
-    def _row(self, line: bytes, number: int) -> tuple[bytes, str]:
-        try:
-            row = json.loads(line)
-            return bytes.fromhex(row["key"]), str(row["request"])
-        except (ValueError, KeyError, TypeError):
-            raise BadInput(f"{self._path}:{number}: no request of a batch") from None
-
-    def __getitem__(self, key: bytes) -> str:
-        self._file.seek(self._offsets[key])
-        return self._row(self._file.readline(), 0)[1]
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._offsets
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._offsets)
-
-    def __len__(self) -> int:
-        return len(self._offsets)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
-@contextmanager
-def reading_texts(collection: Collection, number: int) -> Iterator[RequestTexts]:
-    """The texts of a batch's requests, as long as the block runs."""
-    texts = RequestTexts(texts_path(collection, number))
-    try:
-        yield texts
-    finally:
-        texts.close()
+def read_requests(collection: Collection, number: int) -> dict[bytes, str]:
+    """The texts of a batch's requests by their keys."""
+    texts, path = dict[bytes, str](), texts_path(collection, number)
+    with file_problems(path):
+        for line_number, line in enumerate(path.read_bytes().splitlines(), start=1):
+            try:
+                row = json.loads(line)
+                texts[bytes.fromhex(row["key"])] = str(row["request"])
+            except (ValueError, KeyError, TypeError):
+                raise BadInput(f"{path}:{line_number}: no request of a batch") from None
+    return texts
 
 
 def remove_texts(collection: Collection, number: int) -> None:
@@ -222,38 +186,27 @@ CLOCK_TICK_NS = 50_000_000
 class WaitingRequests(Mapping[bytes, str]):
     """The keys of the requests that wait in a batch, each with the batch's name.
 
-    It is looked up anew once the folder of batches has changed, so that a run knows what another
-    process hands over meanwhile. Keys are read once for each batch.
+    They are read anew once the folder of batches has changed, so that a run knows what another
+    process hands over meanwhile.
     """
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
-        self._folder = os.fspath(batches_folder(collection))
         self._changed = -1
-        self._of_batches: dict[tuple[int, str, str, int], frozenset[bytes]] = {}
         self._waiting: dict[bytes, str] = {}
 
     def _now(self) -> dict[bytes, str]:
         try:
-            changed = os.stat(self._folder).st_mtime_ns
+            changed = os.stat(batches_folder(self._collection)).st_mtime_ns
         except OSError:
             changed = 0
         if changed != self._changed:
-            self._read()
+            records = [each for each in read_batches(self._collection) if each.is_open]
+            keys = ((each, _keys(self._collection, each.number)) for each in records)
+            self._waiting = {key: str(each) for each, own in keys for key in own}
             is_settled = time.time_ns() - changed > CLOCK_TICK_NS
             self._changed = changed if is_settled else -1
         return self._waiting
-
-    def _read(self) -> None:
-        records = [each for each in read_batches(self._collection) if each.is_open]
-        of_batches = dict[tuple[int, str, str, int], frozenset[bytes]]()
-        waiting = dict[bytes, str]()
-        for each in records:
-            name = (each.number, each.token, each.begun, each.requests)
-            keys = self._of_batches.get(name)
-            of_batches[name] = keys = keys or frozenset(_keys(self._collection, each.number))
-            waiting.update(dict.fromkeys(keys, str(each)))
-        self._of_batches, self._waiting = of_batches, waiting
 
     def __getitem__(self, key: bytes) -> str:
         return self._now()[key]

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from labeler.collection.layout import Collection
-from labeler.collection.lock import Note, check_locked, locked
-from labeler.errors import FileProblem, Misuse
+from labeler.collection.lock import check_locked
+from labeler.errors import Misuse
 from labeler.files.atomic import replacing
 from labeler.files.boundary import count, reading
 from labeler.files.cache import sha256_of
 from labeler.files.read import check_regular, file_problems
 from labeler.messages import count_of
-from labeler.report.finding import Finding
 
 
 def read_card(collection: Collection) -> dict[str, Any]:
@@ -131,77 +130,8 @@ def _key(collection: Collection, path: Path) -> str:
 
 
 def _is_made(collection: Collection, path: Path, card: Mapping[str, Any]) -> bool:
-    key = _key(collection, path)
-    sha256 = card_section(card, SECTION).get(key)
-    if sha256 is None:
-        return _is_known(key, card)
+    sha256 = card_section(card, SECTION).get(_key(collection, path))
     return sha256 in (_BEING_WRITTEN, sha256_of(path))
-
-
-def _is_known(key: str, card: Mapping[str, Any]) -> bool:
-    """Whether a section of a card tells of a file, in cards from before they held hashes."""
-    folder, _, name = key.rpartition("/")
-    stem = name.partition(".trec")[0] if folder == "runs" else name.removesuffix(".qrels")
-    if folder == "runs":
-        return stem in card_section(card_section(card, "pool"), "runs")
-    if folder == "qrels":
-        return stem in card_section(card_section(card, "fetch"), "qrels")
-    makers = ("generate",) if name == "rejected.jsonl" else ("ingest", "fetch")
-    return any(maker in card for maker in makers)
-
-
-# What was computed of a collection's pool and is shown again, as long as nothing has changed.
-
-SECTIONS = ("missed", "reuse")
-_MOST, _LONGEST = 20, 400
-
-
-def keep_standing(
-    collection: Collection,
-    section: str,
-    qrels: str,
-    findings: Sequence[Finding],
-    note: Note = lambda _line: None,
-) -> None:
-    """Write into the card what was found by a set of qrels; a folder that is only read stays so."""
-    rows = [{"level": finding.level, "text": finding.text} for finding in findings]
-    try:
-        with locked(collection, note):
-            entry = {**_state(collection, qrels), "said": rows}
-            update_card_entry(collection, section, qrels, entry)
-    except FileProblem as error:
-        note(f"not kept for status and evaluate: {error}")
-
-
-def standing(collection: Collection, qrels: str) -> Iterator[Finding]:
-    """What was found by a set of qrels, where the pool, the qrels and the runs are as they were."""
-    card = read_card(collection)
-    entries = [card_section(card_section(card, section), qrels) for section in SECTIONS]
-    if not any(entries) or not collection.qrels(qrels).is_file():
-        return
-    state = _state(collection, qrels)
-    for entry in entries:
-        if entry and all(entry.get(name) == value for name, value in state.items()):
-            yield from _findings_in(entry)
-
-
-def _findings_in(entry: Mapping[str, Any]) -> Iterator[Finding]:
-    listed = entry.get("said")
-    for row in listed[:_MOST] if isinstance(listed, list) else []:
-        text = row.get("text") if isinstance(row, dict) else None
-        if isinstance(text, str):
-            is_warning = row.get("level") == "warning"
-            yield Finding(text[:_LONGEST], level="warning" if is_warning else "note")
-
-
-def _state(collection: Collection, qrels: str) -> dict[str, Any]:
-    """What such findings rest on."""
-    pool = collection.pool
-    return {
-        "qrels": sha256_of(collection.qrels(qrels)),
-        "pool": sha256_of(pool) if pool.is_file() else "",
-        "runs": list(collection.run_names()),
-    }
 
 
 # From which set another one takes its pairs, and which of them: a part is not the whole.

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import weakref
 from array import array
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
+from threading import Lock
 
 from labeler.collection.lock import check_locked
 from labeler.collection.rows import Row, check_exists, records, repeated_id
 from labeler.data import Document
 from labeler.errors import BadInput
+from labeler.files.boundary import reading
 from labeler.files.jsonl import row_of_line, write_rows
-from labeler.files.read import byte_chunks, file_problems, numbered_bytes
+from labeler.files.read import file_problems, numbered_bytes
 from labeler.files.row_index import RowIndex
 from labeler.messages import Advance
 from labeler.text.terms import text_to_search
@@ -106,10 +103,9 @@ def write_corpus(path: Path, documents: Iterable[Document]) -> None:
 # A judged pool names few of the documents of a large corpus. What stays in memory of each
 # is where its line is and a hash of its id, some 40 bytes, and no text.
 
-_READ_AT_ONCE = 1 << 22
 _GZIP = b"\x1f\x8b"
-_MOST_RECENT = 4_000_000
-"""Characters of texts that are held, since a pair's document is asked for a few times in a row."""
+_MOST_RECENT = 256
+"""Documents that are held, since a pair's document is asked for a few times in a row."""
 
 
 def corpus_on_demand(path: Path) -> Mapping[str, Document]:
@@ -130,75 +126,62 @@ class DocumentsOnDemand(Mapping[str, Document]):
     def __init__(self, path: Path) -> None:
         self._path = path
         with file_problems(path):
-            self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        weakref.finalize(self, os.close, self._file)
-        self._ends = _line_ends(self._file)
-        self._rows, self._lines = RowIndex(), array("I")
+            self._file = path.open("rb")
+        weakref.finalize(self, self._file.close)
+        self._lock = Lock()
+        self._rows, self._starts, end = RowIndex(), array("Q"), 0
         self._recent: dict[str, Document] = {}
-        self._recent_size = 0
-        for number, document in corpus_lines(path):
-            if self._rows.add(document.id) != len(self._lines):
-                raise repeated_id(path, number, document.id)
-            self._lines.append(number)
+        with reading(path) as position:
+            for number, raw in position.follow(numbered_bytes(path)):
+                document = self._parsed(raw, number)
+                if document and self._rows.add(document.id) != len(self._starts):
+                    raise repeated_id(path, number, document.id)
+                self._starts.extend([end] if document else [])
+                end += len(raw)
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return len(self._starts)
 
     def __iter__(self) -> Iterator[str]:
-        return (self._document_in(line).id for line in self._lines)
+        return (self._document_at(start).id for start in self._starts)
 
     def __contains__(self, doc_id: object) -> bool:
-        return doc_id in self._recent or doc_id in self._rows
+        return doc_id in self._rows
 
     def __getitem__(self, doc_id: str) -> Document:
-        document = self._recent.get(doc_id)
-        if document is None:
-            document = self._read_document(doc_id)
-            self._recent_size += len(document.text)
-            if self._recent_size > _MOST_RECENT:
-                self._recent, self._recent_size = {}, len(document.text)
-            self._recent[doc_id] = document
+        document = self._recent.get(doc_id) or self._read(doc_id)
+        if len(self._recent) >= _MOST_RECENT:
+            self._recent.clear()
+        self._recent[doc_id] = document
         return document
 
-    def _read_document(self, doc_id: str) -> Document:
+    def _read(self, doc_id: str) -> Document:
         row = self._rows.find(doc_id)
         if row is None:
             raise KeyError(doc_id)
-        document = self._document_in(self._lines[row])
+        document = self._document_at(self._starts[row])
         if document.id != doc_id:
-            raise self._changed(self._lines[row])
+            raise self._changed()
         return document
 
-    def _document_in(self, number: int) -> Document:
-        """The document of a line."""
-        start = int(self._ends[number - 2]) if number > 1 else 0
-        end = int(self._ends[number - 1])
-        with file_problems(self._path):
-            raw = _read(self._file, start, end - start)
+    def _document_at(self, start: int) -> Document:
+        with file_problems(self._path), self._lock:
+            self._file.seek(start)
+            raw = self._file.readline()
+        try:
+            document = self._parsed(raw, 0 if start else 1)
+        except BadInput as error:
+            raise self._changed() from error
+        if document is None:
+            raise self._changed()
+        return document
+
+    def _parsed(self, raw: bytes, number: int) -> Document | None:
         row = row_of_line(self._path, number, raw)
-        if row is None:
-            raise self._changed(number)
-        return document_in(Row(self._path, number, row))
+        return None if row is None else document_in(Row(self._path, number, row))
 
-    def _changed(self, number: int) -> BadInput:
-        return BadInput.at(self._path, number, "it was changed meanwhile; run the command again")
-
-
-def _read(file: int, start: int, size: int) -> bytes:
-    if hasattr(os, "pread"):
-        return os.pread(file, size, start)
-    os.lseek(file, start, os.SEEK_SET)  # Windows
-    return os.read(file, size)
-
-
-def _line_ends(file: int) -> NDArray[np.int64]:
-    """Where each line of a file ends, its newline included; the last one may have none."""
-    ends, start = [np.zeros(0, dtype=np.int64)], 0
-    for chunk in iter(partial(os.read, file, _READ_AT_ONCE), b""):
-        newlines = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
-        ends.append(start + newlines + 1)
-        start += len(chunk)
-    return np.append(np.concatenate(ends), start)
+    def _changed(self) -> BadInput:
+        return BadInput(f"{self._path}: it was changed meanwhile; run the command again")
 
 
 # The parts of a `corpus.jsonl`: so many lines each, known by the hash of what is in them.
@@ -207,8 +190,6 @@ def _line_ends(file: int) -> NDArray[np.int64]:
 # that are added behind it change nothing.
 
 LINES_OF_A_PART = 1 << 16
-
-_BYTES_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,13 +210,18 @@ class CorpusParts:
         advance: Advance = lambda _done, _total: None,
     ) -> CorpusParts:
         """Read a corpus; `advance` counts its bytes."""
-        whole, several, size = hashlib.sha256(), _PartHashes(lines_of_a_part), path.stat().st_size
-        for number, chunk in enumerate(byte_chunks(path, _BYTES_AT_ONCE), start=1):
-            whole.update(chunk)
-            several.add(chunk)
-            advance(min(number * _BYTES_AT_ONCE, size), size)
-        parts = several.close()
-        return cls(path, whole.hexdigest(), parts, several.lines, lines_of_a_part)
+        whole, parts, lines = hashlib.sha256(), list[str](), 0
+        done, size = 0, path.stat().st_size
+        for _, part in groupby(numbered_bytes(path), lambda line: (line[0] - 1) // lines_of_a_part):
+            content = hashlib.sha256()
+            for _number, raw in part:
+                content.update(raw)
+                whole.update(raw)
+                lines += 1
+                done += len(raw)
+            parts.append(content.hexdigest())
+            advance(min(done, size), size)
+        return cls(path, whole.hexdigest(), tuple(parts), lines, lines_of_a_part)
 
     def documents(
         self,
@@ -266,42 +252,3 @@ class CorpusParts:
 
     def _changed(self) -> BadInput:
         return BadInput(f"{self.path}: it was changed meanwhile; run the command again")
-
-
-class _PartHashes:
-    """Hashes each so many lines of a file that comes in chunks."""
-
-    def __init__(self, lines_of_a_part: int) -> None:
-        self._size = lines_of_a_part
-        self._hash, self._in_part = hashlib.sha256(), 0
-        self._last = b""
-        self._ended: list[str] = []
-        self.lines = 0
-
-    def add(self, chunk: bytes) -> None:
-        """Take the next bytes of the file."""
-        start = 0
-        while self._in_part + chunk.count(b"\n", start) >= self._size:
-            end = start
-            for _ in range(self._size - self._in_part):
-                end = chunk.index(b"\n", end) + 1
-            self._update(chunk[start:end])
-            self._end_part()
-            start = end
-        self._update(chunk[start:])
-
-    def close(self) -> tuple[str, ...]:
-        """The hashes of all parts; a last line may have no newline."""
-        if self._last:
-            self._end_part()
-        return tuple(self._ended)
-
-    def _update(self, data: bytes) -> None:
-        self._hash.update(data)
-        self._in_part += data.count(b"\n")
-        self._last = data[-1:] or self._last
-
-    def _end_part(self) -> None:
-        self.lines += self._in_part + (self._last != b"\n")
-        self._ended.append(self._hash.hexdigest())
-        self._hash, self._in_part, self._last = hashlib.sha256(), 0, b""

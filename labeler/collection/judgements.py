@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TextIO
 
 from labeler.collection.layout import Collection
 from labeler.collection.rows import Row, records
-from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Listed, Outcome, Pair, Qrels
+from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Listed, Outcome, Pair
 from labeler.files.atomic import replacing, replacing_bytes
 from labeler.files.boundary import amount, count
 from labeler.trec.rows import LARGEST_GRADE
@@ -56,27 +56,11 @@ class JudgementRow(NamedTuple):
     members: Mapping[str, int | str | None] = {}
 
 
+@dataclass(frozen=True, slots=True)
 class JudgementLines:
     """Writes the rows of one origin as lines."""
 
-    def __init__(self, origin: Origin) -> None:
-        made_by = {"prompt": origin.prompt, "asked": origin.model}
-        self._made_by = _ENCODER.encode(made_by)[1:-1]
-        self._declared = _ENCODER.encode(dict(origin.parameters))
-        self._last: tuple[Mapping[str, Any], str] | None = None
-
-    def _end(self, sent: Mapping[str, Any]) -> str:
-        """What ends a line: what judged the pair, what it is declared to send, and what was sent.
-
-        Most replies share the object that says so, so that it is written out once.
-        """
-        if self._last is None or self._last[0] is not sent:
-            what = f'"parameters": {self._declared}'
-            if sent:
-                parameters = _ENCODER.encode(dict(sorted(sent.items())))
-                what = f'"declared": {self._declared}, "parameters": {parameters}'
-            self._last = (sent, f"{self._made_by}, {what}}}")
-        return self._last[1]
+    origin: Origin
 
     def line(
         self,
@@ -88,39 +72,34 @@ class JudgementLines:
 
         `panel` holds what the row of a panel says beside: its `members` and their `disagreement`.
         """
-        more = f'"shown": "{judged.shown}", ' if judged.shown else ""
-        more += f'"carried": {_ENCODER.encode(dict(carried))}, ' if carried else ""
-        if judged.suspicions:
-            more += f'"suspicions": {_ENCODER.encode(judged.suspicions)}, '
-        more += f"{_ENCODER.encode(dict(panel))[1:-1]}, " if panel else ""
-        if judged.listed:
-            more += f'"list": {_ENCODER.encode(judged.listed.documents)}, '
-            more += '"alone": true, ' if judged.listed.alone else ""
         query, document = judged.outcome.pair
-        cost = "null" if judged.cost is None else _ENCODER.encode(judged.cost)
-        return (
-            f'{{"query_id": {_QUOTED(query)}, "doc_id": {_QUOTED(document)}, '
-            f'{_members_of(judged.outcome)}, "attempts": {judged.attempts:d}, '
-            f'"prompt_tokens": {judged.prompt_tokens:d}, '
-            f'"completion_tokens": {judged.completion_tokens:d}, "cost": {cost}, '
-            f'"model": {_QUOTED(judged.model)}, {more}{self._end(judged.sent)}'
-        )
+        row = {"query_id": query, "doc_id": document, **_members_of(judged.outcome)}
+        row |= {name: getattr(judged, name) for name in _TAKEN}
+        more = {"shown": judged.shown, "carried": carried, "suspicions": judged.suspicions}
+        row |= {name: value for name, value in more.items() if value}
+        row |= panel or {}
+        if judged.listed:
+            row["list"] = judged.listed.documents
+            row |= {"alone": True} if judged.listed.alone else {}
+        row |= {"prompt": self.origin.prompt, "asked": self.origin.model}
+        declared = dict(self.origin.parameters)
+        if judged.sent:
+            row |= {"declared": declared, "parameters": dict(sorted(judged.sent.items()))}
+        else:
+            row["parameters"] = declared
+        return _ENCODER.encode(row)
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False)
-_QUOTED = _ENCODER.encode
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=dict)
+_TAKEN = ("attempts", "prompt_tokens", "completion_tokens", "cost", "model")
 
 
-def _members_of(outcome: Outcome) -> str:
+def _members_of(outcome: Outcome) -> dict[str, Any]:
     if isinstance(outcome, Failure):
-        status, detail = _QUOTED(outcome.status), _QUOTED(outcome.detail)
-        return f'"grade": null, "status": {status}, "detail": {detail}'
-    reason = "null" if outcome.reason is None else _QUOTED(outcome.reason)
-    members = f'"grade": {outcome.grade:d}, "status": "{JUDGED}", "reason": {reason}'
-    for name, made_of in (("votes", outcome.votes), ("passages", outcome.passages)):
-        members += f', "{name}": {_ENCODER.encode(made_of)}' if made_of else ""
-    shares = outcome.distribution
-    return f'{members}, "distribution": {_ENCODER.encode(dict(shares))}' if shares else members
+        return {"grade": None, "status": outcome.status, "detail": outcome.detail}
+    made_of = {name: getattr(outcome, name) for name in ("votes", "passages", "distribution")}
+    own = {"grade": outcome.grade, "status": JUDGED, "reason": outcome.reason}
+    return own | {name: value for name, value in made_of.items() if value}
 
 
 def read_judgements(path: Path) -> Iterator[JudgementRow]:
@@ -224,23 +203,8 @@ def origin_of(path: Path) -> Origin | None:
 
 def grades_of(path: Path) -> Iterator[tuple[str, str, int]]:
     """The query, document and grade of each row that has one, in the file's order."""
-    return filter(None, records(path, _graded))
-
-
-def _graded(row: Row) -> tuple[str, str, int] | None:
-    pair, grade = row.pair, _grade(row)
-    _distribution(row)  # which may be wrong
-    return None if grade is None else (*pair, grade)
-
-
-def qrels_of(path: Path) -> Qrels:
-    """The grades of a file of judgements; failures are left out."""
-    qrels: Qrels = {}
-    for row in read_judgements(path):
-        outcome = row.judged.outcome
-        if isinstance(outcome, Judgement):
-            qrels.setdefault(outcome.pair.query_id, {})[outcome.pair.doc_id] = outcome.grade
-    return qrels
+    outcomes = (row.judged.outcome for row in read_judgements(path))
+    return ((*each.pair, each.grade) for each in outcomes if isinstance(each, Judgement))
 
 
 @contextmanager

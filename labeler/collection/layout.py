@@ -183,7 +183,7 @@ def _existing(
 STEPS = {
     "corpus.jsonl": "labeler corpus ingest DOCUMENTS -o {}",
     "queries.jsonl": "labeler generate {} (or ingest with a file of queries)",
-    "pool.jsonl": "labeler pool {} (or import-qrels, to judge the pairs that people judged)",
+    "pool.jsonl": "labeler pool {} (or labeler import, to judge the pairs that people judged)",
     "qrels": "labeler judge {}",
 }
 """What makes each part of a collection, in the order in which they need each other."""

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from labeler.collection.card import card_section, read_card, update_card
-from labeler.collection.corpus import corpus_lines
+from labeler.collection.corpus import corpus_lines, ids_among
 from labeler.collection.layout import Collection, check_name, is_name
 from labeler.collection.lock import check_locked
 from labeler.collection.pool import merge_pools, read_pool, write_pool
@@ -175,35 +175,26 @@ def own_qrels(collection: Collection, qrels: Qrels, source: object) -> OwnQrels:
     if queries.keys().isdisjoint(qrels):
         raise BadInput(no_query_in_common(source, qrels, collection.queries, queries))
     named = {doc_id for grades in qrels.values() for doc_id in grades}
-    documents: dict[str, None] = {}
-    for _, document in corpus_lines(collection.corpus):
-        if document.id in named or len(documents) < SHOWN:
-            documents[document.id] = None
-    if named.isdisjoint(documents):
-        raise BadInput(_no_document(collection, source, named, documents))
-    checked = {
-        query_id: {doc_id: grade for doc_id, grade in grades.items() if doc_id in documents}
+    documents = ids_among(collection.corpus, named)
+    if not documents:
+        others = [document.id for _, document in islice(corpus_lines(collection.corpus), SHOWN)]
+        names, ids = (", ".join(islice(side, SHOWN)) for side in (sorted(named), others))
+        problem = (
+            f"none of its documents is in {collection.corpus}: {names}; there: {ids or 'none'}"
+        )
+        reasons = filter(None, [problem, guess(sorted(named), others)])
+        raise BadInput(f"{source}: {'; '.join(reasons)}")
+    present = {
+        query_id: own
         for query_id, grades in qrels.items()
-        if query_id in queries
+        if query_id in queries and (own := {d: g for d, g in grades.items() if d in documents})
     }
-    present = {query_id: grades for query_id, grades in checked.items() if grades}
     if not present:
         problem = "no pair of which the collection has both the query and the document"
         raise BadInput(f"{source}: {problem} ({collection.folder})")
     left_out = sum(map(len, qrels.values())) - sum(map(len, present.values()))
     unknown = (name for name in qrels if name not in queries)
-    missing = (name for name in sorted(named) if name not in documents)
-    return OwnQrels(present, left_out, tuple(unknown), tuple(missing))
-
-
-def _no_document(
-    collection: Collection, source: object, named: Iterable[str], documents: Iterable[str]
-) -> str:
-    first, second = sorted(named), list(documents)
-    reason = guess(first, second)
-    names, ids = (", ".join(islice(side, SHOWN)) for side in (first, second))
-    problem = f"none of its documents is in {collection.corpus}: {names}; there: {ids or 'none'}"
-    return f"{source}: {problem}{f'; {reason}' if reason else ''}"
+    return OwnQrels(present, left_out, tuple(unknown), tuple(sorted(named - documents)))
 
 
 def pool_judged(

@@ -1,116 +1,34 @@
-"""The README.md of a collection: what is in it, what made it, and how far that is to be trusted."""
+"""The README.md of a collection: what is in it, what made it, and how far that is to be trusted.
+
+The questions are those of Gebru et al. (2021), Datasheets for Datasets, as far as the files of a
+collection answer them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection
 from labeler.collection.lock import check_locked
 from labeler.collection.queries import read_queries
+from labeler.data import Query
 from labeler.files.atomic import replacing
 from labeler.files.paths import true_path
 from labeler.messages import count_of
 from labeler.models.embedded import caveat, embedded_name
 from labeler.report.neutral import flat, markdown_text
-
-# The datasheet in a collection's README.md: what is in it, how it was chosen, and its limits.
-#
-# The questions are those of Gebru et al. (2021), Datasheets for Datasets, as far as the files of a
-# collection answer them.
-
-Shown = Callable[[object], str]
-"""A value of the card as words of Markdown, which are no markup."""
-
-_SHARE = 0.05
-
-
-def datasheet(card: Mapping[str, Any], origins: Counter[str], shown: Shown) -> Iterator[str]:
-    """The lines of the datasheet; none of a collection of which the card tells nothing."""
-    parts = {
-        "What is in it": _contents(card, shown),
-        "How it was chosen": _choice(card, shown),
-        "What has changed": _changes(card),
-        "Limits": _limits(card, origins),
-    }
-    listed = {title: list(lines) for title, lines in parts.items()}
-    for title, lines in listed.items():
-        if lines:
-            yield ""
-            yield f"{title}:"
-            yield ""
-            yield from (f"- {line}" for line in lines)
-
-
-def _contents(card: Mapping[str, Any], shown: Shown) -> Iterator[str]:
-    ingested = card_section(card, "ingest")
-    words = card_section(ingested, "settings").get("words")
-    if isinstance(words, int):
-        yield f"passages of about {words:,} words, which are the documents to retrieve"
-    duplicates = ingested.get("duplicates")
-    if isinstance(duplicates, int) and duplicates:
-        yield f"{duplicates:,} passages that stood in several places are kept once"
-    inputs = ingested.get("inputs")
-    if isinstance(inputs, list) and inputs:
-        yield f"read from: {', '.join(map(shown, inputs[:5]))}{' …' if inputs[5:] else ''}"
-
-
-def _choice(card: Mapping[str, Any], shown: Shown) -> Iterator[str]:
-    ingested = card_section(card, "ingest")
-    settings = card_section(ingested, "settings")
-    for name, what in (("include", "files read alone"), ("exclude", "files left out")):
-        patterns = settings.get(name)
-        if isinstance(patterns, list) and patterns:
-            yield f"{what}: {', '.join(map(shown, patterns))}"
-    reasons = {
-        shown(reason): count
-        for reason, count in card_section(ingested, "left_out").items()
-        if isinstance(count, int)
-    }
-    if reasons:
-        counts = ", ".join(f"{reason} {count:,}" for reason, count in reasons.items())
-        yield f"files and folders left out, by reason: {counts}"
-    seed = card_section(card, "generate").get("seed")
-    if isinstance(seed, int):
-        yield f"passages that queries were written for: drawn with the seed {seed}"
-
-
-def _changes(card: Mapping[str, Any]) -> Iterator[str]:
-    carried = card_section(card, "carried")
-    judgements = card_section(carried, "judgements")
-    for name in sorted(judgements):
-        counts = card_section(judgements, name)
-        states = [f"{n:,} {state}" for state, n in counts.items() if isinstance(n, int)]
-        if states:
-            yield f"the documents changed; what became of the graded pairs: {', '.join(states)}"
-            break
-
-
-def _limits(card: Mapping[str, Any], origins: Counter[str]) -> Iterator[str]:
-    generated, total = origins["generated"], origins.total()
-    if generated and total:
-        written = count_of(generated, "query was", "queries were")
-        yield f"{written} written by a model for a passage of this corpus: people ask otherwise"
-    unread = card_section(card, "ingest").get("unread")
-    if isinstance(unread, list) and unread:
-        yield f"{count_of(len(unread), 'file', 'files')} could not be read, and are missing"
-    if "pool" in card:
-        yield "only pooled pairs were judged: a system that finds others is not credited for them"
-    for entry in card_section(card, "judge").values():
-        failed = entry.get("failed") if isinstance(entry, dict) else None
-        pairs = entry.get("pairs") if isinstance(entry, dict) else None
-        if isinstance(failed, int) and isinstance(pairs, int) and failed > _SHARE * pairs:
-            yield f"{failed:,} of {pairs:,} pairs of a set of judgements have no grade"
-    if "judge" in card and "imported" not in card and "fetch" not in card:
-        yield "no person has judged a pair: how far the grades agree with people is not known"
-
+from labeler.report.render import markdown_table
+from labeler.report.table import Cell, Column, Table
 
 MARK = "<!-- written by labeler from card.json; without this line it is yours and stays -->"
 
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~%/#?=&+-]*)?")
+_SHARE = 0.05
+Card = Mapping[str, Any]
 
 
 def write_readme(collection: Collection) -> None:
@@ -123,96 +41,142 @@ def write_readme(collection: Collection) -> None:
         out.writelines(f"{line}\n" for line in _lines(collection, read_card(collection)))
 
 
-def _lines(collection: Collection, card: Mapping[str, Any]) -> Iterator[str]:
+def _lines(collection: Collection, card: Card) -> Iterator[str]:
     fetched = card_section(card, "fetch")
     yield MARK
     yield f"# {_inline(fetched.get('title') or true_path(collection.folder).name)}"
     yield ""
     yield "A test collection for retrieval: the corpus and the queries are in BEIR's format,"
     yield "the runs and the qrels in TREC's."
-    yield ""
-    yield from _made(card)
-    origins = _origins(collection)
-    if origins:
-        shares = ", ".join(f"{n:,} {_inline(origin)}" for origin, n in origins.most_common())
-        yield f"- queries by origin: {shares}"
-    judged_sets = card_section(card, "judge")
-    if judged_sets:
-        yield ""
-        yield from _judgements(judged_sets)
-    yield from datasheet(card, origins, _inline)
+    queries = read_queries(collection.queries) if collection.queries.exists() else {}
+    for title, lines in datasheet(card, queries).items():
+        yield f"\n{title}:\n"
+        yield from (f"- {_inline(line)}" for line in lines)
+    sets = assessors_table(card)
+    if sets.rows:
+        yield "\nJudgements by a model. A pair that failed has no grade, and stands in no qrels:\n"
+        yield markdown_table(sets).rstrip("\n")
     for name in ("licence", "citation", "homepage"):
-        if fetched.get(name):
-            yield ""
-            yield f"{name.capitalize()}: {_linked(fetched[name])}"
-
-
-def _made(card: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each step that the card knows of."""
-    if fetched := card_section(card, "fetch"):
-        yield f"- fetched by the recipe {_inline(fetched.get('recipe'))}, judged by people"
-    if ingested := card_section(card, "ingest"):
-        counts = f"{_count(ingested, 'documents')} passages of {_count(ingested, 'files')} files"
-        yield f"- ingested: {counts}"
-    if generated := card_section(card, "generate"):
-        writer = f"{_inline(generated.get('model'))} with {_inline(generated.get('prompt'))}"
-        yield f"- {_count(generated, 'queries')} queries written by {writer}"
-    if pooled := card_section(card, "pool"):
-        yield f"- pooled: {_count(pooled, 'pairs')} pairs, {_origins_of_pool(pooled)}"
-    for name, entry in sorted(card_section(card, "imported").items()):
-        if isinstance(entry, dict):
-            counts = f"{_count(entry, 'pairs')} pairs of {_count(entry, 'queries')} queries"
-            source = _inline(entry.get("source"))
-            yield f"- qrels {_inline(name)}: {counts}, judged by people ({source})"
-
-
-def _origins_of_pool(pooled: Mapping[str, Any]) -> str:
-    """What the pairs of a pool came from: runs, and people's judgements."""
-    runs = ", ".join(map(_inline, card_section(pooled, "runs")))
-    qrels = ", ".join(map(_inline, card_section(pooled, "qrels")))
-    of_runs = f"the first {_inline(pooled.get('depth'))} of each run ({runs})"
-    of_qrels = f"those that people judged ({qrels})"
-    return " and ".join([of_runs] * bool(runs) + [of_qrels] * bool(qrels))
-
-
-def _origins(collection: Collection) -> Counter[str]:
-    """How many queries people asked, and how many were generated."""
-    if not collection.queries.exists():
-        return Counter()
-    queries = read_queries(collection.queries).values()
-    return Counter(str(query.metadata.get("origin") or "unknown") for query in queries)
-
-
-def _judgements(judged_sets: Mapping[str, Any]) -> Iterator[str]:
-    yield "Judgements by a model. A pair that failed has no grade, and stands in no qrels:"
-    yield ""
-    yield "| qrels | pairs | judged | failed | prompt | model |"
-    yield "|---|---:|---:|---:|---|---|"
-    caveats: dict[str, None] = {}
-    for name in sorted(judged_sets):
-        entry = card_section(judged_sets, name)
-        counts = [_count(entry, what) for what in ("pairs", "judged", "failed")]
-        model = str(entry.get("model", ""))
-        served = ", ".join(map(str, entry.get("served") or [])) or model
-        cells = [name, *counts, entry.get("prompt", ""), served]
-        yield f"| {' | '.join(map(_inline, cells))} |"
-        if embedded := embedded_name(model):
-            caveats[caveat(embedded)] = None
-    for line in caveats:
-        yield ""
-        yield f"Not to be trusted far: {line}."
-
-
-def _count(section: Mapping[str, Any], name: str) -> str:
-    value = section.get(name)
-    return f"{value:,}" if isinstance(value, int) else "?"
+        if value := fetched.get(name):
+            is_address = _ADDRESS.fullmatch(str(value))
+            yield f"\n{name.capitalize()}: {value if is_address else _inline(value)}"
 
 
 def _inline(value: object) -> str:
-    """A value of the card on one line, which is no markup: anybody may have named it."""
+    """A text on one line, which is no markup: anybody may have named what is in it."""
     return markdown_text(flat(str(value)))
 
 
-def _linked(value: object) -> str:
-    """The same; a plain address stays a link."""
-    return str(value) if _ADDRESS.fullmatch(str(value)) else _inline(value)
+def datasheet(card: Card, queries: Mapping[str, Query]) -> dict[str, list[str]]:
+    """What a card tells, and the queries: sentences by their title, titles without any left out.
+
+    The names in them are as they stand in the card, which anybody may have written.
+    """
+    origins = Counter(str(query.metadata.get("origin") or "unknown") for query in queries.values())
+    parts = {
+        "What made it": _made(card, origins),
+        "What is in it": _contents(card),
+        "Limits": _limits(card, origins),
+    }
+    listed = {title: list(lines) for title, lines in parts.items()}
+    return {title: lines for title, lines in listed.items() if lines}
+
+
+def _made(card: Card, origins: Counter[str]) -> Iterator[str]:
+    """A sentence for each step that the card knows of."""
+    if fetched := card_section(card, "fetch"):
+        yield f"fetched by the recipe {fetched.get('recipe')}, judged by people"
+    if ingested := card_section(card, "ingest"):
+        counts = f"{_count(ingested, 'documents')} passages of {_count(ingested, 'files')} files"
+        yield f"ingested: {counts}"
+    if generated := card_section(card, "generate"):
+        writer = f"{generated.get('model')} with {generated.get('prompt')}"
+        drawn = f", for passages drawn with the seed {generated.get('seed')}"
+        drawn = drawn if "seed" in generated else ""
+        yield f"{_count(generated, 'queries')} queries written by {writer}{drawn}"
+    if pooled := card_section(card, "pool"):
+        runs, qrels = (", ".join(card_section(pooled, name)) for name in ("runs", "qrels"))
+        of_runs = [f"the first {pooled.get('depth')} of each run ({runs})"] if runs else []
+        of_qrels = [f"those that people judged ({qrels})"] if qrels else []
+        yield f"pooled: {_count(pooled, 'pairs')} pairs, {' and '.join(of_runs + of_qrels)}"
+    imported = card_section(card, "imported")
+    for name, entry in ((name, card_section(imported, name)) for name in sorted(imported)):
+        counts = f"{_count(entry, 'pairs')} pairs of {_count(entry, 'queries')} queries"
+        yield f"qrels {name}: {counts}, judged by people ({entry.get('source', 'unknown')})"
+    if origins:
+        yield "queries by origin: " + ", ".join(f"{n:,} {of}" for of, n in origins.most_common())
+    if versions := sorted(set(_versions(card))):
+        yield f"made with labeler {', '.join(versions)}"
+
+
+def _versions(value: object) -> Iterator[str]:
+    """Every version of this program that a card names."""
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        if name == "labeler" and isinstance(inner, str):
+            yield inner
+        else:
+            yield from _versions(inner)
+
+
+def _contents(card: Card) -> Iterator[str]:
+    ingested = card_section(card, "ingest")
+    words = card_section(ingested, "settings").get("words")
+    if isinstance(words, int):
+        yield f"passages of about {words:,} words, which are the documents to retrieve"
+    if inputs := _listed(ingested, "inputs"):
+        yield f"read from: {', '.join(inputs[:5])}{' …' if inputs[5:] else ''}"
+
+
+def _limits(card: Card, origins: Counter[str]) -> Iterator[str]:
+    if generated := origins["generated"]:
+        written = count_of(generated, "query was", "queries were")
+        yield f"{written} written by a model for a passage of this corpus: people ask otherwise"
+    if unread := _listed(card_section(card, "ingest"), "unread"):
+        yield f"{count_of(len(unread), 'file', 'files')} could not be read, and are missing"
+    if "pool" in card:
+        yield "only pooled pairs were judged: a system that finds others is not credited for them"
+    judged = card_section(card, "judge")
+    for entry in (card_section(judged, name) for name in judged):
+        failed, pairs = entry.get("failed"), entry.get("pairs")
+        if isinstance(failed, int) and isinstance(pairs, int) and failed > _SHARE * pairs:
+            yield f"{failed:,} of {pairs:,} pairs of a set of judgements have no grade"
+        if embedded := embedded_name(str(entry.get("model", ""))):
+            yield f"not to be trusted far: {caveat(embedded)}"
+    if "judge" in card and "imported" not in card and "fetch" not in card:
+        yield NOBODY
+
+
+NOBODY = "no person has judged a pair: how far the grades agree with people is not known"
+"""What a datasheet says where the card knows of no person; grades may stand beside it."""
+
+
+def assessors_table(card: Card) -> Table:
+    """A row for each set of judgements by a model: its counts, and what judged it."""
+    judged = card_section(card, "judge")
+    rows: list[list[Cell]] = []
+    for name in sorted(judged):
+        entry = card_section(judged, name)
+        counts = [_count(entry, what) for what in ("pairs", "judged", "failed")]
+        settings = (f"{key} {value}" for key, value in card_section(entry, "parameters").items())
+        asked = [flat(str(entry.get(key, ""))) for key in ("prompt", "model")]
+        rows.append(
+            [name, *counts, *asked, ", ".join(_listed(entry, "served")), ", ".join(settings)]
+        )
+    words = ("prompt", "model as asked", "model as served", "parameters")
+    columns = [
+        Column("set", align="left"),
+        *map(Column, ("pairs", "judged", "failed")),
+        *(Column(title, align="left") for title in words),
+    ]
+    return Table("assessors", columns, rows)
+
+
+def _listed(section: Card, name: str) -> list[str]:
+    """The texts of a list of the card; none where somebody put something else there."""
+    listed = section.get(name)
+    return [*map(str, listed)] if isinstance(listed, list) else []
+
+
+def _count(section: Card, name: str) -> str:
+    value = section.get(name)
+    return f"{value:,}" if isinstance(value, int) else "?"

@@ -1,4 +1,4 @@
-"""Vectors and their cosine as a retrieval engine."""
+"""The built-in retrieval engines over a corpus: BM25, and the cosine of vectors."""
 
 from __future__ import annotations
 
@@ -29,9 +29,8 @@ from labeler.files.arrays import Arrays, ArraysWriter, TextsOnDemand, open_array
 from labeler.files.atomic import remove_abandoned
 from labeler.files.row_index import RowIndex
 from labeler.messages import Advance, Progress, counted, no_progress
-from labeler.text.bm25 import Bm25, Bm25Part, bm25_name, index_settings, write_part
-from labeler.text.terms import text_to_search
-from labeler.text.vectors import Encode, Encoder, encode
+from labeler.text.bm25 import Bm25, Bm25Part, index_settings, write_part
+from labeler.text.terms import Encode, Encoder, encode, text_to_search
 from labeler.trec.runs import best
 
 # What an engine searches: documents that are gone through one by one, and indexes of them.
@@ -71,12 +70,12 @@ class IndexFolder:
             with writing_arrays(*files[number]) as out:
                 write(out, _counted(documents, done, self.corpus.lines, advance))
             by_part[number] = open_arrays(*files[number])
-        if missing:
-            self._remove_others()
         whole = [arrays for arrays in by_part if arrays is not None]
         if len(whole) < len(by_part):  # another process removed one, which reads another corpus
             return self.parts(name, settings, write, advance)
-        self._check_distinct(whole)
+        if missing:
+            self._remove_others()
+            self._check_distinct(whole, [files[number][0] for number in missing])
         return whole
 
     def _index(
@@ -87,23 +86,19 @@ class IndexFolder:
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
         return self.folder / f"{name}-{part[:12]}-{digest[:12]}.index", about
 
-    def _check_distinct(self, parts: Sequence[Arrays]) -> None:
-        """`BadInput` where an id comes again; a file says that a corpus was found to be right."""
-        path, about = self._index("ids", self.corpus.sha256, {"ids": 1})
-        if open_arrays(path, about) is not None:
-            return
+    def _check_distinct(self, parts: Sequence[Arrays], made: Iterable[Path]) -> None:
+        """`BadInput` where an id comes again; what was `made` is then removed."""
         ids = RowIndex()
         several = (part.texts("ids") for part in parts)
         if any(ids.add(doc_id) != row for row, doc_id in enumerate(chain.from_iterable(several))):
+            for path in made:
+                path.unlink(missing_ok=True)
             check_corpus_file(self.corpus.path)  # which names the line
-        with writing_arrays(path, about) as out:
-            out.add("documents", [np.array([len(ids)])])
-        self._remove_others()
 
     def _remove_others(self) -> None:
         """Remove the indexes of other documents, and what killed processes left of any."""
         remove_abandoned(self.folder)
-        current = {part[:12] for part in (*self.corpus.parts, self.corpus.sha256)}
+        current = {part[:12] for part in self.corpus.parts}
         for path in self.folder.glob("*.index"):
             if not current.intersection(path.stem.split("-")[-2:-1]):
                 with suppress(OSError):  # another process may read it, where that forbids it
@@ -188,6 +183,14 @@ class BestRows:
     def __len__(self) -> int:
         return len(self._rows)
 
+    def near(self, scores: NDArray[np.float32]) -> Integers:
+        """Those of some rows that may be among the best, by scores that are off by a little."""
+        near = np.flatnonzero(scores >= self.floor - _ROUNDING)
+        if len(near) > self._depth:
+            floor = float(np.partition(scores[near], -self._depth)[-self._depth])
+            near = near[scores[near] >= floor - _ROUNDING]
+        return near
+
     def add(self, rows: Integers, scores: NDArray[np.float32]) -> None:
         """Take further rows and their scores."""
         if not len(rows):
@@ -238,11 +241,6 @@ class IdsInParts(TextsOnDemand):
 
 
 # BM25 as a retrieval engine.
-
-
-def bm25_tag() -> str:
-    """The name of the engine, with what it depends on."""
-    return bm25_name()
 
 
 def bm25_run(
@@ -316,68 +314,16 @@ def _texts(documents: Iterator[Document], ids: list[str]) -> Iterator[str]:
         yield text_to_search(document)
 
 
-# The vectors nearest to those of queries, among vectors that come a block at a time.
+# The cosine of vectors as a retrieval engine, which come a block at a time.
 
 Vectors = NDArray[np.float32]
-
-_QUERIES_AT_ONCE = 256
-_ROUNDING = 1e-4
-"""Far more than a product of unit vectors in 32-bit floats is ever off."""
-
-
-class Nearest:
-    """Keeps the `depth` rows of the highest cosine for each query, as blocks of rows come.
-
-    A block's products are computed at once, which is fast, and whose last digits depend on how the
-    block was cut. So those that may be among the best are computed again in 64 bits, one by one:
-    equal texts have equal scores, wherever they stand.
-    """
-
-    def __init__(self, queries: Vectors, depth: int) -> None:
-        self._queries = queries
-        self._exact = queries.astype(np.float64)
-        self._depth = depth
-        self._floor = np.full(len(queries), -np.inf)
-        self._rows = [np.zeros(0, dtype=np.int64)] * len(queries)
-        self._scores = [np.zeros(0, dtype=np.float32)] * len(queries)
-
-    def add(self, first: int, vectors: Vectors) -> None:
-        """Take the vectors of the rows from `first` on."""
-        for start in range(0, len(self._queries), _QUERIES_AT_ONCE):
-            products = self._queries[start : start + _QUERIES_AT_ONCE] @ vectors.T
-            for number, product in enumerate(products, start):
-                self._take(number, first, vectors, product)
-
-    def ranked(self, ids: Sequence[str]) -> Iterator[dict[str, float]]:
-        """For each query, the ids of its best rows with their scores, ties by id descending."""
-        for rows, scores in zip(self._rows, self._scores, strict=True):
-            yield best(scores, [ids[row] for row in rows.tolist()], self._depth)
-
-    def _take(self, number: int, first: int, vectors: Vectors, product: Vectors) -> None:
-        near = self._near(product, float(self._floor[number]))
-        if not len(near):
-            return
-        exact = vectors[near].astype(np.float64) @ self._exact[number]
-        rows = np.concatenate([self._rows[number], near + first])
-        scores = np.concatenate([self._scores[number], exact.astype(np.float32)])
-        if len(rows) > self._depth:
-            floor = np.partition(scores, -self._depth)[-self._depth]
-            rows, scores = rows[scores >= floor], scores[scores >= floor]
-            self._floor[number] = floor
-        self._rows[number], self._scores[number] = rows, scores
-
-    def _near(self, product: Vectors, floor: float) -> Integers:
-        """The rows of a block that may be among the best."""
-        near = np.flatnonzero(product >= floor - _ROUNDING)
-        if len(near) > self._depth:
-            floor = float(np.partition(product[near], -self._depth)[-self._depth])
-            near = near[product[near] >= floor - _ROUNDING]
-        return near
-
 
 BATCH = 1024
 ROWS_AT_ONCE = 1 << 14
 """Of 256 numbers, 16 MB."""
+_QUERIES_AT_ONCE = 256
+_ROUNDING = 1e-4
+"""Far more than a product of unit vectors in 32-bit floats is ever off."""
 
 
 def dense_run(
@@ -387,66 +333,71 @@ def dense_run(
     depth: int,
     progress: Progress = no_progress,
 ) -> Run:
-    """Rank by the cosine of the vectors that `encoder` gives.
-
-    Those of the embedded encoder are kept with the other indexes; a server's are kept elsewhere.
-    """
-    nearest = Nearest(encoder.queries([query.text for query in queries]), depth)
-    if searched.indexes is None or encoder.documents is not encode:
-        ids: Sequence[str] = _search_unkept(searched, encoder.documents, nearest, progress)
-    else:
-        ids = _search_kept(_kept_vectors(searched.indexes, encoder, progress), nearest, progress)
-    return dict(zip((query.id for query in queries), nearest.ranked(ids), strict=True))
+    """Rank by the cosine of the vectors that `encoder` gives."""
+    return DenseIndex.of(searched, encoder, progress).run(queries, depth, progress)
 
 
+@dataclass(frozen=True)
 class DenseIndex:
-    """The vectors of documents, to be searched again and again.
+    """The vectors of documents, to be searched again and again, and their ids.
 
-    They are held where the documents are few. Those of another encoder than the embedded one are
-    gone through each time.
+    They are held where the documents are few, and those of the embedded encoder kept with the other
+    indexes. Those of a server are gone through each time; they are kept elsewhere.
     """
 
-    def __init__(self, searched: Searched, encoder: Encoder, progress: Progress) -> None:
-        self._searched, self._encoder = searched, encoder
-        self._parts: list[Arrays] | None = None
-        self._blocks: list[Vectors] | None = None
-        self._ids: list[str] = []
+    encoder: Encoder
+    blocks: Callable[[Progress], Iterator[Vectors]]
+    ids: Sequence[str]
+
+    @classmethod
+    def of(cls, searched: Searched, encoder: Encoder, progress: Progress) -> DenseIndex:
+        """The vectors of documents; what is missing of them is made first."""
+        ids: list[str] = []
+        passed = partial(_encoded, searched, encoder, ids)
         if searched.indexes is None:
-            with progress("encoding") as advance:
-                documents = searched.counted(advance)
-                self._blocks = [*_encoded(documents, encoder.documents, self._ids)]
-        elif encoder.documents is encode:
-            self._parts = _kept_vectors(searched.indexes, encoder, progress)
+            held = [*passed(progress)]
+            return cls(encoder, lambda _progress: iter(held), ids)
+        if encoder.documents is not encode:
+            return cls(encoder, passed, ids)
+        parts = _kept_vectors(searched.indexes, encoder, progress)
+        return cls(encoder, partial(_kept_blocks, parts), IdsInParts(parts))
 
     def run(self, queries: Sequence[Query], depth: int, progress: Progress = no_progress) -> Run:
-        """The ranking of each query."""
-        nearest = Nearest(self._encoder.queries([query.text for query in queries]), depth)
-        ids = self._search(nearest, progress)
-        return dict(zip((query.id for query in queries), nearest.ranked(ids), strict=True))
+        """The ranking of each query.
 
-    def _search(self, nearest: Nearest, progress: Progress) -> Sequence[str]:
-        if self._parts is not None:
-            return _search_kept(self._parts, nearest, progress)
-        if self._blocks is None:
-            return _search_unkept(self._searched, self._encoder.documents, nearest, progress)
+        A block's products are computed at once, which is fast, and whose last digits depend on how
+        the block was cut. So those that may be among the best are computed again in 64 bits, one by
+        one: equal texts have equal scores, wherever they stand.
+        """
+        vectors = self.encoder.queries([query.text for query in queries])
+        several = [BestRows(depth, self.ids) for _ in queries]
         first = 0
-        for vectors in self._blocks:
-            nearest.add(first, vectors)
-            first += len(vectors)
-        return self._ids
+        for block in self.blocks(progress):
+            for start in range(0, len(vectors), _QUERIES_AT_ONCE):
+                products = vectors[start : start + _QUERIES_AT_ONCE] @ block.T
+                for number, product in enumerate(products, start):
+                    near = several[number].near(product)
+                    exact = block[near].astype(np.float64) @ vectors[number].astype(np.float64)
+                    several[number].add(near + first, exact.astype(np.float32))
+            first += len(block)
+        return {query.id: best.ranked() for query, best in zip(queries, several, strict=True)}
 
 
-def _search_unkept(
-    searched: Searched, encode_some: Encode, nearest: Nearest, progress: Progress
-) -> Sequence[str]:
-    """Search each batch of vectors as soon as it is encoded; the ids of all documents."""
-    ids: list[str] = []
-    first = 0
+def _encoded(
+    searched: Searched, encoder: Encoder, ids: list[str], progress: Progress
+) -> Iterator[Vectors]:
+    """The vectors of all documents, a batch at a time; their ids take the place of `ids`."""
+    ids.clear()
     with progress("encoding") as advance:
-        for vectors in _encoded(searched.counted(advance), encode_some, ids):
-            nearest.add(first, vectors)
-            first += len(vectors)
-    return ids
+        yield from _in_batches(searched.counted(advance), encoder.documents, ids)
+
+
+def _in_batches(
+    documents: Iterator[Document], encode_some: Encode, ids: list[str]
+) -> Iterator[Vectors]:
+    while batch := list(islice(documents, BATCH)):
+        ids += [document.id for document in batch]
+        yield encode_some([*map(text_to_search, batch)])
 
 
 def _kept_vectors(folder: IndexFolder, encoder: Encoder, progress: Progress) -> list[Arrays]:
@@ -454,30 +405,20 @@ def _kept_vectors(folder: IndexFolder, encoder: Encoder, progress: Progress) -> 
 
     def write(out: ArraysWriter, documents: Iterator[Document]) -> None:
         ids: list[str] = []
-        out.add("vectors", _encoded(documents, encoder.documents, ids))
+        out.add("vectors", _in_batches(documents, encoder.documents, ids))
         out.add_texts("ids", ids)
 
     with progress("encoding") as advance:
         return folder.parts("vectors", {"vectors": 2, "encoder": encoder.id}, write, advance)
 
 
-def _search_kept(parts: Sequence[Arrays], nearest: Nearest, progress: Progress) -> Sequence[str]:
-    """Search an index of vectors a block at a time; the ids of all documents."""
+def _kept_blocks(parts: Sequence[Arrays], progress: Progress) -> Iterator[Vectors]:
+    """The rows of an index of vectors, a block at a time."""
     rows, done = sum(part.shape("vectors")[0] for part in parts), 0
     with progress("searching, dense") as advance:
         for part in parts:
             for first in range(0, part.shape("vectors")[0], ROWS_AT_ONCE):
-                vectors = part.rows("vectors", first, first + ROWS_AT_ONCE)
-                nearest.add(done, vectors)
-                done += len(vectors)
+                block = part.rows("vectors", first, first + ROWS_AT_ONCE)
+                yield block
+                done += len(block)
                 advance(done, rows)
-    return IdsInParts(parts)
-
-
-def _encoded(
-    documents: Iterator[Document], encode_some: Encode, ids: list[str]
-) -> Iterator[Vectors]:
-    """The vectors of the documents, a batch at a time; their ids are added to `ids`."""
-    while batch := list(islice(documents, BATCH)):
-        ids += [document.id for document in batch]
-        yield encode_some([*map(text_to_search, batch)])

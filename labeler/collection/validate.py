@@ -2,202 +2,54 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from labeler.collection.annotations import JournalRow, journal_names, journal_path, numbered_journal
+from labeler.collection.annotations import journal_names, journal_path, numbered_journal
 from labeler.collection.card import SECTION, card_section, read_card
-from labeler.collection.checks import (
-    Contents,
-    Problem,
-    Problems,
-    check_corpus,
-    check_dropped,
-    check_judgements,
-    check_pool,
-    check_qrels,
-    check_queries,
-    check_run,
-    check_unanswerable,
-)
-from labeler.collection.corpus import CorpusParts
-from labeler.collection.layout import FOLDERS, Collection, is_name, open_collection
-from labeler.collection.monitoring import read_watch_run, watch_files
-from labeler.collection.people import sample_path
-from labeler.collection.scale import sample_grades
+from labeler.collection.corpus import document_in
+from labeler.collection.judgements import Origin, read_judgements
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.pool import DROPS, read_pool
+from labeler.collection.queries import query_in
+from labeler.collection.rows import Record, Row
+from labeler.collection.stale import stale_pairs
+from labeler.data import Judgement, Pair, Query
 from labeler.errors import BadInput, LabelerError
-from labeler.files.arrays import about_arrays
-from labeler.files.atomic import partial_files
 from labeler.files.cache import sha256_of
+from labeler.files.jsonl import read_rows
 from labeler.files.read import numbered_bytes
+from labeler.files.row_index import RowIndex
 from labeler.messages import count_of
-from labeler.models.control import Control
-from labeler.report.table import Column, Table
-from labeler.store.vectors import VectorFile, encoder_of
+from labeler.models.session import Control
+from labeler.report.table import Column, Table, table_of
+from labeler.trec.rows import grade_of
+from labeler.trec.rows import rows as trec_rows
 
-# Whether raters' journals are whole, and of samples and scales that the collection has.
+Level = Literal["error", "warning"]
 
-
-def check_annotations(
-    collection: Collection, path: Path, seen: Contents, problems: Problems
-) -> None:
-    """Each line is an answer, of a sample that is there and by its scale.
-
-    Pairs that left the collection stay in a journal, which is a record of what was answered.
-    """
-    scales: dict[str, frozenset[int] | None] = {}
-    lines = 0
-    for number, row in numbered_journal(path):
-        lines = number
-        if row.task != "grade":
-            continue
-        if row.sample not in scales:
-            scales[row.sample] = _scale(collection, path, number, row, problems)
-        scale = scales[row.sample]
-        if scale is not None and row.grade is not None and row.grade not in scale:
-            text = f"the grade {row.grade} is none of the sample's {sorted(scale)}"
-            problems.add(path, number, "grades outside of the sample's scale", text)
-    if lines < sum(1 for _ in numbered_bytes(path)):
-        text = "the last line was cut short, and was confirmed to nobody; the next answer ends it"
-        problems.add(path, 0, "answers cut short", text, "warning")
-    del seen
+_NAMED = 5
+"""Of one kind of problem in a file, so many are named, and the others counted."""
 
 
-def _scale(
-    collection: Collection, path: Path, number: int, row: JournalRow, problems: Problems
-) -> frozenset[int] | None:
-    """The scale of an answer's sample; None where there is no such sample, which is noted."""
-    is_there = is_name(row.sample) and sample_path(collection.folder, row.sample).exists()
-    if not is_there:
-        text = f"the sample {row.sample!r:.60} is not in the collection, so that no qrels take it"
-        problems.add(path, number, "answers of samples that are gone", text, "warning")
-        return None
-    try:
-        return frozenset(sample_grades(collection, row.sample))
-    except BadInput as error:
-        problems.add_text(collection.card, str(error))
-        return None
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One problem; no `line` where it is the whole file's, `count` how many are told as one."""
 
+    level: Level
+    path: Annotated[str, Column(widest=None)]
+    line: int | None
+    problem: Annotated[str, Column(widest=None)]
+    count: int = 1
 
-# Whether the counts and hashes of a collection's card are those of its files.
-
-
-def check_cards(collection: Collection, path: Path, seen: Contents, problems: Problems) -> None:
-    """The counts and hashes of the card are those of the files."""
-    card = read_card(collection)
-
-    def count(
-        section: Mapping[str, Any], name: str, value: int | None, what: str, beyond: int = 0
-    ) -> None:
-        recorded = section.get(name)
-        values = (
-            None,
-            value,
-            (value or 0) + beyond,
-        )  # what left the pool counts until judged again
-        if type(recorded) is int and value is not None and recorded not in values:
-            problem = f"{what}: the card says {recorded:,}, there are {value:,}"
-            problems.add(path, 0, "counts", problem)
-
-    count(card_section(card, "ingest"), "documents", len(seen.documents), "documents")
-    count(card_section(card, "pool"), "pairs", seen.pool, "pairs of the pool")
-    for name, (pairs, judged) in seen.rows.items():
-        section = card_section(card_section(card, "judge"), name)
-        rows_beyond, grades_beyond = seen.rows_beyond[name]
-        count(section, "judged", judged, f"grades of {name}", grades_beyond)
-        if type(section.get("failed")) is int and type(section.get("judged")) is int:
-            sums = {"sum": section["failed"] + section["judged"]}
-            count(sums, "sum", pairs, f"rows of {name}", rows_beyond)
-    _check_hashes(collection, card, problems)
-
-
-def _check_hashes(collection: Collection, card: Mapping[str, Any], problems: Problems) -> None:
-    for key, sha256 in card_section(card, SECTION).items():
-        path = collection.folder / key
-        if not sha256 or not isinstance(sha256, str):
-            continue
-        if not path.exists():
-            problems.add(
-                path, 0, "missing files", "the card knows it, and it is not there", "warning"
-            )
-        elif sha256_of(path) != sha256:
-            text = "not as the command wrote it that made it"
-            problems.add(path, 0, "changed files", text, "warning")
-
-
-# Whether what is derived from a collection's texts is whole and of these texts.
-#
-# Nothing here is an error: indexes and vectors are made anew where they are missing. An index that
-# is damaged, or of other documents, is never used; a damaged vector neither.
-
-_ANEW = "it may be deleted, and is made anew where it is needed"
-
-
-def check_indexes(collection: Collection, path: Path, _seen: Contents, problems: Problems) -> None:
-    """Indexes are whole, and of the documents as they are."""
-    warn = partial(problems.add, level="warning")
-    current: set[str] = set()
-    for index in sorted(path.glob("[!.]*")):
-        about = about_arrays(index) if index.suffix == ".index" and index.is_file() else None
-        if about is None:
-            warn(index, 0, "damaged indexes", f"no index that is whole; {_ANEW}")
-            continue
-        current = current or _hashes_of(collection.corpus)
-        if about.get("documents") not in current:
-            warn(index, 0, "indexes of others", f"the index of other documents; {_ANEW}")
-
-
-def _hashes_of(corpus: Path) -> set[str]:
-    parts = CorpusParts.of(corpus)
-    return {parts.sha256, *parts.parts}
-
-
-def check_vectors(_collection: Collection, path: Path, _seen: Contents, problems: Problems) -> None:
-    """Files of vectors hold whole records."""
-    warn = partial(problems.add, level="warning")
-    for file in sorted(path.glob("[!.]*")):
-        try:
-            encoder = encoder_of(file)
-            vectors = None if encoder is None else VectorFile.read(file, encoder)
-        except BadInput as error:
-            warn(file, 0, "no vectors", str(error).removeprefix(f"{file}: "))
-            continue
-        if vectors is None:
-            warn(file, 0, "vectors cut off", "its first line was cut off; no vector is in it")
-        elif vectors.damaged:
-            records = count_of(vectors.damaged, "vector is", "vectors are")
-            text = f"{records} damaged; the texts are encoded again"
-            warn(file, 0, "damaged vectors", text)
-
-
-def check_monitoring(
-    collection: Collection, _path: Path, _seen: Contents, problems: Problems
-) -> None:
-    """What runs of the watch said can be read; the next run passes over a file that cannot."""
-    for file in watch_files(collection):
-        try:
-            read_watch_run(file)
-        except BadInput as error:
-            text = str(error).removeprefix(f"{file}: ")
-            problems.add(file, 0, "runs of the watch", text, level="warning")
-
-
-def check_left_over(
-    collection: Collection, _path: Path, _seen: Contents, problems: Problems
-) -> None:
-    """No process that was killed has left a part of a file."""
-    folders = (collection.folder / name for name in ("", *FOLDERS))
-    for folder in folders:
-        for path in partial_files(folder) if folder.is_dir() else ():
-            text = "part of a file, left by a process that was killed; it may be deleted"
-            problems.add(path, 0, "parts of files", text, "warning")
-    for path in sorted((collection.folder / "history").glob(".*.partial")):
-        text = "part of a copy, left by a process that was killed; it may be deleted"
-        problems.add(path, 0, "parts of copies", text, "warning")
+    def __str__(self) -> str:
+        where = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{where}: {self.problem}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +57,10 @@ class Validation:
     """What is wrong with a collection, and how much was checked.
 
     `problems` are in the order of the files; of each kind in a file the first few are named, and
-    `more` counts the others. `stale` counts grades of texts that have changed since.
+    the others counted. `stale` counts grades of texts that have changed since.
     """
 
     problems: tuple[Problem, ...] = ()
-    more: int = 0
     checked: dict[str, int] = field(default_factory=dict)
     stale: int = 0
 
@@ -233,16 +84,13 @@ class Validation:
             "errors": self.errors,
             "warnings": self.warnings,
             "stale": self.stale,
-            "problems": [problem.as_json() for problem in self.problems],
+            "problems": self.table().records(),
             "checked": self.checked,
         }
 
     def table(self) -> Table:
         """The problems, a row each."""
-        names = ("level", "path", "line", "problem", "count")
-        columns = [Column(name, align="left") for name in names]
-        rows = [[p.level, str(p.path), p.line or None, p.text, p.count] for p in self.problems]
-        return Table("problems", columns, rows)
+        return table_of("problems", Problem, self.problems)
 
     def __repr__(self) -> str:
         return f"Validation({self.errors} errors, {self.warnings} warnings)"
@@ -256,79 +104,241 @@ def validate(collection: Collection | Path | str, *, control: Control | None = N
     Validation(0 errors, 0 warnings)
     """
     opened, control = open_collection(collection), control or Control()
-    problems, seen = Problems(), Contents()
-    steps = list(_steps(opened))
+    made, counts = _Validator(opened), Counter[str]()
+    steps = list(made.steps())
     with control.progress("files checked") as advance:
-        for number, (kind, path) in enumerate(steps, start=1):
+        for number, (kind, check, path) in enumerate(steps, start=1):
+            counts[kind] += 1
             try:
-                _CHECKS[kind](opened, path, seen, problems)
+                check(path)
             except LabelerError as error:  # a reader's, which names the file and the line
-                problems.add_text(path, str(error))
+                made.add_text(path, str(error))
             advance(number, len(steps))
-    counts: Counter[str] = Counter(kind for kind, _ in steps)
-    checked = {**counts, "documents": len(seen.documents), "queries": len(seen.queries)}
-    return Validation(tuple(problems.listed()), problems.unnamed, checked, seen.stale)
+    checked = {**counts, "documents": len(made.documents), "queries": len(made.queries)}
+    return Validation(tuple(made.listed()), checked, made.stale)
 
 
-Kind = Literal[
-    "corpus",
-    "queries",
-    "unanswerable",
-    "pool",
-    "dropped",
-    "judgements",
-    "qrels",
-    "runs",
-    "annotations",
-    "card",
-    "indexes",
-    "vectors",
-    "monitoring",
-    "parts",
-]
-
-_CHECKS: dict[Kind, Callable[[Collection, Path, Contents, Problems], None]] = {
-    "corpus": check_corpus,
-    "queries": check_queries,
-    "unanswerable": check_unanswerable,
-    "pool": check_pool,
-    "dropped": check_dropped,
-    "judgements": check_judgements,
-    "qrels": check_qrels,
-    "runs": check_run,
-    "annotations": check_annotations,
-    "card": check_cards,
-    "indexes": check_indexes,
-    "vectors": check_vectors,
-    "monitoring": check_monitoring,
-    "parts": check_left_over,
-}
+_CUT_ID = re.compile(r":([0-9a-f]{10})\Z")
+_QRELS, _RUN = "query iteration document grade", "query Q0 document rank score tag"
+_LEFT = "left the pool, as dropped.jsonl says"
 
 
-def _steps(collection: Collection) -> Iterator[tuple[Kind, Path]]:
-    """The files to check, those first whose ids the others name."""
-    yield "corpus", collection.corpus
-    parts: tuple[tuple[Kind, Path], ...] = (
-        ("queries", collection.queries),
-        ("unanswerable", collection.unanswerable),
-        ("pool", collection.pool),
-        ("dropped", collection.dropped),
-    )
-    yield from ((kind, path) for kind, path in parts if path.exists())
-    for name in collection.judgement_names():
-        yield "judgements", collection.judgements(name)
-    for name in collection.qrels_names():
-        yield "qrels", collection.qrels(name)
-    for path in collection.run_files().values():
-        yield "runs", path
-    for rater in journal_names(collection):
-        yield "annotations", journal_path(collection, rater)
-    if collection.card.exists():
-        yield "card", collection.card
-    derived: tuple[tuple[Kind, Path], ...] = (
-        ("indexes", collection.indexes),
-        ("vectors", collection.vectors),
-        ("monitoring", collection.monitoring),
-        ("parts", collection.folder),
-    )
-    yield from ((kind, path) for kind, path in derived if path.is_dir())
+class _Validator:
+    """What the files that were checked hold, and what is wrong with them, the first of each kind.
+
+    `grades` are those of each set of judgements, without pairs that left the pool.
+    """
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+        self.documents, self.queries = RowIndex(), set[str]()
+        self.dropped = set[Pair]()
+        self.grades = dict[str, dict[Pair, int]]()
+        self.stale = 0
+        self._by_kind = dict[tuple[Path, str], list[Problem]]()
+
+    def steps(self) -> Iterator[tuple[str, Callable[[Path], None], Path]]:
+        """The files to check, those first whose ids the others name."""
+        of = self.collection
+        yield "corpus", self._corpus, of.corpus
+        parts = (
+            ("queries", self._queries, of.queries),
+            ("pool", self._pool, of.pool),
+            ("dropped", self._dropped, of.dropped),
+        )
+        yield from (step for step in parts if step[2].exists())
+        yield from (("judgements", self._set, of.judgements(n)) for n in of.judgement_names())
+        yield from (("qrels", self._qrels, of.qrels(name)) for name in of.qrels_names())
+        yield from (("runs", self._run, path) for path in of.run_files().values())
+        raters = journal_names(of)
+        yield from (("annotations", self._journal, journal_path(of, name)) for name in raters)
+        if of.card.exists():
+            yield "card", self._card, of.card
+
+    def add(self, path: Path, line: int, kind: str, text: str, level: Level = "error") -> None:
+        """Note a problem; `kind` says in words what those of its kind have in common."""
+        listed = self._by_kind.setdefault((path, kind), [])
+        if len(listed) < _NAMED:
+            listed.append(Problem(level, str(path), line or None, text))
+        else:
+            rest = (
+                listed[_NAMED] if len(listed) > _NAMED else Problem(level, str(path), None, "", 0)
+            )
+            count = rest.count + 1
+            listed[_NAMED:] = [replace(rest, problem=f"… and {count:,} more: {kind}", count=count)]
+
+    def warn(self, path: Path, line: int, kind: str, text: str) -> None:
+        """Note what a person should look at."""
+        self.add(path, line, kind, text, "warning")
+
+    def add_text(self, path: Path, text: str) -> None:
+        """Note what a reader says, which names the file and mostly the line itself."""
+        match = re.match(rf"{re.escape(str(path))}(?::(\d+))?: (.*)", text, re.DOTALL)
+        line, problem = (int(match[1] or 0), match[2]) if match else (0, text)
+        self.add(path, line, "lines that cannot be read", problem)
+
+    def listed(self) -> Iterator[Problem]:
+        """The problems by file and kind, in the order in which the first of each came."""
+        return (problem for listed in self._by_kind.values() for problem in listed)
+
+    def _good_rows(self, path: Path, of: Callable[[Row], Record]) -> Iterator[tuple[int, Record]]:
+        """What the rows of a file are, with their lines; others are noted."""
+        for number, values in read_rows(path, lambda error: self.add_text(path, str(error))):
+            try:
+                yield number, of(Row(path, number, values))
+            except BadInput as error:
+                self.add_text(path, str(error))
+
+    def _ids(self, path: Path, number: int, pair: Pair, advice: str = "") -> None:
+        """Both ids of a pair are in the collection."""
+        if pair.query_id not in self.queries:
+            text = f"the query {pair.query_id!r:.100} is not in the collection{advice}"
+            self.add(path, number, "queries that are not in the collection", text)
+        self._document(path, number, pair, advice)
+
+    def _document(self, path: Path, number: int, pair: Pair, advice: str = "") -> None:
+        if pair.doc_id not in self.documents:
+            text = f"the document {pair.doc_id!r:.100} is not in the corpus{advice}"
+            self.add(path, number, "documents that are not in the corpus", text)
+
+    def _once(self, path: Path, number: int, pair: Pair, *, is_new: bool) -> None:
+        if not is_new:
+            self.add(path, number, "repeated pairs", f"the pair {' '.join(pair)} again")
+
+    def _corpus(self, path: Path) -> None:
+        """Ids stand once, passages have texts, and a text is the one that its id was made of."""
+        for number, document in self._good_rows(path, document_in):
+            id_ = document.id
+            if id_ in self.documents:
+                self.add(path, number, "repeated ids", f"the id {id_!r} stands twice")
+            self.documents.add(id_)
+            if not (document.text + document.title).strip():
+                text = f"the document {id_!r} has neither text nor title"
+                self.warn(path, number, "documents without text", text)
+            match = _CUT_ID.search(id_) if "headings" in document.metadata else None
+            content = f"{document.title}\0{document.text}".encode()
+            if match and hashlib.sha256(content).hexdigest()[:10] != match[1]:
+                text = f"the text of {id_!r} is not the one that its id was made of"
+                self.add(path, number, "changed texts", text)
+
+    def _queries(self, path: Path) -> None:
+        """Ids and texts stand once, and sources are passages of the corpus."""
+        first_line = dict[str, int]()
+        for number, query in self._good_rows(path, query_in):
+            if query.id in self.queries:
+                self.add(path, number, "repeated ids", f"the id {query.id!r} stands twice")
+            self.queries.add(query.id)
+            words = " ".join(query.text.casefold().split())
+            first = first_line.setdefault(words, number)
+            if not words:
+                text = f"the query {query.id!r} has no text"
+                self.add(path, number, "queries without text", text)
+            elif first != number:
+                text = f"the query {query.id!r} has the same text as that in line {first}"
+                self.warn(path, number, "queries that stand twice", text)
+            self._sources(path, number, query)
+
+    def _sources(self, path: Path, number: int, query: Query) -> None:
+        listed = query.metadata.get("source")
+        sources = [s for s in listed if isinstance(s, dict)] if isinstance(listed, list) else []
+        for source in (s for s in sources if s.get("doc_id") not in self.documents):
+            if source.get("state") == "gone":
+                text = f"the passage that {query.id!r} was written for is gone"
+                self.warn(path, number, "sources that are gone", text)
+            else:
+                text = (
+                    f"the source {source.get('doc_id')!r:.100} of {query.id!r} is not in the corpus"
+                )
+                self.add(path, number, "sources that are not in the corpus", text)
+
+    def _pool(self, path: Path) -> None:
+        """Pairs stand once, and both ids are in the collection."""
+        pairs = set[Pair]()
+        for number, pair in self._good_rows(path, lambda row: row.pair):
+            self._ids(path, number, pair, f"; next: {DROPS.format(path.parent)}")
+            self._once(path, number, pair, is_new=pair not in pairs)
+            pairs.add(pair)
+
+    def _dropped(self, path: Path) -> None:
+        """Pairs that left the pool, as their query or document is gone."""
+        self.dropped = {entry.pair for entry in read_pool(path)}
+
+    def _set(self, path: Path) -> None:
+        """Pairs stand once, ids are in the collection, and all rows are of one origin."""
+        grades, origins = dict[Pair, int | None](), list[Origin]()
+        for number, row in enumerate(read_judgements(path), start=1):
+            outcome = row.judged.outcome
+            if outcome.pair not in self.dropped:
+                self._ids(path, number, outcome.pair)
+            self._once(path, number, outcome.pair, is_new=outcome.pair not in grades)
+            grades[outcome.pair] = outcome.grade if isinstance(outcome, Judgement) else None
+            if origins and row.origin not in origins:
+                text = "made by another prompt, model or parameters than the rows above"
+                self.add(path, number, "rows of another origin", text)
+            origins += [row.origin] if row.origin not in origins[:1] else []
+        self.grades[path.stem] = {
+            pair: grade
+            for pair, grade in grades.items()
+            if grade is not None and pair not in self.dropped
+        }
+        if beyond := len(grades.keys() & self.dropped):
+            rows = count_of(beyond, "row is of a pair", "rows are of pairs")
+            text = f"{rows} that {_LEFT}; no score counts them"
+            self.warn(path, 0, "rows of pairs that left the pool", text)
+        if stale := len(stale_pairs(self.collection, path.stem)):
+            text = f"{count_of(stale, 'grade is', 'grades are')} of texts that have changed since"
+            next_ = f"next: labeler judge {self.collection.folder}"
+            self.warn(path, 0, "grades of changed texts", f"{text}; {next_}")
+            self.stale += stale
+
+    def _qrels(self, path: Path) -> None:
+        """Ids are in the collection, pairs stand once, and grades are those of the judgements."""
+        judged, pairs = self.grades.get(path.stem), set[Pair]()
+        if judged == {} and not path.stat().st_size:
+            return  # no pair of the set has a grade
+        for number, columns in trec_rows(path, _QRELS):
+            pair, grade = _pair_of(columns), grade_of(path, number, columns[3])
+            if pair in self.dropped:
+                text = f"{' '.join(pair)} {_LEFT}, and counts in scores"
+                self.add(path, number, "grades of pairs that left the pool", text)
+                continue
+            self._ids(path, number, pair)
+            self._once(path, number, pair, is_new=pair not in pairs)
+            pairs.add(pair)
+            if judged is not None and judged.get(pair) != grade:
+                has = f"has {judged[pair]}" if pair in judged else "has no grade"
+                text = f"{' '.join(pair)} has the grade {grade}, and {has} in {path.stem}.jsonl"
+                self.add(path, number, "grades that judgements do not have", text)
+        if missing := (judged or {}).keys() - pairs:
+            text = f"{len(missing):,} judged pairs are not in it, as {' '.join(min(missing))}"
+            self.add(path, 0, "judgements without a line", text)
+
+    def _run(self, path: Path) -> None:
+        """The documents and the queries of a run are in the collection."""
+        for number, columns in trec_rows(path, _RUN):
+            pair = _pair_of(columns)
+            if pair.query_id not in self.queries:
+                text = f"the query {pair.query_id!r:.100} is not in the collection"
+                self.warn(path, number, "queries that are not in the collection", text)
+            self._document(path, number, pair)
+
+    def _journal(self, path: Path) -> None:
+        """Each line is an answer."""
+        lines = [0, *(number for number, _ in numbered_journal(path))]
+        if lines[-1] < sum(1 for _ in numbered_bytes(path)):
+            text = "the last line was cut short, and was confirmed to nobody"
+            self.warn(path, 0, "answers cut short", f"{text}; the next answer ends it")
+
+    def _card(self, _path: Path) -> None:
+        """The hashes of the card are those of the files."""
+        for key, sha256 in card_section(read_card(self.collection), SECTION).items():
+            file = self.collection.folder / key
+            if sha256 and not file.exists():
+                self.warn(file, 0, "missing files", "the card knows it, and it is not there")
+            elif sha256 and sha256_of(file) != sha256:
+                self.warn(file, 0, "changed files", "not as the command wrote it that made it")
+
+
+def _pair_of(columns: list[bytes]) -> Pair:
+    """The query and the document of a line of TREC's, which may be no UTF-8."""
+    return Pair(*(text.decode("utf-8", "replace") for text in (columns[0], columns[2])))

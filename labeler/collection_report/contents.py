@@ -131,7 +131,7 @@ def _standing(rows: Sequence[JournalRow]) -> Iterator[JournalRow]:
     """The last answer to each pair that counts, without those that were taken back."""
     answers: dict[tuple[str, str], list[JournalRow]] = {}
     for row in rows:
-        if row.task != "grade" or row.purpose == "gold":
+        if row.task != "grade":
             continue
         own = answers.setdefault((row.sample, row.item), [])
         if not row.undo:

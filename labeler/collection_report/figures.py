@@ -1,4 +1,4 @@
-"""What a report computes: scores, agreement with people, grades by kind, what each query got."""
+"""What a report computes: scores, agreement with people, and what each query got."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from labeler.agreement.sources import AssessorSource, Sources, open_sources
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.judgements import read_judgements
 from labeler.collection_report.contents import ChosenSets, CollectionContents, ReportOptions
-from labeler.data import Document, Failure, Pair, Qrels, Query
+from labeler.data import Document, Failure, Pair, Query
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import Report, report_on
 from labeler.evaluation.groups import MOST_GROUPS
@@ -26,7 +26,6 @@ from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
 from labeler.messages import Progress
 from labeler.report.finding import Finding
-from labeler.report.table import Cell, Column, Table
 from labeler.trec.labels import number
 from labeler.trec.runs import ranking, read_run
 
@@ -159,62 +158,6 @@ def _apart(sources: Sources, main: AssessorSource) -> tuple[FarPair, ...]:
         places[far.pair] = (-far.distance, counts[of_query], far.pair)
         counts[of_query] += 1
     return tuple(sorted(pairs, key=lambda far: places[far.pair]))
-
-
-@dataclass(frozen=True)
-class GradesOfGroup:
-    """How many pairs of a group of queries have each grade.
-
-    `field` is empty of all queries together; `without_relevant` counts queries without a relevant
-    document.
-    """
-
-    field: str
-    group: str
-    queries: int
-    grades: Mapping[int, int]
-    without_relevant: int
-
-
-def grades_by_group(qrels: Qrels, queries: Mapping[str, Query]) -> tuple[GradesOfGroup, ...]:
-    """The grades of all queries, then by each field in which these have more than one value."""
-    return (_of("", "all queries", list(qrels), qrels), *_by_field(qrels, queries))
-
-
-def _by_field(qrels: Qrels, queries: Mapping[str, Query]) -> Iterator[GradesOfGroup]:
-    for by in fields_with_groups(queries, qrels):
-        members: dict[str, list[str]] = {}
-        for query_id in qrels:
-            value = group_of(queries[query_id], by) if query_id in queries else ""
-            members.setdefault(str(value) or "(none)", []).append(query_id)
-        named = sorted(members, key=lambda group: (-len(members[group]), group))
-        yield from (_of(by, group, members[group], qrels) for group in named)
-
-
-def _of(field: str, group: str, queries: Sequence[str], qrels: Qrels) -> GradesOfGroup:
-    counts = Counter(grade for query in queries for grade in qrels[query].values() if grade >= 0)
-    barren = sum(all(grade <= 0 for grade in qrels[query].values()) for query in queries)
-    return GradesOfGroup(field, group, len(queries), dict(sorted(counts.items())), barren)
-
-
-def grades_table(groups: Sequence[GradesOfGroup], names: Mapping[int, str]) -> Table:
-    """A row for each group: its queries, pairs, and how many pairs have each grade."""
-    grades = sorted({grade for group in groups for grade in group.grades})
-    columns = [
-        Column("field", title="by", align="left"),
-        Column("group", title="queries", align="left"),
-        Column("queries", title="how many"),
-        *map(Column, ("without relevant", "pairs")),
-        *(Column("", f"{g} {names[g]}" if g in names else f"grade {g}") for g in grades),
-    ]
-    rows: list[list[Cell]] = []
-    for group in groups:
-        total = sum(group.grades.values())
-        counts = [group.grades.get(grade, 0) for grade in grades]
-        shown = [f"{count:,} ({count / total:.0%})" if count else "0" for count in counts]
-        barren = group.without_relevant
-        rows.append([group.field or "-", group.group, group.queries, barren, total, *shown])
-    return Table("grades", columns, rows)
 
 
 @dataclass(frozen=True)

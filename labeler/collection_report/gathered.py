@@ -22,7 +22,6 @@ from labeler.collection_report.figures import (
     GROUPS,
     WHERE_UNJUDGED,
     AgreementWithPeople,
-    GradesOfGroup,
     ReasonsAndFailures,
     ReportedQuery,
     reasons_in,
@@ -39,7 +38,7 @@ from labeler.report.table import Table
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GatheredReport(Result):
-    """What one collection says: contents, scores, agreement, grades, costs, queries, provenance.
+    """What one collection says: contents, scores, agreement, costs, queries, provenance.
 
     It rests on the results of `evaluate`, `agree` and `status`.
     """
@@ -49,12 +48,10 @@ class GatheredReport(Result):
     options: ReportOptions
     scores: Report | None
     agreement: AgreementWithPeople
-    grades: tuple[GradesOfGroup, ...]
     judged: tuple[SetStatus, ...]
     queries: tuple[ReportedQuery, ...]
     reasons: ReasonsAndFailures
     provenance: Provenance
-    scale_names: Mapping[int, str]
     private: Private
 
     @property
@@ -200,7 +197,7 @@ class GatheredReport(Result):
         reports = self.agreement.reports
         figures: dict[str, Any] = self.private.of_json(
             self.picked(
-                *("sentences", "missing", "grades", "provenance", "findings"),
+                *("sentences", "missing", "provenance", "findings"),
                 title=self.contents.title,
                 notes=[finding for finding in self.findings if finding.level == "note"],
                 qrels=self.sets.scoring,

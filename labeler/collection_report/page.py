@@ -20,9 +20,7 @@ from labeler.agreement.shown import (
 from labeler.collection_report.figures import (
     WHERE_UNJUDGED,
     FarPair,
-    ReportedQuery,
     documents_shown,
-    grades_table,
 )
 from labeler.collection_report.gathered import GatheredReport
 from labeler.collection_report.queries import (
@@ -31,7 +29,6 @@ from labeler.collection_report.queries import (
     Detail,
     QueryBlocks,
     cut_text,
-    extremes,
     levels,
 )
 from labeler.data import Document
@@ -39,15 +36,7 @@ from labeler.evaluation.evaluate import Report
 from labeler.evaluation.plot import measure_drawing
 from labeler.judging.status import status_table
 from labeler.messages import count_of
-from labeler.report.charts import (
-    Axis,
-    NamedCounts,
-    NamedValue,
-    NamedValues,
-    intervals,
-    shares,
-    strip,
-)
+from labeler.report.charts import Axis, NamedValue, intervals
 from labeler.report.finding import Finding
 from labeler.report.page import (
     Chart,
@@ -81,31 +70,14 @@ def first_findings(findings: Sequence[Finding]) -> Iterator[PageBlock]:
         yield Disclosure(words, [FindingList(rest)])
 
 
-MOST_DOTS = 800
-"""A chart of every query's scores has at most so many dots."""
-
-
 def systems_section(report: GatheredReport, scores: Report) -> PageSection:
-    """The systems with their intervals, as a chart and a table, and every query's scores."""
+    """The systems with their intervals, as a chart and a table."""
     measure, sets = scores.measures[0], report.sets
     blocks: list[PageBlock] = [
         Paragraph(f"Scored by the grades of {sets.scoring}: {sets.rule}."),
         Chart(measure_drawing(scores, measure)),
         TableBlock(scores.tables()[0], "Means over queries, with 95 % intervals"),
     ]
-    queries = len(scores.runs[0].scores.queries)
-    ranked = scores.ranked[: MOST_DOTS // max(1, queries)]
-    if queries >= 3 and ranked:
-        rows = [
-            NamedValues(run.name, dict(zip(of.queries, of.values[0].tolist(), strict=True)))
-            for run in ranked
-            for of in [run.scores]
-        ]
-        shown = "each system"
-        if len(ranked) < len(scores.runs):
-            shown = f"the first {len(ranked)} systems"
-        title = f"{measure} of every query, {shown}"
-        blocks.append(Chart(strip(title, rows, Axis(measure, ".2f"))))
     blocks += map(TableBlock, scores.group_tables())
     return PageSection("Systems", blocks)
 
@@ -184,7 +156,6 @@ def _agreement(report: GatheredReport, main: AssessorReport) -> Iterator[PageBlo
     if len(few.rows) < len(statistics.rows):
         yield Disclosure(f"All {len(statistics.rows)} statistics", [TableBlock(statistics, title)])
     yield Chart(matrix_drawing(main, [grade_name(g, names) for g in main.agreement.scale]))
-    yield from _strip(main)
     for table in parts:
         if table.name not in ("confusion", "statistics"):
             yield TableBlock(table, CAPTIONS.get(table.name, ""))
@@ -201,15 +172,6 @@ def few_statistics(table: Table) -> Table:
     """The statistics that are shown at once; all where none of these was computed."""
     few = [row for row in table.rows if row[0] in FEW_STATISTICS]
     return replace(table, rows=few or table.rows)
-
-
-def _strip(main: AssessorReport) -> Iterator[PageBlock]:
-    queries = main.details.queries
-    if len(queries) >= 3:
-        errors = {query.query_id: query.mae for query in queries}
-        axis = Axis("mean difference in grades", ".2f", 0.0)
-        title = f"How far {short(main.assessor)} is from {short(main.human)}, query by query"
-        yield Chart(strip(title, [NamedValues("queries", errors)], axis))
 
 
 def far_section(report: GatheredReport, blocks: QueryBlocks) -> PageSection | None:
@@ -236,25 +198,6 @@ def _far(report: GatheredReport, blocks: QueryBlocks, far: FarPair) -> Disclosur
     )
 
 
-def grades_section(report: GatheredReport) -> PageSection | None:
-    """The grades by origin and kind; None where there is no grade."""
-    groups = report.grades
-    if not groups:
-        return None
-    grades = sorted({grade for group in groups for grade in group.grades})
-    rows = [
-        NamedCounts(f"{g.field} {g.group}".strip(), [g.grades.get(grade, 0) for grade in grades])
-        for g in groups
-    ]
-    names = [f"{grade} {report.scale_names.get(grade, '')}".strip() for grade in grades]
-    title = f"Grades of {report.sets.scoring}"
-    blocks: list[PageBlock] = [
-        Chart(shares(title, rows, names)),
-        TableBlock(grades_table(groups, report.scale_names), f"{title}, by origin and kind"),
-    ]
-    return PageSection("Grades by origin and kind", blocks)
-
-
 def cost_section(report: GatheredReport) -> PageSection | None:
     """What judging took; None where no model judged."""
     if not report.judged:
@@ -267,12 +210,8 @@ def cost_section(report: GatheredReport) -> PageSection | None:
 def provenance_section(report: GatheredReport) -> PageSection:
     """What made the collection."""
     made = report.provenance
-    blocks: list[PageBlock] = []
-    if made.facts:
-        facts = made.facts.items()
-        blocks.append(FactList([(name, report.private(value)) for name, value in facts]))
-    lines = map(report.private, made.datasheet)
-    blocks += [Paragraph(f"{line[:1].upper()}{line[1:]}.") for line in lines]
+    lines = map(report.private, made.lines)
+    blocks: list[PageBlock] = [Paragraph(f"{line[:1].upper()}{line[1:]}.") for line in lines]
     if made.assessors.rows:
         blocks.append(TableBlock(report.private.table(made.assessors), "Assessors"))
     blocks += _prompts(report)
@@ -295,32 +234,14 @@ def _prompts(report: GatheredReport) -> Iterator[PageBlock]:
             )
 
 
-SAMPLED = 60
-"""From so many queries it is reckoned how much of all of them a page has room for."""
-
-
 def fitting_page(report: GatheredReport, most: int = MOST_BYTES) -> Page:
     """The fullest page of less than so many bytes; it says what it leaves out."""
     documents = documents_of_report(report)
-    several = levels(report.options.top)
-    room = most - len(report_page(report, documents, several[0], queries=()).html().encode())
-    fitting = [level for level in several if bytes_of_queries(report, documents, level) < room]
-    for detail in fitting:
-        page = report_page(report, documents, detail)
-        if len(page.html().encode()) < most:
-            return page
-    return report_page(report, documents, several[-1])
-
-
-def bytes_of_queries(
-    report: GatheredReport, documents: Mapping[str, Document], detail: Detail
-) -> float:
-    """About how many bytes the rows of queries take, from some of them, evenly spread."""
-    step = max(1, len(report.queries) // SAMPLED)
-    sample = report.queries[::step]
-    section = QueryBlocks(report, documents, detail).section(sample)
-    whole = len(Page("", [section]).html().encode()) - len(Page("", []).html().encode())
-    return whole * len(report.queries) / max(1, len(sample))
+    pages = (report_page(report, documents, detail) for detail in levels(report.options.top))
+    page = next(pages)
+    while len(page.html().encode()) >= most and (smaller := next(pages, None)):
+        page = smaller
+    return page
 
 
 def documents_of_report(report: GatheredReport) -> dict[str, Document]:
@@ -330,34 +251,26 @@ def documents_of_report(report: GatheredReport) -> dict[str, Document]:
     return documents_shown(report.contents, ids, TEXT + 1)
 
 
-def report_page(
-    report: GatheredReport,
-    documents: Mapping[str, Document],
-    detail: Detail,
-    queries: Sequence[ReportedQuery] | None = None,
-) -> Page:
-    """The whole page, with as much of each query as `detail` says; `queries` are all by default."""
+def report_page(report: GatheredReport, documents: Mapping[str, Document], detail: Detail) -> Page:
+    """The whole page, with as much of each query as `detail` says."""
     rows = QueryBlocks(report, documents, detail)
-    shown = report.queries if queries is None else queries
     scores = report.scores
     sections = [
-        summary_section(report, [*detail.cuts(levels(report.options.top)[0])]),
+        summary_section(report, detail.cuts(levels(report.options.top)[0])),
         systems_section(report, scores) if scores else None,
         differences_section(scores) if scores else None,
         agreement_section(report),
-        grades_section(report),
         holes_section(scores) if scores else None,
         cost_section(report),
-        extremes(rows),
         far_section(report, rows),
-        rows.section(shown) if shown else None,
+        rows.section() if report.queries else None,
         provenance_section(report),
     ]
     blocks = [section for section in sections if section is not None]
     return Page(f"{report.contents.title}: report", blocks, subtitle=_counts(report))
 
 
-def summary_section(report: GatheredReport, cuts: list[str] | None = None) -> PageSection:
+def summary_section(report: GatheredReport, cuts: str) -> PageSection:
     """Warnings first, then three sentences, and what the collection lacks."""
     blocks: list[PageBlock] = [*first_findings(report.findings)]
     blocks += [Paragraph(sentence, lead=True) for sentence in report.sentences]
@@ -365,8 +278,7 @@ def summary_section(report: GatheredReport, cuts: list[str] | None = None) -> Pa
         blocks.append(Paragraph("What is missing, and the command that makes it:"))
         blocks.append(FactList([(step.lacks, step.command) for step in missing]))
     if cuts:
-        why = "So that this page stays below 2 MB: "
-        blocks.append(Paragraph(f"{why}{'; '.join(cuts)}."))
+        blocks.append(Paragraph(f"So that this page stays below 2 MB: {cuts}."))
     return PageSection("Summary", blocks)
 
 

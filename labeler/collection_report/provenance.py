@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from labeler.collection.card import card_section
-from labeler.collection.people import people_path, read_people
-from labeler.collection.readme import datasheet
+from labeler.collection.readme import NOBODY, assessors_table, datasheet
 from labeler.collection_report.contents import CollectionContents
 from labeler.errors import LabelerError
 from labeler.files.cache import sha256_of
 from labeler.judging.status import prompt_source
 from labeler.prompt import find_prompt
 from labeler.report.neutral import flat
-from labeler.report.table import Cell, Column, Table
+from labeler.report.table import Table
 
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/\s@]*@")
 _SECRET_OF_ADDRESS = re.compile(r"(?i)([?&](?:api[-_]?key|key|token|secret|sig|password)=)[^&\s]*")
@@ -63,7 +61,10 @@ class Private:
 
     def table(self, table: Table) -> Table:
         """A table with all its texts so."""
-        return reworded(table, self)
+        rows = [
+            [self(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows
+        ]
+        return replace(table, rows=rows)
 
     def of_json(self, value: Any) -> Any:
         """A value of JSON with all its texts so; names of members stay."""
@@ -85,21 +86,6 @@ def _without_folders(word: str) -> str:
     return path.rstrip("/").rpartition("/")[2] + colon + rest
 
 
-def reworded(table: Table, words: Callable[[str], str]) -> Table:
-    """A table whose title, note, headers and texts are put into other words."""
-    rows = [[words(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows]
-    columns = [
-        replace(column, title=words(column.title or column.name)) for column in table.columns
-    ]
-    return replace(
-        table, columns=columns, rows=rows, title=words(table.title), note=words(table.note)
-    )
-
-
-NOBODY = "no person has judged a pair"
-"""What a datasheet says where the card knows of no person; grades may stand beside it."""
-
-
 @dataclass(frozen=True)
 class UsedPrompt:
     """A prompt that was used, with its text; that is empty where it is not found as it was."""
@@ -113,12 +99,11 @@ class UsedPrompt:
 class Provenance:
     """What made a collection, as far as its card and its files tell.
 
-    `datasheet` are the lines of its datasheet; `assessors` has a row for each set of judgements;
-    `sha256` are the hashes of files by their names in the collection.
+    `lines` are those of its datasheet; `assessors` has a row for each set of judgements; `sha256`
+    are the hashes of files by their names in the collection.
     """
 
-    facts: Mapping[str, str]
-    datasheet: tuple[str, ...]
+    lines: tuple[str, ...]
     assessors: Table
     prompts: tuple[UsedPrompt, ...]
     sha256: Mapping[str, str]
@@ -127,16 +112,13 @@ class Provenance:
 def provenance_of(contents: CollectionContents) -> Provenance:
     """What the card and the files tell of how the collection was made."""
     card, collection = contents.card, contents.collection
-    origins = Counter(str(q.metadata.get("origin") or "unknown") for q in contents.queries.values())
-    # without the lines that only part and title the others
-    lines = (line for line in datasheet(card, origins, _flat) if line.startswith("- "))
+    lines = (flat(line) for of in datasheet(card, contents.queries).values() for line in of)
     has_people = bool(contents.people or contents.waiting)
     files = [collection.corpus, collection.queries, collection.pool]
     files += [*map(collection.qrels, contents.qrels), *contents.runs.values()]
     return Provenance(
-        dict(_facts(contents, origins)),
-        tuple(line.removeprefix("- ") for line in lines if not (has_people and NOBODY in line)),
-        _assessors(card),
+        tuple(line for line in lines if not (has_people and line == NOBODY)),
+        assessors_table(card),
         tuple(_prompts(card)),
         {
             path.relative_to(collection.folder).as_posix(): sha256_of(path)
@@ -144,63 +126,6 @@ def provenance_of(contents: CollectionContents) -> Provenance:
             if path.is_file()
         },
     )
-
-
-def _flat(value: object) -> str:
-    return flat(str(value))
-
-
-def _facts(contents: CollectionContents, origins: Counter[str]) -> Iterator[tuple[str, str]]:
-    card = contents.card
-    fetched, generated = card_section(card, "fetch"), card_section(card, "generate")
-    for name in ("recipe", "licence", "citation", "homepage"):
-        if fetched.get(name):
-            yield name, _flat(fetched[name])
-    if versions := sorted(set(_versions(card))):
-        yield "labeler", ", ".join(versions)
-    if contents.queries:
-        yield "queries by origin", ", ".join(f"{n:,} {name}" for name, n in origins.most_common())
-    for name in ("model", "prompt", "seed"):
-        if name in generated:
-            yield f"queries written: {name}", _flat(generated[name])
-    pooled = card_section(card, "pool")
-    if "depth" in pooled:
-        yield "pool depth", _flat(pooled["depth"])
-    for name, tag in card_section(pooled, "runs").items():
-        yield f"run {flat(name)}", _flat(tag)
-    yield from _dates(contents)
-
-
-def _dates(contents: CollectionContents) -> Iterator[tuple[str, str]]:
-    """From when to when people judged, where their answers say so."""
-    for name in contents.people:
-        path = people_path(contents.collection.folder, name)
-        answers = read_people(path) if path.is_file() else ()
-        if days := sorted({flat(answer.time[:10]) for answer in answers if answer.time}):
-            yield f"{name}: judged", " to ".join(dict.fromkeys([days[0], days[-1]]))
-
-
-def _versions(value: object) -> Iterator[str]:
-    """Every version of this program that a card names."""
-    for name, inner in value.items() if isinstance(value, dict) else ():
-        if name == "labeler" and isinstance(inner, str):
-            yield flat(inner)
-        else:
-            yield from _versions(inner)
-
-
-def _assessors(card: Mapping[str, Any]) -> Table:
-    judged = card_section(card, "judge")
-    rows: list[list[Cell]] = []
-    for name in sorted(judged):
-        entry = card_section(judged, name)
-        served = entry.get("served")
-        names = ", ".join(map(str, served)) if isinstance(served, list) else ""
-        settings = (f"{key} {value}" for key, value in card_section(entry, "parameters").items())
-        asked = (_flat(entry.get(key, "")) for key in ("prompt", "model"))
-        rows.append([name, *asked, names, ", ".join(settings)])
-    titles = ("set", "prompt", "model as asked", "model as served", "parameters")
-    return Table("assessors", [Column(title, align="left") for title in titles], rows)
 
 
 def _prompts(card: Mapping[str, Any]) -> Iterator[UsedPrompt]:

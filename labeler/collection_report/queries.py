@@ -40,39 +40,24 @@ class Detail:
     reason: int = 400
     text: int = 500
 
-    def cuts(self, fullest: Detail) -> list[str]:
-        """What is not shown here that the fullest page has."""
-        cuts = {
-            f"of each system the first {self.top} documents": self.top < fullest.top,
-            f"of each query at most {self.most} documents": self.most < fullest.most,
-            f"titles up to {self.title} characters": self.title < fullest.title,
-            f"reasons up to {self.reason} characters": self.reason < fullest.reason,
-            "texts beside the best and worst queries and far pairs alone": self.text < fullest.text,
-        }
-        return [words for words, is_cut in cuts.items() if is_cut]
+    def cuts(self, fullest: Detail) -> str:
+        """What is not shown here that the fullest page has; empty where that is nothing."""
+        if self == fullest:
+            return ""
+        few = f"of each query at most {self.most} documents, without reasons, "
+        return f"{few if self.most < fullest.most else ''}texts beside far pairs alone"
 
 
 def levels(top: int) -> tuple[Detail, ...]:
     """From the fullest page to the smallest."""
-    return (
-        Detail(top),
-        Detail(top, text=0),
-        Detail(top, title=80, reason=80, text=0),
-        Detail(top, 20, 60, 0, 0),
-        Detail(min(top, 5), 12, 50, 0, 0),
-        Detail(min(top, 3), 4, 30, 0, 0),
-        Detail(1, 1, 30, 0, 0),
-    )
+    small = Detail(top, 20, 60, 0, 0)
+    return (Detail(top), Detail(top, text=0), small, Detail(min(top, 3), 4, 30, 0, 0))
 
 
 NAMED = 4
 """So many systems have columns of their own; of more the best rank is shown."""
-EXTREMES = 3
-"""So many of the best and of the worst queries are shown with their documents."""
-MOST_BESIDE = 10
-"""So many documents of each of these are shown, with their texts."""
 TEXT = 500
-"""So many characters of a document stand beside these."""
+"""So many characters of a document stand beside pairs with grades far apart."""
 _TOPIC = ("description", "narrative")
 
 
@@ -87,8 +72,8 @@ class QueryBlocks:
         self.systems = [run.name for run in scores.ranked] if scores else sorted(report.runs)
         self.measure = scores.measures[0] if scores else ""
 
-    def section(self, queries: Sequence[ReportedQuery]) -> PageSection:
-        """These queries, a row each."""
+    def section(self) -> PageSection:
+        """The queries, a row each: the worst by the mean of the systems' scores first."""
         are_named = len(self.systems) <= NAMED
         shown = self.systems if are_named else self.systems[:1]
         columns = [f"{self.measure} of {name}" for name in shown] if self.measure else []
@@ -99,8 +84,9 @@ class QueryBlocks:
             top = min(self.detail.top, self.report.options.top)
             text = f"A row opens to the first {top} documents of each system, with their ranks. "
             text += "A document without a grade is marked as unjudged."
+            text += " Queries that systems answer worst come first." if self.measure else ""
         rows = []
-        for query in queries:
+        for query in sorted(self.report.queries, key=_worst_first):
             scores = [query.scores.get(name) for name in shown]
             scores += [] if are_named else [query.mean]
             figures = [*map(_score, scores)] if self.measure else []
@@ -110,20 +96,16 @@ class QueryBlocks:
             rows.append(Disclosure(named(query.query), [*self.opened(query)], figures))
         return PageSection("Every query", [Paragraph(text), DisclosureRows("query", columns, rows)])
 
-    def opened(self, query: ReportedQuery, text: int | None = None) -> Iterator[PageBlock]:
+    def opened(self, query: ReportedQuery) -> Iterator[PageBlock]:
         """What a row shows when it is open."""
-        length = self.detail.text if text is None else text
         yield from topic(query.query)
-        top, most = self.detail.top, self.detail.most
+        top, length = self.detail.top, self.detail.text
         near = (d for d in query.documents if not d.ranks or min(d.ranks.values()) <= top)
-        documents = list(islice(near, most))
-        if text is not None and len(documents) > MOST_BESIDE:
-            documents = documents[:MOST_BESIDE]
-            yield Paragraph(f"The {MOST_BESIDE} documents that systems rank highest:")
+        documents = list(islice(near, self.detail.most))
         if not documents:
             yield Paragraph("No system returned a document, and nobody judged one.")
             return
-        yield TableBlock(self._table(documents, full=text is not None), "Documents")
+        yield TableBlock(self._table(documents), "Documents")
         if query.unseen and self.systems:
             yield Paragraph(f"Relevant, and among no system's first documents: {query.unseen:,}.")
         excerpts = [self.excerpt(document.id, length) for document in documents] if length else []
@@ -137,9 +119,9 @@ class QueryBlocks:
             return None
         return Excerpt(cut_text(document.text, length), flat(document.title), doc_id)
 
-    def _table(self, documents: Sequence[ShownDocument], *, full: bool) -> Table:
+    def _table(self, documents: Sequence[ShownDocument]) -> Table:
         """The documents with their ids, grades, ranks and reasons; columns without a cell go."""
-        reason = 400 if full else self.detail.reason
+        reason = self.detail.reason
         ranks = [
             {name: rank for name, rank in document.ranks.items() if rank <= self.detail.top}
             for document in documents
@@ -206,28 +188,11 @@ def cut_text(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: max(1, length - 1)].rstrip()}…"
 
 
+def _worst_first(query: ReportedQuery) -> tuple[bool, float]:
+    """Queries without a relevant document, of which no system could do better, come last."""
+    has_score = query.mean is not None and query.relevant > 0
+    return not has_score, query.mean or 0.0
+
+
 def _score(value: float | None) -> str:
     return "-" if value is None or math.isnan(value) else number_text(value, ".3f")
-
-
-def extremes(blocks: QueryBlocks) -> PageSection | None:
-    """The best and the worst queries with their documents; None where no system is scored."""
-    scored = [q for q in blocks.report.queries if q.mean is not None and q.relevant]
-    if len(scored) < 2 or not blocks.measure:
-        return None
-    ordered = sorted(scored, key=lambda query: (query.mean or 0.0, query.query.id))
-    count = min(EXTREMES, len(ordered) // 2)
-    barren = sum(q.mean is not None and not q.relevant for q in blocks.report.queries)
-    of = "the mean of all systems" if len(blocks.systems) > 1 else blocks.systems[0]
-    text = f"By {blocks.measure}, {of}."
-    if barren:
-        left = "1 query has" if barren == 1 else f"{barren:,} queries have"
-        text += f" {left} no relevant document, so that no system could do better: left out here."
-    parts: list[PageBlock] = [Paragraph(text)]
-    for title, part in (("Worst", ordered[:count]), ("Best", ordered[::-1][:count])):
-        rows = [
-            Disclosure(named(query.query), [*blocks.opened(query, TEXT)], [_score(query.mean)])
-            for query in part
-        ]
-        parts.append(PageSection(title, [DisclosureRows("query", [blocks.measure], rows)]))
-    return PageSection("Best and worst queries", parts)

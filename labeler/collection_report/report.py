@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from pathlib import Path
 from typing import Literal
 
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.scale import grade_names
 from labeler.collection.user_files import Output
 from labeler.collection_report.contents import (
     ReportOptions,
@@ -17,7 +15,6 @@ from labeler.collection_report.contents import (
 from labeler.collection_report.figures import (
     ReasonsAndFailures,
     agreement_with_people,
-    grades_by_group,
     reasons_in,
     reported_queries,
     scores_of_systems,
@@ -29,7 +26,6 @@ from labeler.files.atomic import replacing
 from labeler.judging.status import status
 from labeler.report.neutral import json_text
 from labeler.report.page import Page
-from labeler.report.result import Result
 
 PageForm = Literal["html", "markdown", "json"]
 _BY_SUFFIX: dict[str, PageForm] = {".md": "markdown", ".markdown": "markdown", ".json": "json"}
@@ -40,21 +36,16 @@ def page_form_of(path: Path) -> PageForm:
     return _BY_SUFFIX.get(path.suffix.casefold(), "html")
 
 
-class WrittenReport(Result):
-    """What is written as a page, as Markdown for a pull request, or as JSON."""
+class CollectionReport(GatheredReport):
+    """What one collection says, gathered, as a page, Markdown or JSON."""
 
-    @abstractmethod
     def page(self) -> Page:
-        """The whole page."""
+        """The whole page, with as much of each query as two megabytes have room for."""
+        return fitting_page(self)
 
-    @abstractmethod
     def summary(self) -> Page:
-        """The short form for a pull request."""
-
-    @property
-    @abstractmethod
-    def folders(self) -> tuple[Path, ...]:
-        """The folders of the collections that the report is of."""
+        """Warnings, three sentences, systems, differences and agreement, for a pull request."""
+        return summary_page(self)
 
     def text(self, form: PageForm) -> str:
         """The report in a form: the page as HTML, the summary as Markdown, the figures as JSON."""
@@ -64,27 +55,10 @@ class WrittenReport(Result):
 
     def write(self, output: Output | Path | str, form: PageForm | None = None) -> None:
         """Write the report to a file, whole or not at all, in the form that its suffix says."""
-        to = Output.of(output, self.folders)
+        to = Output.of(output, [self.contents.collection.folder])
         text = self.text(form or page_form_of(to.path))
         with to.writing(), replacing(to.path) as out:
             out.write(text)
-
-
-class CollectionReport(GatheredReport, WrittenReport):
-    """What one collection says, gathered, and as a page."""
-
-    @property
-    def folders(self) -> tuple[Path, ...]:
-        """The folder of the collection."""
-        return (self.contents.collection.folder,)
-
-    def page(self) -> Page:
-        """The whole page, with as much of each query as two megabytes have room for."""
-        return fitting_page(self)
-
-    def summary(self) -> Page:
-        """Warnings, three sentences, systems, differences and agreement, for a pull request."""
-        return summary_page(self)
 
 
 def report_of(
@@ -110,7 +84,6 @@ def report_of(
     sets = choose_sets(contents, how)
     scores = scores_of_systems(contents, sets.scoring, how)
     agreement = agreement_with_people(contents, sets, how)
-    scoring = contents.qrels.get(sets.scoring or "", {})
     reasons = reasons_in(opened.judgements(sets.scoring)) if sets.scoring else ReasonsAndFailures()
     return CollectionReport(
         contents,
@@ -118,11 +91,9 @@ def report_of(
         how,
         scores,
         agreement,
-        grades_by_group(scoring, contents.queries) if scoring else (),
         tuple(status(opened)),
         tuple(reported_queries(contents, sets, reasons, scores, how)),
         reasons,
         provenance_of(contents),
-        grade_names(opened, sets.scoring) if sets.scoring else {},
         Private(opened.folder),
     )

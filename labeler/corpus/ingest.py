@@ -24,7 +24,7 @@ from labeler.exchange.queries import read_query_list
 from labeler.files.boundary import reading
 from labeler.files.paths import true_path
 from labeler.messages import count_of, counted
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.options import given, option
 
 # How a collection's documents were read, as its card tells it, so that they can be read anew.

@@ -13,7 +13,7 @@ from labeler.corpus.ingest import inputs_of, settings_of
 from labeler.corpus.update import UpdateResult, change_corpus
 from labeler.data import Document
 from labeler.errors import BadInput, FileProblem, Misuse
-from labeler.models.control import Control
+from labeler.models.session import Control
 
 
 def rechunk(

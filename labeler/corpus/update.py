@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,11 +25,11 @@ from labeler.collection.readme import write_readme
 from labeler.collection.stale import shown_by, shown_in
 from labeler.corpus.documents import Ingested, Reading, read_documents
 from labeler.corpus.ingest import card_of, refuse_to_write_into, settings_of
-from labeler.corpus.matching import CARRIED, MERGED, STATES, UNCHANGED, Match, match_passages
+from labeler.corpus.matching import CARRIED, GONE, MERGED, STATES, UNCHANGED, Match, match_passages
 from labeler.data import Document, Judgement, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput
 from labeler.files.jsonl import read_rows, write_rows
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.report.table import Column, Table
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_sorted_qrels
@@ -83,6 +83,7 @@ class _Carried(NamedTuple):
     sources: tuple[str, ...]
 
 
+@dataclass(eq=False)
 class Carrying:
     """The new state of what names documents, from what became of each of them.
 
@@ -90,24 +91,19 @@ class Carrying:
     also those of passages that lie in larger ones.
     """
 
-    def __init__(
-        self,
-        old: Collection,
-        matches: Mapping[str, Match],
-        documents: Mapping[str, Document] = {},
-        *,
-        merges: bool = False,
-    ) -> None:
-        self.old, self.matches, self.documents, self.merges = old, matches, documents, merges
-        self.parts: dict[str, list[str]] = defaultdict(list)
-        for old_id, match in matches.items():
-            for new_id in match.new_ids:
-                self.parts[new_id].append(old_id)
+    old: Collection
+    matches: Mapping[str, Match]
+    documents: Mapping[str, Document] = field(default_factory=dict)
+    merges: bool = False
+
+    def match(self, old_id: str) -> Match:
+        """What became of an old passage; of one that the old corpus does not have, too."""
+        return self.matches.get(old_id, Match(GONE))
 
     def new_id(self, old_id: str) -> str | None:
         """The passage for which the grades of an old one hold; `None` where there is none."""
-        match = self.matches.get(old_id)
-        return match.new_ids[0] if match and match.state in CARRIED else None
+        match = self.match(old_id)
+        return match.new_ids[0] if match.state in CARRIED else None
 
     def pool(self, path: Path) -> list[Pooled]:
         """The pairs of a pool's file: those carried over, and the parts of what was split."""
@@ -116,7 +112,7 @@ class Carrying:
         entries = (
             self._pooled(entry, new_id)
             for entry in read_pool(path)
-            for new_id in self._new_ids(entry.pair.doc_id)
+            for new_id in self.match(entry.pair.doc_id).new_ids
         )
         merged: dict[Pair, Pooled] = {}
         for entry in entries:
@@ -124,16 +120,12 @@ class Carrying:
             merged[entry.pair] = _united(earlier, entry) if earlier else entry
         return list(merged.values())
 
-    def _new_ids(self, old_id: str) -> tuple[str, ...]:
-        match = self.matches.get(old_id)
-        return match.new_ids if match else ()
-
     def _pooled(self, entry: Pooled, new_id: str) -> Pooled:
         """An entry of a new passage, led to by whatever holds the text of its seeds now.
 
         No passage leads to itself: a seed may be merged with what it led to.
         """
-        parts = dict.fromkeys(part for seed in entry.seeds for part in self._new_ids(seed))
+        parts = dict.fromkeys(part for seed in entry.seeds for part in self.match(seed).new_ids)
         seeds = tuple(part for part in parts if part != new_id)
         pair = Pair(entry.pair.query_id, new_id)
         return Pooled(pair, entry.runs, entry.best_rank, None, seeds, entry.round)
@@ -146,7 +138,7 @@ class Carrying:
                 pair
                 for pair, shown in shown_in(self.old.judgements(name))
                 if self._shown_now(pair, shown) != shown
-                if not (self.merges and self.matches[pair.doc_id].state == MERGED)
+                if not (self.merges and self.match(pair.doc_id).state == MERGED)
             }
             for name in self.old.judgement_names()
         }
@@ -174,10 +166,9 @@ class Carrying:
                 continue
             new_id = self.new_id(old_id)
             if new_id is None:
-                parts = self.matches[old_id].new_ids if old_id in self.matches else ()
-                divided.update(Pair(query_id, part) for part in parts)
+                divided.update(Pair(query_id, part) for part in self.match(old_id).new_ids)
                 continue
-            pair, state = Pair(query_id, new_id), self.matches[old_id].state
+            pair, state = Pair(query_id, new_id), self.match(old_id).state
             earlier = carried.get(pair)
             sources = (*(earlier[0].sources if earlier else ()), old_id)
             if earlier and earlier[1] >= grade:
@@ -236,14 +227,9 @@ class Carrying:
         by_set, judged = {}, set[Pair]()
         for name in self.old.qrels_names():
             qrels = read_qrels(self.old.qrels(name))
-            by_set[name] = _counted(
-                self.matches[doc_id].state if doc_id in self.matches else "gone"
-                for grades in qrels.values()
-                for doc_id in grades
-            )
-            rows = ((q, d, grade) for q, grades in qrels.items() for d, grade in grades.items())
-            carried = self.graded(rows, self.stale.get(name, ()))
-            judged |= carried.keys()
+            rows = [(q, d, grade) for q, grades in qrels.items() for d, grade in grades.items()]
+            by_set[name] = _counted(self.match(doc_id).state for _, doc_id, _ in rows)
+            judged |= self.graded(rows, self.stale.get(name, ())).keys()
         pool = self.pool(self.old.pool)
         unjudged = sum(entry.pair not in judged for entry in pool)
         states = _counted(match.state for match in self.matches.values())

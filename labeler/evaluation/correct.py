@@ -19,7 +19,6 @@ from labeler.evaluation.corrected import (
     corrected_differences,
     corrected_scores,
     correction_findings,
-    over_common_queries,
     scored_by_both,
     selection_findings,
 )
@@ -39,13 +38,12 @@ from labeler.evaluation.inputs import (
 from labeler.evaluation.options import (
     DEFAULT_MEASURES,
     CorrectionOptions,
-    Missing,
     Scoring,
     Target,
     names_of,
 )
 from labeler.evaluation.paired import MEANS
-from labeler.evaluation.scores import common_queries_finding, counted, qrels_findings, run_findings
+from labeler.evaluation.scores import counted, qrels_findings, run_findings
 from labeler.messages import count_of, no_pair_in_common
 from labeler.metrics import Measure, parse_all
 from labeler.report.finding import Finding
@@ -66,7 +64,6 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     *,
     target: Target = "like-these",
     baseline: str | None = None,
-    missing: Missing = "zero",
     max_grade: int | None = None,
 ) -> Corrections:
     """Correct the scores that an assessor's grades give, by people's grades of some queries.
@@ -81,14 +78,13 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     >>> assessor = {q: {"d1": n % 2, "d2": 1} for n, q in enumerate(queries)}
     >>> human = {q: {"d1": n % 2, "d2": n % 3 // 2} for n, q in enumerate(queries[:6])}
     >>> run = {q: {"d1": 2.0, "d2": 1.0} for q in queries}
-    >>> corrections = labeler.correct(human, assessor, run, "P@2")
-    >>> corrections
-    Corrections(runs=[run], measures=[P@2], human=6 of 8 queries)
-    >>> means = corrections.scores[0].means
+    >>> means = labeler.correct(human, assessor, run, "P@2").scores[0].means
+    >>> means.judged, means.queries
+    (6, 8)
     >>> [round(mean.value, 3) for mean in (means.human, means.assessor, means.corrected)]
     [0.417, 0.75, 0.417]
     """
-    scoring = Scoring(missing, max_grade=max_grade)
+    scoring = Scoring(max_grade=max_grade)
     options = CorrectionOptions(names_of(measures), scoring, baseline, target)
     return corrections_of(human, assessor, runs, options)
 
@@ -114,11 +110,8 @@ def corrections_of(
         runs_by_both.append(scored_by_both(name, *rankings, measures))
     scores = corrected_scores(runs_by_both, measures, options.target)
     findings += correction_findings(runs_by_both, scores)
-    comparable = over_common_queries(runs_by_both)
-    if len(comparable[0].queries) < max(len(both.queries) for both in runs_by_both):
-        findings.append(common_queries_finding(len(comparable[0].queries)))
     findings += selection_findings(runs_by_both, by_assessor, measures)
-    differences = corrected_differences(comparable, measures, options.baseline, options.target)
+    differences = corrected_differences(runs_by_both, measures, options.baseline, options.target)
     comparisons = tuple(differences)
     findings += origin_findings(assessor)
     return Corrections(options.target, tuple(scores), comparisons, tuple(findings))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
 from labeler.report.table import Cell, Column, Row, Table, interval_text
 from labeler.stats.estimates import UNIT, at_random, balance
-from labeler.stats.ppi import FEWEST, CorrectedMean, Joint
+from labeler.stats.ppi import CorrectedMean, Joint
 from labeler.stats.randomization import holm
 from labeler.stats.student import SIGNIFICANT
 from labeler.trec.rankings import Pool
@@ -198,9 +198,6 @@ def scored_by_both(
     name: str, by_human: Rankings, by_assessor: Rankings, measures: Sequence[Measure]
 ) -> ScoredByBoth:
     """One run's scores from its rankings against both qrels."""
-    if by_human.n < FEWEST:
-        has = f"{name} has {by_human.n} of the queries that people judged"
-        raise BadInput(f"{has}; correcting needs {FEWEST}")
     human, assessor = (score(ranked, measures).values for ranked in (by_human, by_assessor))
     for measure, *rows in zip(measures, human, assessor, strict=True):
         if any(np.isnan(row).any() for row in rows):
@@ -221,26 +218,23 @@ def _unjudged(by_human: Rankings, by_assessor: Rankings, judged: Integers) -> fl
 def corrected_scores(
     runs: Sequence[ScoredByBoth], measures: Sequence[Measure], target: str
 ) -> list[CorrectedScores]:
-    """Every run by every measure, with one lambda for all runs of the same queries."""
-    rows = [row for i, m in enumerate(measures) for row in _by_measure(runs, i, m, target)]
-    order = {both.run: index for index, both in enumerate(runs)}
-    return sorted(rows, key=lambda row: order[row.run])
+    """Every run by every measure, with one lambda for all runs."""
+    rows = [_by_measure(runs, i, measure, target) for i, measure in enumerate(measures)]
+    return [row for of_run in zip(*rows, strict=True) for row in of_run]
 
 
 def _by_measure(
     runs: Sequence[ScoredByBoth], index: int, measure: Measure, target: str
-) -> Iterator[CorrectedScores]:
-    for group in _with_the_same_queries(runs):
-        joint = _joint(group, index, measure, target)
-        for both, means in zip(group, joint.means(), strict=True):
-            human = dict(zip(both.judged.tolist(), both.human[index].tolist(), strict=True))
-            by_query = {
-                query: ScoresByBoth(human.get(i), score)
-                for i, (query, score) in enumerate(
-                    zip(both.queries, both.assessor[index].tolist(), strict=True)
-                )
-            }
-            yield CorrectedScores(both.run, str(measure), means, both.unjudged, by_query)
+) -> list[CorrectedScores]:
+    rows = []
+    for both, means in zip(runs, _joint(runs, index, measure, target).means(), strict=True):
+        human = dict(zip(both.judged.tolist(), both.human[index].tolist(), strict=True))
+        scores = zip(both.queries, both.assessor[index].tolist(), strict=True)
+        by_query = {
+            query: ScoresByBoth(human.get(i), score) for i, (query, score) in enumerate(scores)
+        }
+        rows.append(CorrectedScores(both.run, str(measure), means, both.unjudged, by_query))
+    return rows
 
 
 def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, target: str) -> Joint:
@@ -252,43 +246,10 @@ def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, target: 
     return Joint(human, assessor, design, target, bounds)
 
 
-def _with_the_same_queries(runs: Sequence[ScoredByBoth]) -> list[list[ScoredByBoth]]:
-    groups: dict[tuple[str, ...], list[ScoredByBoth]] = {}
-    for both in runs:
-        groups.setdefault(both.queries, []).append(both)
-    return list(groups.values())
-
-
-def over_common_queries(runs: Sequence[ScoredByBoth]) -> list[ScoredByBoth]:
-    """The runs over the queries that all of them have."""
-    if len(_with_the_same_queries(runs)) == 1:
-        return list(runs)
-    common = set(runs[0].queries).intersection(*(both.queries for both in runs))
-    return [_restricted(both, common) for both in runs]
-
-
-def _restricted(both: ScoredByBoth, queries: set[str]) -> ScoredByBoth:
-    remains = np.array([query in queries for query in both.queries])
-    judged = remains[both.judged]
-    if judged.sum() < FEWEST:
-        few = f"the runs share fewer than {FEWEST} queries that people judged"
-        raise BadInput(f"{few}; queries that a run lacks may count as 0", parameter="missing")
-    return replace(
-        both,
-        queries=tuple(query for query in both.queries if query in queries),
-        judged=(np.cumsum(remains) - 1)[both.judged[judged]],
-        human=both.human[:, judged],
-        assessor=both.assessor[:, remains],
-    )
-
-
 def corrected_differences(
     runs: Sequence[ScoredByBoth], measures: Sequence[Measure], baseline: str | None, target: str
 ) -> Iterator[CorrectedDifference]:
-    """All runs against the baseline: the one asked for, else the best corrected one.
-
-    The runs are over the same queries.
-    """
+    """All runs against the baseline: the one asked for, else the best corrected one."""
     base = _baseline(runs, measures[0], baseline, target)
     compared = [both for both in runs if both is not base]
     correction: Correction = "hsd" if baseline is None else "holm"
@@ -328,12 +289,14 @@ def selection_findings(
 ) -> Iterator[Finding]:
     """That people's queries are no random sample of all, by what the assessor says of all.
 
-    Its mean scores of the runs, how many documents it judged, and the share of relevant ones. They
-    are those of the most queries that a run has.
+    Its mean scores of the runs, how many documents it judged, and the share of relevant ones.
     """
-    most = max(runs, key=lambda both: len(both.queries))
-    names, features = _features(runs, most, by_assessor, measures)
-    test = balance(features, most.judged)
+    sizes = np.bincount(by_assessor.query)
+    relevant = np.bincount(by_assessor.query[by_assessor.grade > 0], minlength=len(sizes))
+    scores = np.mean([both.assessor for both in runs], axis=0)
+    features = np.concatenate([scores, [sizes, relevant / sizes]])
+    names = [*map(str, measures), POOL_SIZE, RELEVANT]
+    test = balance(features, runs[0].judged)
     if test is None or test.p >= SIGNIFICANT:
         return
     name = names[test.furthest]
@@ -343,20 +306,6 @@ def selection_findings(
         f" {name} is {own:.3g} on them and {others:.3g} on the others; intervals do not"
         " allow for queries that were chosen"
     )
-
-
-def _features(
-    runs: Sequence[ScoredByBoth], most: ScoredByBoth, pool: Pool, measures: Sequence[Measure]
-) -> tuple[list[str], Floats]:
-    """What the assessor says of each query, `(features, queries)`, and what it is called."""
-    alike = [both.assessor for both in runs if both.queries == most.queries]
-    scores = np.mean(alike, axis=0)
-    sizes = np.bincount(pool.query, minlength=len(pool.queries))
-    relevant = np.bincount(pool.query[pool.grade > 0], minlength=len(pool.queries))
-    position = {query: i for i, query in enumerate(pool.queries)}
-    order = np.array([position[query] for query in most.queries])
-    of_pool = np.array([sizes, relevant / np.maximum(sizes, 1)])[:, order]
-    return [*map(str, measures), POOL_SIZE, RELEVANT], np.concatenate([scores, of_pool])
 
 
 FEW = 15

@@ -177,7 +177,10 @@ def report_on(
     if grouping.by:
         by = grouped_by(scope, scored, options)
         findings += [finding for grouped in by for finding in grouped.findings]
-    findings += [*few_queries(scored), *hole_findings(scored)]
+    findings += [
+        *few_queries(min(len(run.scores.queries) for run in scored)),
+        *hole_findings(scored),
+    ]
     findings += [*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs))]
     return Report(
         pool.name,
@@ -299,12 +302,6 @@ class SystemScores:
     queries: list[str]
     values: Floats
     findings: tuple[Finding, ...]
-
-    def over(self, queries: Sequence[str]) -> Floats:
-        """The values of these queries, in their order."""
-        column = {query: i for i, query in enumerate(self.queries)}
-        values: Floats = self.values[:, [column[query] for query in queries]]
-        return values
 
 
 def scores_of(
@@ -577,7 +574,14 @@ def comparison_table(
         Column("verdict", colors=COLORS),
     ]
     rows: list[list[Cell]] = [
-        [c.run, *([c.measure] if by_measure else []), c.interval, c.counts, c.p_corrected, c.words]
+        [
+            c.run,
+            *([c.measure] if by_measure else []),
+            c.interval,
+            c.counts,
+            c.p_corrected,
+            c.verdict,
+        ]
         for c in comparisons
     ]
     title = f"against {comparisons[0].baseline}" + ("" if by_measure else f" by {measures[0]}")

@@ -48,7 +48,8 @@ class QueryFields:
         """The group of each of the queries, and of those that stand here alone."""
         self._check_field(by, "by")
         every = dict.fromkeys([*queries, *self.facts])
-        groups = {query: _group(by, query, value_at(self._of(query), by)) for query in every}
+        facts = self.facts
+        groups = {q: _group(by, q, value_at(facts.get(q, {}), by)) for q in every}
         distinct = len(set(groups.values()))
         if distinct > MOST_GROUPS:
             many = f"{distinct} values in {count_of(len(groups), 'query', 'queries')}"
@@ -85,9 +86,6 @@ class QueryFields:
                 raise BadInput(f"{self.name}: {by} of the query {query:.80}: {problem}")
             weights[query] = weight
         return Weights(by, weights, self.name)
-
-    def _of(self, query: str) -> Mapping[str, Any]:
-        return self.facts.get(query, {})
 
     def _check_field(self, by: str, parameter: str) -> None:
         if any(value_at(facts, by) not in (None, "") for facts in self.facts.values()):
@@ -268,8 +266,7 @@ def _scores(
     for name in names:
         mask: Flags = np.asarray(of == name, dtype=np.bool_)
         scores = run.scores.choose(mask)
-        has_shares = run.shares is not None and mask.any()
-        judged = run.shares.choose(mask).means()[share] if has_shares else np.nan
+        judged = run.shares.choose(mask).means()[share] if mask.any() else np.nan
         means, ends = scores.means(), intervals(scores, options)
         for measure in scores.measures:
             is_defined = ~np.isnan(scores.of(measure))

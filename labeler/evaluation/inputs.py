@@ -245,7 +245,7 @@ def caveats(models: Sequence[str]) -> Iterator[Finding]:
 
 
 def origin_findings(qrels: AnyQrels) -> list[Finding]:
-    """Whose judgements these are, how many failed, and what is known of the pool behind them."""
+    """Whose judgements these are, and how many failed."""
     from labeler.collection.whose import collection_of_qrels, made_by  # takes long to load
 
     path = qrels_path(qrels)
@@ -255,13 +255,11 @@ def origin_findings(qrels: AnyQrels) -> list[Finding]:
     origin = collection_of_qrels(path)
     if origin is None:
         return mixed
-    from labeler.collection.card import standing  # takes long to load
-
     collection, name = origin
     findings = [*_routed(collection, name), *caveats(made_by(collection, name).models)]
     findings += part_findings(collection, name)
     findings += judgement_findings(collection.judgements(name))
-    return [*mixed, *findings, *standing(collection, name)]
+    return [*mixed, *findings]
 
 
 def pool_findings(qrels: AnyQrels) -> list[Finding]:

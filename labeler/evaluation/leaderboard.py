@@ -28,7 +28,7 @@ from labeler.evaluation.inputs import (
 )
 from labeler.evaluation.options import Scoring
 from labeler.evaluation.paired import difference_interval
-from labeler.evaluation.scores import FEW_QUERIES, name_findings, run_findings
+from labeler.evaluation.scores import few_queries, name_findings, run_findings
 from labeler.evaluation.two_sided import (
     SHOWN,
     PairCounts,
@@ -102,9 +102,7 @@ def leaderboard(  # noqa: PLR0913 - whoever calls it names the few that are need
     for name, facts in zip(runs_by_name, board.facts, strict=True):
         of_run = run_findings(name, two.pool, facts, Scoring())
         findings += [finding.without_advice() for finding in of_run]
-    if (n := len(board.queries)) < FEW_QUERIES:
-        few = count_of(n, "query", "queries")
-        findings.append(Finding(f"only {few}: intervals are wide"))
+    findings += few_queries(len(board.queries))
     findings += [finding for qrels in (first, second) for finding in origin_findings(qrels)]
     board = replace(board, qrels=(sides[0].name, sides[1].name))
     findings = [*name_findings([str(measure)]), *findings]
@@ -406,26 +404,19 @@ def _word(tau: float) -> str:
 
 
 def _swaps_text(swaps: Sequence[Swap], pairs: int, first: str, second: str) -> str:
-    """Which pairs change places, and by whose grades these can be told apart."""
-    if pairs == 1 and not swaps:
-        return "they keep their places"
-    if pairs == 1:
-        return f"they change places{_who_can(swaps, first, second, 'them')}"
-    change = "changes" if len(swaps) == 1 else "change"
+    """Which pairs change places, and by whose grades; not being told apart is no equality."""
+    change = f"{'changes' if len(swaps) == 1 else 'change'} places"
     number = f"{len(swaps):,}" if swaps else "none"
-    counted = f"{number} of the {pairs:,} pairs of systems {change} places"
-    return counted + (_who_can(swaps, first, second, "those") if swaps else "")
-
-
-def _who_can(swaps: Sequence[Swap], first: str, second: str, them: str) -> str:
-    """Whose grades tell the pairs that change places apart; not being told apart is no equality."""
+    counted = f"{number} of the {count_of(pairs, 'pair', 'pairs')} of systems {change}"
+    if not swaps:
+        return counted
     ours = sum(swap.significant for swap in swaps)
     theirs = sum(swap.significant_by_second for swap in swaps)
     if not ours and not theirs:
-        return (
-            f"; neither's grades tell any of {them} apart ({ALONE}), which is no sign of equality"
-        )
-    return f"; of {them}, {first}'s grades tell {ours:,} apart, {second}'s {theirs:,} ({ALONE})"
+        none = f"neither's grades tell any of those apart ({ALONE})"
+        return f"{counted}; {none}, which is no sign of equality"
+    tell = f"{first}'s grades tell {ours:,} apart, {second}'s {theirs:,} ({ALONE})"
+    return f"{counted}; of those, {tell}"
 
 
 def significance_sentence(of: Decisions, first: str, second: str) -> str:

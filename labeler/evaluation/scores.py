@@ -18,7 +18,7 @@ from labeler.metrics.registry import renamed
 from labeler.metrics.scores import Weighting
 from labeler.report.finding import Finding, Setting
 from labeler.report.result import as_plain
-from labeler.report.table import Column, Interval, Table, interval_text
+from labeler.report.table import Column, Interval, Table
 from labeler.trec.rankings import Facts, Pool
 
 
@@ -56,8 +56,8 @@ class RunScores:
     intervals: dict[str, tuple[float, float]]
     judged: dict[str, float]
     scenarios: dict[str, dict[str, float]]
-    mark: str = ""
-    shares: Scores | None = None
+    mark: str
+    shares: Scores
 
     def means(self) -> dict[str, Interval]:
         """Measure to its value with the interval."""
@@ -178,7 +178,6 @@ FEW_QUERIES = 25
 WELL_JUDGED = 0.95
 SCALED = ("ERR", "nERR", "RBP")
 """Measures whose gain depends on the scale's top grade."""
-_MOST_NAMES = 10
 
 
 def name_findings(texts: Sequence[str]) -> list[Finding]:
@@ -257,15 +256,11 @@ def score_findings(name: str, scores: Scores) -> list[Finding]:
     """Of a run's values: the queries for which a measure is undefined, and so not in its mean."""
     findings = []
     for measure in scores.measures:
-        undefined = np.flatnonzero(np.isnan(scores.of(measure)))
-        if len(undefined):
-            names = ", ".join(scores.queries[i] for i in undefined[:_MOST_NAMES])
-            more = ", …" if len(undefined) > _MOST_NAMES else ""
-            count = _of(len(undefined), len(scores.queries))
-            text = f"{name}: {measure} is undefined for {count}, left out: {names}{more}"
-            each = f"of {count_of(len(scores.queries), 'query', 'queries')} for which {measure} is"
-            each += " undefined, left out"
-            findings.append(Finding(text, about=name, each=each, count=len(undefined)))
+        if n := int(np.isnan(scores.of(measure)).sum()):
+            of = f"{n:,} of {count_of(len(scores.queries), 'query', 'queries')}"
+            each = f"of {of.partition(' of ')[2]} for which {measure} is undefined, left out"
+            text = f"{name}: {measure} is undefined for {of}: left out"
+            findings.append(Finding(text, about=name, each=each, count=n))
     return findings
 
 
@@ -288,17 +283,14 @@ def identical_findings(runs: Sequence[RunScores]) -> list[Finding]:
     ]
 
 
-def few_queries(runs: Sequence[RunScores]) -> list[Finding]:
-    """That there are few, and how wide the intervals of the run with the fewest are."""
-    run = min(runs, key=lambda run: len(run.scores.queries))
-    n = len(run.scores.queries)
-    if n >= FEW_QUERIES:
-        return []
-    measure, mean = next(iter(run.means().items()))
-    of = f"; {run.name}'s {measure} is {interval_text(mean)} over all such queries, at 95 %"
-    few = "1 query: there is no interval" if n == 1 else f"{n} queries: intervals are wide"
-    has_width = mean.low is not None and mean.high is not None and mean.high > mean.low
-    return [Finding(f"only {few}{of if has_width else ''}", about=run.name)]
+def few_queries(queries: int) -> list[Finding]:
+    """That so many are few."""
+    wide = (
+        "1 query: there is no interval"
+        if queries == 1
+        else f"{queries} queries: intervals are wide"
+    )
+    return [Finding(f"only {wide}")] if queries < FEW_QUERIES else []
 
 
 def hole_findings(runs: Sequence[RunScores]) -> list[Finding]:

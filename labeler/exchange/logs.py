@@ -10,6 +10,7 @@ from labeler.errors import BadInput
 from labeler.exchange import tables as usual
 from labeler.exchange.any_table import rows_of_any
 from labeler.exchange.fields import LogFields, has_field, value_at
+from labeler.exchange.ratings import number_of
 from labeler.exchange.shapes import tell
 from labeler.exchange.tables import QUERY_TEXT, RANK
 from labeler.files.boundary import reading
@@ -52,12 +53,8 @@ EVENT_PARTS = {
 }
 """What a row holds: the setting that names its column, and that column's usual names."""
 
-SEARCH_PARTS = ("query", "count", "document", "session")
+_PARTS = {name: EVENT_PARTS[name] for name in ("query", "count", "document", "session")}
 """What a row holds that says how often a query was typed."""
-
-
-_PARTS = {name: EVENT_PARTS[name] for name in SEARCH_PARTS}
-"""What a row of a log holds: the setting that names its column, and how that is usually called."""
 
 _LARGEST_COUNT = 10**12
 
@@ -147,13 +144,8 @@ def _read(path: Path, number: int, row: dict[str, Any], columns: dict[str, str])
 
 def _number(path: Path, number: int, what: str, value: object) -> int:
     """A count of a log: a whole number from 0."""
-    if value is None:
-        return 0
-    try:
-        exact = float(value)  # type: ignore[arg-type]  # anything else is no number
-    except (TypeError, ValueError):
-        exact = -1.0
-    if not (0 <= exact <= _LARGEST_COUNT and exact == int(exact)):
+    exact = 0.0 if value is None else number_of(value)
+    if exact is None or not (0 <= exact <= _LARGEST_COUNT and exact.is_integer()):
         problem = f"expected a whole number of {what} from 0, found {value!r:.40}"
         raise BadInput.at(path, number, problem)
     return int(exact)

@@ -23,7 +23,7 @@ from labeler.exchange.ratings import (
     number_of,
     write_lines,
 )
-from labeler.exchange.shapes import JSON, head_of, shape_of, tell
+from labeler.exchange.shapes import JSON, TREC, head_of, shape_of, tell
 from labeler.exchange.tables import Rows, described, json_rows, json_value, rows_of_pairs
 from labeler.files.boundary import reading
 from labeler.files.read import read_instead, rereadable
@@ -233,6 +233,8 @@ def judged_in(path: Path) -> RatedFile | None:
     with reading(path):
         head = head_of(path)
         shape = shape_of(path, head)
+        if shape == TREC:
+            return None
         if shape == JSON:
             return _of_json(path, json_value(path))
         rows = rows_of_pairs(path, shape, head, "query_id,doc_id,grade")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from labeler.data import Run
 from labeler.errors import BadInput
 from labeler.exchange.ratings import number_of, shown, write_lines
-from labeler.exchange.shapes import JSON, head_of, shape_of, tell
+from labeler.exchange.shapes import JSON, TREC, head_of, shape_of, tell
 from labeler.exchange.tables import (
     QUERY_TEXT,
     RANK,
@@ -94,6 +94,8 @@ def scored_in(path: Path) -> Scored | None:
     """The rows of a run that is not in TREC's columns; `None` of one that may be."""
     head = head_of(path)
     shape = shape_of(path, head)
+    if shape == TREC:
+        return None
     rows = rows_of_pairs(path, shape, head, "query_id,doc_id,score")
     if rows is not None:
         return _of_rows(path, rows)

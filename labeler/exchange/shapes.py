@@ -11,7 +11,8 @@ from pathlib import Path
 from labeler.errors import BadInput
 from labeler.files.read import byte_chunks, refuse_other_encodings
 
-PARQUET, JSON, JSON_LINES, XML, TEXT = "Parquet", "JSON", "JSON Lines", "XML", "text"
+PARQUET, JSON, JSON_LINES, XML = "Parquet", "JSON", "JSON Lines", "XML"
+TREC, TEXT = "TREC's columns", "text"
 HEAD = 1 << 16
 _QRELS_COLUMNS, _RUN_COLUMNS = 4, 6
 _MARK = b"\xef\xbb\xbf"
@@ -39,7 +40,7 @@ def shape_of(path: Path, head: bytes) -> str:
     JSON that ends within its line, with more lines after it, is JSON Lines.
     """
     if _is_trec(head):
-        return TEXT
+        return TREC
     for magic, words in _PACKED.items():
         if head.startswith(magic):
             raise BadInput(f"{path}: {words.format(name=path.name)}")
@@ -114,11 +115,6 @@ def told_what_files_are(listener: Listener) -> Iterator[None]:
 
 def tell(path: Path | str, kind: str) -> None:
     """Tell the listener what a file was taken for."""
-    pass_on(f"{path}: {kind}")
-
-
-def pass_on(line: str) -> None:
-    """Tell the listener a line that another process heard of a file."""
     listener = _LISTENER.get()
     if listener is not None:
-        listener(line)
+        listener(f"{path}: {kind}")

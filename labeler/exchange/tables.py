@@ -18,7 +18,7 @@ from labeler.exchange.shapes import JSON_LINES, PARQUET, TEXT, XML
 from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import problem_of, reading
 from labeler.files.csv import read_cells, table_lines
-from labeler.files.jsonl import read_rows, strict_decoder
+from labeler.files.jsonl import STRICT, read_rows
 from labeler.files.read import TIMES, decoded, file_of, file_problems, most_unpacked, read_bytes
 from labeler.messages import missing_extra
 from labeler.trec.values import DOCUMENT_ID, QUERY_ID, key_of
@@ -266,7 +266,7 @@ def json_value(path: Path) -> Any:
     """The value of a file; `BadInput` where it is none, or names a key twice."""
     text = decoded(path, read_bytes(path, LARGEST))
     try:
-        return strict_decoder("the key {key!r} stands there twice in one object").decode(text)
+        return STRICT.decode(text)
     except json.JSONDecodeError as error:
         raise BadInput.at(path, error.lineno, f"not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
@@ -311,41 +311,25 @@ def _parquet_rows(path: Path, names: Sequence[str]) -> Iterator[Row]:
             yield number, dict(zip(names, cells, strict=True))
 
 
-def parquet_columns(path: Path) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The names of a file's columns, and which of them hold lists or structs."""
-    arrow, parquet = _pyarrow()
-    with file_problems(path), _problems(path), parquet.ParquetFile(file_of(path)) as file:
-        fields = list(file.schema_arrow)
-    nested = frozenset(field.name for field in fields if arrow.types.is_nested(field.type))
-    return tuple(field.name for field in fields), nested
-
-
-def batches_of_parquet(
-    path: Path, names: Sequence[str], *, is_shared: bool = True
-) -> Iterator[Any]:
+def batches_of_parquet(path: Path, names: Sequence[str]) -> Iterator[Any]:
     """Some columns of a file of Parquet in pyarrow's batches, of which one is held.
 
-    Where texts are shared, a batch holds each text of its group of rows once, however many there
-    are; else those of its own rows.
+    A batch holds each text of its group of rows once, however many rows have it.
     """
     arrow, parquet = _pyarrow()
-    opened = _opened if is_shared else lambda path: parquet.ParquetFile(file_of(path))
-    with file_problems(path), _problems(path), opened(path) as file:
+    kinds = (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary())
+    with file_problems(path), _problems(path):
+        schema = parquet.read_schema(file_of(path))
+        texts = [field.name for field in schema if field.type in kinds]
+        file = parquet.ParquetFile(file_of(path), read_dictionary=texts)
+    with file_problems(path), _problems(path), file:
         size = 0
         _check_size(path, sum(group.total_byte_size for group in _groups(file)))
-        is_nested = any(map(arrow.types.is_nested, file.schema_arrow.types))
+        is_nested = any(map(arrow.types.is_nested, schema.types))
         for batch in file.iter_batches(_NESTED_ROWS if is_nested else _ROWS, columns=list(names)):
             size += sum(_size(batch.column(name)) for name in names)
             _check_size(path, size)
             yield batch
-
-
-def _opened(path: Path) -> Any:
-    """A parquet file, each text of which is held once however many rows have it."""
-    arrow, parquet = _pyarrow()
-    kinds = (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary())
-    texts = [field.name for field in parquet.read_schema(file_of(path)) if field.type in kinds]
-    return parquet.ParquetFile(file_of(path), read_dictionary=texts)
 
 
 def _groups(file: Any) -> Iterator[Any]:

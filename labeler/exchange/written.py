@@ -127,9 +127,9 @@ def _format_of(path: Path, what: str, formats: Mapping[str, str]) -> str:
     ending = Path(name.removesuffix(".gz")).suffix.removeprefix(".")
     unknown = ending in _OTHERS and ending not in formats
     if unknown or name.endswith(".parquet.gz"):
-        listed = ", ".join(f".{each}" for each in formats)
-        known = f"known: {listed}, any other for TREC's columns (also .gz)"
-        raise Misuse(f"{path}: {what} are not written as .{ending}; {known}")
+        endings = ", ".join(f".{each}" for each in formats)
+        expected = f"known: {endings}, any other for TREC's columns (also .gz)"
+        raise Misuse(f"{path}: {what} are not written as .{ending}; {expected}")
     return formats.get(ending, "trec")
 
 

@@ -171,17 +171,6 @@ class StoredTexts(TextsOnDemand):
             raise IndexError(index)
         return self.blob[self.ends[index - 1] if index else 0 : self.ends[index]]
 
-    def find(self, text: str) -> int | None:
-        """Where a text stands, of texts that are sorted by their UTF-8; None where it does not."""
-        sought, low, high = text.encode(), 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            if bytes(self._raw(middle)) < sought:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < len(self) and self._raw(low) == sought else None
-
 
 def about_arrays(path: Path) -> Mapping[str, Any] | None:
     """What is noted of the arrays of a file; None where it is not whole, or holds none."""

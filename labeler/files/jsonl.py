@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +89,7 @@ def _strict_row(path: Path, number: int, raw: bytes) -> dict[str, Any] | None:
     if not line.strip():
         return None
     try:
-        row = strict_decoder("the key {key!r} stands there twice").decode(line)
+        row = STRICT.decode(line)
         line.encode("utf-8") if "\\u" not in line else json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise BadInput.at(path, number, "half a surrogate pair (\\ud800 …) in a text") from error
@@ -101,18 +100,18 @@ def _strict_row(path: Path, number: int, raw: bytes) -> dict[str, Any] | None:
     return row
 
 
-@cache
-def strict_decoder(twice: str) -> json.JSONDecoder:
-    """A decoder that refuses an object which names a key twice; `twice` says so of `{key!r}`."""
+def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The members of an object; `ValueError` of one that names a key twice."""
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        times = Counter(name for name, _ in pairs)
+        twice = next(name for name in times if times[name] > 1)
+        raise ValueError(f"the key {twice!r} stands there twice in one object")
+    return row
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        row = dict(pairs)
-        if len(row) < len(pairs):
-            times = Counter(name for name, _ in pairs)
-            raise ValueError(twice.format(key=next(name for name in times if times[name] > 1)))
-        return row
 
-    return json.JSONDecoder(object_pairs_hook=unique)
+STRICT = json.JSONDecoder(object_pairs_hook=unique_members)
+"""Refuses an object that names a key twice."""
 
 
 def write_rows(

@@ -13,7 +13,7 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -83,13 +83,6 @@ def scratch_file() -> Iterator[Path]:
         yield Path(folder) / "scratch"
 
 
-def for_other_processes(path: Path) -> Path:
-    """The path by which another process of the same user opens a scratch file of this one."""
-    own = "/proc/self/"
-    text = os.fspath(path)
-    return Path(f"/proc/{os.getpid()}/{text[len(own) :]}") if text.startswith(own) else path
-
-
 LONGEST_LINE = 1 << 26
 """The most bytes of a line, 64 MB: whole documents are lines of JSON Lines.
 
@@ -150,22 +143,6 @@ def rereadable() -> Iterator[None]:
             yield
         finally:
             _COPIES.reset(token)
-
-
-@contextmanager
-def reading_copies(copies: Mapping[Path, Path]) -> Iterator[None]:
-    """As `rereadable`, with copies of inputs that another process has made."""
-    with rereadable():
-        held = _COPIES.get()
-        assert held is not None, "`rereadable` holds copies"
-        held.files.update(copies)
-        yield
-
-
-def copies_of(paths: Iterable[Path]) -> dict[Path, Path]:
-    """The copies of those inputs that can be read only once, for another process to read."""
-    files = {path: file_of(path) for path in paths}
-    return {path: for_other_processes(file) for path, file in files.items() if file != path}
 
 
 def file_of(path: Path) -> Path:

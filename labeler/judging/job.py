@@ -39,8 +39,8 @@ from labeler.judging.methods.inquiry import ReadAtMost
 from labeler.judging.pilot import Pairs, Pilot
 from labeler.judging.suspicions import suspicions
 from labeler.messages import count_of
-from labeler.models.policies.budget import Spending, WithCost
 from labeler.models.policies.call import StopSignal
+from labeler.models.policies.limits import Spending, WithCost
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, frame_of
 

@@ -40,11 +40,18 @@ from labeler.judging.part import DerivedPairs
 from labeler.judging.pilot import FEWEST, Pairs, piloted
 from labeler.model import Request
 from labeler.models.call_plan import CallPlan, plan_calls
-from labeler.models.control import Control, Underway, run_to_end
 from labeler.models.cost import Tokens
 from labeler.models.policies.call import Deferral
 from labeler.models.policies.stack import Guard
-from labeler.models.session import Session, SessionOptions, open_session, select_model
+from labeler.models.session import (
+    Control,
+    Session,
+    SessionOptions,
+    Underway,
+    open_session,
+    run_to_end,
+    select_model,
+)
 from labeler.models.settings import (
     CONCURRENCY,
     REDACT,

@@ -27,11 +27,11 @@ from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set,
 from labeler.judging.part import DerivedPairs, PartOfSet, derived_pairs
 from labeler.model import Model
 from labeler.models.choose import choose, ready
-from labeler.models.control import Control, run_to_end
 from labeler.models.embedded import embedded_name
-from labeler.models.policies.rate import RateLimiter, RateLimits
+from labeler.models.policies.limits import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, only_remembered
 from labeler.models.server.client import wire_format
+from labeler.models.session import Control, run_to_end
 from labeler.models.settings import AnyModel, Api, AssessorSettings
 from labeler.options import given
 from labeler.prompt import Prompt, find_prompt, prompt_files

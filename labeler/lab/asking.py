@@ -14,8 +14,7 @@ from labeler.judging.methods.inquiries import Inquiries, unanswered
 from labeler.judging.methods.inquiry import TRIES
 from labeler.model import Request
 from labeler.models.call_plan import plan_calls
-from labeler.models.control import Control, Underway
-from labeler.models.session import Session
+from labeler.models.session import Control, Session, Underway
 
 
 class AskedRound(NamedTuple):

@@ -189,7 +189,7 @@ def independence(
     usual = min(draws_of(max(len(sums), 1)), MOST_CELLS // features)
     sample = Sample(sums, options.draws or max(FEWEST_DRAWS, usual), options.seed)
     value = defined(_mean_correlation(sample.total)) if len(sums) else None
-    ends = (None, None)
+    ends: tuple[float | None, float | None] = (None, None)
     if value is not None:
         ends = between(sample, _mean_correlation, bounded=True)
     names = votes.members

@@ -47,8 +47,8 @@ from labeler.lab.thresholds import (
     unit_of,
     untied,
 )
-from labeler.messages import count_of
-from labeler.models.control import Control, run_to_end
+from labeler.messages import count_of, dollars
+from labeler.models.session import Control, run_to_end
 from labeler.options import SEED, SHARE, check_options, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
@@ -172,9 +172,7 @@ class CascadeResult(Result):
 
 
 def _amount(value: float, unit: str) -> str:
-    if unit == "dollars":
-        return f"${value:,.2f}" if value >= 0.01 else f"${value:.4f}"
-    return f"{value:,.0f} {unit}"
+    return dollars(value) if unit == "dollars" else f"{value:,.0f} {unit}"
 
 
 def _saved(mean: Mean) -> str:

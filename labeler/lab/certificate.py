@@ -19,7 +19,7 @@ from labeler.errors import GateFailed, Misuse
 from labeler.judging.suspicions import suspicions
 from labeler.lab.probe_cases import IDLE, POSITIONS, Case
 from labeler.messages import cost_of, count_of
-from labeler.models.policies.budget import Spending, WithCost
+from labeler.models.policies.limits import Spending, WithCost
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Row, Table
@@ -309,9 +309,8 @@ class ProbeResult(WithCost, Result):
     def _of_changes(self) -> Iterator[str]:
         """The change that moved most though it should not, and that which moved least of others."""
         changes = self.certificate.changes
-        idle = {n: row.moved for n, row in changes.items() if not row.matters}
-        telling = {n: row.lowered for n, row in changes.items() if row.matters}
-        idle, telling = (_with_values(shares) for shares in (idle, telling))
+        idle = _with_values({n: row.moved for n, row in changes.items() if not row.matters})
+        telling = _with_values({n: row.lowered for n, row in changes.items() if row.matters})
         if idle:
             name = max(idle, key=lambda name: idle[name].value or 0.0)
             if idle[name].value:

@@ -35,8 +35,14 @@ from labeler.judging.relabel import asked_again
 from labeler.judging.status import prompt_source
 from labeler.lab.asking import AskedRound, judged_rounds, plan_rounds
 from labeler.lab.control_check import ControlRun, DriftCheck, PairAgain, PromptAndModel
-from labeler.models.control import Control, run_to_end
-from labeler.models.session import Selection, Session, open_session, select_model
+from labeler.models.session import (
+    Control,
+    Selection,
+    Session,
+    open_session,
+    run_to_end,
+    select_model,
+)
 from labeler.models.settings import AnyModel, Limits
 from labeler.options import COUNT, check_options, option
 from labeler.prompt import find_prompt
@@ -189,19 +195,14 @@ async def _prepared(
     async with open_session(selection, documents, collection.store, control) as session:
         assessor = Assessor.asked_in(session, prompt)
         assessor = as_shown(assessor, collection, name, texts, options.held_out)
-        number, stale = next_control(collection), stale_pairs(collection, name)
-        path = fixed_file(collection, name)
-        goes_on = which.fixed and path.exists()
+        number = next_control(collection)
         if not rehearsal:
             async with locked_in_loop(collection, control.stop, control.note):
                 number = reserve_control(collection, name)
-                if which.fixed and not goes_on:
-                    seed = f"control set\0{name}\0{number}"
-                    drawn, _ = drawn_by_chance(seed, rows, which.pairs, stale)
-                    fixed = (FixedPair(row.judged.outcome.pair, row.judged.shown) for row in drawn)
-                    write_fixed(collection, name, sorted(fixed))
-                    goes_on = True
-        if goes_on:
+                if which.fixed:
+                    fix(collection, name, rows, which.pairs, number)
+        stale, path = stale_pairs(collection, name), fixed_file(collection, name)
+        if which.fixed and path.exists():
             drawn, changed = fixed_rows(path, rows, stale)
         else:
             drawn, changed = drawn_by_chance(f"control\0{number}", rows, which.pairs, stale)
@@ -281,6 +282,18 @@ def drawn_by_chance(
         else:
             drawn.append(row)
     return drawn, passed
+
+
+def fix(
+    collection: Collection, name: str, rows: Sequence[JudgementRow], pairs: int, number: int
+) -> None:
+    """Draw the fixed pairs of a set, where there are none; the collection is locked."""
+    if fixed_file(collection, name).exists():
+        return
+    stale = stale_pairs(collection, name)
+    drawn, _ = drawn_by_chance(f"control set\0{name}\0{number}", rows, pairs, stale)
+    fixed = (FixedPair(row.judged.outcome.pair, row.judged.shown) for row in drawn)
+    write_fixed(collection, name, sorted(fixed))
 
 
 def fixed_rows(

@@ -190,7 +190,7 @@ class DriftCheck(Result):
     def same(self) -> Interval:
         """The share of new grades that equal the old ones."""
         values = (self.grades[:, 1:] == self.grades[:, :1]).mean(axis=1)
-        return _estimate(values, bounded_interval(values, "bootstrap", 0, (0.0, 1.0)))
+        return _estimate(values, bounded_interval(values, (0.0, 1.0)))
 
     @property
     def same_now(self) -> float:
@@ -206,7 +206,7 @@ class DriftCheck(Result):
     def shift(self) -> Interval:
         """How far grades moved on average."""
         most = float(np.ptp(self.grades)) if len(self.grades) else 0.0
-        return _estimate(self.moved, paired_interval(self.moved, "bootstrap", 0, max(most, 1.0)))
+        return _estimate(self.moved, paired_interval(self.moved, max(most, 1.0)))
 
     @property
     def has_drifted(self) -> bool:

@@ -56,7 +56,7 @@ from labeler.lab.members import (
 )
 from labeler.messages import count_of
 from labeler.models.choose import declared_assessors, find_assessor, project_file
-from labeler.models.control import Control, run_to_end
+from labeler.models.session import Control, run_to_end
 from labeler.prompt.read import find_prompt
 from labeler.report.finding import Finding
 from labeler.report.result import Result
@@ -569,6 +569,6 @@ def members_named(text: str, common: JudgeOptions) -> list[JudgeOptions]:
             raise Misuse(f"{problem}; got {text!r:.80}", parameter="panel")
         with about("panel", "prompt"):
             find_prompt(prompt or common.grading_prompt, "grade")
-        own = {"prompt": prompt or common.prompt, "model": model or common.model}
-        members.append(replace(common, **own, name=None))
+        prompt, own = prompt or common.prompt, model or common.model
+        members.append(replace(common, prompt=prompt, model=own, name=None))
     return members

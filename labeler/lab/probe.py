@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from labeler.collection.batches import held_back
 from labeler.collection.layout import Collection, open_collection
@@ -37,8 +37,7 @@ from labeler.lab.probe_cases import (
     draw,
     read_attacks,
 )
-from labeler.models.control import Control, run_to_end
-from labeler.models.session import Session, open_session, select_model
+from labeler.models.session import Control, Session, open_session, run_to_end, select_model
 from labeler.models.settings import AnyModel, Limits
 from labeler.options import COUNT, SEED, check_options, option
 from labeler.prompt import find_prompt
@@ -48,9 +47,6 @@ PAIRS = 20
 AGAIN = 900
 """The number of the repeat that asks clean pairs once more, apart from those of judging."""
 
-PARTS = ("attacks", "changes")
-"""What a probe tries; clean pairs, which both need, are always asked."""
-
 
 @dataclass(frozen=True, slots=True)
 class ProbeOptions:
@@ -58,16 +54,17 @@ class ProbeOptions:
 
     `pairs` is how many pairs of the lowest grade are attacked, and how many of any grade changed.
     `qrels` names the collection's qrels that say which documents are not relevant; None takes
-    `human`, or else the only ones. `part` is one of `PARTS`, None for both. `attacks` is a file of
-    further attacks; with `only`, those of these names alone are tried.
+    `human`, or else the only ones. `part` is what is tried alone, None for both; clean pairs are
+    always asked. `attacks` is a file of further attacks; with `only`, those of these names alone
+    are tried.
     """
 
     pairs: int = option(PAIRS, "Pairs to attack, and as many of any grade to change.", COUNT)
     qrels: str | None = option(
         None, "Which qrels say what is not relevant; else human, or the only ones."
     )
-    part: str | None = option(
-        None, "Try this alone; else both.", metavar=" | ".join(PARTS), rare=True
+    part: Literal["attacks", "changes"] | None = option(
+        None, "Try this alone.", usual="both", rare=True
     )
     attacks: Path | None = option(
         None, "Further attacks: a JSON object of lists of texts.", metavar="FILE"
@@ -79,6 +76,9 @@ class ProbeOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
+        if self.part == "changes" and (self.only or self.attacks):
+            parameter = "only" if self.only else "attacks"
+            raise Misuse("changes alone are tried, and no attack", parameter=parameter)
 
 
 def probe(  # noqa: PLR0913  the keywords of a public function are its settings
@@ -191,7 +191,6 @@ async def _prepared(
 ) -> AsyncIterator[_Prepared]:
     opened = open_collection(collection)
     prompt = find_prompt(asked.grading_prompt).read_by(asked.declared.reader)
-    _check(options)
     attacks = _attacks_to_try(options)
     source = _source(opened, options.qrels)
     texts, qrels = texts_of(opened), read_qrels(opened.qrels(source))
@@ -213,24 +212,12 @@ async def _prepared(
 
 def check_gates(options: ProbeOptions, names: Iterable[str], parameter: str = "require") -> None:
     """`Misuse` of a gate that asks for a share of which the probe will tell nothing."""
-    _check(options)
     attacks = () if options.part == "changes" else ("raised", "worst", *_attacks_to_try(options))
     shares = ["noise", *attacks, *(() if options.part == "attacks" else IDLE)]
     for name in names:
         if name not in shares:
             problem = f"no share {name!r} to ask for; known: {', '.join(shares)}"
             raise Misuse(problem, parameter=parameter)
-
-
-def _check(options: ProbeOptions) -> None:
-    if options.pairs < 1:
-        raise Misuse("pairs count from 1", parameter="pairs")
-    if options.part not in (None, *PARTS):
-        problem = f"no part {options.part!r}; known: {', '.join(PARTS)}"
-        raise Misuse(problem, parameter="part")
-    if options.part == "changes" and (options.only or options.attacks):
-        parameter = "only" if options.only else "attacks"
-        raise Misuse("changes alone are tried, and no attack", parameter=parameter)
 
 
 def _attacks_to_try(options: ProbeOptions) -> Mapping[str, Attack]:

@@ -22,7 +22,7 @@ from labeler.options import COUNT, SEED, check_options, option
 from labeler.people.sample import SheetSample, route_sheet
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
-from labeler.report.table import Column, Table
+from labeler.report.table import Column, Row, Table
 
 Criterion = Literal["disagreement", "doubt"]
 ABOUT: dict[Criterion, str] = {
@@ -68,7 +68,7 @@ class RouteResult(Result):
         """The pairs, the most needed first."""
         words = [Column(name, align="left") for name in Pair._fields]
         columns = [*words, Column("grade"), Column("need", format=".3f")]
-        rows = [[*each.pair, each.grade, each.need] for each in self.pairs]
+        rows: list[Row] = [[*each.pair, each.grade, each.need] for each in self.pairs]
         return [Table("pairs", columns, rows, title="the most needed first")]
 
     def as_json(self) -> dict[str, Any]:

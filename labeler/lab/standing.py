@@ -19,7 +19,7 @@ from labeler.agreement.statistics import Statistic, find_statistic, query_tables
 from labeler.data import Failure, Judged, Pair, Qrels
 from labeler.errors import BadInput, BudgetReached, Misuse, about
 from labeler.messages import count_of
-from labeler.models.policies.budget import Spending
+from labeler.models.policies.limits import Spending
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Row, Table, interval_text

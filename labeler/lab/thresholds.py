@@ -283,7 +283,8 @@ def evidence_of(
     of_people = [human[pair.query_id][pair.doc_id] for pair in pairs]
     of_cheap = [None if p in failures else int(sources.grades[row_of[p]]) for p in pairs]
     of_strong = [by_strong[pair] for pair in pairs]
-    scale = tuple(sorted({*of_people, *of_strong, *of_cheap} - {None}))
+    graded_by_cheap = [grade for grade in of_cheap if grade is not None]
+    scale = tuple(sorted({*of_people, *of_strong, *graded_by_cheap}))
     index: dict[int | None, int] = {grade: number for number, grade in enumerate(scale)}
     index[None] = FAILED
     weights = sources.weights

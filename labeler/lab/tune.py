@@ -40,8 +40,15 @@ from labeler.lab.standing import (
 )
 from labeler.messages import count_of
 from labeler.model import Model
-from labeler.models.control import Control, run_to_end
-from labeler.models.session import Selection, Session, SessionOptions, open_session, select_model
+from labeler.models.session import (
+    Control,
+    Selection,
+    Session,
+    SessionOptions,
+    open_session,
+    run_to_end,
+    select_model,
+)
 from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits
 from labeler.options import SEED, SHARE, check_options, option
 from labeler.prompt import Prompt

@@ -19,7 +19,7 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Qrels, Run
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput
 
 
 @dataclass(frozen=True)
@@ -155,26 +155,14 @@ def firsts(query: Integers) -> Integers:
     return np.flatnonzero(np.diff(query, prepend=-1))
 
 
-def rankings(
-    qrels: Qrels,
-    run: Run,
-    missing: str = "zero",
-    ties: str = "trec",
-    max_grade: int | None = None,
-) -> Rankings:
+def rankings(qrels: Qrels, run: Run, max_grade: int | None = None) -> Rankings:
     """One run's rankings of the queries of the qrels.
 
-    Documents rank by score, tied ones by id, both descending; with `ties="file"` as the dict lists
-    them. Queries that the run lacks retrieve nothing, or are left out with `missing="skip"`.
+    Documents rank by score, tied ones by id, both descending. Queries that the run lacks retrieve
+    nothing.
     """
-    if missing not in ("zero", "skip") or ties not in ("trec", "file"):
-        choices = "missing is 'zero' or 'skip', ties 'trec' or 'file'"
-        raise Misuse(f"{choices}; not {missing!r} and {ties!r}")
-    query_ids = sorted(
-        q for q, grades in qrels.items() if grades and (missing == "zero" or q in run)
-    )
-    order = _listed if ties == "file" else _by_score
-    parts = [order(q, qrels[q], run.get(q, {})) for q in query_ids]
+    query_ids = sorted(query_id for query_id, grades in qrels.items() if grades)
+    parts = [_by_score(q, qrels[q], run.get(q, {})) for q in query_ids]
     pool_query, pool_grade = _pool([qrels[q] for q in query_ids])
     return Rankings(
         tuple(query_ids),
@@ -233,15 +221,6 @@ def _below_in_tie(
             group = groups[start] = sorted(tied)
         below.append(len(group) - bisect_right(group, doc_id))
     return below
-
-
-def _listed(query_id: str, grades: Mapping[str, int], scores: Mapping[str, float]) -> Placed:
-    """The same in the order in which `scores` lists them."""
-    _check_finite(query_id, scores)
-    judged = [(rank, doc_id) for rank, doc_id in enumerate(scores) if doc_id in grades]
-    rank = np.array([rank for rank, _ in judged], dtype=np.int64)
-    score = np.array([scores[doc_id] for _, doc_id in judged], dtype=np.float64)
-    return rank, _grades(query_id, [grades[doc_id] for _, doc_id in judged]), score
 
 
 def _check_finite(query_id: str, scores: Mapping[str, float]) -> None:

@@ -115,16 +115,15 @@ def evaluate(
     qrels: Qrels,
     run: Run,
     measures: str | Sequence[object],
-    missing: str = "zero",
     max_grade: int | None = None,
 ) -> Scores:
     """The values of `measures` for the queries of the qrels.
 
     Measures are names, as `"nDCG@10 AP"` too, or those of `ir_measures`. Queries that the run lacks
-    score 0, or are left out with `missing="skip"`. `max_grade` is the scale's top grade (ERR, RBP),
-    the largest of the qrels where it is not given.
+    score 0. `max_grade` is the scale's top grade (ERR, RBP), the largest of the qrels where it is
+    not given.
     """
-    return score(rankings(qrels, run, missing, max_grade=max_grade), measures)
+    return score(rankings(qrels, run, max_grade), measures)
 
 
 def summed_up(measure: Measure, values: Floats, weights: Floats | None = None) -> float:

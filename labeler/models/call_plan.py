@@ -14,7 +14,7 @@ from labeler.models.choose import SERVER_CONCURRENCY, Choice, ready
 from labeler.models.cost import Price, Tokens, about, at_most
 from labeler.models.policies.call import asked_through
 from labeler.models.policies.learn import PROBE_TOKENS, PROBES, Abilities, probe
-from labeler.models.policies.rate import START, RateLimits
+from labeler.models.policies.limits import START, RateLimits
 from labeler.models.policies.stack import Confirming, FirstContact, Patience, Retrying
 from labeler.models.server.client import MUTE_SECONDS, Calls
 from labeler.models.session import Session

@@ -21,12 +21,11 @@ from labeler.files.paths import expanded
 from labeler.files.settings import ASSESSORS, NAME, read_toml
 from labeler.model import Model, Reply, Request
 from labeler.models.cost import Price, price_of
-from labeler.models.embedded import caveat, cosine_of, similarity_model
+from labeler.models.embedded import cosine_of, similarity_model
 from labeler.models.local.serve import EMBEDDED, can_serve, engine_id, model_path, serving
 from labeler.models.server.client import Calls, answers, called_model, models_of, server_model
 from labeler.models.settings import AssessorSettings, check_model_name
-from labeler.text.terms import TermStatistics, terms, text_to_search
-from labeler.text.vectors import encode, encoder_id
+from labeler.text.terms import TermStatistics, encode, encoder_id, terms, text_to_search
 from labeler.wire.addresses import masked, ollama_address, server_address
 from labeler.wire.gate import Admitted, admit
 
@@ -166,11 +165,6 @@ class Choice:
             return price_of(self.base_url, self.name)
         where = declared.file or declared.name or "your settings"
         return Price(declared.tokens_in, declared.tokens_out, where)
-
-    @property
-    def caveat(self) -> str | None:
-        """How far an embedded assessor's grades can be trusted; `None` for a server's model."""
-        return caveat(self.name) if self.is_embedded else None
 
     def __str__(self) -> str:
         where = f" at {masked(self.base_url)}" if self.base_url else ""

@@ -22,14 +22,13 @@ from labeler.errors import BadInput, CallFailed, Misconfigured, NoCompletion, No
 from labeler.messages import Advance, cost_of, count_of, dollars
 from labeler.model import Bound, Message, Model, Reply, Request, whole
 from labeler.models.choose import SERVER_CONCURRENCY, server_of
-from labeler.models.control import Control, run_to_end
 from labeler.models.cost import NOTHING, Price, Tokens, about, at_most, price_of
-from labeler.models.policies.budget import Spending
 from labeler.models.policies.call import StopSignal
+from labeler.models.policies.limits import Spending
 from labeler.models.policies.stack import unremembered
 from labeler.models.server.answers import SHOWN, tokens_used, usage_in
 from labeler.models.server.client import MUTE_SECONDS, Calls, Connected, wire_format
-from labeler.models.session import check_priced, guard_of
+from labeler.models.session import Control, check_priced, guard_of, run_to_end
 from labeler.models.settings import (
     EMBEDDED_ENCODER,
     ENCODER_ADDRESS,
@@ -38,7 +37,7 @@ from labeler.models.settings import (
     Limits,
 )
 from labeler.store.vectors import VectorFile, Vectors, key_of_text
-from labeler.text.vectors import Encode, Encoder, embedded_encoder, unit_vectors
+from labeler.text.terms import Encode, Encoder, embedded_encoder, unit_vectors
 from labeler.wire import addresses
 from labeler.wire.addresses import identity, masked
 from labeler.wire.gate import Admitted, admit

@@ -1,18 +1,31 @@
-"""A session: a model chosen, priced, started, guarded and joined to its store of replies."""
+"""Work that asks a model: how it is watched and stopped, and the session that it asks in."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import asynccontextmanager, contextmanager
+import asyncio
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from threading import Thread
+from typing import Any, NamedTuple, TypeVar
 
-from labeler.data import Document
+from labeler.data import Document, Judged
 from labeler.errors import Misconfigured, Misuse
 from labeler.files.boundary import count
 from labeler.files.paths import network_file_system
+from labeler.messages import Progress, no_progress
 from labeler.model import Model, Reply, Request
 from labeler.models.choose import (
     SERVER_CONCURRENCY,
@@ -24,23 +37,109 @@ from labeler.models.choose import (
     ready,
     rehearsed,
 )
-from labeler.models.control import Control
 from labeler.models.cost import Price, batch_price
-from labeler.models.policies.budget import Budget
-from labeler.models.policies.call import Deferral
-from labeler.models.policies.rate import RateLimiter, RateLimits
-from labeler.models.policies.stack import (
-    Guard,
-    Patience,
-    guarded,
-    knows,
-    most_thoughts,
-)
+from labeler.models.embedded import caveat
+from labeler.models.policies.call import Deferral, StopSignal
+from labeler.models.policies.limits import Budget, RateLimiter, RateLimits, Spending
+from labeler.models.policies.stack import Guard, Patience, guarded, knows, most_thoughts
 from labeler.models.server.client import MUTE_SECONDS, Calls
 from labeler.models.settings import AnyModel, AssessorSettings, Limits
 from labeler.store import Store, StorePlace, Waiting, open_store
 from labeler.store.address import DatabaseAddress
 from labeler.store.base import WriteBatch, kept_secret, secret_of
+
+# How a caller watches work that asks a model, and stops it.
+
+OnJudged = Callable[[Judged], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Underway:
+    """Pairs that are being judged: how many in all, and the limits, which are only looked at.
+
+    `asks` is false for an assessor that no server stands behind.
+    """
+
+    total: int
+    guard: Guard
+    asks: bool = True
+
+
+@contextmanager
+def _show_no_judging(_run: Underway) -> Iterator[OnJudged]:
+    yield lambda _judged: None
+
+
+def _say_nothing(_message: str) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """What is called while work goes on, and what stops it; the defaults do nothing.
+
+    `note` is given each line that a person should read at once, as which model was chosen.
+    `progress` is opened around each countable step, with its name, and gives what is called with
+    how many of how many are done. `judging` is opened around the judging of pairs, and gives what
+    is called with every pair when it is done. Setting `stop` ends the work in good order. `spent`
+    is what the same work has spent before, which the budget counts too.
+    """
+
+    note: Callable[[str], None] = _say_nothing
+    progress: Progress = no_progress
+    judging: Callable[[Underway], AbstractContextManager[OnJudged]] = _show_no_judging
+    stop: StopSignal = field(default_factory=StopSignal)
+    spent: Spending = field(default_factory=Spending)
+
+    def with_stop(self, stop: StopSignal) -> Control:
+        """The same with another way to stop it."""
+        return replace(self, stop=stop)
+
+
+# Asynchronous work for callers that are not, also where a loop is running, as in a notebook.
+
+T = TypeVar("T")
+
+Work = Callable[[StopSignal], Coroutine[Any, Any, T]]
+"""Work that ends in good order once the signal that it is given is set."""
+
+
+def run_to_end(work: Work[T]) -> T:
+    """Run `work` to its end in a loop of its own; in another thread where one is running here.
+
+    Ctrl-C ends it; what was answered by then is kept.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work(StopSignal()))
+    return _run_in_thread(work)
+
+
+def _run_in_thread(work: Work[T]) -> T:
+    outcome: Future[T] = Future()
+    stop = StopSignal()
+    loop = asyncio.new_event_loop()
+
+    def run() -> None:
+        try:
+            with asyncio.Runner(loop_factory=lambda: loop) as runner:
+                result = runner.run(work(stop))
+        except BaseException as error:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(result)
+
+    thread = Thread(target=run, daemon=True)
+    try:
+        thread.start()
+        return outcome.result()
+    except KeyboardInterrupt:  # which may arrive while the thread is being started
+        with suppress(RuntimeError):  # the loop has just ended by itself
+            loop.call_soon_threadsafe(stop.set)
+        if thread.is_alive():
+            thread.join()
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +202,7 @@ class Selection(NamedTuple):
     @property
     def caveat(self) -> str | None:
         """How far the judgements of an embedded model are to be trusted; None of another model."""
-        return self.choice.caveat if self.is_embedded else None
+        return caveat(self.choice.name) if self.is_embedded else None
 
 
 @dataclass(frozen=True, slots=True)

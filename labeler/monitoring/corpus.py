@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -18,10 +18,9 @@ from labeler.corpus.ingest import settings_of
 from labeler.corpus.matching import CARRIED, STATES, match_passages
 from labeler.data import Document, Qrels, Query
 from labeler.messages import count_of
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.options import SHARE, TOP_GRADE, option
 from labeler.report.finding import Finding
-from labeler.report.page import Disclosure, PageBlock, Paragraph, TableBlock
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, table_of
 from labeler.trec.qrels import read_qrels
@@ -30,8 +29,6 @@ NAMED = 3
 """So many ids are named in a sentence; of more their number is said."""
 DEPTH = 10
 """How far down a ranking by BM25 new passages are looked for."""
-MOST_ROWS = 200
-"""Pairs or queries that the page lists; the figures for programs hold all of them."""
 
 
 ALARMS = "Alarms"
@@ -153,6 +150,8 @@ class CorpusDrift(Result):
         held = self.judged - len(self.stale)
         grades = f"{held:,} of {self.judged:,} grades of {self.qrels} hold"
         texts = [f"{grades} for the documents as they are now"]
+        if self.stale:
+            texts.append(f"what mends the stale ones: {self.mended_by}")
         if self.fresh.passages:
             passages = count_of(self.fresh.passages, "passage is", "passages are")
             far = self.fresh.passages - self.fresh.near
@@ -193,21 +192,6 @@ class CorpusDrift(Result):
             new_near_the_top=self.fresh.share,
             stale_pairs=self.stale,
         )
-
-    def blocks(self) -> list[PageBlock]:
-        """What became of passages, and lists that open."""
-        passages, stale, touched = self.tables()
-        blocks: list[PageBlock] = [TableBlock(passages)]
-        for table in (stale, touched):
-            if table.rows:
-                title = f"{table.name}: {len(table.rows):,}"
-                more = Paragraph(f"The first {MOST_ROWS}.")
-                shown = TableBlock(replace(table, rows=table.rows[:MOST_ROWS]))
-                is_cut = len(table.rows) > MOST_ROWS
-                blocks.append(Disclosure(title, [more, shown] if is_cut else [shown]))
-        if self.stale:
-            blocks.append(Paragraph(f"What mends them: {self.mended_by}."))
-        return blocks
 
 
 def corpus_drift(

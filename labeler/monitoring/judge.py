@@ -17,7 +17,7 @@ from labeler.lab.control_check import ControlRun, read_controls
 from labeler.messages import count_of
 from labeler.report.charts import Axis, Moment, control
 from labeler.report.finding import Finding
-from labeler.report.page import Chart, PageBlock, TableBlock
+from labeler.report.page import Chart
 from labeler.report.result import Result
 from labeler.report.table import Column, Ends, Table
 from labeler.stats.drift import (
@@ -149,8 +149,8 @@ class JudgeDrift(Result):
         ]
         return self.picked("name", "alarms", "judged_as", findings=self.findings, controls=controls)
 
-    def blocks(self) -> list[PageBlock]:
-        """Agreement over time, then the table of controls."""
+    def charts(self) -> list[Chart]:
+        """Agreement over time."""
         if not self.points:
             return []
         days, moments = [run.label for run, _ in self.charted], []
@@ -159,12 +159,10 @@ class JudgeDrift(Result):
             of = point.agreement
             smoothed, low, high = (round(each, DIGITS) for each in (of.value, of.low, of.high))
             limits = Ends(*(end if math.isfinite(end) else None for end in (low, high)))
-            moments.append(
-                Moment(label, point.kappa, limits=limits, smoothed=smoothed, at=run.time)
-            )
+            moments.append(Moment(label, point.kappa, limits=limits, smoothed=smoothed))
         axis = Axis("kappa of earlier grades and new ones", format=".2f")
         drawn = control(f"{self.name}: agreement with earlier grades", moments, axis)
-        return [Chart(drawn, HOW_IT_IS_MADE), *map(TableBlock, self.tables())]
+        return [Chart(drawn, HOW_IT_IS_MADE)]
 
 
 def judge_drift(collection: Collection | Path | str, name: str) -> JudgeDrift:

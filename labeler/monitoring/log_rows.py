@@ -66,12 +66,9 @@ class CodedColumn:
 
     @classmethod
     def of(cls, cells: Iterable[Any]) -> CodedColumn:
-        """The column of these cells; lists and objects are no values, and become None."""
+        """The column of these cells."""
         numbers: dict[Any, int] = {}
-        codes = [
-            numbers.setdefault(None if isinstance(cell, list | dict) else cell, len(numbers))
-            for cell in cells
-        ]
+        codes = [numbers.setdefault(cell, len(numbers)) for cell in cells]
         return cls(list(numbers), np.array(codes, dtype=np.int64))
 
 
@@ -108,29 +105,37 @@ def source_of(path: Path, fields: EventFields) -> LogSource:
     """The log in a file, of whatever kind its content tells."""
     head = head_of(path)
     shape = shape_of(path, head)
-    rows: Iterator[_AnyRow]
     if shape == PARQUET:
-        kind, rows = "Parquet", iter(rows_of_parquet(path).rows)
-    elif shape == JSON_LINES or (shape == JSON and head.lstrip()[:1] == b"{" and b"\n{" in head):
-        kind, rows = JSON_LINES, _json_lines(path)
-    elif shape == JSON:
-        kind, rows = JSON, _json_array(path)
-    else:
-        line = first_line(head)
-        delimiter = max(DELIMITERS, key=line.count)
-        if shape == XML or delimiter not in line:
-            usual = "time, session, query, and for clicks doc_id, rank and clicked"
-            raise BadInput(f"{path}: expected a log whose first row names its columns: {usual}")
-        cells = first_cells(line.removeprefix("\ufeff"))[delimiter]
-        kind = DELIMITERS[delimiter]
-        rows = _text_rows(path, delimiter, [name.strip() for name in cells])
+        return _source_of_rows(path, "Parquet", iter(rows_of_parquet(path).rows), fields)
+    if shape == JSON_LINES or (shape == JSON and head.lstrip()[:1] == b"{" and b"\n{" in head):
+        return _source_of_rows(path, JSON_LINES, _json_lines(path), fields)
+    if shape == JSON:
+        return _source_of_rows(path, JSON, _json_array(path), fields)
+    line = first_line(head)
+    delimiter = max(DELIMITERS, key=line.count)
+    if shape == XML or delimiter not in line:
+        usual = "time, session, query, and for clicks doc_id, rank and clicked"
+        raise BadInput(f"{path}: expected a log whose first row names its columns: {usual}")
+    names = [name.strip() for name in first_cells(line.removeprefix("\ufeff"))[delimiter]]
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        raise BadInput.at(path, 1, f"two columns have the name {twice!r:.60}")
+    columns, others = columns_of(path, names, fields)
+    table = TextTable(path, delimiter, len(names), {p: names.index(n) for p, n in columns.items()})
+    return LogSource(DELIMITERS[delimiter], columns, others, table.blocks())
+
+
+def _source_of_rows(
+    path: Path, kind: str, rows: Iterator[_AnyRow], fields: EventFields
+) -> LogSource:
+    """The log that objects make, each with its line, or what is wrong with that line."""
     first = list(islice(rows, BLOCK))
     names = tuple(dict.fromkeys(chain.from_iterable(r for _, r in first if isinstance(r, dict))))
     if not names:
         raise BadInput(f"{path}: no row in it")
     columns, others = columns_of(path, names, fields)
     blocks = chain([first], iter(lambda: list(islice(rows, BLOCK)), []))
-    return LogSource(kind, columns, others, (_block(block, columns, names) for block in blocks))
+    return LogSource(kind, columns, others, (_block(block, columns) for block in blocks))
 
 
 def columns_of(
@@ -155,15 +160,14 @@ def columns_of(
     return columns, others
 
 
-def _block(rows: Sequence[_AnyRow], columns: Mapping[str, str], names: Sequence[str]) -> RawBlock:
+def _block(rows: Sequence[_AnyRow], columns: Mapping[str, str]) -> RawBlock:
     good = [(number, row) for number, row in rows if isinstance(row, dict)]
     bad = [(number, row) for number, row in rows if isinstance(row, str)]
     coded = {}
     for part, name in columns.items():
-        if name in names:
-            coded[part] = CodedColumn.of(row.get(name) for _, row in good)
-        else:
-            coded[part] = CodedColumn.of(value_at(row, name) for _, row in good)
+        cells = (value_at(row, name) for _, row in good)
+        # lists and objects are no values
+        coded[part] = CodedColumn.of(None if isinstance(c, list | dict) else c for c in cells)
     return RawBlock(np.array([number for number, _ in good], dtype=np.int64), coded, bad)
 
 
@@ -189,29 +193,42 @@ def _json_array(path: Path) -> Iterator[_AnyRow]:
         yield number, row if isinstance(row, dict) else "not a JSON object"
 
 
-def _text_rows(path: Path, delimiter: str, names: Sequence[str]) -> Iterator[_AnyRow]:
-    """The rows of a table of text below its header, a line each; or what is wrong with a line."""
-    twice = next((name for name in names if name and names.count(name) > 1), None)
-    if twice is not None:
-        raise BadInput.at(path, 1, f"two columns have the name {twice!r:.60}")
-    lines = numbered_bytes(path)
-    next(raw for _, raw in lines if raw.strip(b"\xef\xbb\xbf \t\r\n"))
-    for block in iter(lambda: list(islice(lines, BLOCK)), []):
-        cells = _cells([raw for _, raw in block], delimiter)
-        if isinstance(cells, list) and len(cells) == len(block):
-            for (number, raw), own in zip(block, cells, strict=True):
-                if len(own) == len(names):
-                    yield number, dict(zip(names, own, strict=True))
-                elif raw.strip():
-                    yield number, WRONG
-            continue
-        for number, raw in block:  # a row that is none is one bad line, and no others with it
-            alone = _cells([raw], delimiter)
-            if isinstance(alone, str):
-                yield number, alone
-            elif raw.strip():
-                is_whole = len(alone[0]) == len(names)
-                yield number, dict(zip(names, alone[0], strict=True)) if is_whole else WRONG
+class TextTable(NamedTuple):
+    """A table of text: its delimiter, its number of columns, and the number of each part's column.
+
+    A line is a row, so that one that is none is one bad line, and no others with it.
+    """
+
+    path: Path
+    delimiter: str
+    width: int
+    columns: Mapping[str, int]
+
+    def blocks(self) -> Iterator[RawBlock]:
+        """The rows below the header."""
+        lines = numbered_bytes(self.path)
+        next(raw for _, raw in lines if raw.strip(b"\xef\xbb\xbf \t\r\n"))
+        return map(self._block, iter(lambda: list(islice(lines, BLOCK)), []))
+
+    def _block(self, lines: Sequence[tuple[int, bytes]]) -> RawBlock:
+        cells, bad = _cells([raw for _, raw in lines], self.delimiter), list[tuple[int, str]]()
+        if isinstance(cells, str) or len(cells) < len(lines):
+            cells = []
+            for number, raw in lines:
+                alone = _cells([raw], self.delimiter)
+                if isinstance(alone, str):
+                    bad.append((number, alone))
+                cells += [[]] if isinstance(alone, str) else alone
+        rows = zip(lines, cells, strict=True)
+        good = [(number, own) for (number, _), own in rows if len(own) == self.width]
+        if len(good) < len(lines):
+            whole = {number for number, _ in good} | {number for number, _ in bad}
+            bad += [(n, WRONG) for n, raw in lines if n not in whole and raw.strip()]
+        coded = {
+            part: CodedColumn.of([own[column] for _, own in good])
+            for part, column in self.columns.items()
+        }
+        return RawBlock(np.array([number for number, _ in good], dtype=np.int64), coded, bad)
 
 
 def _cells(lines: Sequence[bytes], delimiter: str) -> list[list[str]] | str:

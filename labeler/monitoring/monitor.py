@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ from labeler.collection.monitoring import WatchRun, read_watch_runs, write_watch
 from labeler.errors import BadInput, Misconfigured, Misuse
 from labeler.files.paths import true_path
 from labeler.messages import count_of
-from labeler.models.control import Control
 from labeler.models.encoders import Encoding
+from labeler.models.session import Control
 from labeler.monitoring.corpus import CorpusWatch, corpus_drift
 from labeler.monitoring.judge import controlled_sets, judge_drift
 from labeler.monitoring.log import LogReading, open_log
@@ -29,6 +29,8 @@ from labeler.monitoring.searches import searches_of
 from labeler.options import option
 from labeler.report.finding import Finding, Setting
 from labeler.report.page import (
+    Chart,
+    Disclosure,
     FactList,
     FindingList,
     Page,
@@ -39,6 +41,9 @@ from labeler.report.page import (
 )
 from labeler.report.result import Result
 from labeler.report.table import Column, Table
+
+OPEN, MOST_ROWS = 20, 200
+"""A table of more rows than the first is closed on the page; it lists no more than the second."""
 
 Paths = str | Path | Iterable[str | Path]
 
@@ -71,7 +76,7 @@ class Watched:
     heading: str
     looked_at: str
     watch: Result
-    blocks: Sequence[PageBlock]
+    charts: Sequence[Chart] = ()
 
     @property
     def alarms(self) -> Sequence[Finding]:
@@ -82,6 +87,16 @@ class Watched:
     def findings(self) -> list[Finding]:
         """What else a reader should know."""
         return [finding for finding in self.watch.findings if finding not in self.alarms]
+
+    def section(self) -> PageSection:
+        """What a page says of it; a long table opens, and has its first rows."""
+        blocks: list[PageBlock] = [FindingList([*self.alarms, *self.findings]), *self.charts]
+        for table in self.watch.tables():
+            rows = len(table.rows)
+            few = TableBlock(replace(table, rows=table.rows[:MOST_ROWS]))
+            if rows:
+                blocks.append(few if rows <= OPEN else Disclosure(f"{table.name}: {rows:,}", [few]))
+        return PageSection(self.heading, blocks)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,12 +186,7 @@ class Monitoring(Result):
         }
         blocks: list[PageBlock] = [
             *self._first_screen(),
-            *(
-                PageSection(
-                    each.heading, [FindingList([*each.alarms, *each.findings]), *each.blocks]
-                )
-                for each in self.watches
-            ),
+            *(each.section() for each in self.watches),
             Paragraph(self._run()),
         ]
         if self.left_out:
@@ -319,7 +329,7 @@ class _Run:
             days = dict.fromkeys(run.label for run in (drift.controls[0], drift.controls[-1]))
             controls = count_of(len(drift.controls), "control", "controls")
             looked_at = f"{controls} of {name}, {' to '.join(days)}"
-            yield Watched(f"judge {name}", f"Judge drift: {name}", looked_at, drift, drift.blocks())
+            yield Watched(f"judge {name}", f"Judge drift: {name}", looked_at, drift, drift.charts())
 
     def corpus(self, documents: Sequence[str | Path]) -> Iterator[Watched]:
         """The watch over the documents."""
@@ -329,7 +339,7 @@ class _Run:
         drift = corpus_drift(documents, self.collection, self.options.corpus, self.control)
         passages = count_of(sum(drift.passages.values()), "passage", "passages")
         looked_at = f"{passages} and {drift.judged:,} judged pairs of {drift.qrels}"
-        yield Watched("corpus", "Corpus drift", looked_at, drift, drift.blocks())
+        yield Watched("corpus", "Corpus drift", looked_at, drift)
 
     def logs(self, names: Sequence[str | Path]) -> Iterator[Watched]:
         """The watches over users' searches; all files are read as one log."""
@@ -344,21 +354,19 @@ class _Run:
             if log.reading.clicks or log.reading.impressions or log.variants:
                 clicks = online(log)
                 heading = "Clicks and online measures"
-                watches.append(Watched("online", heading, looked_at, clicks, clicks.blocks()))
+                watches.append(Watched("online", heading, looked_at, clicks, clicks.charts()))
             else:
                 text = "online measures: the log says neither what was shown nor what was clicked"
                 self._miss(text)
             try:
                 searches = searches_of(log)
                 queries = query_drift(self.collection, searches, how.encoding, self.control)
-                blocks = queries.blocks()
-                watches.append(Watched("queries", "Query drift", looked_at, queries, blocks))
+                watches.append(Watched("queries", "Query drift", looked_at, queries))
             except (BadInput, Misconfigured) as error:
                 self.missing.append(Finding(f"query drift: {error}"))
             yield from watches
             if watches:
-                left_out = [TableBlock(table) for table in log.reading.tables() if table.rows]
-                yield Watched("log", "What was read of the log", looked_at, log.reading, left_out)
+                yield Watched("log", "What was read of the log", looked_at, log.reading)
 
 
 def log_files(names: Sequence[str | Path]) -> list[Path]:

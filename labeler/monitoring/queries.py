@@ -19,8 +19,8 @@ from labeler.collection.queries import read_queries
 from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.messages import count_of
-from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding
+from labeler.models.session import Control
 from labeler.monitoring.searches import (
     MIN_COUNT,
     MOST_SEARCHES,
@@ -35,7 +35,6 @@ from labeler.monitoring.searches import (
 )
 from labeler.queries.traffic import STRATA, normalized
 from labeler.report.finding import Finding
-from labeler.report.page import Disclosure, PageBlock, Paragraph, TableBlock
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Table, table_of
 from labeler.stats.blocks import Points, distances
@@ -208,18 +207,6 @@ class QueryDrift(Result):
         moved = table_of("words that moved", WordChange, self.words, note="shares of searches")
         tables = [moved, *([self.proposal.table()] if self.proposal else [])]
         return [weeks, *(table for table in tables if table.rows)]
-
-    def blocks(self) -> list[PageBlock]:
-        """The tables of a page."""
-        blocks: list[PageBlock] = []
-        for table in self.tables():
-            if table.name == "queries to add":
-                words = f"Queries of {MIN_COUNT} people or more that the set lacks, the most useful"
-                title = f"Queries that would make the set current ({len(table.rows)})"
-                blocks.append(Disclosure(title, [Paragraph(f"{words} first."), TableBlock(table)]))
-            else:
-                blocks.append(TableBlock(table))
-        return blocks
 
     def as_json(self) -> dict[str, Any]:
         """All figures by name, and what is said of them."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,13 +16,12 @@ from labeler.corpus.ingest import IngestOptions, ingest
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, ajudge, aplan_judging
 from labeler.models.call_plan import CallPlan
-from labeler.models.control import Control, run_to_end
 from labeler.models.encoders import Encoding, EncodingPlan
 from labeler.models.policies.call import StopSignal
+from labeler.models.session import Control, run_to_end
 from labeler.models.settings import EMBEDDED_ENCODER, EncoderOptions
 from labeler.options import COUNT, SEED, check_options, given, option
 from labeler.pools.pool import PoolResult, plan_pool, pool, texts_to_encode
-from labeler.queries.asking import Asking
 from labeler.queries.filter import FilterRules
 from labeler.queries.generate import (
     GenerateOptions,
@@ -31,9 +29,11 @@ from labeler.queries.generate import (
     GenerationPlan,
     agenerate,
     aplan_generation,
+    write_heading_queries,
 )
-from labeler.queries.keep import write_heading_queries
 from labeler.queries.set_aside import PassageRules
+from labeler.queries.style import Asking
+from labeler.report.result import Result
 from labeler.runs.retrieve import BUILT_IN
 
 # What a collection is built from, and how.
@@ -48,8 +48,8 @@ class BuildOptions:
     asked about. `judging` says who writes the queries and judges, and within which limits, which
     hold for both together. `reading` says which files are read, and how they are cut; with its
     `force` any of the collection's files are replaced, whoever wrote them.
-    `asking`, `passages`, `filters` and `encoder` are as
-    `GenerateOptions` says. The encoder also searches for the pool.
+    `asking`, `passages` and `filters` are as `GenerateOptions` says. The encoder searches for the
+    pool.
     """
 
     inputs: str | Path | Sequence[str | Path] = ()
@@ -92,15 +92,14 @@ class BuildOptions:
             passages=self.passages,
             filters=self.filters,
             asking=self.asking,
-            encoder=self.encoder,
         )
 
 
 # What a build gave, and what it would take.
 
 
-@dataclass(frozen=True, slots=True)
-class BuildResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class BuildResult(Result):
     """What each step of a build gave; `generated` is None where the queries were given."""
 
     collection: Collection
@@ -111,13 +110,8 @@ class BuildResult:
 
     def as_json(self) -> dict[str, Any]:
         """The results of the steps by name."""
-        return {
-            "collection": str(self.collection.folder),
-            "documents": self.documents,
-            "generated": self.generated.as_json() if self.generated else None,
-            "pooled": self.pooled.as_json(),
-            "judging": self.judging.as_json(),
-        }
+        steps = ("documents", "generated", "pooled", "judging")
+        return self.picked(*steps, collection=self.collection.folder)
 
     def _repr_html_(self) -> str:
         return self.judging._repr_html_()
@@ -126,8 +120,8 @@ class BuildResult:
         return f"BuildResult({str(self.collection.folder)!r}, {self.judging!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class BuildPlan:
+@dataclass(frozen=True, eq=False, repr=False)
+class BuildPlan(Result):
     """What each step of a build would take; `generation` is None where the queries are given.
 
     `encoding` is None where no server is asked for vectors.
@@ -138,16 +132,6 @@ class BuildPlan:
     pairs: int
     judging: JudgingPlan
     encoding: EncodingPlan | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """The plans of the steps by name."""
-        return {
-            "documents": self.documents,
-            "generation": self.generation.as_json() if self.generation else None,
-            "pairs": self.pairs,
-            "encoding": self.encoding.as_json() if self.encoding else None,
-            "judging": self.judging.as_json(),
-        }
 
 
 # The steps of a build, one method each.
@@ -286,37 +270,39 @@ def build(
     """
     whole = given(BuildOptions, options, {"inputs": inputs, **settings})
     steps = Build(_as_collection(out), whole, control or Control())
-    ingested = steps.ingest()
-    generated = run_to_end(steps.generate) if steps.writes_queries else None
-    run_to_end(steps.encode)
-    pooled = steps.pool()
-    judged = run_to_end(steps.judge)
+    return taken(steps)
+
+
+Run = Callable[[Callable[[StopSignal], Coroutine[Any, Any, Any]]], Any]
+"""What runs an asynchronous step to its end."""
+Tell = Callable[[object], None]
+"""What is told each step's result as soon as it is there."""
+
+
+def taken(steps: Build, run: Run = run_to_end, tell: Tell = lambda _step: None) -> BuildResult:
+    """Take the four steps, and say after each what it gave."""
+    tell(ingested := steps.ingest())
+    generated = run(steps.generate) if steps.writes_queries else None
+    tell(generated)
+    run(steps.encode)
+    tell(pooled := steps.pool())
+    judged = run(steps.judge)
     return BuildResult(steps.collection, len(ingested.documents), generated, pooled, judged)
 
 
-async def abuild(
-    out: Collection | Path | str, options: BuildOptions, control: Control | None = None
-) -> BuildResult:
-    """Build a collection from documents: `build` for callers that are asynchronous."""
-    steps = Build(_as_collection(out), options, control or Control())
-    stop = steps.control.stop
-    ingested = await asyncio.to_thread(steps.ingest)
-    generated = await steps.generate(stop) if steps.writes_queries else None
-    await steps.encode(stop)
-    pooled = await asyncio.to_thread(steps.pool)
-    judged = await steps.judge(stop)
-    return BuildResult(steps.collection, len(ingested.documents), generated, pooled, judged)
-
-
-async def aplan_build(options: BuildOptions, control: Control | None = None) -> BuildPlan:
-    """What `abuild` would take; asks nothing and writes nothing."""
+def plan_build(
+    options: BuildOptions,
+    control: Control | None = None,
+    run: Run = run_to_end,
+    tell: Tell = lambda _step: None,
+) -> BuildPlan:
+    """What `build` would take; asks nothing and writes nothing."""
     with rehearsal(options, control) as steps:
-        stop = steps.build.control.stop
-        ingested = await asyncio.to_thread(steps.build.ingest)
-        generation = await steps.generate(stop) if steps.build.writes_queries else None
-        encoding = await asyncio.to_thread(steps.encode)
-        pooled = await asyncio.to_thread(steps.build.pool)
-        judging = await steps.judge(stop)
+        tell(ingested := steps.build.ingest())
+        generation = run(steps.generate) if steps.build.writes_queries else None
+        encoding = steps.encode()
+        tell(pooled := steps.build.pool())
+        judging = run(steps.judge)
     return BuildPlan(len(ingested.documents), generation, pooled.pairs, judging, encoding)
 
 

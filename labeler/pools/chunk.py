@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -20,9 +20,11 @@ from labeler.corpus.ingest import ingest, inputs_of, settings_of
 from labeler.corpus.rechunk import check_unedited
 from labeler.data import Document, Query
 from labeler.errors import BadInput, Misuse
-from labeler.models.control import Control
+from labeler.messages import count_of
+from labeler.models.session import Control
 from labeler.queries.passages import heading_queries
-from labeler.report.table import Column, Interval, Row, Table
+from labeler.report.result import Hidden, Result
+from labeler.report.table import Column, Interval, Table, table_of
 from labeler.runs.retrieve import retrieve
 from labeler.stats.means import bounded_interval
 from labeler.text.languages import count_words
@@ -43,8 +45,7 @@ class Span(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Chunking:
+class Chunking(NamedTuple):
     """How one retriever does with passages of one length.
 
     `right` is the share of queries with a right passage among the first ten: one that shares half
@@ -55,48 +56,37 @@ class Chunking:
     words: int
     passages: int
     run: str
-    right: Interval
-    covered: Interval
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name."""
-        return {
-            "words": self.words,
-            "passages": self.passages,
-            "run": self.run,
-            "right": self.right._asdict(),
-            "covered": self.covered._asdict(),
-        }
+    right: Annotated[Interval, Column("right", f"right in {DEPTH}", ".3f", ends=".3f")]
+    covered: Annotated[Interval, Column("covered", f"covered in {READ:,} words", ".3f", ends=".3f")]
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class ChunkComparison(Result):
     """The chunkings side by side, over so many queries; `own_words` is the collection's length.
 
     `of_headings` says that headings stood in for queries.
     """
 
-    chunkings: tuple[Chunking, ...]
     queries: int
     own_words: int
-    of_headings: bool = False
+    chunkings: tuple[Chunking, ...]
+    of_headings: Hidden[bool] = False
 
-    def table(self) -> Table:
-        """A row for each length and retriever."""
-        columns = [
-            Column("words"),
-            Column("passages"),
-            Column("run", align="left"),
-            Column("right", f"right in {DEPTH}", ".3f", ends=".3f"),
-            Column("covered", f"covered in {READ:,} words", ".3f", ends=".3f"),
+    @property
+    def sentences(self) -> list[str]:
+        """What the figures are shares of, and where the queries come from."""
+        came = f"the queries were written for passages of about {self.own_words} words"
+        if self.of_headings:
+            came = "headings stood in for queries: they stand in the titles that are searched, too"
+        return [
+            f"over {count_of(self.queries, 'query', 'queries')}, with 95% intervals; {came}",
+            "right: the share of queries with a passage of their source among the first ten",
+            "covered: how much of the source stands in the first passages, 1,000 words of them",
         ]
-        rows: list[Row] = [[c.words, c.passages, c.run, c.right, c.covered] for c in self.chunkings]
-        return Table("chunkings", columns, rows)
 
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name."""
-        chunkings = [chunking.as_json() for chunking in self.chunkings]
-        return {"queries": self.queries, "own_words": self.own_words, "chunkings": chunkings}
+    def tables(self) -> list[Table]:
+        """A row for each length and retriever."""
+        return [table_of("chunkings", Chunking, self.chunkings)]
 
     def __repr__(self) -> str:
         lengths = dict.fromkeys(chunking.words for chunking in self.chunkings)
@@ -159,7 +149,7 @@ def _compared(collection: Collection, lengths: Sequence[int], control: Control) 
         for name, run in runs.items():
             ranked = {id_: ranking(run.get(id_, {})) for id_ in asked}
             chunkings.append(_scored(words, name, ranked, spans, read.documents))
-    return ChunkComparison(tuple(chunkings), len(asked), own.files.words)
+    return ChunkComparison(len(asked), own.files.words, tuple(chunkings))
 
 
 def _spans(query: Query, documents: Mapping[str, Document]) -> Iterator[Span]:
@@ -235,6 +225,6 @@ def _covered(source: Span, passages: Sequence[Span]) -> float:
 
 def _interval(values: Sequence[float]) -> Interval:
     array = np.asarray(values, dtype=np.float64)
-    ends = bounded_interval(array, "bootstrap", 0, (0.0, 1.0))
+    ends = bounded_interval(array, (0.0, 1.0))
     low, high = ends or (None, None)
     return Interval(float(array.mean()), low, high)

@@ -1,10 +1,10 @@
-"""`import-qrels`: people's judgements become qrels of a collection, and their pairs its pool."""
+"""`import`: people's judgements become qrels of a collection, and their pairs its pool."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from labeler.data import Qrels
 from labeler.errors import Misuse
 from labeler.exchange.qrels import read_qrels
 from labeler.files.read import rereadable
+from labeler.report.result import Result
 from labeler.trec.memory import Source, as_qrels
 from labeler.trec.write import write_qrels
 
@@ -27,8 +28,8 @@ SECTION = "imported"
 MODEL_S = ("model", "both")
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedQrels:
+@dataclass(frozen=True, eq=False, repr=False)
+class ImportedQrels(Result):
     """How many pairs and queries were kept as qrels, and how the pool grew.
 
     `left_out` counts the pairs that name a query or a document which the collection has not.
@@ -42,10 +43,6 @@ class ImportedQrels:
     left_out: int
     unknown_queries: tuple[str, ...]
     unknown_documents: tuple[str, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts, the file, and the ids that are unknown."""
-        return {**asdict(self), "qrels": str(self.qrels)}
 
 
 def import_qrels(  # noqa: PLR0913  the keywords of a public function are its settings

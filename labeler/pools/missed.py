@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.collection.card import keep_standing
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import read_pool
 from labeler.collection.whose import drawn_by_chance, routed_pairs
 from labeler.data import Pooled, Qrels
 from labeler.errors import Misuse
 from labeler.messages import count_of
-from labeler.report.finding import Finding
-from labeler.report.table import Column, Table
+from labeler.report.result import Result, figure_names
+from labeler.report.table import Column, Interval, Table, interval_text, shown
 from labeler.stats.student import LEVEL, chi_square_quantile
 from labeler.trec.qrels import read_qrels
 
@@ -27,69 +26,58 @@ _TAIL = (1 - LEVEL) / 2
 _CERTAIN = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Missed:
+@dataclass(frozen=True, eq=False, repr=False)
+class Missed(Result):
     """The relevant documents that the runs found and the pool left out, estimated.
 
-    `relevant` are those of the pool; `sampled` pairs were drawn beyond it, `judged` of them have a
-    grade, and `hits` are relevant. `low` and `high` hold the number missed in 95 % of samples.
+    `sampled` pairs were drawn beyond the pool, `judged` of them have a grade. From `missed_low` to
+    `missed_high` reaches the interval, which holds the number missed in 95 % of samples.
     """
 
-    relevant: int
+    relevant_in_pool: int
     sampled: int
     judged: int
-    hits: int
+    relevant_in_sample: int
     missed: float
-    low: float
-    high: float
+    missed_low: float
+    missed_high: float
     queries: int
 
+    @shown
+    def share_in_pool(self) -> float:
+        """The share of relevant documents that the pool has."""
+        return self._share(self.missed)
+
+    @shown
+    def share_in_pool_low(self) -> float:
+        """The lower end of its interval."""
+        return self._share(self.missed_high)
+
+    @shown
+    def share_in_pool_high(self) -> float:
+        """The upper end of its interval."""
+        return self._share(self.missed_low)
+
+    def _share(self, missed: float) -> float:
+        relevant = self.relevant_in_pool
+        return relevant / (relevant + missed) if relevant + missed else math.nan
+
     @property
-    def completeness(self) -> tuple[float, float, float]:
-        """The share of relevant documents that the pool has, and the ends of its interval."""
-        low, middle, high = (_share(self.relevant, n) for n in (self.high, self.missed, self.low))
-        return middle, low, high
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts, the estimate and its interval, and the share that the pool has."""
-        share, low, high = self.completeness
-        return {
-            "relevant_in_pool": self.relevant,
-            "sampled": self.sampled,
-            "judged": self.judged,
-            "relevant_in_sample": self.hits,
-            "missed": self.missed,
-            "missed_low": self.low,
-            "missed_high": self.high,
-            "share_in_pool": share,
-            "share_in_pool_low": low,
-            "share_in_pool_high": high,
-            "queries": self.queries,
-        }
-
-    def __str__(self) -> str:
-        share, low, high = self.completeness
-        drawn = f"{self.hits:,} of {count_of(self.judged, 'pair', 'pairs')} sampled beyond the pool"
-        some = f"{_rounded(self.low)} to {_rounded(self.high)}"
-        return (
-            f"{drawn} {'is' if self.hits == 1 else 'are'} relevant: the pool has"
-            f" {self.relevant:,} relevant documents and missed about {_rounded(self.missed)}"
-            f" ({some}), so it has {share:.0%} of them ({low:.0%} to {high:.0%})"
-        )
+    def sentences(self) -> list[str]:
+        """The estimate in words."""
+        drawn = count_of(self.judged, "pair")
+        hits = f"{self.relevant_in_sample:,} of {drawn} sampled beyond the pool are relevant"
+        missed = interval_text(Interval(self.missed, self.missed_low, self.missed_high), ",.1f")
+        ends = (self.share_in_pool, self.share_in_pool_low, self.share_in_pool_high)
+        return [
+            f"{hits}: the pool has {self.relevant_in_pool:,} relevant documents and missed about "
+            f"{missed}, so it has {interval_text(Interval(*ends), '.0%')} of them"
+        ]
 
     def tables(self) -> list[Table]:
         """The estimate as one row."""
-        figures = self.as_json()
-        columns = [Column(name, format=",.4g") for name in figures]
-        return [Table("missed", columns, [tuple(figures.values())])]
-
-
-def _share(relevant: float, missed: float) -> float:
-    return relevant / (relevant + missed) if relevant + missed else math.nan
-
-
-def _rounded(number: float) -> str:
-    return f"{number:,.0f}" if number >= 10 else f"{number:,.1f}"
+        columns = [Column(name, format=",.4g") for name in figure_names(type(self))]
+        return [Table("missed", columns, [[getattr(self, each.name) for each in columns]])]
 
 
 def missed(collection: Collection | Path | str, qrels: str, rel: int = 1) -> Missed:
@@ -97,8 +85,7 @@ def missed(collection: Collection | Path | str, qrels: str, rel: int = 1) -> Mis
 
     The estimate is Horvitz and Thompson's: each relevant document of the sample stands for one over
     the probability with which it was drawn. It is of these queries, and of what their runs found:
-    of documents that no run found it says nothing. `status` and `evaluate` show it again
-    while pool, runs and qrels stay as they are.
+    of documents that no run found it says nothing.
 
     >>> from labeler.judging.judge import judge
     >>> from labeler.pools.pool import PoolSize
@@ -108,7 +95,7 @@ def missed(collection: Collection | Path | str, qrels: str, rel: int = 1) -> Mis
     >>> collection.pool.unlink()
     >>> _ = pool(collection, depth=1, size=PoolSize(beyond=2))
     >>> _ = judge(collection, model=fake_model('{"grade": 1}'), name="llm")
-    >>> missed(collection, "llm").relevant
+    >>> missed(collection, "llm").relevant_in_pool
     2
     """
     opened = open_collection(collection)
@@ -118,9 +105,7 @@ def missed(collection: Collection | Path | str, qrels: str, rel: int = 1) -> Mis
     if not any(entry.inclusion is not None for entry in pool):
         problem = "the pool has no random sample beyond it; pool with one, and judge it"
         raise Misuse(problem, parameter="beyond")
-    result = estimate_missed(pool, grades, rel)
-    keep_standing(opened, "missed", qrels, [Finding(str(result), level="note")])
-    return result
+    return estimate_missed(pool, grades, rel)
 
 
 def estimate_missed(pool: Sequence[Pooled], grades: Qrels, rel: int = 1) -> Missed:
@@ -165,12 +150,8 @@ def weighted_count_interval(weights: Floats, is_hit: Any) -> tuple[float, float]
     if certain.all():
         return sure, sure
     weights, is_hit = weights[~certain], is_hit[~certain]
-    relevant = weights[is_hit]
-    total, variance, largest = (
-        float(relevant.sum()),
-        float((relevant**2).sum()),
-        float(weights.max()),
-    )
+    relevant, largest = weights[is_hit], float(weights.max())
+    total, variance = float(relevant.sum()), float((relevant**2).sum())
     low = 0.0
     if total:
         low = variance / (2 * total) * chi_square_quantile(_TAIL, 2 * total**2 / variance)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,6 @@ from labeler.collection.corpus import CorpusTexts
 from labeler.collection.dropped import Dropped, drop_absent
 from labeler.collection.layout import STEPS, Collection, open_collection
 from labeler.collection.lock import locked
-from labeler.collection.people import OwnQrels, own_qrels, pool_judged
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import check_exists
@@ -26,25 +25,20 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import hold_run
 from labeler.files.read import file_of, file_problems, rereadable
 from labeler.messages import Progress
-from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
+from labeler.models.session import Control
 from labeler.options import COUNT, COUNT_OR_NONE, SEED, check_options, given, option
 from labeler.pools.adding import (
     Added,
-    DepthReached,
-    Expanded,
     add_pairs,
+    depth_within,
     pool_runs,
     read_own_run,
-    several_paths,
     standing_runs,
-    within_budget,
 )
-from labeler.pools.import_qrels import read_own_qrels
-from labeler.report.result import as_plain
+from labeler.report.result import Result
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
-from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
-from labeler.trec.runs import ranking
+from labeler.text.terms import DENSE_EXTRA, Encoder, can_encode
 
 # A random sample of what the runs found beyond a pool, with the probability of each pair.
 #
@@ -56,6 +50,8 @@ from labeler.trec.runs import ranking
 # probability is exact, and the sample has the size that was asked for.
 
 _ROUNDING = 1e-9
+_WHOLE = 10**9
+"""A depth beyond that of any run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +62,7 @@ class PoolSize:
     """
 
     max_pairs: int = option(
-        0, "Pool by rank up to so many pairs in all; 0 is any number.", COUNT_OR_NONE
+        0, "Pool as deep as so many pairs in all allow; 0 is any number.", COUNT_OR_NONE
     )
     beyond: int = option(0, "Draw so many pairs at random from beyond the pool.", COUNT_OR_NONE)
     seed: int = option(0, "Which pairs are drawn.", SEED)
@@ -80,10 +76,6 @@ class BeyondSample(NamedTuple):
 
     drawn: int
     of: int
-
-    def as_json(self) -> dict[str, int]:
-        """Both counts."""
-        return self._asdict()
 
 
 def sampled_beyond(
@@ -108,7 +100,7 @@ def sampled_beyond(
     write_pool(collection.pool, merged)
     section = card_section(read_card(collection), "pool")
     sample = BeyondSample(len(drawn), total)
-    entry = {**section, "pairs": len(merged), "beyond": {**sample.as_json(), "seed": size.seed}}
+    entry = {**section, "pairs": len(merged), "beyond": {**sample._asdict(), "seed": size.seed}}
     update_card(collection, "pool", entry)
     return merged, sample
 
@@ -143,21 +135,13 @@ def beyond(
 
 def _left_out(runs: Mapping[str, Run], pooled: Container[Pair]) -> dict[str, list[Pooled]]:
     """The pairs of each query that runs hold and the pool does not, with their best ranks."""
-    ranks: dict[str, dict[str, dict[str, int]]] = {}
-    for name, run in runs.items():
-        for query_id, scores in run.items():
-            documents = ranks.setdefault(query_id, {})
-            for rank, doc_id in enumerate(ranking(scores), start=1):
-                if Pair(query_id, doc_id) not in pooled:
-                    documents.setdefault(doc_id, {})[name] = rank
-    return {
-        query_id: [
-            Pooled(Pair(query_id, doc_id), tuple(by_run), min(by_run.values()))
-            for doc_id, by_run in sorted(documents.items())
-        ]
-        for query_id, documents in ranks.items()
-        if documents
-    }
+    left_out: dict[str, list[Pooled]] = {}
+    for entry in pool_runs(runs, _WHOLE):
+        of_query = left_out.setdefault(entry.pair.query_id, [])
+        if entry.pair not in pooled:
+            of_query.append(entry)
+    by_id = {q: sorted(pairs, key=lambda e: e.pair.doc_id) for q, pairs in left_out.items()}
+    return {query_id: pairs for query_id, pairs in by_id.items() if pairs}
 
 
 def equal_shares(sizes: Sequence[int], count: int) -> list[float]:
@@ -194,13 +178,12 @@ DEPTH = 10
 """Documents of each run and query that are pooled, unless somebody says otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class PoolResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class PoolResult(Result):
     """How many pairs the pool has and how many of them are new, and what it came from.
 
-    `runs` are those of the collection; `qrels` the files whose pairs were added now. `reached` is
-    the depth that a budget came to, `sample` what was drawn beyond it, and `expansion` what
-    relevant documents led to; `dropped` counts the pairs that left the pool, as their query or
+    `runs` are those of the collection. `reached` is the depth that a budget came to, and `beyond`
+    what was drawn beyond it; `dropped` counts the pairs that left the pool, as their query or
     document is gone, and that returned; None without them.
     """
 
@@ -209,39 +192,20 @@ class PoolResult:
     new: int
     queries: int
     runs: tuple[str, ...]
-    qrels: tuple[str, ...] = ()
-    reached: DepthReached | None = None
-    sample: BeyondSample | None = None
-    expansion: Expanded | None = None
+    reached: int | None = None
+    beyond: BeyondSample | None = None
     dropped: Dropped | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts, the file, the runs by name and the qrels."""
-        return {
-            "pool": str(self.pool),
-            "pairs": self.pairs,
-            "new": self.new,
-            "queries": self.queries,
-            "runs": list(self.runs),
-            "qrels": list(self.qrels),
-            "reached": None if self.reached is None else self.reached.as_json(),
-            "beyond": None if self.sample is None else self.sample.as_json(),
-            "expansion": None if self.expansion is None else self.expansion.as_json(),
-            "dropped": as_plain(self.dropped),
-        }
 
 
 @dataclass(frozen=True, slots=True)
 class PoolOptions:
-    """What to pool: what is retrieved, and runs and qrels of one's own, or these alone.
+    """What to pool: what is retrieved, and runs of one's own, or these alone.
 
-    `runs` are files of runs of your own; `qrels` are files of people's judgements, or names of the
-    collection's own, whose pairs are added whatever finds them. With `only`, nothing else is
-    pooled. The first `depth` documents of each query in each run (10) are added. With `size`, the
-    pool is brought to a number of pairs, or a random sample of what lies beyond it is added.
-    `encoding` names another encoder than the embedded one, as a server's, whose vectors the
-    collection keeps. With `force` alone a run of yours is replaced that stands where one is
-    written.
+    `runs` are files of runs of your own; with `only`, nothing else is pooled. The first `depth`
+    documents of each query in each run (10) are added. With `size`, the pool is brought to a number
+    of pairs, or a random sample of what lies beyond it is added. `encoding` names another encoder
+    than the embedded one, as a server's, whose vectors the collection keeps. With `force` alone a
+    run of yours is replaced that stands where one is written.
     """
 
     depth: int | None = option(
@@ -259,10 +223,7 @@ class PoolOptions:
         metavar="RUN",
         flags="--run",
     )
-    qrels: tuple[str, ...] = option(
-        (), "Judgements of people, whose pairs to pool too; may be repeated.", metavar="FILE"
-    )
-    only: bool = option(False, "Retrieve nothing: pool the runs and qrels that are named, alone.")
+    only: bool = option(False, "Retrieve nothing: pool the runs that are named, alone.")
     force: bool = False
     size: PoolSize = field(default_factory=PoolSize)
     encoding: Encoding = field(default_factory=Encoding)
@@ -296,31 +257,33 @@ def pool(
     """
     options = given(PoolOptions, options, settings)
     opened, control = open_collection(collection), control or Control()
-    own = run_paths([Path(path) for path in several_paths(options.runs)])
-    judged = [_qrels_path(opened, path) for path in several_paths(options.qrels)]
-    if options.only and not (own or judged):
-        raise Misuse("there is nothing else to pool: neither runs nor qrels", parameter="only")
+    own = run_paths([Path(path) for path in _several(options.runs)])
+    if options.only and not own:
+        raise Misuse("there is nothing else to pool: no runs are named", parameter="only")
     with rereadable():
-        for path in own + judged:  # before the lock is taken: a pipe may end at any time
+        for path in own:  # before the lock is taken: a pipe may end at any time
             with file_problems(path):
                 file_of(path)
-        for path in own:
             hold_run(path)
-        sources = _Sources(own, judged, options.force)
+        sources = _Sources(own, options.force)
         if not options.only:  # nothing is asked while the lock is held
             sources = sources._replace(encoder=_encoder(opened, options.encoding, control))
         with locked(opened, control.note):
             return _pool(opened, options, sources, control)
 
 
+def _several(paths: Iterable[Path | str] | Path | str) -> Iterable[Path | str]:
+    """The same; of a single path, that alone."""
+    return [paths] if isinstance(paths, Path | str) else paths
+
+
 class _Sources(NamedTuple):
-    """What is pooled: files of runs and of qrels, and an encoder.
+    """What is pooled: files of runs, and an encoder.
 
     With `force`, runs that stand there are replaced, whoever wrote them.
     """
 
     runs: list[Path]
-    qrels: list[Path]
     force: bool
     encoder: Encoder | None = None
 
@@ -345,12 +308,6 @@ def _encoder(collection: Collection, encoding: Encoding, control: Control) -> En
     return None
 
 
-def _qrels_path(collection: Collection, qrels: Path | str) -> Path:
-    """A file of qrels, or the collection's own of that name."""
-    is_own = str(qrels) in collection.qrels_names() and not Path(qrels).exists()
-    return collection.qrels(str(qrels)) if is_own else Path(qrels)
-
-
 def _pool(
     collection: Collection, options: PoolOptions, sources: _Sources, control: Control
 ) -> PoolResult:
@@ -360,22 +317,18 @@ def _pool(
         raise BadInput(f"{collection.queries}: no queries; next: {how}")
     depth, dropped = options.most, drop_absent(collection, control.note)
     runs = {run_name(p): read_own_run(p, collection, depth, control.note) for p in sources.runs}
-    judged = {str(path): _own_qrels(collection, path, control) for path in sources.qrels}
     if not options.only:
         standing = standing_runs(collection, depth, control.note, besides=runs)
         runs = {**_retrieved(collection, queries, sources, control), **standing, **runs}
     before = len(read_pool(collection.pool)) if collection.pool.exists() else 0
     pairs, reached, sample = before, None, None
-    if judged:
-        by_name = {Path(path).name: own for path, own in judged.items()}
-        pairs, _ = pool_judged(collection, by_name, control.note)
     if runs:
         merged, reached = _add(collection, runs, options, sources.encoder, control.progress)
         merged, sample = sampled_beyond(collection, merged, runs, options.size, control.note)
         pairs = len(merged)
-    names = (collection.run_names(), tuple(judged))
     counts = (pairs, pairs - before, len(queries))
-    return PoolResult(collection.pool, *counts, *names, reached, sample, None, dropped)
+    names = collection.run_names()
+    return PoolResult(collection.pool, *counts, names, reached, sample, dropped)
 
 
 def _add(
@@ -384,23 +337,19 @@ def _add(
     options: PoolOptions,
     encoder: Encoder | None,
     progress: Progress,
-) -> tuple[list[Pooled], DepthReached | None]:
-    """The pool with the runs' pairs, and how deep a budget let them go."""
-    if not options.size.max_pairs:
-        added = Added(pool_runs(runs, options.most), options.most, encoder, progress)
-        return add_pairs(collection, runs, added, force=options.force)[0], None
-    old = [e.pair for e in read_pool(collection.pool)] if collection.pool.exists() else []
-    pairs, reached = within_budget(runs, options.most, old, options.size.max_pairs)
-    added = Added(pairs, reached.most, encoder, progress)
-    return add_pairs(collection, runs, added, force=options.force)[0], reached
-
-
-def _own_qrels(collection: Collection, path: Path, control: Control) -> OwnQrels:
-    """People's judgements in a file, of pairs that the collection has."""
-    own = own_qrels(collection, read_own_qrels(path, control.note, collection), path)
-    for line in own.warnings(path):
-        control.note(line)
-    return own
+) -> tuple[list[Pooled], int | None]:
+    """The pool with the runs' pairs, and how deep a number of pairs let them go."""
+    depth = options.most
+    if options.size.max_pairs:
+        pool_path = collection.pool
+        old = {e.pair for e in read_pool(pool_path)} if pool_path.exists() else set[Pair]()
+        depth = depth_within(runs, depth, old, max(0, options.size.max_pairs - len(old)))
+    if not depth:
+        problem = "too few for the first document of each run and query"
+        raise Misuse(problem, parameter="max_pairs")
+    added = Added(pool_runs(runs, depth), depth, encoder, progress)
+    merged = add_pairs(collection, runs, added, force=options.force)
+    return merged, depth if options.size.max_pairs else None
 
 
 def _retrieved(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from labeler.collection.card import card_section, keep_standing, read_card
+from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import read_pool
 from labeler.collection.user_files import collection_runs, runs_by_name
@@ -18,14 +18,15 @@ from labeler.exchange.runs import read_run
 from labeler.metrics import evaluate
 from labeler.metrics.registry import parse_all
 from labeler.report.finding import Finding
-from labeler.report.table import Cell, Column, Table
+from labeler.report.result import Result
+from labeler.report.table import Column, Table, shown, table_of
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import ranking
 
 DEPTH = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunLeftOut:
     """A run with the pool's judgements, and without those that its family alone brought.
 
@@ -35,70 +36,50 @@ class RunLeftOut:
     """
 
     run: str
-    unique: int
-    unique_relevant: int
+    unique: Annotated[int, Column("unique", title="unique pairs")]
+    unique_relevant: Annotated[int, Column("unique_relevant", title="relevant")]
     score: float
-    score_left_out: float
+    score_left_out: Annotated[float, Column("score_left_out", title="left out")]
     rank: int
-    rank_left_out: int
-    judged: float
-    judged_left_out: float
+    rank_left_out: Annotated[int, Column("rank_left_out", title="rank left out")]
+    judged: Annotated[float, Column("judged", title="Judged@10")]
+    judged_left_out: Annotated[float, Column("judged_left_out", title="Judged@10 left out")]
 
-    @property
-    def change(self) -> float:
+    @shown
+    def change(self) -> Annotated[float, Column(format="+.4f")]:
         """What its score would lose."""
         return self.score_left_out - self.score
 
 
-@dataclass(frozen=True, slots=True)
-class Reusability:
-    """How each run would have fared as a new system that the pool had not known."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Reusability(Result):
+    """How each run would have fared as a new system that the pool had not known; best first."""
 
     measure: str
-    rows: tuple[RunLeftOut, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """The measure, and a record for each run."""
-        return {
-            "measure": self.measure,
-            "runs": [{**asdict(row), "change": row.change} for row in self.rows],
-        }
+    runs: tuple[RunLeftOut, ...]
 
     def tables(self) -> list[Table]:
         """A row for each run, best first."""
-        columns = [
-            Column("run", align="left"),
-            Column("unique", title="unique pairs"),
-            Column("unique_relevant", title="relevant"),
-            Column("score", title=self.measure),
-            Column("score_left_out", title="left out"),
-            Column("change", format="+.4f"),
-            Column("rank"),
-            Column("rank_left_out", title="rank left out"),
-            Column("judged", title="Judged@10"),
-            Column("judged_left_out", title="Judged@10 left out"),
-        ]
-        return [Table("reuse", columns, [self._cells(row) for row in self.rows])]
+        score = {"score": Column("score", title=self.measure)}
+        return [table_of("reuse", RunLeftOut, self.runs, instead=score)]
 
-    @staticmethod
-    def _cells(row: RunLeftOut) -> Sequence[Cell]:
-        scores = (row.score, row.score_left_out, row.change)
-        counts = (row.unique, row.unique_relevant)
-        shares = (row.judged, row.judged_left_out)
-        return [row.run, *counts, *scores, row.rank, row.rank_left_out, *shares]
-
-    def findings(self) -> list[Finding]:
-        """What that means for a system that comes later, and which runs were judged too little."""
-        worst = min(self.rows, key=lambda row: row.change)
-        moved = [row.run for row in self.rows if row.rank != row.rank_left_out]
+    @property
+    def sentences(self) -> list[str]:
+        """What that means for a system that comes later."""
+        worst = min(self.runs, key=lambda row: row.change)
+        moved = [row.run for row in self.runs if row.rank != row.rank_left_out]
         ranks = f"these would change their rank: {', '.join(moved)}" if moved else "no rank changes"
         of_score = f"up to {-worst.change:.4f} of {self.measure} ({worst.run}, with Judged@10"
         loses = f"a run would lose {of_score} {worst.judged_left_out:.3f})"
         loss = loses if worst.change < 0 else f"no run would lose any of its {self.measure}"
-        text = f"left out of the pool, {loss}; {ranks}"
-        findings = [Finding(text, level="note")]
-        for row in self.rows:
-            least = min(other.judged_left_out for other in self.rows if other is not row)
+        return [f"left out of the pool, {loss}; {ranks}"]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The runs that were judged too little to be compared with the others."""
+        findings = []
+        for row in self.runs:
+            least = min(other.judged_left_out for other in self.runs if other is not row)
             if row.judged < least:
                 text = (
                     f"{row.run} has Judged@10 {row.judged:.3f}, less than any other run would have"
@@ -107,9 +88,9 @@ class Reusability:
                 findings.append(Finding(text, about=row.run))
         return findings
 
-    def sentences(self) -> list[str]:
-        """The same as sentences."""
-        return list(map(str, self.findings()))
+    def as_json(self) -> dict[str, Any]:
+        """The measure, and a record for each run."""
+        return self.picked("measure", "runs")
 
 
 def reuse(
@@ -122,8 +103,7 @@ def reuse(
 
     A family is a text of names with commas between them, as `dense,hybrid`: runs that would not
     have been there without one another. The pairs that none of the others has within the pool's
-    depth lose their grades. After Zobel (SIGIR 1998). `status` and `evaluate` show the findings
-    again, as long as the pool, the runs and the qrels stay as they are.
+    depth lose their grades. After Zobel (SIGIR 1998).
 
     >>> from labeler.judging.judge import judge
     >>> from labeler.pools.pool import pool
@@ -131,7 +111,7 @@ def reuse(
     >>> collection = small_collection()
     >>> _ = pool(collection, depth=1)
     >>> _ = judge(collection, model=fake_model('{"grade": 1}'), name="llm")
-    >>> "bm25" in {row.run for row in reuse(collection, "llm").rows}
+    >>> "bm25" in {row.run for row in reuse(collection, "llm").runs}
     True
     """
     opened = open_collection(collection)
@@ -157,9 +137,7 @@ def reuse(
             ranks = (_rank(full, name), _rank(scores, name))
             shares = (judged, judged_left_out)
             rows.append(RunLeftOut(name, *counts, score, left_out, *ranks, *shares))
-    result = Reusability(str(parsed), tuple(sorted(rows, key=lambda row: (row.rank, row.run))))
-    keep_standing(opened, "reuse", qrels, result.findings())
-    return result
+    return Reusability(str(parsed), tuple(sorted(rows, key=lambda row: (row.rank, row.run))))
 
 
 def _families(runs: Mapping[str, Run], families: Iterable[str]) -> list[tuple[str, ...]]:
@@ -235,10 +213,11 @@ def _scores(
     judged = f"Judged@{DEPTH}"
     values = evaluate({q: row for q, row in grades.items() if row}, run, [measure, judged])
     by_query, of = values.per_query(), len(queries or grades)
-    return tuple(  # type: ignore[return-value]  # two of them
+    score, share = (
         sum(row[name] for row in by_query.values() if row[name] == row[name]) / of
         for name in (measure, judged)
     )
+    return score, share
 
 
 def _rank(scores: Mapping[str, tuple[float, float]], name: str) -> int:

@@ -7,10 +7,10 @@ grades of now. What separates it from before are labels; what separates it from 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -22,43 +22,36 @@ from labeler.corpus.matching import Match, match_passages
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.inputs import pool_findings
+from labeler.messages import count_of
 from labeler.metrics.registry import parse_all
 from labeler.metrics.scores import evaluate
 from labeler.report.finding import Finding
-from labeler.report.table import Column, Interval, Row, Table
+from labeler.report.result import Result
+from labeler.report.table import Column, Interval, Table, table_of
 from labeler.stats.means import mean_interval
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import ranking, read_run
 
 MEASURE = "nDCG@10"
+MANY_HOLES = 0.05
+"""The share of first documents without a grade from which on it is said."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunShift:
+class RunShift(NamedTuple):
     """How a run's mean score moved: by labels, by retrieval, and both together.
 
     The differences have their intervals over queries; the two add up to the whole.
     """
 
     run: str
-    before: float
-    now: float
-    labels: Interval
-    retrieval: Interval
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name."""
-        return {
-            "run": self.run,
-            "before": self.before,
-            "now": self.now,
-            "labels": self.labels._asdict(),
-            "retrieval": self.retrieval._asdict(),
-        }
+    before: Annotated[float, Column()]
+    labels: Annotated[Interval, Column("labels", "through labels", "+.4f", ends="+.3f")]
+    retrieval: Annotated[Interval, Column("retrieval", "through retrieval", "+.4f", ends="+.3f")]
+    now: Annotated[float, Column()]
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
+@dataclass(frozen=True, eq=False, repr=False)
+class Shift(Result):
     """How all runs of both states moved, over the queries that both have grades of.
 
     `holes` is the share of the first ten documents, of all runs and queries, that have no grade
@@ -66,37 +59,29 @@ class Shift:
     `findings` say why the grades may not stand for those of a pool.
     """
 
-    runs: tuple[RunShift, ...]
     measure: str
     qrels: str
     state: Path
     queries: int
     holes: float
-    findings: tuple[Finding, ...] = ()
+    runs: tuple[RunShift, ...]
+    findings: Sequence[Finding] = ()
 
-    def table(self) -> Table:
+    @property
+    def sentences(self) -> list[str]:
+        """What is compared, and how much of it has no grade."""
+        queries = count_of(self.queries, "query", "queries")
+        compared = f"{self.measure} by {self.qrels}, over {queries}, since {self.state}"
+        holes = f"{self.holes:.0%} of the first ten documents have no grade now: judge them first"
+        return [compared, *([holes] if self.holes > MANY_HOLES else [])]
+
+    def tables(self) -> list[Table]:
         """A row for each run."""
-        columns = [
-            Column("run", align="left"),
-            Column("before"),
-            Column("labels", "through labels", "+.4f", ends="+.3f"),
-            Column("retrieval", "through retrieval", "+.4f", ends="+.3f"),
-            Column("now"),
-        ]
-        rows: list[Row] = [[r.run, r.before, r.labels, r.retrieval, r.now] for r in self.runs]
-        return Table("shift", columns, rows)
+        return [table_of("shift", RunShift, self.runs)]
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name."""
-        return {
-            "measure": self.measure,
-            "qrels": self.qrels,
-            "state": str(self.state),
-            "queries": self.queries,
-            "holes": self.holes,
-            "runs": [run.as_json() for run in self.runs],
-            "warnings": [str(finding) for finding in self.findings],
-        }
+        return self.picked("measure", "qrels", "state", "queries", "holes", "runs", "findings")
 
     def __repr__(self) -> str:
         return f"Shift({len(self.runs)} runs, {self.measure} over {self.queries} queries)"
@@ -154,7 +139,7 @@ def shift(
     name_of_measure = str(parse_all([measure])[0])
     scored_by = name_of_measure, name, before.folder, len(queries), holes
     findings = [f for each in (before, now) for f in pool_findings(each.qrels(name))]
-    return Shift(tuple(shifts), *scored_by, tuple(dict.fromkeys(findings)))
+    return Shift(*scored_by, tuple(shifts), tuple(dict.fromkeys(findings)))
 
 
 def _state(collection: Collection, number: int) -> Collection:
@@ -205,8 +190,8 @@ def _scores(qrels: Qrels, run: Run, measure: str) -> Floats:
 
 
 def _shift_of(run: str, before: Floats, between: Floats, now: Floats) -> RunShift:
-    steps = (between - before, now - between)
-    return RunShift(run, float(before.mean()), float(now.mean()), *map(_mean, steps))
+    labels, retrieval = _mean(between - before), _mean(now - between)
+    return RunShift(run, float(before.mean()), labels, retrieval, float(now.mean()))
 
 
 def _mean(values: Floats) -> Interval:

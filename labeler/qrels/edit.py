@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
 
 import numpy as np
 
@@ -262,60 +261,47 @@ def _graded(batch: Batch, lines: Integers, grade: Integers) -> GradedPart:
     return GradedPart(batch.names, batch.query[lines], batch.texts(lines), grade)
 
 
-@dataclass(frozen=True)
-class Subset:
-    """What to keep: these queries, these documents (all, where None), of them `sample` queries.
+NamedIds = Mapping[str, str]
+"""Ids, and where each was named: in a file, or nothing."""
 
-    The values say where each id was named, in a file, or nothing.
+
+def subset_qrels(
+    path: Path,
+    output: Output | Path,
+    queries: NamedIds | None,
+    documents: NamedIds | None,
+    warn: Warn,
+) -> int:
+    """Write the pairs of these queries and documents, all where `None`; how many there are.
+
+    `BadInput` where an id that was named is in no line.
     """
-
-    queries: Mapping[str, str] | None = None
-    documents: Mapping[str, str] | None = None
-    sample: int | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.queries is None and self.documents is None and self.sample is None:
-            raise Misuse("say what to keep: queries, documents or a sample of the queries")
-
-
-def subset_qrels(path: Path, output: Output | Path, subset: Subset, warn: Warn) -> int:
-    """Write the pairs of a subset; `BadInput` where an id that was named is in no line."""
+    if queries is None and documents is None:
+        raise Misuse("say what to keep: queries or documents")
     warn_of_mixture(path, warn)
-    documents = np.array([d.encode() for d in subset.documents or ()] or [b""])
-    present: list[Any] = []
+    sought = np.array([d.encode() for d in documents or ()] or [b""])
+    present: set[bytes] = set()
 
-    def parts(index: Index, queries: Collection[bytes]) -> Iterator[GradedPart]:
+    def parts(index: Index) -> Iterator[GradedPart]:
+        if queries is not None:
+            names = {name.decode() for name in index.names()}
+            _refuse_unknown("queries", queries, names, f"query of {path}")
         for batch, lines, _ in pair_batches([index], warn):
-            keep = np.array([name in queries for name in batch.names])[batch.query[lines]]
-            if subset.documents is not None:
+            has_query = [queries is None or name.decode() in queries for name in batch.names]
+            keep = np.array(has_query)[batch.query[lines]]
+            if documents is not None:
                 texts = np.array(batch.texts(lines))
-                keep &= np.isin(texts, documents)
-                present.append(np.unique(texts[np.isin(texts, documents)]))
+                is_sought = np.isin(texts, sought)
+                present.update(texts[is_sought].tolist())
+                keep &= is_sought
             yield _graded(batch, lines[keep], batch.grade[lines[keep]])
-        if subset.documents is not None:
-            ids = {text.decode() for part in present for text in part.tolist()}
-            _refuse_unknown("documents", subset.documents, ids, f"document of {path}")
+        if documents is not None:
+            ids = {text.decode() for text in present}
+            _refuse_unknown("documents", documents, ids, f"document of {path}")
 
     to = Output.of(output, [path])
     with to.writing(), indexed_qrels(path) as index:
-        return write_graded(to.path, parts(index, _queries_to_keep(index, subset)))
-
-
-def _queries_to_keep(index: Index, subset: Subset) -> set[bytes]:
-    queries = sorted(index.names())
-    if subset.queries is not None:
-        ids = {query_id.decode() for query_id in queries}
-        _refuse_unknown("queries", subset.queries, ids, f"query of {index.path}")
-        queries = sorted(query_id.encode() for query_id in subset.queries)
-    size = subset.sample
-    if size is not None:
-        if not 1 <= size <= len(queries):
-            have = count_of(len(queries), "query", "queries")
-            raise Misuse(f"cannot draw {size}; there are {have} to draw from", parameter="sample")
-        drawn = np.random.default_rng(subset.seed).choice(len(queries), size, replace=False)
-        queries = [queries[number] for number in drawn.tolist()]
-    return set(queries)
+        return write_graded(to.path, parts(index))
 
 
 def _refuse_unknown(

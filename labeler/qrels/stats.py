@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Flags, Integers
-from labeler.collection.queries import CollectionIds, UnknownIds
 from labeler.errors import BadInput
 from labeler.exchange.qrels import indexed_qrels
 from labeler.report.table import Column, Table
@@ -20,23 +19,18 @@ from labeler.trec.qrels import pair_batches
 Warn = Callable[[str], None]
 
 
-def qrels_stats(path: Path, ids: CollectionIds | None = None) -> dict[str, Any]:
-    """Counts of a qrels file; `BadInput` where an id is not among `ids`."""
+def qrels_stats(path: Path) -> dict[str, Any]:
+    """Counts of a qrels file."""
     warnings: list[str] = []
     sizes: list[Integers] = []
     grades: Counter[int] = Counter()
     relevant = 0
-    unknown = UnknownIds(ids) if ids else None
     with indexed_qrels(path) as index:
         for batch, lines, _ in pair_batches([index], warnings.append):
             query, grade = batch.query[lines], batch.grade[lines]
             sizes.append(np.bincount(query))
             relevant += len(np.unique(query[grade > 0]))
             grades.update(_counted(grade))
-            if unknown:
-                unknown.add(batch)
-        if unknown:
-            unknown.refuse(index)
     ordered = np.sort(np.concatenate(sizes))
     return {
         "qrels": str(path),
@@ -54,11 +48,9 @@ def _counted(grade: Integers) -> dict[int, int]:
     return dict(zip(grades.tolist(), counts.tolist(), strict=True))
 
 
-def validate_qrels(
-    path: Path, scale: Collection[int], ids: CollectionIds | None = None
-) -> dict[str, Any]:
+def validate_qrels(path: Path, scale: Collection[int]) -> dict[str, Any]:
     """The counts, if the file reads and its grades are on the scale; else `BadInput`."""
-    counts = qrels_stats(path, ids)
+    counts = qrels_stats(path)
     outside = [g for g in map(int, counts["grades"]) if scale and g not in scale]
     if outside:
         listed = ", ".join(f"{counts['grades'][str(g)]} of grade {g}" for g in outside)

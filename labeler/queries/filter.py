@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, partial
 
-from labeler.options import COUNT, COUNT_OR_NONE, SHARE, check_options, option
+from labeler.options import COUNT, check_options, option
 from labeler.text.terms import word_expression
 
 MAX_WORDS = 10
@@ -20,45 +20,31 @@ rule = partial(option, section="filters")
 class FilterRules:
     """Which candidates are dropped; each bound says what lies beyond it.
 
-    One word of fewer than `min_letters` letters says too little, unless real queries are like that.
-    A query of more than `max_words` words is no search; None leaves that to its kind. One that has
-    more than `max_copied` words in a row from its passage favors systems that match words. One that
-    shares more than `example_share` of its words with an example of the prompt was echoed. Queries
-    that share `same_share` of their terms with an earlier one, or a real one, ask the same. With
-    `check_self_contained` the model is asked, once for each query, whether it is understood alone.
+    A query of more than `max_words` words is no search; None leaves that to its kind.
     """
 
-    min_letters: int = rule(
-        8,
-        "One word of fewer letters says too little, unless your own real queries are like that.",
-        COUNT_OR_NONE,
-    )
     max_words: int | None = rule(
         None,
         "A query of more words is no search. Default: its kind's, or as long as real ones are.",
         COUNT,
         example=MAX_WORDS,
     )
-    max_copied: int = rule(
-        5, "One with more words in a row of its passage favors systems that match words.", COUNT
-    )
-    example_share: float = rule(
-        0.5, "One with a larger share of words of an example of the prompt was echoed.", SHARE
-    )
-    same_share: float = rule(
-        0.8,
-        "One that shares so many of its terms with an earlier or a real query asks the same.",
-        SHARE,
-    )
-    check_self_contained: bool = rule(
-        False, "Ask the model of each query whether it is understood alone, a call each."
-    )
 
     def __post_init__(self) -> None:
         check_options(self)
 
 
-_USUAL = FilterRules()
+_MAX_COPIED = 5
+"""A query with more words in a row of its passage favors systems that match words."""
+
+MIN_LETTERS = 8
+"""One word of fewer letters says too little, unless real queries are like that."""
+
+_EXAMPLE_SHARE = 0.5
+"""A query with a larger share of words of an example of the prompt was echoed."""
+
+_SAME_SHARE = 0.8
+"""A query that shares so many of its terms with an earlier or a real one asks the same."""
 _PARTS = r"passage|text|document|excerpt|section|chapter|snippet|listing|paragraph|tutorial|article"
 _POINTS_AT_ITS_SOURCE = re.compile(
     rf"\b(?:this|the|above|given|following|preceding) (?:{_PARTS})\b"
@@ -104,19 +90,20 @@ def reason_to_reject(
     query: str,
     passage: str,
     examples: Iterable[str],
-    rules: FilterRules = _USUAL,
+    *,
     max_words: int = MAX_WORDS,
+    min_letters: int = MIN_LETTERS,
 ) -> str | None:
     """Why a generated query is not fit to test retrieval with; `None` where it is.
 
     `examples` are the prompt's own queries, which small models echo.
     """
-    if reason := _no_query(query, rules.min_letters, max_words):
+    if reason := _no_query(query, min_letters, max_words):
         return reason
     in_query = words(query)
-    if longest_copy(in_query, words(passage)) > rules.max_copied:
-        return f"copies more than {rules.max_copied} words in a row"
-    if any(overlap(in_query, words(example)) > rules.example_share for example in examples):
+    if longest_copy(in_query, words(passage)) > _MAX_COPIED:
+        return f"copies more than {_MAX_COPIED} words in a row"
+    if any(overlap(in_query, words(example)) > _EXAMPLE_SHARE for example in examples):
         return "like an example of the prompt"
     return "holds its answer" if holds_answer(query, passage) else None
 
@@ -133,12 +120,10 @@ def holds_answer(query: str, passage: str) -> bool:
     return not {*_NUMBER.findall(query)}.isdisjoint(_NUMBER.findall(passage))
 
 
-def like_an_earlier(
-    query: AbstractSet[str], earlier: Sequence[AbstractSet[str]], same_share: float
-) -> int | None:
+def like_an_earlier(query: AbstractSet[str], earlier: Sequence[AbstractSet[str]]) -> int | None:
     """The place of the first set of terms that shares so many with a query's; None without one."""
     for number, other in enumerate(earlier):
-        if query and overlap(query, other) >= same_share:
+        if query and overlap(query, other) >= _SAME_SHARE:
             return number
     return None
 

@@ -2,54 +2,56 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labeler.collection.card import check_made
-from labeler.collection.corpus import CorpusDocuments, CorpusTexts
+from labeler.collection.card import check_made, making, update_card
+from labeler.collection.corpus import CorpusDocuments, distinct_documents
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.lock import MadeFile, claimed, locked_in_loop
+from labeler.collection.lock import MadeFile, claimed, locked, locked_in_loop
+from labeler.collection.queries import read_queries, write_queries
 from labeler.data import Document, Query
-from labeler.errors import Incomplete
+from labeler.errors import Incomplete, Misuse
+from labeler.files.jsonl import write_rows
 from labeler.model import Request
 from labeler.models.call_plan import CallPlan, plan_calls
-from labeler.models.control import Control, run_to_end
-from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
-from labeler.models.policies.budget import Spending, WithCost
-from labeler.models.session import Session, SessionOptions, open_session, select_model
+from labeler.models.policies.limits import Spending, WithCost
+from labeler.models.session import (
+    Control,
+    Session,
+    SessionOptions,
+    open_session,
+    run_to_end,
+    select_model,
+)
 from labeler.models.settings import (
     CONCURRENCY,
     REDACT,
     RETRY_FAILED,
     AnyModel,
-    EncoderOptions,
     Limits,
 )
 from labeler.options import CANDIDATES, COUNT, SEED, check_options, given, option
 from labeler.prompt import find_prompt
-from labeler.queries.asking import Asking
 from labeler.queries.filter import FilterRules
-from labeler.queries.keep import generated_before, keep_generated, real_queries
-from labeler.queries.kinds import KINDS, UNANSWERABLE, Mix, turns
-from labeler.queries.passages import Coverage, PassageChoice, choose_passages, considered
+from labeler.queries.kinds import KINDS, turns
+from labeler.queries.passages import PassageChoice, choose_passages, considered, heading_queries
 from labeler.queries.set_aside import PassageRules
+from labeler.queries.style import Asking
 from labeler.queries.write import (
-    CHECKED,
     closeness,
     generate_queries,
     is_no_query,
     most_passages,
     topic_request,
-    verdict_request,
 )
 from labeler.queries.writer import (
     CorpusSearch,
-    FurtherPrompts,
     Generated,
     PassageTurn,
     Turns,
@@ -57,24 +59,23 @@ from labeler.queries.writer import (
     generation_requests,
     used_passages,
 )
-from labeler.text.terms import text_to_search
-from labeler.text.vectors import Encoder, can_encode, encode
+from labeler.report.result import Result, figure_names
+from labeler.text.terms import can_encode, encode
 
 # What `generate` gives back, and what it would take.
 
 
-@dataclass(frozen=True, slots=True)
-class GenerateResult(WithCost):
+@dataclass(frozen=True, eq=False, repr=False)
+class GenerateResult(WithCost, Result):
     """How many queries were written now, and how many generated ones the collection has.
 
     `rejected` counts the candidates that were dropped now, `reasons` those that were no queries;
     `missing` the queries that there are too few. `has_failed` is true where replies failed.
     `stopped` says why no more passages were asked about, where the corpus has some: too many gave
     no query. `spent` is what this took. `set_aside` counts the passages that nobody asks about, by
-    reason; `coverage` says how much of the corpus gave the queries. `kinds` counts the generated
-    queries by kind, of which the unanswerable stand in a file of their own, `given_up` those kinds
-    that passage after passage gave none of. `without_topic` counts the queries written now for
-    which the model gave no topic, `not_found` those whose source no retriever finds.
+    reason. `kinds` counts the generated queries by kind, `given_up` those kinds that passage after
+    passage gave none of. `without_topic` counts the queries written now for which the model gave no
+    topic, `not_found` those whose source no retriever finds.
     """
 
     queries: Path
@@ -88,7 +89,6 @@ class GenerateResult(WithCost):
     has_failed: bool = False
     stopped: str = ""
     set_aside: Mapping[str, int] = field(default_factory=dict)
-    coverage: Coverage | None = None
     kinds: Mapping[str, int] = field(default_factory=dict)
     given_up: Mapping[str, int] = field(default_factory=dict)
     without_topic: int = 0
@@ -112,49 +112,29 @@ class GenerateResult(WithCost):
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the file and the cost by name."""
-        return {
-            "queries": str(self.queries),
-            "written": self.written,
-            "rejected": self.rejected,
-            "total": self.total,
-            "missing": self.missing,
-            "reasons": dict(self.reasons),
-            "stopped": self.stopped,
-            "kinds": dict(self.kinds),
-            "given_up": dict(self.given_up),
-            "without_topic": self.without_topic,
-            "not_found": self.not_found,
-            "set_aside": dict(self.set_aside),
-            "coverage": self.coverage.as_json() if self.coverage else None,
-            "calls": self.spent.calls,
-            "cost": self.cost,
-            "cost_at_most": self.cost_at_most,
-        }
+        hidden = ("spent", "is_priced", "has_failed")
+        shown = (name for name in figure_names(type(self)) if name not in hidden)
+        return self.picked(*shown, "cost", "cost_at_most", calls=self.spent.calls)
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationPlan:
     """How many passages would be asked about, and what the calls would take.
 
-    `most_passages` counts those that are asked about where many candidates are no good. `encoding`
-    is what a server would be asked for vectors besides; None without one.
+    `most_passages` counts those that are asked about where many candidates are no good.
     """
 
     passages: int
     calls: CallPlan
     most_passages: int = 0
-    encoding: EncodingPlan | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name."""
         passages = {"passages": self.passages, "passages_at_most": self.most_passages}
-        encoding = None if self.encoding is None else self.encoding.as_json()
-        return {**passages, **self.calls.as_json(), "encoding": encoding}
+        return {**passages, **self.calls.as_json()}
 
 
 # What writing queries would ask, before anything is asked.
-
-_RETRIEVERS = 2
 
 
 def planned(
@@ -192,41 +172,25 @@ def _possible(documents: Sequence[Document], writer: Writer, missing: int) -> It
 
 
 def _unanswered(turn: PassageTurn, writer: Writer) -> list[Request]:
-    """The requests of a turn to which the store has no reply that would do, and its checks."""
+    """The requests of a turn to which the store has no reply that would do."""
     requests = generation_requests(turn.document, writer, turn.kind)
     replies = writer.model.recall(requests)
-    new = [
+    return [
         request
         for request, reply in zip(requests, replies, strict=True)
         if reply is None or (writer.retry_failed and is_no_query(reply))
     ]
-    return [*new, *(_checks(turn, writer) if new else ())]
-
-
-def _checks(turn: PassageTurn, writer: Writer) -> list[Request]:
-    """What may be asked about a turn's candidates, with words in their place."""
-    query = _stand_in(turn, writer)
-    asked: list[Request] = []
-    if writer.further.self_contained:
-        request = verdict_request(writer.further.self_contained, query)
-        asked += [request] * writer.samples
-    if writer.further.answered and turn.kind == UNANSWERABLE:
-        request = verdict_request(writer.further.answered, query, turn.document)
-        asked += [request] * (CHECKED * _RETRIEVERS)
-    return asked
 
 
 def _topics(likely: Sequence[PassageTurn], writer: Writer) -> list[Request]:
     """The request for the topic of each query, with words in the query's place."""
-    prompt = writer.further.topic
+    prompt = writer.topic
     if prompt is None:
         return []
-    return [topic_request(prompt, _stand_in(turn, writer), turn.document) for turn in likely]
-
-
-def _stand_in(turn: PassageTurn, writer: Writer) -> str:
-    """Words in the place of a query that nobody has written yet, as many as it may have."""
-    return " ".join(turn.document.text.split()[: writer.max_words(turn.kind)])
+    words = [turn.document.text.split()[: writer.max_words(turn.kind)] for turn in likely]
+    return [
+        topic_request(prompt, " ".join(w), t.document) for w, t in zip(words, likely, strict=True)
+    ]
 
 
 def _size(request: Request) -> int:
@@ -236,35 +200,16 @@ def _size(request: Request) -> int:
 # Whether the passage that a query was written for is found by it again.
 
 
-async def search_of_new(
-    generated: Generated,
-    writer: Writer,
-    encoding: Encoding | None,
-    collection: Collection,
-    control: Control,
-) -> CorpusSearch | None:
-    """What looks for the sources of the new queries.
-
-    With `encoding`, that encoder is given these queries first; the collection keeps its vectors.
-    """
-    texts = [query.text for query in generated.queries[len(writer.already) :]]
-    if encoding is None or writer.search is None or not texts:
-        return writer.search
-    searched = EncoderTexts(CorpusTexts(collection.corpus), texts)
-    encoder = await encoding.aready(collection.vectors, searched, control)
-    return writer.search.with_encoder(encoder)
-
-
-def flag_round_trips(generated: Generated, writer: Writer, search: CorpusSearch | None) -> int:
+def flag_round_trips(generated: Generated, writer: Writer) -> int:
     """Say with each new query at which rank its source is found; how many are not found at all.
 
     A source that nobody finds is no reason to drop a query: the hard ones tell systems apart.
     """
     new = enumerate(generated.queries[len(writer.already) :], start=len(writer.already))
     with_source = {at: query for at, query in new if "source" in query.metadata}
-    if search is None or not with_source:
+    if writer.search is None or not with_source:
         return 0
-    not_found, several = 0, search.ranks([*with_source.values()])
+    not_found, several = 0, writer.search.ranks([*with_source.values()])
     for (at, query), ranks in zip(with_source.items(), several, strict=True):
         is_found = any(rank is not None for rank in ranks.values())
         not_found += not is_found
@@ -287,8 +232,7 @@ class GenerateOptions:
     replaced even where somebody else wrote it. `concurrency`, `retry_failed` (of replies that were
     no queries) and `redact` are as `JudgeOptions` say. `passages` says which passages are asked
     about, `filters` which candidates are dropped, `asking` what kinds of queries there are and how
-    they sound. `encoder` gives the subjects of passages, and tells whether a query's source is
-    found; another than the embedded one is given all documents.
+    they sound.
     """
 
     queries: int = option(
@@ -314,15 +258,9 @@ class GenerateOptions:
     passages: PassageRules = field(default_factory=PassageRules)
     filters: FilterRules = field(default_factory=FilterRules)
     asking: Asking = field(default_factory=Asking)
-    encoder: EncoderOptions = field(default_factory=EncoderOptions)
 
     def __post_init__(self) -> None:
         check_options(self)
-
-    @property
-    def encoding(self) -> Encoding:
-        """How passages and queries are encoded."""
-        return Encoding(self.encoder, self.limits)
 
     @property
     def session(self) -> SessionOptions:
@@ -376,9 +314,7 @@ async def agenerate(
             generated = await generate_queries(
                 choice.passages, writer, options.queries, session.at_once, advance
             )
-        encoding = options.encoding if options.encoder.is_served else None
-        search = await search_of_new(generated, writer, encoding, opened, control)
-        not_found = flag_round_trips(generated, writer, search)
+        not_found = flag_round_trips(generated, writer)
         is_priced, spent = session.selection.price is not None, control.spent.since(earlier)
         async with locked_in_loop(opened, control.stop, control.note):
             before = len(generated_before(opened, writer))
@@ -396,7 +332,6 @@ async def agenerate(
         bool(generated.failures),
         generated.stopped,
         choice.reasons,
-        choice.coverage(all_of_them),
         _by_kind(all_of_them),
         generated.given_up,
         generated.without_topic,
@@ -422,13 +357,10 @@ async def aplan_generation(
     """What `agenerate` would take; asks nothing and writes nothing."""
     opened, options = open_collection(collection), options or GenerateOptions()
     rehearsal = replace(options.session, rehearsal=True)
-    texts = EncoderTexts(CorpusTexts(opened.corpus))
-    encoding = await asyncio.to_thread(options.encoding.plan, opened.vectors, texts)
     async with _prepared(opened, options, rehearsal, control or Control()) as prepared:
         already = tuple(generated_before(opened, prepared.writer))
         writer = replace(prepared.writer, already=already)
-        plan = planned(prepared.choice.passages, writer, options.queries, prepared.session)
-        return replace(plan, encoding=encoding)
+        return planned(prepared.choice.passages, writer, options.queries, prepared.session)
 
 
 class _Prepared(NamedTuple):
@@ -446,20 +378,15 @@ async def _prepared(
     session_options: SessionOptions,
     control: Control,
 ) -> AsyncIterator[_Prepared]:
-    options.encoder.check()
     style = options.asking.style()
     own = find_prompt(options.prompt, "generate") if options.prompt else None
     shares = {} if own else options.asking.shares(style)
     documents = CorpusDocuments(collection.corpus)
     search = CorpusSearch.of(collection, control.progress)
-    if any(KINDS[kind].passages > 1 or kind == UNANSWERABLE for kind in shares):
+    if any(KINDS[kind].passages > 1 for kind in shares):
         search.prepare()
     selection = await select_model("generate", session_options, control)
     samples = options.samples or (EMBEDDED_SAMPLES if selection.is_embedded else 1)
-    encoder: Encoder | None = None
-    if options.encoder.is_served and not session_options.rehearsal:
-        texts = EncoderTexts(CorpusTexts(collection.corpus))
-        encoder = await options.encoding.aready(collection.vectors, texts, control)
     async with open_session(selection, documents, collection.store, control) as session:
         prompts = {kind: find_prompt(kind, "generate") for kind in shares}
         writer = Writer(
@@ -469,33 +396,102 @@ async def _prepared(
             *(samples, options.seed, (), options.retry_failed, shares, prompts, style),
             search=search,
             rules=options.filters,
-            further=_further(options, shares),
+            topic=find_prompt("topic", "topic") if options.asking.topics else None,
             real=(*style.like, *real_queries(collection)),
         )
         among = considered(documents, options.seed)
         if len(among) < len(search.documents):
-            control.note(_of_many(len(among), len(search.documents)))
-        yield _Prepared(_passages(among, options, encoder), writer, session)
+            drawn = f"{len(among):,} of {len(search.documents):,} passages may be asked about"
+            control.note(f"{drawn}; the seed decides which")
+        encoder = encode if can_encode() else None
+        choice = choose_passages(among, options.seed, options.passages, encoder)
+        yield _Prepared(choice, writer, session)
 
 
-def _of_many(drawn: int, every: int) -> str:
-    return f"{drawn:,} of {every:,} passages may be asked about; the seed decides which"
+# Generated queries in a collection: those there are, and new ones beside them.
 
 
-def _passages(
-    documents: Sequence[Document], options: GenerateOptions, encoder: Encoder | None
-) -> PassageChoice:
-    which = documents, options.seed, options.passages
-    if encoder is None:
-        return choose_passages(*which, encode if can_encode() else None)
-    return choose_passages(*which, encoder.documents, text_to_search)
+def generated_before(collection: Collection, writer: Writer) -> list[Query]:
+    """The queries that were generated for the collection so far, to go on from.
+
+    Raises `Misuse` where another prompt, model or seed wrote them: two ways of writing do not mix
+    in one collection. Kinds that the writer does not write may have had a prompt of their own.
+    """
+    generated = [q for q in _queries_in(collection.queries) if _is_generated(q)]
+    for query in generated:
+        kind = str(query.metadata.get("kind") or "")
+        origin = writer.origin_of(kind) if kind in writer.shares or not kind else writer.origin
+        compared = origin if kind in writer.shares or not writer.mix else {**origin, "prompt": None}
+        for what, new in compared.items():
+            earlier = query.metadata.get(what, new)
+            if new is not None and earlier != new:
+                problem = f"queries that were generated with another {what}"
+                difference = f"({earlier}, not {new}); use a new directory"
+                raise Misuse(f"{collection.queries} holds {problem} {difference}", parameter=what)
+    return generated
 
 
-def _further(options: GenerateOptions, shares: Mix) -> FurtherPrompts:
-    """The prompts that are asked with besides."""
-    checks_alone = options.filters.check_self_contained
-    return FurtherPrompts(
-        find_prompt("topic", "topic") if options.asking.topics else None,
-        find_prompt("answered", "check") if UNANSWERABLE in shares else None,
-        find_prompt("self-contained", "check") if checks_alone else None,
-    )
+def real_queries(collection: Collection) -> tuple[str, ...]:
+    """The texts of the collection's queries that nobody generated."""
+    return tuple(q.text for q in _queries_in(collection.queries) if not _is_generated(q))
+
+
+def _is_generated(query: Query) -> bool:
+    return "source" in query.metadata
+
+
+def _queries_in(path: Path) -> list[Query]:
+    return list(read_queries(path).values()) if path.exists() else []
+
+
+def keep_generated(
+    collection: Collection, generated: Generated, writer: Writer, *, force: bool = False
+) -> int:
+    """Write the queries beside the collection's own, the rejected ones, and the card.
+
+    Returns how many generated queries the collection has now. Queries that are there already stay
+    as they are: judgements may depend on them. The collection must be locked.
+    """
+    earlier = generated_before(collection, writer)
+    fresh = _fresh(generated, earlier)
+    old = _queries_in(collection.queries)
+    taken = {query.id for query in old}
+    free = (name for n in count(1) if (name := f"q{n}") not in taken)
+    write_queries(collection.queries, [*old, *(replace(query, id=next(free)) for query in fresh)])
+    if fresh or generated.rejected or not collection.rejected.exists():
+        with making(collection, [collection.rejected], force=force):
+            write_rows(collection.rejected, map(asdict, generated.rejected))
+    entry = {
+        **writer.origin,
+        "samples": writer.samples,
+        "queries": len(earlier) + len(fresh),
+        "rejected": len(generated.rejected),
+        "mix": dict(writer.shares),
+    }
+    if fresh:
+        update_card(collection, "generate", entry)
+    return len(earlier) + len(fresh)
+
+
+def _fresh(generated: Generated, earlier: Sequence[Query]) -> list[Query]:
+    """The queries that join earlier ones, some of which another process may have kept just now."""
+    passages = {_passage(query) for query in earlier}
+    texts = {query.text.casefold() for query in earlier}
+    fresh = [
+        query
+        for query in generated.queries
+        if _passage(query) not in passages and query.text.casefold() not in texts
+    ]
+    return fresh[: max(0, len(generated.queries) - len(earlier))]
+
+
+def _passage(query: Query) -> str:
+    """The id of the passage that a query was first written about."""
+    return str((query.metadata.get("source") or [{"doc_id": ""}])[0]["doc_id"])
+
+
+def write_heading_queries(collection: Collection, count: int, seed: int) -> None:
+    """Write headings of the corpus as the collection's queries, where no model can write any."""
+    documents = considered(distinct_documents(collection.corpus), seed)
+    with locked(collection):
+        write_queries(collection.queries, heading_queries(documents, count, seed))

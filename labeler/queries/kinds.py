@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from types import MappingProxyType
 
 from labeler.errors import Misuse
@@ -15,8 +14,6 @@ from labeler.queries.filter import words
 
 Mix = Mapping[str, float]
 """The share of each kind; shares sum to 1."""
-
-UNANSWERABLE = "unanswerable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,6 @@ _KINDS = (
     QueryKind("comparative", "a choice between two things; from two passages", passages=2),
     QueryKind("multi-passage", "takes two passages to answer", passages=2, max_words=14),
     QueryKind("vague", "one to three words that say too little", max_words=4),
-    QueryKind(UNANSWERABLE, "on the subject, and answered nowhere in the corpus"),
 )
 
 KINDS: Mapping[str, QueryKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
@@ -51,8 +47,8 @@ DEFAULT_MIX: Mix = MappingProxyType(
 """People type keywords more often than sentences, also where they search documentation.
 
 Of the queries of TREC DL 2023, which are real, 4 % are questions; those that GPT-4 wrote for it all
-are. A fifth of questions leaves room for assistants. Kinds of two passages and unanswerable ones
-cost more calls, and are had by asking for them.
+are. A fifth of questions leaves room for assistants. Kinds of two passages are had by asking for
+them.
 """
 
 
@@ -114,11 +110,6 @@ def turns(mix: Mix, counts: Mapping[str, int] | None = None) -> Iterator[str]:
         kind = next_kind(mix, given)
         given[kind] += 1
         yield kind
-
-
-def dealt(mix: Mix, count: int) -> list[str]:
-    """The first `count` turns."""
-    return list(islice(turns(mix), count))
 
 
 _COMPARES = re.compile(r"\b(?:vs\.?|versus|differences? between|compared?|better than)\b", re.I)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import PurePosixPath
 
 from labeler.data import Document
 from labeler.errors import Misuse
-from labeler.options import COUNT, COUNT_OR_NONE, SHARE, check_options, option
+from labeler.options import COUNT_OR_NONE, check_options, option
 from labeler.queries.filter import words
 
 MIN_WORDS = 25
@@ -28,41 +26,29 @@ _SHINGLE = 5
 _SKETCH = 8
 """So many of a passage's smallest hashes lead to the passages that may be the same."""
 
+_CODE_SHARE, _LIST_SHARE = 0.6, 0.6
+"""A passage with a larger share of code gives queries about names in that code; one of entries
+without a sentence is a table of contents or an index."""
+
+_DUPLICATE_SHARE = 0.7
+"""Passages that share so many of their runs of five words answer the same queries."""
+
+_BOILERPLATE_FILES = 5
+"""A line that stands in so many files belongs to none of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class PassageRules:
     """Which passages are asked about; each bound says what lies beyond it.
 
-    A passage of fewer than `min_words` words rarely answers a query on its own. One of which
-    `code_share` of the words are code gives queries about that code's names. One of which
-    `list_share` of the words stand in entries without a sentence is a table of contents or an
-    index. Passages that share `duplicate_share` of their runs of five words answer the same
-    queries. A line that stands in `boilerplate_files` files belongs to none of them. `ask_about`
-    holds the reasons, as `changelog`, for which nothing is set aside. `stratify` is a field of the
-    documents' metadata over whose values the passages are spread.
+    A passage of fewer than `min_words` words rarely answers a query on its own. `ask_about` holds
+    the reasons, as `changelog`, for which nothing is set aside.
     """
 
     min_words: int = rule(
         MIN_WORDS, "A shorter passage rarely answers a query on its own.", COUNT_OR_NONE
     )
-    code_share: float = rule(
-        0.6, "One with a larger share of code gives queries about names in that code.", SHARE
-    )
-    list_share: float = rule(
-        0.6, "One with a larger share of entries without a sentence is a table of contents.", SHARE
-    )
-    duplicate_share: float = rule(
-        0.7,
-        "Passages that share so many of their runs of five words answer the same queries.",
-        SHARE,
-    )
-    boilerplate_files: int = rule(
-        5, "A line that stands in so many files belongs to none of them.", COUNT
-    )
     ask_about: tuple[str, ...] = rule((), "Set nothing aside for these reasons.")
-    stratify: str = rule(
-        "", "Spread them over the values of this field of the documents' metadata, too."
-    )
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -78,7 +64,7 @@ class _Passage:
     code: tuple[str, ...]
 
 
-Rule = Callable[[_Passage, PassageRules], bool]
+Rule = Callable[[_Passage, int], bool]
 
 RULES: dict[str, Rule] = {}
 """The rules that look at one passage alone, by the reason that they give."""
@@ -113,13 +99,15 @@ def set_aside(documents: Sequence[Document], rules: PassageRules | None = None) 
     why: dict[str, str] = {}
     for document in documents:
         passage = _parts_of(document)
-        reason = next((reason for reason, rule in active.items() if rule(passage, rules)), None)
+        reason = next(
+            (reason for reason, rule in active.items() if rule(passage, rules.min_words)), None
+        )
         if reason:
             why[document.id] = reason
     if BOILERPLATE not in rules.ask_about:
-        why |= dict.fromkeys(_boilerplate(_others(documents, why), rules), BOILERPLATE)
+        why |= dict.fromkeys(_boilerplate(_others(documents, why)), BOILERPLATE)
     if NEAR_DUPLICATE not in rules.ask_about:
-        why |= dict.fromkeys(_near_duplicates(_others(documents, why), rules), NEAR_DUPLICATE)
+        why |= dict.fromkeys(_near_duplicates(_others(documents, why)), NEAR_DUPLICATE)
     return why
 
 
@@ -144,8 +132,8 @@ def _parts_of(document: Document) -> _Passage:
 
 
 @_rule(SHORT)
-def _is_short(passage: _Passage, rules: PassageRules) -> bool:
-    return len(words(passage.document.text)) < rules.min_words
+def _is_short(passage: _Passage, min_words: int) -> bool:
+    return len(words(passage.document.text)) < min_words
 
 
 _CHANGELOG_NAME = re.compile(
@@ -161,7 +149,7 @@ _ENTRY_MARK = re.compile(r"^[ \t]{0,20}(?:[-*•+]|\d{1,9}[.)])[ \t]+(?=\S)")
 
 
 @_rule("changelog")
-def _is_changelog(passage: _Passage, _rules: PassageRules) -> bool:
+def _is_changelog(passage: _Passage, _min_words: int) -> bool:
     """What changed between versions is looked up by version, and outlives no release."""
     if _CHANGELOG_NAME.fullmatch(passage.path.stem):
         return True
@@ -185,15 +173,15 @@ _LICENCE_TEXT = re.compile(
 
 
 @_rule("licence")
-def _is_licence(passage: _Passage, _rules: PassageRules) -> bool:
+def _is_licence(passage: _Passage, _min_words: int) -> bool:
     named = _LICENCE_NAME.fullmatch(passage.path.stem)
     return bool(named or _LICENCE_TEXT.search(passage.document.text))
 
 
 @_rule("code")
-def _is_code(passage: _Passage, rules: PassageRules) -> bool:
+def _is_code(passage: _Passage, _min_words: int) -> bool:
     code, prose = _count(passage.code), _count(passage.prose)
-    return code > 0 and code >= rules.code_share * (code + prose)
+    return code > 0 and code >= _CODE_SHARE * (code + prose)
 
 
 def _count(lines: Iterable[str]) -> int:
@@ -206,13 +194,13 @@ _FEWEST_ENTRIES = 5
 
 
 @_rule("contents")
-def _is_contents(passage: _Passage, rules: PassageRules) -> bool:
+def _is_contents(passage: _Passage, _min_words: int) -> bool:
     """A list of headings or links leads to answers, and holds none."""
     if _LIST_NAME.fullmatch(passage.path.stem):
         return True
     entries = [line for line in passage.prose if _is_entry(line)]
     listed = _count(entries)
-    return len(entries) >= _FEWEST_ENTRIES and listed >= rules.list_share * _count(passage.prose)
+    return len(entries) >= _FEWEST_ENTRIES and listed >= _LIST_SHARE * _count(passage.prose)
 
 
 def _is_entry(line: str) -> bool:
@@ -221,36 +209,15 @@ def _is_entry(line: str) -> bool:
     return len(words(text)) <= _LONGEST_ENTRY and not re.search(r"[.!?:;=|][\"'”’)`]*$|: ", text)
 
 
-_SCRIPTS, _SHARE_OF_A_SCRIPT = 3, 0.02
-_EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "FULLWIDTH", "IDEOGRAPHIC", "HANGUL"}
-
-
-@_rule("translations")
-def _is_of_translations(passage: _Passage, _rules: PassageRules) -> bool:
-    """A table of languages or of translations is written in three scripts or more."""
-    text = passage.document.text
-    if text.isascii():
-        return False
-    scripts = Counter(_script(letter) for letter in text if letter.isalpha())
-    fewest = _SHARE_OF_A_SCRIPT * scripts.total()
-    return sum(count > fewest for count in scripts.values()) >= _SCRIPTS
-
-
-@lru_cache(maxsize=1 << 12)
-def _script(letter: str) -> str:
-    name = unicodedata.name(letter, "UNNAMED").split()[0]
-    return "EAST ASIAN" if name in _EAST_ASIAN else name
-
-
-def _boilerplate(documents: Sequence[Document], rules: PassageRules) -> Iterator[str]:
+def _boilerplate(documents: Sequence[Document]) -> Iterator[str]:
     """The ids of passages of which most words stand in lines that many files have."""
     files: dict[str, set[str]] = {}
     for document in documents:
         for line in set(_lines(document)):
             where = files.setdefault(line, set())
-            if len(where) < rules.boilerplate_files:
+            if len(where) < _BOILERPLATE_FILES:
                 where.add(file_of(document) or document.id)
-    common = {line for line, where in files.items() if len(where) >= rules.boilerplate_files}
+    common = {line for line, where in files.items() if len(where) >= _BOILERPLATE_FILES}
     for document in documents if common else ():
         lines = list(_lines(document))
         repeated = _count(line for line in lines if line in common)
@@ -262,14 +229,14 @@ def _lines(document: Document) -> Iterator[str]:
     return (" ".join(line.split()) for line in document.text.splitlines() if line.strip())
 
 
-def _near_duplicates(documents: Sequence[Document], rules: PassageRules) -> Iterator[str]:
+def _near_duplicates(documents: Sequence[Document]) -> Iterator[str]:
     """The ids of passages that are nearly the same as an earlier one, of which that stays."""
     first_with: dict[int, Document] = {}
     for document in documents:
         runs = _shingles(document.text)
         smallest = sorted(runs)[:_SKETCH]
         owners = {first.id: first for run in smallest if (first := first_with.get(run))}
-        if any(_share(runs, _shingles(o.text)) >= rules.duplicate_share for o in owners.values()):
+        if any(_share(runs, _shingles(o.text)) >= _DUPLICATE_SHARE for o in owners.values()):
             yield document.id
             continue
         for run in smallest:

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from labeler.data import Query
 from labeler.errors import BadInput
@@ -18,6 +18,7 @@ from labeler.exchange.logs import LogRow, read_log
 from labeler.messages import count_of
 from labeler.options import COUNT, SEED, check_options, option
 from labeler.queries.filter import words
+from labeler.report.result import Result
 
 # Personal data in what people type: what kinds a text holds, so that it is left out.
 
@@ -101,8 +102,7 @@ class TrafficOptions:
         check_options(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Stratum:
+class Stratum(NamedTuple):
     """Queries of similar frequency: how many there are and were drawn, and how often typed."""
 
     name: str
@@ -111,8 +111,8 @@ class Stratum:
     drawn: int
 
 
-@dataclass(frozen=True, slots=True)
-class Traffic:
+@dataclass(frozen=True, eq=False, repr=False)
+class Traffic(Result):
     """A sample of real queries whose weights make a weighted mean an estimate of the traffic's.
 
     `dropped` counts the different queries that were left out, by reason, and `searches_dropped` how
@@ -129,36 +129,24 @@ class Traffic:
 
     def as_json(self) -> dict[str, Any]:
         """The counts by name."""
-        return {
-            "queries": len(self.queries),
-            "searches": self.searches,
-            "dropped": dict(self.dropped),
-            "searches_dropped": self.searches_dropped,
-            "by_session": self.by_session,
-            "strata": [
-                {"name": s.name, "queries": s.queries, "searches": s.searches, "drawn": s.drawn}
-                for s in self.strata
-            ],
-        }
+        counts = ("searches", "dropped", "searches_dropped", "by_session", "strata")
+        return self.picked(*counts, queries=len(self.queries))
 
-    def summary(self) -> list[str]:
+    @property
+    def sentences(self) -> list[str]:
         """What was drawn from which stratum, and what was left out, in lines for people."""
         lines = [
             f"{s.name}: {s.drawn:,} of {count_of(s.queries, 'query', 'queries')},"
-            f" typed {count_of(s.searches, 'time', 'times')}"
+            f" typed {count_of(s.searches, 'time')}"
             for s in self.strata
         ]
         if self.by_session:
             lines.append("a query counts once in each session")
         if self.dropped:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.items())
-            typed = count_of(self.searches_dropped, "time", "times")
+            typed = count_of(self.searches_dropped, "time")
             lines.append(f"left out: {reasons}; typed {typed}")
         return lines
-
-    def rows(self) -> list[dict[str, Any]]:
-        """The rows of a `queries.jsonl`."""
-        return [{"_id": q.id, "text": q.text, "metadata": dict(q.metadata)} for q in self.queries]
 
 
 def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic:
@@ -179,14 +167,13 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
     typed = _Typed()
     for row in read_log(path, options.fields):
         typed.add(row)
-    forms = typed.forms
     counts, dropped, searches_dropped = _typed_often(typed, options.min_count)
     if not counts:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in dropped.items())
         raise BadInput(f"{path}: no query is left ({reasons or 'nobody typed anything'})")
     strata = _strata(counts)
     drawn = _drawn(strata, options.queries, options.seed)
-    queries = _weighted(strata, drawn, counts, forms)
+    queries = _weighted(strata, drawn, counts, typed.forms)
     return Traffic(
         queries,
         tuple(

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Coroutine, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
@@ -20,7 +20,6 @@ from labeler.model import Reply, Request
 from labeler.models.server.answers import parsed
 from labeler.prompt import Prompt
 from labeler.queries.filter import like_an_earlier
-from labeler.queries.kinds import UNANSWERABLE
 from labeler.queries.writer import (
     BEATEN,
     IN_A_ROW,
@@ -37,8 +36,7 @@ from labeler.queries.writer import (
     shown,
     used_passages,
 )
-from labeler.text.terms import TermStatistics, matched_share, terms
-from labeler.text.vectors import can_encode, encode
+from labeler.text.terms import TermStatistics, can_encode, encode, matched_share, terms
 
 # What a topic says of its prompt's examples instead of its own query.
 
@@ -88,11 +86,6 @@ def without_echoes(
     )
 
 
-# Questions about a query that a model answers with one JSON object, validated.
-
-CHECKED = 3
-"""So many first documents of each retriever are asked whether they answer an unanswerable query."""
-
 Sentences = Annotated[str, StringConstraints(strip_whitespace=True, min_length=10, max_length=1200)]
 
 
@@ -105,12 +98,6 @@ class Topic(BaseModel):
     narrative: Sentences
 
 
-class _Verdict(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
-
-    yes: bool
-
-
 _TEXT = {"type": "string"}
 _TOPIC_SCHEMA = {
     "type": "object",
@@ -118,45 +105,30 @@ _TOPIC_SCHEMA = {
     "required": ["description", "narrative"],
     "additionalProperties": False,
 }
-_VERDICT_SCHEMA = {
-    "type": "object",
-    "properties": {"yes": {"type": "boolean"}},
-    "required": ["yes"],
-    "additionalProperties": False,
-}
 
 
-def request_about(
-    prompt: Prompt, query: str, document: Document | None, schema: dict[str, Any], seed: int = 0
-) -> Request:
-    """The request that asks a prompt about a query, and about a document where it shows one."""
-    title, text = (document.title, shown(document)) if document else ("", "")
+def topic_request(prompt: Prompt, query: str, document: Document) -> Request:
+    """The request for the topic of a query that was written about a document."""
+    title, text = document.title, shown(document)
     passage = f"{title}\n{text}" if title else text
     values = {"query": query, "title": title, "text": text, "passage": passage}
     front = prompt.front
     parameters: dict[str, Any] = {"temperature": front.temperature, "max_tokens": front.max_tokens}
     if front.stop:
         parameters["stop"] = list(front.stop)
-    return Request(prompt.render(values), {**parameters, "seed": seed}, schema)
-
-
-def topic_request(prompt: Prompt, query: str, document: Document) -> Request:
-    """The request for the topic of a query that was written about a document."""
-    return request_about(prompt, query, document, _TOPIC_SCHEMA)
-
-
-def verdict_request(prompt: Prompt, query: str, document: Document | None = None) -> Request:
-    """The request for a yes or a no about a query."""
-    return request_about(prompt, query, document, _VERDICT_SCHEMA)
+    return Request(prompt.render(values), {**parameters, "seed": 0}, _TOPIC_SCHEMA)
 
 
 async def topic_of(writer: Writer, query: str, document: Document) -> Topic | None:
     """The topic of a query; None where the model gives none that would do."""
-    prompt = writer.further.topic
+    prompt = writer.topic
     if prompt is None:
         return None
-    reply = await _reply(writer, topic_request(prompt, query, document))
-    topic = parsed(reply, Topic) if reply else None
+    try:
+        reply = await writer.model.ask(topic_request(prompt, query, document))
+    except CallFailed:
+        return None
+    topic = parsed(reply, Topic)
     return topic and _own_words(topic, prompt, f"{query}\n{document.title}\n{document.text}")
 
 
@@ -165,50 +137,6 @@ def _own_words(topic: Topic, prompt: Prompt, own: str) -> Topic | None:
     echoed, replies = example_terms(prompt), example_replies(prompt)
     left = {name: without_echoes(text, echoed, own, replies) for name, text in topic}
     return Topic.model_validate(left) if all(left.values()) else None
-
-
-class Check(NamedTuple):
-    """Why a query does not pass; empty where it does."""
-
-    problem: str = ""
-
-
-async def check_unanswerable(writer: Writer, query: str) -> Check:
-    """Whether no document that any retriever finds for a query answers it, as the model says.
-
-    What cannot be asked, or is answered with neither yes nor no, does not pass.
-    """
-    prompt = writer.further.answered
-    if prompt is None or writer.search is None:
-        return Check("not checked: nothing to search with")
-    for document in writer.search.best(query, CHECKED):
-        verdict = await _verdict(writer, verdict_request(prompt, query, document))
-        if verdict is None:
-            return Check("not checked: a reply that is neither yes nor no")
-        if verdict:
-            return Check(f"answered after all: by {document.id}")
-    return Check()
-
-
-async def check_self_contained(writer: Writer, query: str) -> Check:
-    """Whether a query is understood alone, as the model says; a reply that is neither passes it."""
-    prompt = writer.further.self_contained
-    if prompt and await _verdict(writer, verdict_request(prompt, query)) is False:
-        return Check("not self-contained")
-    return Check()
-
-
-async def _verdict(writer: Writer, request: Request) -> bool | None:
-    reply = await _reply(writer, request)
-    answer = parsed(reply, _Verdict) if reply else None
-    return answer.yes if answer else None
-
-
-async def _reply(writer: Writer, request: Request) -> Reply | None:
-    try:
-        return await writer.model.ask(request)
-    except CallFailed:
-        return None
 
 
 T = TypeVar("T")
@@ -291,10 +219,7 @@ async def _ask_all(
 
     async def ask_for(turn: PassageTurn) -> Candidates:
         requests = generation_requests(turn.document, writer, turn.kind)
-        candidates = candidates_of(turn, await _all_ended(map(ask, requests)), writer)
-        async with limit:
-            await _check(candidates, writer)
-        return candidates
+        return candidates_of(turn, await _all_ended(map(ask, requests)), writer)
 
     return await _all_ended(map(ask_for, wave))
 
@@ -311,23 +236,6 @@ async def _answer(request: Request, writer: Writer) -> Reply:
 def is_no_query(reply: Reply) -> bool:
     """Whether a reply is none at all: refused, cut short or empty."""
     return bool(candidate_of(reply)[1])
-
-
-async def _check(candidates: Candidates, writer: Writer) -> None:
-    """Ask the model about the best candidates, until one passes; without checks all stay."""
-    if writer.further.self_contained:
-        while candidates.fit:
-            problem = (await check_self_contained(writer, candidates.fit[0])).problem
-            if not problem:
-                break
-            candidates.reject(candidates.fit.pop(0), problem)
-    if candidates.turn.kind == UNANSWERABLE and candidates.fit:
-        problem = (await check_unanswerable(writer, candidates.fit[0])).problem
-        if problem:
-            candidates.reject(candidates.fit.pop(0), problem)
-        for text in candidates.fit[0 if problem else 1 :]:
-            candidates.reject(text, BEATEN)
-        candidates.fit = [] if problem else candidates.fit[:1]
 
 
 async def _all_ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
@@ -384,7 +292,7 @@ def _repeats(text: str, now: _Progress) -> str:
     texts = (query.text.casefold() for query in now.result.queries)
     if text.casefold() in texts:
         return "asked already"
-    at = like_an_earlier(_term_set(text), now.earlier, now.writer.rules.same_share)
+    at = like_an_earlier(_term_set(text), now.earlier)
     if at is None:
         return ""
     real = now.writer.real
@@ -411,7 +319,7 @@ def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
     metadata = {
         "origin": "generated",
         "kind": turn.kind,
-        "about" if turn.kind == UNANSWERABLE else "source": sources,
+        "source": sources,
         **{name: value for name, value in described.items() if value},
         **writer.origin_of(turn.kind),
     }
@@ -420,7 +328,7 @@ def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
 
 async def _add_topics(now: _Progress, limit: asyncio.Semaphore) -> None:
     """Write a topic with each new query; where the model gives none, the query stands alone."""
-    if now.writer.further.topic is None or not now.new:
+    if now.writer.topic is None or not now.new:
         return
 
     async def ask(query: Query, document: Document) -> Query:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import Collection
@@ -17,11 +16,18 @@ from labeler.errors import CallFailed
 from labeler.messages import Progress, no_progress
 from labeler.model import NO_COMPLETION, NO_TEXT, Model, Reply, Request, status_of_ending
 from labeler.prompt import Prompt
-from labeler.queries.filter import FilterRules, reason_to_reject, tidied, words
-from labeler.queries.kinds import KINDS, UNANSWERABLE, Mix, next_kind, not_of_its_kind, turns
+from labeler.queries.filter import (
+    MAX_WORDS,
+    MIN_LETTERS,
+    FilterRules,
+    reason_to_reject,
+    tidied,
+    words,
+)
+from labeler.queries.kinds import KINDS, Mix, next_kind, not_of_its_kind, turns
 from labeler.queries.style import Style
 from labeler.text.languages import code_of, language_of
-from labeler.text.vectors import Encoder, can_encode, embedded_encoder
+from labeler.text.terms import can_encode, embedded_encoder
 
 # Searching the corpus while queries are written: is a source found, does anything else answer.
 
@@ -32,22 +38,20 @@ _WORDS_OF_A_PASSAGE = 60
 
 
 class CorpusSearch:
-    """Retrievers over a corpus: BM25, and an encoder's cosine where there is one.
+    """Retrievers over a corpus: BM25, and the embedded encoder's cosine where that is installed.
 
     Each is indexed when it is first used; the indexes of a large corpus are those that `pool`
-    keeps. Without an encoder, the embedded one is taken where it is installed.
+    keeps.
     """
 
     def __init__(
         self,
         searched: Searched,
         documents: Mapping[str, Document],
-        encoder: Encoder | None = None,
         progress: Progress = no_progress,
     ) -> None:
         self.documents = documents
         self._searched, self._progress = searched, progress
-        self._encoder = encoder or (embedded_encoder() if can_encode() else None)
         self._neighbours: dict[str, Document | None] = {}
 
     @classmethod
@@ -63,13 +67,6 @@ class CorpusSearch:
             searched = searched_corpus(collection, advance)
         return cls(searched, documents, progress=shown)
 
-    def with_encoder(self, encoder: Encoder) -> CorpusSearch:
-        """The same, with another encoder."""
-        other = copy(self)
-        other._encoder = encoder
-        vars(other).pop("_dense", None)
-        return other
-
     def prepare(self) -> None:
         """Index the corpus now, so that no search has to wait for it."""
         _ = self._bm25, self._dense
@@ -80,15 +77,9 @@ class CorpusSearch:
 
     @cached_property
     def _dense(self) -> DenseIndex | None:
-        if self._encoder is None:
+        if not can_encode():
             return None
-        return DenseIndex(self._searched, self._encoder, self._progress)
-
-    def best(self, text: str, depth: int) -> list[Document]:
-        """The first documents of each retriever, each document once."""
-        query = Query("", text)
-        first = (doc_id for run in self._runs([query], depth).values() for doc_id in run[""])
-        return [self.documents[doc_id] for doc_id in dict.fromkeys(first)]
+        return DenseIndex.of(self._searched, embedded_encoder(), self._progress)
 
     def ranks(self, queries: Sequence[Query]) -> list[dict[str, int | None]]:
         """The best rank of each query's sources by retriever; None beyond `DEPTH`."""
@@ -126,9 +117,6 @@ def _rank(run: Run, query: Query) -> int | None:
     return next((rank for rank, doc_id in ranked if doc_id in sources), None)
 
 
-MAX_WORDS = 10
-"""The words that a query of a kind of somebody's own may have."""
-
 SHOWN_WORDS = 260
 """The words of a passage that the model is shown, counted from its beginning."""
 
@@ -138,22 +126,14 @@ Closeness = Callable[[str, Sequence[str]], Sequence[float]]
 """How close each of some candidates is to a passage; the highest wins."""
 
 
-class FurtherPrompts(NamedTuple):
-    """The prompts that are asked with besides; None where nothing of the sort is asked."""
-
-    topic: Prompt | None = None
-    answered: Prompt | None = None
-    self_contained: Prompt | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Writer:
     """All that decides which queries come out of a corpus; `already` are the first of them.
 
     `prompt` writes all queries where no `mix` of kinds is given, else those kinds that have none in
     `prompts`. With `retry_failed`, a remembered reply that is no query is not taken, but asked for
-    again. `search` finds second passages, and what may answer an unanswerable query. `real` are
-    queries of people's, which no generated one repeats.
+    again. `search` finds second passages and sources. `real` are
+    queries of people's, which no generated one repeats. `topic` asks for a query's description.
     """
 
     prompt: Prompt
@@ -168,7 +148,7 @@ class Writer:
     style: Style = field(default_factory=Style)
     search: CorpusSearch | None = None
     rules: FilterRules = field(default_factory=FilterRules)
-    further: FurtherPrompts = field(default_factory=FurtherPrompts)
+    topic: Prompt | None = None
     real: tuple[str, ...] = ()
 
     @property
@@ -356,11 +336,14 @@ def _reason_to_reject(text: str, turn: PassageTurn, writer: Writer) -> str | Non
     turns = writer.prompt_of(turn.kind).turns
     examples = [m.content for m in turns if m.role == "assistant"]
     passage = "\n".join(document.text for document in turn.documents)
-    most = writer.max_words(turn.kind)
-    rules = writer.rules
-    if writer.style.length(turn.document, turn.kind, writer.seed) == 1:
-        rules = replace(rules, min_letters=1)
-    reason = reason_to_reject(text, passage, examples, rules, most)
+    has_one_word = writer.style.length(turn.document, turn.kind, writer.seed) == 1
+    reason = reason_to_reject(
+        text,
+        passage,
+        examples,
+        max_words=writer.max_words(turn.kind),
+        min_letters=1 if has_one_word else MIN_LETTERS,
+    )
     return reason or _wrong_language(text, turn, writer) or _wrong_kind(text, turn, writer)
 
 
@@ -388,11 +371,10 @@ def _ranked(texts: list[str], turn: PassageTurn, writer: Writer) -> list[str]:
     passage = "\n".join(document.text for document in turn.documents)
     scores = dict(zip(texts, writer.closeness(passage, texts), strict=True))
     length = writer.style.length(turn.document, turn.kind, writer.seed)
-    is_near = turn.kind != UNANSWERABLE
 
     def order(text: str) -> tuple[int, float]:
         off = abs(len(words(text)) - length) if length else 0
-        return off, -scores[text] if is_near else 0.0
+        return off, -scores[text]
 
     return sorted(texts, key=order)
 
@@ -473,8 +455,5 @@ class Turns:
 
 def used_passages(writer: Writer) -> frozenset[str]:
     """The ids of the passages that gave the writer a query already."""
-    sources = (
-        query.metadata.get("source") or query.metadata.get("about") or [{"doc_id": ""}]
-        for query in writer.already
-    )
+    sources = (query.metadata.get("source") or [{"doc_id": ""}] for query in writer.already)
     return frozenset(str(source[0]["doc_id"]) for source in sources)

@@ -217,22 +217,17 @@ class Preformatted(PageBlock):
 
 @dataclass(frozen=True)
 class Excerpt(PageBlock):
-    """A text of the users', such as a document: its title, and a line about it below that.
-
-    `language` is its code, such as "de", where it is known.
-    """
+    """A text of the users', such as a document: its title, and a line about it below that."""
 
     text: str
     title: str = ""
     about: str = ""
-    language: str = ""
 
     def html(self, depth: _Depth) -> str:
         """The text in the direction of its letters."""
-        language = f' lang="{html_text(self.language)}"' if self.language else ""
         title = f'<p class="title">{html_passage(self.title)}</p>\n' if self.title else ""
         about = f'<p class="about">{html_text(self.about)}</p>\n' if self.about else ""
-        text = f'<p class="text" dir="auto"{language}>{html_passage(self.text)}</p>\n'
+        text = f'<p class="text" dir="auto">{html_passage(self.text)}</p>\n'
         return f'<div class="excerpt">\n{title}{about}{text}</div>\n'
 
 
@@ -310,11 +305,10 @@ class PageSection(PageBlock):
 
 @dataclass(frozen=True)
 class Page:
-    """A title, a line below it, and blocks; `language` is the code of its own sentences."""
+    """A title, a line below it, and blocks."""
 
     title: str
     blocks: Sequence[PageBlock]
-    language: str = "en"
     subtitle: str = ""
 
     def html(self) -> str:
@@ -323,7 +317,7 @@ class Page:
         body, heading = depth.html(self.blocks), html_text(flat(self.title))
         below = f'<p class="subtitle">{html_text(self.subtitle)}</p>\n' if self.subtitle else ""
         return f"""<!DOCTYPE html>
-<html lang="{html_text(self.language)}">
+<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy()}">

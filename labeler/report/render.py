@@ -4,20 +4,180 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from labeler.errors import Misuse
 from labeler.report.neutral import (
+    cut,
     json_text,
     latex_text,
     markdown_prose,
     markdown_text,
     printable,
     spreadsheet_cell,
+    width_of,
 )
-from labeler.report.table import FormName, Scalar, Table
-from labeler.report.text import text_table, wrapped
+from labeler.report.table import Column, FormName, Scalar, Table
+
+# Tables as aligned text, which fits a terminal where its width is known.
+#
+# Words give way first: columns of words, those flush left, are cut with an ellipsis, but for the
+# first one, which names the row. Then intervals stand below their values and titles are broken.
+# Where that is not enough, the columns stand in several tables that all begin with the first
+# columns, as many as tell the rows apart. A number is never cut; where it does not fit, its line
+# is longer.
+
+GAP = "  "
+FEWEST = 16
+"""A column of words is not cut to less than this; nor to less than its title."""
+MOST_NAMING = 3
+"""Rows are told apart by so many columns at most, so that there is room for others beside them."""
+_PIECES = re.compile(r"\[[^\]]*\]|\S+")
+COLORS = {"green": "\x1b[32m", "red": "\x1b[31m", "dim": "\x1b[2m", "bold": "\x1b[1m"}
+_PLAIN = "\x1b[0m"
+
+
+def text_table(table: Table, width: int | None = None, *, color: bool = False) -> str:
+    """The table as lines of at most `width` terminal columns; of any width where that is `None`."""
+    columns, titles = table.shown, table.titles
+    rows = [_cut_words(columns, row) for row in table.texts()]
+    cells = list(zip(titles, *rows, strict=True))
+    natural = [max(map(width_of, column)) for column in cells]
+    if width is None or _total(natural) <= width:
+        return _around(table, _beside(columns, [titles, *rows], natural, color=color), width)
+    least = [
+        _least(columns[i], column, own) if i else own
+        for i, (own, column) in enumerate(zip(natural, cells, strict=True))
+    ]
+    blocks = []
+    for group in _groups(least, width, _naming(table.texts())):
+        fewest = [least[i] for i in group]
+        may_be_cut = [_may_be_cut(columns[i]) for i in group]
+        widths = _narrowed([natural[i] for i in group], fewest, may_be_cut, width)
+        if may_be_cut[-1]:  # it ends the line, and takes what is left of it
+            widths[-1] = min(natural[group[-1]], widths[-1] + width - _total(widths))
+        lines = [[row[i] for i in group] for row in [titles, *rows]]
+        blocks.append(_beside([columns[i] for i in group], lines, widths, color=color))
+    return _around(table, "\n".join(blocks), width)
+
+
+def _least(column: Column, cells: Sequence[str], natural: int) -> int:
+    """How narrow a column may be: words are cut, and titles and intervals broken between words."""
+    if column.align == "right":
+        return max(width_of(piece) for text in cells for piece in _PIECES.findall(text) or [""])
+    return min(natural, max(FEWEST, width_of(cells[0]))) if _may_be_cut(column) else natural
+
+
+def _beside(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], widths: Sequence[int], *, color: bool
+) -> str:
+    return "".join(_folded(columns, row, widths, color=color) for row in rows)
+
+
+def wrapped(text: str, width: int | None, indent: str = "") -> str:
+    """Text whose lines are broken between words to fit a terminal; a longer word stays whole."""
+    if width is None:
+        return text
+    return "\n".join(
+        f"\n{indent}".join(_fold(line.split(" "), width - len(indent))) for line in text.split("\n")
+    )
+
+
+def _around(table: Table, body: str, width: int | None) -> str:
+    above = f"{wrapped(printable(table.title), width)}\n" if table.title else ""
+    below = f"{wrapped(printable(table.note), width)}\n" if table.note else ""
+    return f"{above}{body}{below}"
+
+
+def _cut_words(columns: Sequence[Column], row: Sequence[str]) -> list[str]:
+    return [
+        cut(text, column.widest) if column.widest else text
+        for column, text in zip(columns, row, strict=True)
+    ]
+
+
+def _naming(rows: Sequence[Sequence[str]]) -> int:
+    """How many of the first columns it takes to tell the rows apart; one where that is too many."""
+    for count in range(1, MOST_NAMING + 1):
+        if len({tuple(row[:count]) for row in rows}) == len(rows):
+            return count
+    return 1
+
+
+def _groups(least: Sequence[int], width: int, naming: int) -> list[list[int]]:
+    """Columns that fit beside one another, those that name the rows first in every group."""
+    names = list(range(naming))
+    groups = [[*names]]
+    for index in range(naming, len(least)):
+        if len(groups[-1]) > naming and _total([least[i] for i in [*groups[-1], index]]) > width:
+            groups.append([*names])
+        groups[-1].append(index)
+    return groups
+
+
+def _narrowed(
+    widths: Sequence[int], least: Sequence[int], may_be_cut: Sequence[bool], width: int
+) -> list[int]:
+    """The least widths, and wider ones where there is room: of numbers, then of words."""
+    narrowed = list(least)
+    for index in sorted(range(len(widths)), key=lambda i: may_be_cut[i]):
+        if widths[index] - narrowed[index] <= width - _total(narrowed):
+            narrowed[index] = widths[index]
+    return narrowed
+
+
+def _may_be_cut(column: Column) -> bool:
+    return column.align == "left" and column.widest is not None
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
+def _folded(
+    columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int], *, color: bool
+) -> str:
+    """The lines of one row, whose cells are broken between their pieces where they are too wide."""
+    parts = [
+        [text]
+        if width_of(text) <= width
+        else [cut(text, width)]
+        if _may_be_cut(column) and index
+        else _fold(_PIECES.findall(text), width)
+        for index, (column, text, width) in enumerate(zip(columns, cells, widths, strict=True))
+    ]
+    height = max(map(len, parts))
+    lines = [[part[i] if i < len(part) else "" for part in parts] for i in range(height)]
+    tones = [column.colors.get(cell, "") for column, cell in zip(columns, cells, strict=True)]
+    return "".join(f"{_line(columns, line, widths, tones if color else None)}\n" for line in lines)
+
+
+def _fold(pieces: Sequence[str], width: int) -> list[str]:
+    """Pieces on lines of at most a width, one longer than that alone on its line."""
+    lines = [pieces[0]] if pieces else [""]
+    for piece in pieces[1:]:
+        if width_of(lines[-1]) + 1 + width_of(piece) <= width:
+            lines[-1] += f" {piece}"
+        else:
+            lines.append(piece)
+    return lines
+
+
+def _line(
+    columns: Sequence[Column],
+    cells: Sequence[str],
+    widths: Sequence[int],
+    tones: Sequence[str] | None = None,
+) -> str:
+    padded = []
+    for index, (column, cell, width) in enumerate(zip(columns, cells, widths, strict=True)):
+        text, blank = cell, " " * (width - width_of(cell))
+        if tones and tones[index] and cell:
+            text = f"{COLORS[tones[index]]}{cell}{_PLAIN}"
+        padded.append(text + blank if column.align == "left" else blank + text)
+    return GAP.join(padded).rstrip()
 
 
 @dataclass(frozen=True)

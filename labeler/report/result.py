@@ -85,9 +85,9 @@ class Result:
 
 def figure_names(of: type) -> Iterator[str]:
     """The names of what a dataclass shows of itself: its fields, then its `shown` properties."""
-    for field in fields(of):
-        if not str(field.type).startswith("Hidden["):
-            yield field.name
+    for own in fields(of):
+        if not str(own.type).startswith("Hidden["):
+            yield own.name
     for above in reversed(of.__mro__):
         yield from (name for name, value in vars(above).items() if type(value) is shown)
 

@@ -64,11 +64,10 @@ class Lists:
     """What some runs retrieve, a line for each document: run by run, query by query.
 
     `group` numbers the lists from 0, ascending (none is empty); `rank` counts from 1 in each;
-    `query` and `pair` number the queries and the pairs of query and document.
+    `pair` numbers the pairs of query and document.
     """
 
     run: Integers
-    query: Integers
     group: Integers
     rank: Integers
     score: Floats
@@ -83,18 +82,6 @@ class Lists:
     def sizes(self) -> Integers:
         """The length of the list of each line."""
         return np.bincount(self.group)[self.group]
-
-    @property
-    def query_of_pair(self) -> Integers:
-        """The query of each pair."""
-        queries = np.zeros(int(self.pair.max()) + 1, dtype=np.int64)
-        queries[self.pair] = self.query
-        return queries
-
-    @property
-    def candidates(self) -> Integers:
-        """How many documents all runs together retrieve for the query of each line."""
-        return np.bincount(self.query_of_pair)[self.query]
 
     @property
     def lowest(self) -> Floats:
@@ -124,7 +111,7 @@ def _divided(value: Floats, by: Floats) -> Floats:
     return quotient
 
 
-def _zscore(lists: Lists) -> Floats:
+def _zmuv(lists: Lists) -> Floats:
     away = lists.score - lists.total(lists.score) / lists.sizes
     return _divided(away, np.sqrt(lists.total(away**2) / lists.sizes))
 
@@ -135,16 +122,11 @@ NORMS: dict[str, Callable[[Lists], Floats]] = {
     "sum": lambda lists: _divided(
         lists.score - lists.lowest, lists.total(lists.score) - lists.lowest * lists.sizes
     ),
-    "zscore": _zscore,
-    "zmuv": _zscore,
+    "zmuv": _zmuv,
     "rank": lambda lists: 1 - (lists.rank - 1) / lists.sizes,
-    "borda": lambda lists: 1 - (lists.rank - 1) / lists.candidates,
     "none": lambda lists: lists.score,
 }
-"""Scores on a scale that runs share, by ranx's names; `zscore` is another for `zmuv`.
-
-After `borda` a document that a list lacks has a score too, the mean of the places below it.
-"""
+"""Scores on a scale that runs share, by ranx's names."""
 
 METHODS = ("rrf", "combsum", "combmnz", "wsum")
 
@@ -184,20 +166,11 @@ class Fusion:
         """The fused score of each pair, added in the order of the runs."""
         if self.method == "rrf":
             return added(lists.pair, 1 / (self.k + lists.rank))
-        scaled, times = NORMS[self.norm](lists), np.bincount(lists.pair)
-        factor = np.ones(len(scaled))
+        scaled = NORMS[self.norm](lists)
         if self.method == "wsum":
-            factor = np.array(self.weights)[lists.run]
-        base = np.zeros(len(times))
-        if self.norm == "borda":
-            # what a list gives each document that it lacks, added for all, less those it has
-            absent = 0.5 - (lists.sizes - 1) / (2 * lists.candidates)
-            scaled = scaled - absent
-            listed = lists.query[lists.starts]  # the query of each list
-            base = added(listed, (factor * absent)[lists.starts])[lists.query_of_pair]
-            times = np.bincount(listed)[lists.query_of_pair]
-        sums = added(lists.pair, factor * scaled) + base
-        return sums * times if self.method == "combmnz" else sums
+            scaled = np.array(self.weights)[lists.run] * scaled
+        sums = added(lists.pair, scaled)
+        return sums * np.bincount(lists.pair) if self.method == "combmnz" else sums
 
 
 def weights_of(text: str, paths: Sequence[Path]) -> tuple[float, ...]:
@@ -272,7 +245,6 @@ def _fused(batch: Batch, fusion: Fusion) -> RankedPart:
     pair[order] = number
     lists = Lists(
         batch.origin,
-        batch.query,
         np.cumsum(np.append(False, batch.group[1:] != batch.group[:-1])),
         batch.ranks,
         batch.score,

@@ -25,13 +25,20 @@ from labeler.exchange.runs import read_run
 from labeler.messages import count_of, no_query_in_common
 from labeler.model import Model, Request, status_of_ending
 from labeler.models.call_plan import CallPlan, plan_calls
-from labeler.models.control import Control, run_to_end
-from labeler.models.policies.budget import Spending
+from labeler.models.policies.limits import Spending, WithCost
 from labeler.models.server.answers import parsed
-from labeler.models.session import Session, SessionOptions, open_session, select_model
+from labeler.models.session import (
+    Control,
+    Session,
+    SessionOptions,
+    open_session,
+    run_to_end,
+    select_model,
+)
 from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits
 from labeler.options import COUNT, Bounds, check_options, option
 from labeler.prompt import Prompt, find_prompt
+from labeler.report.result import Result
 from labeler.runs.retrieve_run import SECTION, check_run_name
 from labeler.text.languages import first_words
 from labeler.trec.runs import ranking, read_tag
@@ -40,8 +47,8 @@ from labeler.trec.write import write_run
 # A re-ranked run: what it was made of, its file, and its entry in the card.
 
 
-@dataclass(frozen=True, slots=True)
-class RerankResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class RerankResult(WithCost, Result):
     """The new run, and how many windows an LLM ordered; `untouched` ones kept their order.
 
     `spent` is what this took; `is_priced` says whether the price of a call is known.
@@ -50,23 +57,15 @@ class RerankResult:
     run: Path
     queries: int
     documents: int
-    windows: int = 0
-    untouched: int = 0
-    spent: Spending = field(default_factory=Spending)
-    is_priced: bool = True
+    windows: int
+    untouched: int
+    spent: Spending
+    is_priced: bool
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the file, and what the calls took."""
-        return {
-            "run": str(self.run),
-            "queries": self.queries,
-            "documents": self.documents,
-            "windows": self.windows,
-            "untouched": self.untouched,
-            "calls": self.spent.calls,
-            "tokens": self.spent.tokens,
-            "cost": self.spent.dollars(is_priced=self.is_priced)[0],
-        }
+        counts = ("run", "queries", "documents", "windows", "untouched", "cost")
+        return self.picked(*counts, calls=self.spent.calls, tokens=self.spent.tokens)
 
 
 class RerankSource(NamedTuple):
@@ -76,37 +75,6 @@ class RerankSource(NamedTuple):
     run: Run
     queries: Mapping[str, str]
     tops: Mapping[str, list[Document]]
-
-
-class Ordering(NamedTuple):
-    """The model that ordered a run, for its tag, and what the card tells of it."""
-
-    model: str
-    entry: Mapping[str, Any]
-
-
-def write_reranked(
-    collection: Collection,
-    name: str,
-    made: tuple[RerankSource, Mapping[str, Sequence[str]], Ordering],
-    force: bool,
-    control: Control,
-) -> RerankResult:
-    """Write a run whose first documents have another order; the card says who ordered them."""
-    source, ranked, by = made
-    run = {
-        query_id: _with_rest(ranked[query_id], scores) for query_id, scores in source.run.items()
-    }
-    tag = f"{read_tag(source.path) or run_name(source.path)}-rerank-{safe_name(by.model)}"
-    with locked(collection, control.note):
-        with making(collection, [collection.run(name)], force=force):
-            write_run(collection.run(name), run, tag)
-        models = [*models_behind(read_card(collection), run_name(source.path)), by.model]
-        entry = {"engine": "rerank", "of": run_name(source.path), "tag": tag, "models": models}
-        update_card_entry(collection, SECTION, name, {**entry, **by.entry})
-    counts = (len(run), sum(map(len, run.values())))
-    windows = (by.entry.get("windows", 0), by.entry.get("untouched", 0))
-    return RerankResult(collection.run(name), *counts, *windows)
 
 
 def _with_rest(first: Sequence[str], scores: Mapping[str, float]) -> dict[str, float]:
@@ -324,14 +292,32 @@ async def arerank(
     if ranker.asked and ranker.untouched == ranker.asked:
         some = " ".join(ranker.example.split())[:_SHOWN]
         raise ProviderError(f"no reply is an order of the passages it was asked about, as {some!r}")
-    about = {"model": choice.name, "prompt": prompt.id, "windows": ranker.asked}
-    about |= {"untouched": ranker.untouched, "depth": how.windows.depth}
-    made = Ordering(choice.name, about)
-    return replace(
-        write_reranked(opened, name, (source, ranked, made), how.force, watch),
-        spent=watch.spent.since(before),
-        is_priced=is_priced,
-    )
+    path, entry = opened.run(name), _entry(opened, source, ranker, choice.name)
+    new = {query: _with_rest(ranked[query], scores) for query, scores in source.run.items()}
+    with locked(opened, watch.note):
+        with making(opened, [path], force=how.force):
+            write_run(path, new, entry["tag"])
+        update_card_entry(opened, SECTION, name, entry)
+    counts = (len(new), sum(map(len, new.values())), ranker.asked, ranker.untouched)
+    return RerankResult(path, *counts, watch.spent.since(before), is_priced)
+
+
+def _entry(
+    collection: Collection, source: RerankSource, ranker: ListwiseRanker, model: str
+) -> dict[str, Any]:
+    """What the card says of the new run: what it was made of, and who ordered it."""
+    old = run_name(source.path)
+    return {
+        "engine": "rerank",
+        "of": old,
+        "tag": f"{read_tag(source.path) or old}-rerank-{safe_name(model)}",
+        "models": [*models_behind(read_card(collection), old), model],
+        "model": model,
+        "prompt": ranker.prompt.id,
+        "windows": ranker.asked,
+        "untouched": ranker.untouched,
+        "depth": ranker.windows.depth,
+    }
 
 
 async def aplan_rerank(

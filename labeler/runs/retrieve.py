@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from labeler.collection.search import Searched, bm25_run, bm25_tag, dense_run
+from labeler.collection.search import Searched, bm25_run, dense_run
 from labeler.data import Document, Query, Run
 from labeler.messages import Progress, no_progress
 from labeler.runs.fuse import rrf
-from labeler.text.terms import text_to_search
-from labeler.text.vectors import Encoder, can_encode, embedded_encoder, encoder_id
+from labeler.text.bm25 import bm25_name
+from labeler.text.terms import Encoder, can_encode, embedded_encoder, encoder_id, text_to_search
 from labeler.trec.runs import ranking
 
 RUN_DEPTH = 1000
@@ -39,7 +39,7 @@ def dense_engine(encoder: Callable[[], Encoder]) -> Engine:
 
 
 ENGINES: dict[str, Engine] = {
-    "bm25": Engine(bm25_run, bm25_tag),
+    "bm25": Engine(bm25_run, bm25_name),
     "dense": dense_engine(embedded_encoder)._replace(tag=encoder_id, is_available=can_encode),
 }
 """The engines, by the names of their runs."""

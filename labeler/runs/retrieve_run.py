@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +18,31 @@ from labeler.collection.search import searched_corpus
 from labeler.data import Document, Query, Run
 from labeler.entry_points import fill
 from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
-from labeler.messages import count_of
-from labeler.models.control import Control, run_to_end
+from labeler.messages import SHOWN, count_of, guess
 from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
+from labeler.models.session import Control, run_to_end
 from labeler.options import COUNT, check_options, option
+from labeler.report.result import Result
 from labeler.runs.asking import (
-    AnswerKeeping,
     Asked,
     AskingLimits,
+    Observers,
     SearchEngine,
     ask_all,
-    journal_path,
-    opened_journal,
 )
 from labeler.runs.engines.answers import ANSWER, Hit
-from labeler.runs.engines.templates import QueryEncoder
-from labeler.runs.matching import OWN_ID, DocumentIds, Ranked, notes_on, run_of
 from labeler.runs.retrieve import BUILT_IN, ENGINES, Engine, engines_with, tag_of
-from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
+from labeler.text.terms import DENSE_EXTRA, Encoder
 from labeler.trec.write import write_run
 
 SECTION = "retrieve"
+OWN_ID = "_id"
+
+_FIRST = 1000
+"""So many ids are looked through for one that was meant."""
+
+BY_RANK, THEIRS = "1 / rank", "the system's"
+"""Whose a run's scores are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,39 +68,23 @@ class RetrieveOptions:
             raise Misuse("a tag holds no white space", parameter="tag")
 
 
-@dataclass(frozen=True, slots=True)
-class RetrieveResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class RetrieveResult(Result):
     """What a retrieval gave: the run's file, and how each query fared.
 
-    `remembered` answers were kept from a run of the command that did not end; `failures` say why a
-    query has no answer, and `empty` are those that were answered with no document.
+    `failures` say why a query has no answer, and `empty` are those that were answered with no
+    document.
     """
 
     run: Path
     queries: int
     answered: int
-    remembered: int
     documents: int
     empty: tuple[str, ...]
     failures: dict[str, str]
     unknown: int
     repeated: int
     scores: str
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts, the run's file, the queries without documents and those that failed."""
-        return {
-            "run": str(self.run),
-            "queries": self.queries,
-            "answered": self.answered,
-            "remembered": self.remembered,
-            "documents": self.documents,
-            "empty": list(self.empty),
-            "failures": self.failures,
-            "unknown": self.unknown,
-            "repeated": self.repeated,
-            "scores": self.scores,
-        }
 
 
 def retrieve_run(
@@ -108,9 +96,8 @@ def retrieve_run(
 ) -> RetrieveResult:
     """Ask a search system for every query of a collection, and write its run as `runs/NAME.trec`.
 
-    What was answered is kept at once: the same call goes on after a kill, and asks again for
-    queries that failed. Those are counted and named, and the run lacks them. Raises `BadInput`
-    where the system returns a document that the corpus lacks, or finds nothing for any query.
+    Queries that failed are counted and named, and the run lacks them. Raises `BadInput` where the
+    system returns a document that the corpus lacks, or finds nothing for any query.
 
     >>> import json, shlex, sys
     >>> from labeler.runs.engines.program import ProgramEngine
@@ -129,29 +116,28 @@ def retrieve_run(
     if not queries:
         step = STEPS["queries.jsonl"].format(opened.folder)
         raise BadInput(f"{opened.queries}: no queries; next: {step}")
-    ids = DocumentIds.of(distinct_documents(opened.corpus), how.match_id)
     if not how.force:
         check_made(opened, [opened.run(name)])
-    asked = _asked(opened, engine, queries, name, (how, watch, ids))
-    ranked = run_of(asked.answers, ids, drop_unknown=how.drop_unknown)
+    matched = partial(
+        run_of, corpus=opened.corpus, match_id=how.match_id, drop_unknown=how.drop_unknown
+    )
+    asked = _asked(engine, queries, how, matched, watch)
+    ranked = matched(asked.answers)
     if not any(ranked.run.values()):
         raise _nothing(engine, asked)
     for line in notes_on(ranked):
         watch.note(line)
     _write(opened, name, engine, (ranked, asked, how), watch.note)
-    if not asked.failures:
-        journal_path(opened, name).unlink(missing_ok=True)
     return RetrieveResult(
         run=opened.run(name),
         queries=len(queries),
         answered=len(asked.answers),
-        remembered=asked.remembered,
         documents=sum(map(len, ranked.run.values())),
         empty=tuple(ranked.empty),
         failures=asked.failures,
         unknown=ranked.unknown,
         repeated=ranked.repeated,
-        scores="1 / rank" if ranked.by_rank else "the system's",
+        scores=BY_RANK if ranked.by_rank else THEIRS,
     )
 
 
@@ -173,23 +159,21 @@ def check_run_name(name: str) -> None:
 
 
 def _asked(
-    collection: Collection,
     engine: SearchEngine,
     queries: dict[str, Query],
-    name: str,
-    how: tuple[RetrieveOptions, Control, DocumentIds],
+    options: RetrieveOptions,
+    matched: Callable[[Mapping[str, Sequence[Hit]]], Ranked],
+    control: Control,
 ) -> Asked:
     """The answers, the first one's ids looked up as soon as it has come."""
-    options, control, ids = how
     texts = {query.id: query.text for query in queries.values()}
 
     def check(query_id: str, hits: Sequence[Hit]) -> None:
-        run_of({query_id: hits}, ids, drop_unknown=options.drop_unknown)
+        matched({query_id: hits})
 
-    with opened_journal(collection, name) as journal, control.progress("retrieving") as advance:
-        keeping = AnswerKeeping(journal, advance, check)
-        asking = options.asking
-        return run_to_end(lambda _stop: ask_all(engine, texts, options.depth, asking, keeping))
+    with control.progress("retrieving") as advance:
+        watch, limits = Observers(advance, check), options.asking
+        return run_to_end(lambda _stop: ask_all(engine, texts, options.depth, limits, watch))
 
 
 def _write(
@@ -213,26 +197,19 @@ def _write(
             "empty": ranked.empty,
             "failed": sorted(asked.failures),
             "unknown": ranked.unknown,
-            "scores": "1 / rank" if ranked.by_rank else "the system's",
+            "scores": BY_RANK if ranked.by_rank else THEIRS,
         }
         update_card_entry(collection, SECTION, name, entry)
 
 
-# A built-in engine over some fields of the documents, as a run of its own name.
-
-FIELDS = ("title", "text")
+# A built-in engine, as a run of its own name.
 
 
 @dataclass(frozen=True, slots=True)
-class FieldEngine:
-    """One of the built-in engines, and the fields of documents that it indexes, in order.
-
-    A field is `title`, `text` or one of the metadata, as `metadata.author`. `encoding` says which
-    encoder `dense` has.
-    """
+class BuiltIn:
+    """One of the built-in engines; `encoding` says which encoder `dense` has."""
 
     engine: str = "bm25"
-    fields: tuple[str, ...] = FIELDS
     encoding: Encoding = field(default_factory=Encoding)
 
     def __post_init__(self) -> None:
@@ -241,157 +218,211 @@ class FieldEngine:
         if self.engine not in ENGINES:
             names = ", ".join(ENGINES)
             raise Misuse(f"no engine {self.engine!r}; there are: {names}", parameter="engine")
-        for name in self.fields:
-            if name not in FIELDS and not name.startswith("metadata."):
-                problem = f"no field {name!r}; there are: title, text, metadata.NAME"
-                raise Misuse(problem, parameter="fields")
-        if not self.fields:
-            raise Misuse("expected fields, as title,text", parameter="fields")
         self.encoding.options.check()
         if self.encoding.options.encoder and self.engine != "dense":
             raise Misuse(f"the engine {self.engine!r} has no encoder", parameter="encoder")
 
-    @property
-    def has_own_encoder(self) -> bool:
-        """Whether documents are encoded by another encoder than the embedded one."""
-        return self.engine == "dense" and self.encoding.options.is_served
+    def ready(self, collection: Collection, control: Control) -> Encoder | None:
+        """Another encoder than the embedded one, with all vectors; None without one."""
+        if self.engine == "dense" and self.encoding.options.is_served:
+            return self.encoding.ready(collection.vectors, _texts(collection), control)
+        if not ENGINES[self.engine].is_available():
+            raise Misconfigured(DENSE_EXTRA)
+        return None
 
-    def tag(self, encoder: Encoder | None = None) -> str:
-        """The engine with its version or its encoder, and the fields."""
-        return f"{tag_of(self.engine, encoder)}-{'+'.join(self.fields)}"
 
-
-def field_run(
+def built_in_run(
     collection: Collection | Path | str,
-    engine: FieldEngine,
+    built_in: BuiltIn,
     name: str,
     options: RetrieveOptions | None = None,
     control: Control | None = None,
 ) -> RetrieveResult:
-    """Rank a collection's documents by some of their fields, and write `runs/NAME.trec`.
+    """Rank a collection's documents by a built-in engine, and write `runs/NAME.trec`.
 
-    Two runs of one engine over other fields, judged together, say what a field brings; two dense
-    runs, each with another encoder, say what an encoder does. Raises `Misuse`
-    where no document has any of the fields.
+    Two dense runs, each with another encoder, judged together, say what an encoder does.
     """
     opened, how, watch = open_collection(collection), options or RetrieveOptions(), control
     watch = watch or Control()
     check_run_name(name)
-    if not (engine.has_own_encoder or ENGINES[engine.engine].is_available()):
-        raise Misconfigured(DENSE_EXTRA)
     queries = list(read_queries(opened.queries).values())
-    without = _count_without(opened, engine.fields)
-    if without:
-        watch.note(f"{count_of(without, 'document has', 'documents have')} nothing in these fields")
-    encoder = None
-    if engine.has_own_encoder:  # before the lock is taken: a server is asked
-        encoder = engine.encoding.ready(opened.vectors, _texts(opened, engine, queries), watch)
+    encoder = built_in.ready(opened, watch)  # before the lock is taken: a server is asked
+    path, tag = opened.run(name), how.tag or tag_of(built_in.engine, encoder)
     with locked(opened, watch.note):
-        run = _ranked(opened, (engine, encoder), queries, (how, watch))
-        _write_fields(opened, name, (engine, encoder), run, how)
+        with watch.progress("reading the corpus") as advance:
+            searched = searched_corpus(opened, advance)
+        search = engines_with(encoder)[built_in.engine].search
+        ranked = search(searched, queries, how.depth, watch.progress)
+        run = {query_id: scores for query_id, scores in ranked.items() if scores}
+        if not run:
+            problem = f"finds no document for any of {len(queries):,} queries"
+            raise BadInput(f"{built_in.engine} {problem}")
+        with making(opened, [path], force=how.force):
+            write_run(path, run, tag)
+        entry = {"engine": built_in.engine, "tag": tag, "depth": how.depth}
+        with_encoder = {"encoder": encoder.id} if encoder else {}
+        update_card_entry(opened, SECTION, name, entry | with_encoder)
     empty = tuple(query.id for query in queries if query.id not in run)
-    counts = (len(queries), len(queries), 0, sum(map(len, run.values())))
-    return RetrieveResult(opened.run(name), *counts, empty, {}, 0, 0, "the system's")
+    counts = (len(queries), len(queries), sum(map(len, run.values())))
+    return RetrieveResult(path, *counts, empty, {}, 0, 0, THEIRS)
 
 
-def plan_field_run(collection: Collection | Path | str, engine: FieldEngine) -> EncodingPlan | None:
+def plan_built_in(collection: Collection | Path | str, built_in: BuiltIn) -> EncodingPlan | None:
     """What a server would be asked for the run; None where none is."""
     opened = open_collection(collection)
-    queries = list(read_queries(opened.queries).values())
-    return engine.encoding.plan(opened.vectors, _texts(opened, engine, queries))
+    return built_in.encoding.plan(opened.vectors, _texts(opened))
 
 
-def _texts(collection: Collection, engine: FieldEngine, queries: Sequence[Query]) -> EncoderTexts:
+def _texts(collection: Collection) -> EncoderTexts:
     """What is searched, and what for."""
-    texts = CorpusTexts(collection.corpus, lambda d: reduced(d, engine.fields).text)
-    return EncoderTexts(texts, [query.text for query in queries])
+    queries = [query.text for query in read_queries(collection.queries).values()]
+    return EncoderTexts(CorpusTexts(collection.corpus), queries)
 
 
-def _ranked(
-    collection: Collection,
-    made_by: tuple[FieldEngine, Encoder | None],
-    queries: Sequence[Query],
-    how: tuple[RetrieveOptions, Control],
-) -> Run:
-    """The run, without the queries that find nothing."""
-    (engine, encoder), (options, watch) = made_by, how
-    with watch.progress("reading the corpus") as advance:
-        shaped = partial(reduced, fields=engine.fields)
-        searched = searched_corpus(collection, advance, shaped, shape_of(engine.fields))
-    search = engines_with(encoder)[engine.engine].search
-    ranked = search(searched, queries, options.depth, watch.progress)
-    run = {query_id: scores for query_id, scores in ranked.items() if scores}
-    if not run:
-        raise BadInput(f"{engine.engine} finds no document for any of {len(queries):,} queries")
-    return run
+# A search system's ids as those of the corpus, and its answers as a run.
 
 
-def shape_of(fields: Sequence[str]) -> str:
-    """A name for these fields of documents, under which an index of them is kept."""
-    return json.dumps(list(fields))
+@dataclass(frozen=True, slots=True)
+class DocumentIds:
+    """Which document of a corpus is meant by each id that a system returned.
 
-
-def _count_without(collection: Collection, fields: Sequence[str]) -> int:
-    """How many documents have nothing in these fields; `Misuse` where all of them do."""
-    count = without = 0
-    for document in distinct_documents(collection.corpus):
-        count += 1
-        without += not any(_values(document, fields))
-    if without == count:
-        raise Misuse(f"no document has anything in {', '.join(fields)}", parameter="fields")
-    return without
-
-
-def reduced(document: Document, fields: Sequence[str]) -> Document:
-    """A document with the values of some fields for its text, a line each, and no title."""
-    return replace(document, title="", text="\n".join(filter(None, _values(document, fields))))
-
-
-def _values(document: Document, fields: Sequence[str]) -> list[str]:
-    values = {"title": document.title, "text": document.text}
-    return [
-        values[name]
-        if name in values
-        else str(document.metadata.get(name.removeprefix("metadata.")) or "")
-        for name in fields
-    ]
-
-
-def _write_fields(
-    collection: Collection,
-    name: str,
-    made_by: tuple[FieldEngine, Encoder | None],
-    run: Run,
-    options: RetrieveOptions,
-) -> None:
-    engine, encoder = made_by
-    tag = options.tag or engine.tag(encoder)
-    with making(collection, [collection.run(name)], force=options.force):
-        write_run(collection.run(name), run, tag)
-    entry: dict[str, Any] = {"engine": engine.engine, "fields": [*engine.fields], "tag": tag}
-    if encoder:
-        entry["encoder"] = encoder.id
-    update_card_entry(collection, SECTION, name, {**entry, "depth": options.depth})
-
-
-def query_encoder(
-    collection: Collection | Path | str, encoding: Encoding, control: Control | None = None
-) -> QueryEncoder | None:
-    """What gives a query's vector; None where the encoder is the embedded one, and is not there.
-
-    A server is asked for the vectors of all queries of the collection before it is used.
+    `ambiguous` are ids that several documents have; `name` is the field that holds them. `first`
+    are examples.
     """
-    opened = open_collection(collection)
-    encoding.options.check()
-    texts: list[str] = []
-    if encoding.options.is_served:
-        texts = [query.text for query in read_queries(opened.queries).values()]
-    elif not can_encode():
-        return None
-    encoder = encoding.ready(opened.vectors, EncoderTexts(queries=texts), control)
 
-    def encode(text: str) -> Sequence[float]:
-        vector: list[float] = encoder.queries([text])[0].tolist()
-        return vector
+    name: str
+    by_id: Mapping[str, str]
+    ambiguous: frozenset[str]
+    first: tuple[str, ...]
 
-    return QueryEncoder(encoder.query_identity, encode, encoder.id)
+    @classmethod
+    def of(
+        cls, documents: Iterable[Document], asked: Container[str], name: str = OWN_ID
+    ) -> DocumentIds:
+        """The documents with the ids asked for in a field: `_id`, `title`, or one of `metadata`.
+
+        `Misuse` where no document has the field.
+        """
+        by_id: dict[str, str] = {}
+        ambiguous, fields, first = set[str](), set[str](), list[str]()
+        for document in documents:
+            fields.update(document.metadata)
+            value = _field(document, name)
+            if value is None:
+                continue
+            if len(first) < _FIRST:
+                first.append(value)
+            if value in asked and by_id.setdefault(value, document.id) != document.id:
+                ambiguous.add(value)
+        if not first:
+            listed = ", ".join(sorted(fields)[:8])
+            hint = f"metadata has {listed}" if fields else "documents have no metadata"
+            raise Misuse(f"no document has the field {name!r}; {hint}", parameter="match_id")
+        return cls(name, by_id, frozenset(ambiguous), tuple(first))
+
+    def unknown(self, query_id: str, doc_id: str) -> BadInput:
+        """The error of an id that no document has."""
+        some = ", ".join(self.first[:SHOWN])
+        why = guess([doc_id], list(self.first))
+        hint = f" ({why})" if why else ""
+        problem = f"the system returned {doc_id!r:.80}, which is no {self.name} of the corpus"
+        how = "name the field of documents that holds its ids, or leave out unknown documents"
+        return BadInput(
+            f"query {query_id}: {problem}, as {some}{hint}; {how}", parameter="match_id"
+        )
+
+
+def _field(document: Document, name: str) -> str | None:
+    if name == OWN_ID:
+        return document.id
+    bare = name.removeprefix("metadata.")
+    value: Any = document.title if name == "title" else document.metadata.get(bare)
+    is_id = isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+    return str(value) if is_id else None
+
+
+@dataclass(slots=True)
+class Ranked:
+    """A run made of answers, and what was done to them on the way.
+
+    `unknown` documents were left out, and `repeated` ones counted once; `empty` queries were
+    answered with no document; `by_rank` says that the system's scores did not give its order.
+    """
+
+    run: Run = field(default_factory=dict)
+    unknown: int = 0
+    repeated: int = 0
+    empty: list[str] = field(default_factory=list)
+    by_rank: bool = False
+
+
+def run_of(
+    answers: Mapping[str, Sequence[Hit]],
+    corpus: Path,
+    match_id: str = OWN_ID,
+    *,
+    drop_unknown: bool = False,
+) -> Ranked:
+    """The answers as a run in which every document ranks as the system ranked it.
+
+    TREC's tools rank by score, and documents with equal scores by id. So where any query's scores
+    are missing, tie or rise, all scores of the run are 1 over the rank.
+    """
+    asked = {hit.id for hits in answers.values() for hit in hits}
+    ids = DocumentIds.of(distinct_documents(corpus), asked, match_id)
+    ranked, hits_by_query = Ranked(), {}
+    for query_id, hits in answers.items():
+        hits_by_query[query_id] = list(_in_corpus(query_id, hits, ids, ranked, drop_unknown))
+        if not hits_by_query[query_id]:
+            ranked.empty.append(query_id)
+    ranked.by_rank = not all(map(_falls, hits_by_query.values()))
+    for query_id, in_corpus in hits_by_query.items():
+        ranked.run[query_id] = {
+            hit.id: 1 / rank if ranked.by_rank else float(hit.score or 0)
+            for rank, hit in enumerate(in_corpus, 1)
+        }
+    return ranked
+
+
+def _in_corpus(
+    query_id: str, hits: Sequence[Hit], ids: DocumentIds, ranked: Ranked, drop_unknown: bool
+) -> Iterator[Hit]:
+    taken = set()
+    for hit in hits:
+        doc_id = ids.by_id.get(hit.id)
+        if hit.id in ids.ambiguous:
+            problem = f"several documents have the {ids.name} {hit.id!r:.80}"
+            raise BadInput(
+                f"query {query_id}: {problem}; its hits must be of the corpus' own documents",
+                parameter="match_id",
+            )
+        if doc_id is None:
+            if not drop_unknown:
+                raise ids.unknown(query_id, hit.id)
+            ranked.unknown += 1
+        elif doc_id in taken:
+            ranked.repeated += 1
+        else:
+            taken.add(doc_id)
+            yield Hit(doc_id, hit.score)
+
+
+def _falls(hits: Sequence[Hit]) -> bool:
+    scores = [hit.score for hit in hits if hit.score is not None]
+    return len(scores) == len(hits) and all(a > b for a, b in pairwise(scores))
+
+
+def notes_on(ranked: Ranked) -> Iterator[str]:
+    """What a person should know of how the answers became a run."""
+    if ranked.empty:
+        count = count_of(len(ranked.empty), "query", "queries")
+        more = ", …" if len(ranked.empty) > SHOWN else ""
+        some = ", ".join(ranked.empty[:SHOWN])
+        yield f"{count} found no document of the corpus: {some}{more}"
+    if ranked.unknown:
+        count = count_of(ranked.unknown, "hit was", "hits were")
+        yield f"{count} left out, being of documents that the corpus lacks"
+    if ranked.repeated:
+        yield f"{count_of(ranked.repeated, 'hit')} repeated a document, counted once"
+    if ranked.by_rank and any(ranked.run.values()):
+        yield "scores are 1 over the rank: the system's own are missing, tie or do not fall"

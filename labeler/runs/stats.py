@@ -9,22 +9,17 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Integers
-from labeler.collection.queries import CollectionIds, UnknownIds
 from labeler.exchange.runs import indexed_run
 from labeler.report.table import Column, Table
 from labeler.trec.index import SPREAD_HEADER, batches, short_names, spread
 from labeler.trec.rankings import contradictions, tied_pairs
 
 
-def run_stats(path: Path, ids: CollectionIds | None = None) -> dict[str, Any]:
-    """Counts of a run, and what its scores and ranks say of each other.
-
-    Raises `BadInput` where an id is not among `ids`.
-    """
+def run_stats(path: Path) -> dict[str, Any]:
+    """Counts of a run, and what its scores and ranks say of each other."""
     sizes: list[Integers] = []
     ties = contradicting = 0
     lowest, highest = np.inf, -np.inf
-    unknown = UnknownIds(ids) if ids else None
     with indexed_run(path) as index:
         for batch in batches([index]):
             batch.refuse_repeated()
@@ -33,10 +28,6 @@ def run_stats(path: Path, ids: CollectionIds | None = None) -> dict[str, Any]:
             ties += tied_pairs(batch.group[order], score[order])
             contradicting += contradictions(batch.group, batch.declared, score)
             lowest, highest = min(lowest, score.min()), max(highest, score.max())
-            if unknown:
-                unknown.add(batch)
-        if unknown:
-            unknown.refuse(index)
     ordered = np.sort(np.concatenate(sizes))
     return {
         "run": str(path),

@@ -421,36 +421,33 @@ def _mean(sums: Floats) -> Floats:
     return np.asarray(sums[..., 0] / sums[..., 1], dtype=np.float64)
 
 
-def bounded_interval(
-    values: Floats, method: str, seed: int, bounds: tuple[float, float]
-) -> Interval:
+def bounded_interval(values: Floats, bounds: tuple[float, float], seed: int = 0) -> Interval:
     """The interval of a mean of values that lie between two bounds, and never beyond them.
 
-    A bootstrap's is moved out by what piles up at either bound (`at_the_bounds`).
+    It is moved out by what piles up at either bound (`at_the_bounds`).
     """
-    ends, (least, most) = mean_interval(values, method, seed), bounds
+    ends, (least, most) = mean_interval(values, seed=seed), bounds
     if ends is None:
         return None
     low, high = ends
-    if method != "t":
-        scale = most - least
-        below, above = at_the_bounds((values[~np.isnan(values)] - least) / scale)
-        low, high = min(low, below * scale + least), max(high, above * scale + least)
+    scale = most - least
+    below, above = at_the_bounds((values[~np.isnan(values)] - least) / scale)
+    low, high = min(low, below * scale + least), max(high, above * scale + least)
     return max(low, least), min(high, most)
 
 
-def paired_interval(values: Floats, method: str, seed: int, most: float) -> Interval:
+def paired_interval(values: Floats, most: float, seed: int = 0) -> Interval:
     """The interval of a mean of paired differences of `most` at most, up or down.
 
-    A bootstrap's is moved out by what the ties leave open (`unseen_differences`), and holds 0 where
+    It is moved out by what the ties leave open (`unseen_differences`), and holds 0 where
     so few queries differ that no test could tell the mean from it.
     """
     if math.isinf(most):
-        ends = mean_interval(values, method, seed)
+        ends = mean_interval(values, seed=seed)
     else:
-        ends = bounded_interval(values, method, seed, (-most, most))
-    if ends is None or method == "t":
-        return ends
+        ends = bounded_interval(values, (-most, most), seed)
+    if ends is None:
+        return None
     low, high = ends
     defined = values[~np.isnan(values)]
     if not math.isinf(most):
@@ -498,7 +495,7 @@ def preferences(values: Floats, weighting: Weighting | None = None, seed: int = 
     if not len(values):
         return Preferences(0, 0, 0, np.nan, None, None, p)
     if weighting is None:
-        mean, ends = float(values.mean()), paired_interval(values, "bootstrap", seed, 1.0)
+        mean, ends = float(values.mean()), paired_interval(values, 1.0, seed)
     else:
         mean = weighted_mean(values, weighting.weights)
         ends = weighted_bounded(values, weighting, (-1.0, 1.0), paired=True)

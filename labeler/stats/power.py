@@ -148,26 +148,19 @@ class PlannedTest:
     """The test of one pair of runs among several, at a level for all of them together.
 
     Of all pairs Tukey's HSD, as the randomised one is of many queries; with a `named_baseline`
-    Holm's first step, the strictest. `pooled` is the deviation over all pairs, by which HSD judges
-    every pair; where it is not given, that of the pair itself.
+    Holm's first step, the strictest.
     """
 
     runs: int = 2
     named_baseline: bool = False
-    pooled: float | None = None
 
-    def bound(self, queries: int, deviation: float, level: float) -> tuple[float, int]:
+    def bound(self, queries: int, level: float) -> tuple[float, int]:
         """How many standard errors of the pair a difference must reach, and their freedom."""
-        several = self.runs > 2
-        alone = t_quantile(1 - level / 2, queries - 1)
-        if not several:
-            return alone, queries - 1
-        if self.named_baseline:
+        if self.runs == 2 or self.named_baseline:
             return t_quantile(1 - level / 2 / (self.runs - 1), queries - 1), queries - 1
         freedom = (queries - 1) * (self.runs - 1)
         reach = range_quantile(1 - level, self.runs, freedom) / math.sqrt(2)
-        scale = 1.0 if self.pooled is None else self.pooled / deviation
-        return max(reach * scale, alone), freedom
+        return max(reach, t_quantile(1 - level / 2, queries - 1)), freedom
 
 
 ALONE = PlannedTest()
@@ -185,7 +178,7 @@ def power(
     `deviation` is the standard deviation of the differences over queries. Without a `test` of
     several runs it is the paired t test.
     """
-    bound, freedom = test.bound(queries, deviation, level)
+    bound, freedom = test.bound(queries, level)
     shift = abs(difference) / deviation * math.sqrt(queries)
     return 1 - _noncentral_t(bound, freedom, shift) + _noncentral_t(-bound, freedom, shift)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from labeler.arrays import Floats
-
 # The levels at which everything is said: intervals of 95 %, tests at 5 %.
 
 LEVEL = 0.95
@@ -145,25 +143,3 @@ def _fraction(x: float, a: float, b: float) -> float:
 
 def _away(value: float) -> float:
     return value if abs(value) > _TINY else _TINY
-
-
-def paired_t_test(differences: Floats) -> float:
-    """Two-sided p of the paired t test over `(queries,)` differences; 1 where nothing differs.
-
-    Also 1 for fewer than two queries.
-    """
-    n = len(differences)
-    error = float(differences.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
-    return two_sided(float(differences.mean()) / error, n - 1) if error > 0 else 1.0
-
-
-def smallest_paired_t(differing: int, queries: int) -> float:
-    """The least p of the paired t test where only so many of the queries differ.
-
-    Reached where those differ by one and the same amount: t² is then (n - 1) d / (n - d).
-    """
-    if queries < 2 or not differing:
-        return 1.0
-    if differing >= queries:
-        return 0.0
-    return two_sided(math.sqrt((queries - 1) * differing / (queries - differing)), queries - 1)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from labeler.files.jsonl import strict_decoder
+from labeler.files.jsonl import unique_members
 
 _THOUGHT = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad)"
 _BEGIN = re.compile(rf"<{_THOUGHT}>|\[{_THOUGHT}\]|◁{_THOUGHT}▷|<\|channel\|>analysis", re.I)
@@ -27,8 +27,7 @@ _FORM = re.compile(r"\{[^{}\d]*:\s*\"?(?:[NX]|<[^<>{}]*>|\.{3}|…)\"?\s*\}")
 _BROKEN = re.compile(r"\{\s*(?:\"|['“”‘’„«]?\w+['“”‘’»]?\s*[:：])")
 _LAST_COMMA = re.compile(r",(?=\s*[}\]])")
 _QUOTES = str.maketrans(dict.fromkeys("'“”‘’„", '"'))
-_TWICE = strict_decoder("the key {key!r} stands twice")
-_DECODER = json.JSONDecoder(object_pairs_hook=_TWICE.object_pairs_hook, strict=False)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_members, strict=False)
 
 
 OBJECT = "\ufffc"

@@ -18,7 +18,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Flags, Floats, Integers
+from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.read import file_of, file_problems, numbered_bytes, rereadable
@@ -388,13 +388,10 @@ class Batch:
             raise refuse_repeated(self.indexes[int(self.origin[line])], query, document)
 
 
-def in_order(
-    group: Integers, score: Floats, documents: Keys, hits: Integers | None = None
-) -> Integers:
+def in_order(group: Integers, score: Floats, documents: Keys) -> Integers:
     """Where the lines of ascending groups go in trec_eval's order: by score, then by document id.
 
-    Both descend; ids compare by their bytes. Where only the places of some `hits` lines count,
-    ties without any of them are left as they are.
+    Both descend; ids compare by their bytes.
     """
     order = np.arange(len(group))
     same = group[1:] == group[:-1]
@@ -409,24 +406,12 @@ def in_order(
     if tied.any():
         part = np.append(tied, False) | np.append(False, tied)
         runs = np.cumsum(np.append(True, ~tied))  # a number for each run of equal scores
-        if hits is not None:
-            part &= _with_a_hit(runs, order, hits)
         runs = runs[part]
         words = documents.words[order[part]]
         # ids descend: the complement of big-endian words orders them so; the last key counts most
         by_id = [~words[:, i] for i in reversed(range(words.shape[1]))]
         order[part] = order[part][np.lexsort((*by_id, runs))]
     return order
-
-
-def _with_a_hit(runs: Integers, order: Integers, hits: Integers) -> Flags:
-    """Which places lie in a run of ties that holds one of the `hits` lines."""
-    is_hit = np.zeros(len(order), dtype=np.bool_)
-    is_hit[hits] = True
-    holds = np.zeros(int(runs[-1]) + 1, dtype=np.bool_)
-    holds[runs[is_hit[order]]] = True
-    in_such_ties: Flags = holds[runs]
-    return in_such_ties
 
 
 def ranks_in_groups(group: Integers, order: Integers) -> Integers:

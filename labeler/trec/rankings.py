@@ -230,8 +230,7 @@ def _placed(
     refuse_collisions(marks)
     hits, pairs = _matches(lines, marks, pool, pool_query)
     facts.matched += len(hits)
-    # `order` lists the lines by query and rank; ties without a hit need not be broken
-    order = in_order(lines.query, lines.score, lines.documents, hits)
+    order = in_order(lines.query, lines.score, lines.documents)  # by query and rank
     facts.tied_pairs += tied_pairs(lines.query[order], lines.score[order])
     facts.contradictions += contradictions(lines.query, lines.declared, lines.score)
     # `position` is the inverse of `order`: where each line stands among all of the batch

@@ -111,17 +111,6 @@ def test_the_picture_is_drawn(shared: Path, tmp_path: Path, ending: str) -> None
         assert "by gpt-4o" in drawn
 
 
-def test_the_picture_of_details_names_the_queries_with_the_most_disagreement(
-    shared: Path, tmp_path: Path
-) -> None:
-    files = [str(shared / f"dl19/{name}.qrels") for name in ("nist", "gpt-4o")]
-    path = tmp_path / "p.svg"
-    assert execute(["agree", *files, "-s", "kappa", "--details", "--plot", str(path)]) == 0
-    drawn = path.read_text(encoding="utf-8")
-    assert "1112341" in drawn
-    assert "gpt-4o →" in drawn
-
-
 def test_a_picture_of_one_assessor_has_a_row_for_each_statistic(
     shared: Path, tmp_path: Path
 ) -> None:

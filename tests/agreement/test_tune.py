@@ -19,7 +19,7 @@ from labeler.judging.judge import judge
 from labeler.lab.standing import better_half, queries_by_round, split_queries
 from labeler.lab.tune import TuneOptions, aplan_tuning, tune
 from labeler.model import Model, Reply, Request
-from labeler.models.control import Control, run_to_end
+from labeler.models.session import Control, run_to_end
 from labeler.models.settings import Limits
 from labeler.testing import FakeServer, fake_model, small_collection
 from labeler.trec.qrels import read_qrels

@@ -54,13 +54,9 @@ def pairs(count: int) -> list[Shown]:
 
 
 def grading_of(items: Sequence[Shown], **more: Any) -> RatingTask:
-    """A task of the items; its `scale` and `kind` may be others, and some items `gold`."""
-    gold: Sequence[int] = more.pop("gold", ())
+    """A task of the items; its `scale` and `kind` may be others."""
     scale: Mapping[int, str] = more.pop("scale", SCALE)
-    rows = [
-        RatingItem(str(n), f"q{n}", f"d{n}", 1.0, "gold" if n in gold else "audit")
-        for n in range(len(items))
-    ]
+    rows = [RatingItem(str(n), f"q{n}", f"d{n}", 1.0) for n in range(len(items))]
     shown_scale = [{"grade": g, "name": n, "description": MEANINGS} for g, n in scale.items()]
     session = {
         "scale": shown_scale,

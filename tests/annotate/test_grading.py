@@ -37,7 +37,7 @@ def test_a_grade_is_in_the_journal_when_the_answer_comes_back(coll: Collection) 
         4.5,
     )
     assert (row.task, row.purpose, row.probability) == ("grade", "audit", 1.0)
-    assert state["progress"] == {"done": 1, "of": 4, "skipped": 0, "seconds_left": None}
+    assert state["progress"] == {"done": 1, "of": 4, "skipped": 0}
 
 
 def test_another_start_goes_on_where_the_rater_stopped(coll: Collection) -> None:
@@ -87,12 +87,7 @@ def test_what_is_skipped_comes_last_and_is_offered_in_the_end(coll: Collection) 
         state = page.grade(1)
     assert state["item"] is None
     assert state["first_skipped"] == first
-    assert state["progress"] | {"seconds_left": 0} == {
-        "done": 3,
-        "of": 4,
-        "skipped": 1,
-        "seconds_left": 0,
-    }
+    assert state["progress"] == {"done": 3, "of": 4, "skipped": 1}
 
 
 def test_two_raters_write_two_journals(coll: Collection) -> None:

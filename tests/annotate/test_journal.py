@@ -30,7 +30,7 @@ def test_what_is_appended_reads_back(tmp_path: Path) -> None:
     rows = [
         ROW,
         replace(ROW, item="2", grade=None, cannot_judge=True, probability=0.25),
-        replace(ROW, undo=True, grade=None, detail={"gold": 3}, revealed=True, reveals=True),
+        replace(ROW, undo=True, grade=None, detail={"more": 3}, revealed=True, reveals=True),
     ]
     path = tmp_path / "anna.jsonl"
     written(path, *rows)
@@ -157,7 +157,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     ("change", "problem"),
     [
         ({"task": "x"}, "expected 'task' to be one of grade, lgtm, side-by-side, found 'x'"),
-        ({"purpose": None}, "expected 'purpose' to be one of audit, fix, gold"),
+        ({"purpose": None}, "expected 'purpose' to be one of audit, fix"),
         ({"grade": "2"}, "grade"),
         ({"grade": 10**12}, "grade"),
         ({"answer": "great"}, "expected 'answer' to be one of good, not, left, right, tie"),

@@ -89,7 +89,7 @@ def test_no_attack_in_a_text_runs_leaves_or_moves_anything(raters: Raters) -> No
 
 
 def test_attacks_in_what_the_assessor_says_and_the_scale_are_text(raters: Raters) -> None:
-    reveal = {"grade": 1, "gold": None, "reason": MARKUP}
+    reveal = {"grade": 1, "reason": MARKUP}
     scale = {**SCALE, 3: MARKUP}
     rater = raters.rater(grading_of([BENIGN] * 2, scale=scale, reveal=lambda *_item: reveal))
     rater.press("3").at("revealed")

@@ -179,23 +179,8 @@ def test_a_note_outlives_the_server_and_its_address(raters: Raters, tmp_path: Pa
     assert [(row.grade, row.note) for row in rater.answers] == [(1, "kept")]
 
 
-def test_training_shows_the_agreed_grade_and_a_key_goes_on(raters: Raters) -> None:
-    agreed = {"grade": None, "gold": 3, "reason": "It says where."}
-    task = grading_of(
-        pairs(2), gold=[0], reveal=lambda item, *_: agreed if item.id == "0" else None
-    )
-    rater = raters.rater(task)
-    expect(rater.page.get_by_text("Training pair")).to_be_visible()
-    rater.press("1").at("revealed").says("You answered: 1, related")
-    expect(rater.page.locator("#reveal")).to_contain_text("Agreed grade: 3, perfectly relevant.")
-    rater.page.keyboard.press("2")  # answers neither pair
-    rater.page.keyboard.press("Enter")
-    rater.press("0").at("ended")
-    assert [(row.item, row.grade) for row in rater.answers] == [("0", 1), ("1", 0)]
-
-
 def test_what_the_assessor_gave_shows_after_the_grade_alone(raters: Raters) -> None:
-    shown = {"grade": 0, "gold": None, "reason": "Only sofas."}
+    shown = {"grade": 0, "reason": "Only sofas."}
     rater = raters.rater(grading_of(pairs(2), reveal=lambda *_item: shown))
     assert "sofas" not in rater.ready().page.locator("body").inner_text()
     rater.press("2").at("revealed")

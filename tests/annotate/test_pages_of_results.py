@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from labeler.annotate.look import LookChoice, QueryDraw, ResultPages, look_sessions
-from labeler.annotate.look_report import LookOptions, look_report
+from labeler.annotate.look_report import look_report
 from labeler.annotate.session import RaterAnswer
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput, Misuse
@@ -48,36 +48,6 @@ def test_the_share_of_good_pages_is_lgtm_with_its_interval(collection: Collectio
     assert not report.findings
 
 
-def test_beside_it_stands_whether_the_offline_measure_goes_with_it(collection: Collection) -> None:
-    answer_all(lgtm_session(collection, "bad"), good_or_not)
-    report = look_report(collection, "bad")
-    beside = report.beside
-    assert beside is not None
-    assert beside.goes_with.value == 1.0
-    assert beside.decided == (6, 18)
-    assert report.sentences[-1].endswith("the measure goes with people.")
-
-
-def test_without_qrels_no_measure_stands_beside(collection: Collection) -> None:
-    collection.qrels("human").unlink()
-    answer_all(lgtm_session(collection, "bad"), good_or_not)
-    report = look_report(collection, "bad")
-    assert report.beside is None
-    assert "no human qrels" in str(report.findings)
-    with pytest.raises(Misuse, match="no qrels 'other'"):
-        look_report(collection, "bad", options=LookOptions(qrels="other"))
-
-
-def test_human_qrels_of_other_queries_keep_no_answer_back(collection: Collection) -> None:
-    collection.qrels("human").write_text("of-no-run 0 cats 1\n")
-    answer_all(lgtm_session(collection, "bad"), good_or_not)
-    report = look_report(collection, "bad")
-    assert report.beside is None
-    assert "no human qrels of these queries" in str(report.findings)
-    with pytest.raises(BadInput, match="share no query"):
-        look_report(collection, "bad", options=LookOptions(qrels="human"))
-
-
 def test_raters_of_one_query_are_one_query(collection: Collection) -> None:
     for rater in ("anna", "ben"):
         answer_all(lgtm_session(collection, "bad", rater=rater), good_or_not)
@@ -86,13 +56,6 @@ def test_raters_of_one_query_are_one_query(collection: Collection) -> None:
     assert report.agreement is not None
     assert report.agreement.value == 1.0
     assert "Of 24 queries with several raters, all say the same of 24" in report.sentences[1]
-
-
-def test_weights_say_what_queries_count(collection: Collection) -> None:
-    answer_all(lgtm_session(collection, "bad"), good_or_not)
-    good = sum(n + 1 for n in range(0, QUERIES, 4)) / sum(n + 1 for n in range(QUERIES))
-    report = look_report(collection, "bad", options=LookOptions(weights="asked"))
-    assert report.asked.rate.value == pytest.approx(good)
 
 
 def test_more_queries_are_the_first_ones_and_others(collection: Collection) -> None:
@@ -173,26 +136,14 @@ def test_sides_are_drawn_for_each_query_and_rater() -> None:
     assert drawn["x"] == [b_a.sides(0, "x", query)[0] for query in queries]
 
 
-def test_a_rater_who_prefers_a_side_is_named_and_no_run_gains(collection: Collection) -> None:
+def test_a_rater_who_takes_one_side_favors_no_run(collection: Collection) -> None:
     anna, ben = two_sessions(collection, raters=("anna", "ben"))
     answer_all(anna, better_side)
     answer_all(ben, lambda _item: "left")
     report = look_report(collection, "good", "bad")
-    by_rater = {side.rater: side for side in report.sides}
-    assert by_rater["ben"].left == 18
-    assert [finding.about for finding in report.findings] == ["ben"]
     assert report.asked.queries == 18
     assert report.asked.losses == 0
     assert report.asked.wins + report.asked.ties == 18
-
-
-def test_the_offline_measure_is_held_against_the_preferences(collection: Collection) -> None:
-    (session,) = two_sessions(collection)
-    answer_all(session, better_side)
-    report = look_report(collection, "good", "bad")
-    assert report.beside is not None
-    assert report.beside.decided == (18, 0)
-    assert report.sentences[-1].endswith("the measure goes with people.")
 
 
 def test_runs_that_cannot_be_looked_at_say_why(collection: Collection) -> None:
@@ -201,7 +152,7 @@ def test_runs_that_cannot_be_looked_at_say_why(collection: Collection) -> None:
     (runs / "empty.trec").write_text("")
     (runs / "alien.trec").write_text("x1 Q0 d 1 1 alien\n")
     for choice, error in (
-        (LookChoice(lgtm="god"), "no run 'god'; did you mean 'good'"),
+        (LookChoice(lgtm="god"), "no run 'god'; there are: "),
         (LookChoice(lgtm="alien"), "share no query"),
         (LookChoice(lgtm="empty"), "empty.trec"),
         (LookChoice(side_by_side=("good", "good")), "found 'good' twice"),
@@ -230,7 +181,7 @@ def test_a_report_of_nothing_says_so(collection: Collection) -> None:
 def test_few_comparisons_have_no_interval_and_are_shown(collection: Collection) -> None:
     (session,) = two_sessions(collection)
     answer_all(session, better_side, most=1)
-    report = look_report(collection, "good", "bad", options=LookOptions(weights="asked"))
+    report = look_report(collection, "good", "bad")
     assert report.asked.rate.low is None
     assert report.verdict == "cannot tell apart"
     assert "p 1.000" in report.sentences[0]
@@ -244,7 +195,7 @@ def test_every_form_of_a_report_shows_its_figures(collection: Collection) -> Non
         assert json.loads(json.dumps(report.as_json()))["queries"] == QUERIES
         assert len(report.frame()) in (QUERIES, 18)
         assert report.sentences[0].replace("<", "&lt;") in report._repr_html_()
-        assert rendered_all(report.tables()).count("\n") > 3
+        assert rendered_all(report.tables()).count("\n") > 1
         assert repr(report).startswith("LookReport(")
 
 

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -91,32 +91,18 @@ def test_two_servers_and_four_browsers_of_one_rater_grade_each_pair_once(coll: C
     assert len(set(confirmed)) == len(confirmed) == PAIRS
 
 
-def test_clients_that_say_nothing_or_half_keep_nobody_waiting_and_are_let_go(
-    coll: Collection,
-) -> None:
+def test_clients_that_say_nothing_or_half_keep_nobody_waiting(coll: Collection) -> None:
     sessions = rating_sessions(coll, AnnotateOptions(("anna",)))
-    with served(sessions, ServeOptions(port=0, patience=0.3)) as server:
+    with served(sessions, ServeOptions(port=0)) as server, ExitStack() as stack:
         parts = urlsplit(server.addresses[0])
         where = (parts.hostname or "", parts.port or 0)
-        silent = [socket.create_connection(where) for _ in range(40)]
-        half = [socket.create_connection(where) for _ in range(40)]
-        for connection in half:
-            connection.sendall(f"GET {parts.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ".encode())
+        for number in range(80):
+            connection = stack.enter_context(socket.create_connection(where))
+            if number % 2:
+                half = f"GET {parts.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
+                connection.sendall(half.encode())
         with Client(server.addresses[0]) as client:
             assert client.get("api/item")[0] == 200
-        # a whole request, though of no page, and the beginning of another
-        second = [socket.create_connection(where) for _ in range(10)]
-        for connection in second:
-            connection.sendall(b"GET /x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-            assert connection.recv(12) == b"HTTP/1.1 404"
-            connection.settimeout(20)
-            while b"}" not in connection.recv(10_000):
-                pass
-            connection.sendall(b"GET /x HTTP/1.1\r\nX-Slow: ")
-        for connection in (*silent, *half, *second):
-            connection.settimeout(20)
-            assert connection.recv(1) == b""
-            connection.close()
 
 
 def test_a_port_in_use_is_named_and_without_one_another_is_taken(coll: Collection) -> None:

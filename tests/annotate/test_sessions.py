@@ -1,4 +1,4 @@
-"""What a rater is given to grade: drawn, routed or gold pairs, and what is shown once graded."""
+"""What a rater is given to grade: drawn or routed pairs, and what is shown once graded."""
 
 import json
 import shutil
@@ -11,8 +11,8 @@ import labeler
 from labeler.annotate.annotate import AnnotateOptions, rating_sessions
 from labeler.annotate.export import GradedBy, export_answers
 from labeler.annotate.journal import read_journal
-from labeler.annotate.raters.status import status_of_raters
 from labeler.annotate.samples import SampleChoice
+from labeler.annotate.status import status_of_raters
 from labeler.collection.annotations import Purpose
 from labeler.collection.layout import Collection
 from labeler.collection.people import read_people, read_sample, sample_path
@@ -77,7 +77,7 @@ def test_no_answer_of_the_page_holds_the_assessors_grade(coll: Collection) -> No
 def test_the_reason_is_shown_after_the_grade_and_that_is_recorded(coll: Collection) -> None:
     own = page(coll, reveal=True)
     first = own.get("api/item")["item"]["id"]
-    assert own.grade(0)["reveal"] == {"grade": 2, "reason": "It names <b>a cat</b>.", "gold": None}
+    assert own.grade(0)["reveal"] == {"grade": 2, "reason": "It names <b>a cat</b>."}
     own.post("api/goto", {"item": first})
     own.grade(2)
     rows = read_journal(coll.annotations / "anna.jsonl")
@@ -189,48 +189,6 @@ def test_grades_of_raters_who_shared_a_draw_give_correct_chances_together(
     assert {r.pair: r.probability for r in rows} == pytest.approx(
         {r.pair: r.probability for r in whole}
     )
-
-
-def test_a_gold_pair_is_told_at_once_and_never_reaches_qrels(
-    coll: Collection, tmp_path: Path
-) -> None:
-    page(coll, pairs=4)
-    own_pairs = {r.pair for p in (coll.folder / "samples").glob("*") for r in read_sample(p)}
-    pool = [Pair(f"q{n}", d) for n in range(6) for d in ("cats", "fish")]
-    gold_pairs = [pair for pair in pool if pair not in own_pairs][:3]
-    inside = min(own_pairs)
-    gold = tmp_path / "gold.qrels"
-    gold.write_text("".join(f"{p.query_id} 0 {p.doc_id} 3\n" for p in (*gold_pairs, inside)))
-    own = page(coll, gold=gold, gold_every=2)
-    training = own.get("api/item")["item"]
-    assert training["training"]
-    assert own.grade(1)["reveal"] == {"grade": None, "reason": None, "gold": 3}
-    items = graded(own)
-    assert [item["training"] for item in items] == [False, False, True, False, False]
-    assert own.get("api/item")["progress"]["of"] == 4
-    done = export_answers(coll, "anna", "people")
-    assert done.graded == 4
-    assert {Pair(q, d) for q, row in read_qrels(coll.qrels("people")).items() for d in row} == (
-        own_pairs
-    )
-    rows = read_journal(coll.annotations / "anna.jsonl")
-    assert [row.detail for row in rows if row.purpose == "gold"] == [{"gold": 3}] * 2
-
-
-@pytest.mark.parametrize(
-    ("lines", "problem"),
-    [
-        ("q1 0 cats 9\n", "the grade 9 of q1 cats is none of 0, 1, 2, 3"),
-        ("x 0 y 1\n", "none of its"),
-    ],
-)
-def test_gold_that_cannot_train_is_refused_in_one_line(
-    coll: Collection, tmp_path: Path, lines: str, problem: str
-) -> None:
-    gold = tmp_path / "gold.qrels"
-    gold.write_text(lines)
-    with pytest.raises(BadInput, match=problem):
-        page(coll, gold=gold)
 
 
 def test_a_pair_whose_document_is_gone_is_said_and_not_asked(coll: Collection) -> None:

@@ -1,4 +1,4 @@
-"""What the journals say of raters: progress, agreement, gold pairs, drift."""
+"""What the journals say of raters: progress, and agreement."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import pytest
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.several.joint import grade_matrix, together
 from labeler.annotate.journal import RatingJournal, answers_in
-from labeler.annotate.raters.agreement import PACE, drifts_of, gold_accuracy, pace_of
-from labeler.annotate.raters.status import status_of_raters
+from labeler.annotate.status import status_of_raters
 from labeler.collection.annotations import JournalRow, journal_path
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
@@ -21,7 +20,6 @@ from labeler.collection.people import SampledPair, sample_path, write_sample
 from labeler.data import Pair
 from labeler.errors import BadInput
 from labeler.report.render import rendered_all
-from labeler.stats.means import clustered_interval
 from labeler.testing import small_collection
 
 
@@ -60,17 +58,14 @@ def test_each_kind_of_work_is_counted_apart(collection: Collection) -> None:
         row("q8", "d16", None, cannot_judge=True),
         row("q9", "d18", None, skip=True),
         row("q9", "d19", 3, purpose="fix", sample="r1"),
-        row("q9", "d20", 1, purpose="gold", detail={"gold": 1}),
         row("q9", "d21", None, skip=True, purpose="fix", sample="r1"),
         JournalRow("lgtm", "audit", "bm25", "q1#x", "q1", answer="good"),
     ]
     journal_of(collection, "anna", rows)
     (anna,) = status_of_raters(collection).raters
     assert (anna.graded, anna.cannot_judge, anna.skipped, anna.left) == (4, 1, 1, 55)
-    assert (anna.fixed, anna.gold, anna.looks, anna.revealed) == (1, 1, 1, 0)
+    assert (anna.fixed, anna.looks, anna.revealed) == (1, 1, 0)
     assert anna.seconds_median == 10.0
-    assert anna.gold_accuracy is not None
-    assert anna.gold_accuracy.accuracy.value == 1.0
     assert anna.overlap is None
 
 
@@ -96,10 +91,9 @@ def test_what_was_changed_after_the_reveal_is_in_no_statistic(collection: Collec
     assert with_them.raters[0].overlap.statistics["kappa"].value == -1.0
 
 
-def test_corrected_and_gold_pairs_are_in_no_agreement(collection: Collection) -> None:
+def test_corrected_pairs_are_in_no_agreement(collection: Collection) -> None:
     journal_of(collection, "anna", graded([0, 1, 2, 3] * 5, purpose="fix"))
     journal_of(collection, "ben", graded([0, 1, 2, 3] * 5))
-    journal_of(collection, "cleo", graded([0, 1, 2, 3] * 5, purpose="gold", detail={"gold": 0}))
     status = status_of_raters(collection)
     assert all(rater.overlap is None for rater in status.raters)
     assert status.alpha is None
@@ -107,21 +101,9 @@ def test_corrected_and_gold_pairs_are_in_no_agreement(collection: Collection) ->
 
 def test_what_was_answered_after_a_grade_was_shown_in_other_work_is_not_blind() -> None:
     routed = row("q1", "d1", 0, purpose="fix", sample="r1", reveals=True)
-    gold = row("q1", "d2", 0, purpose="gold", sample="r1", reveals=True, detail={"gold": 3})
-    later = [row("q1", "d1", 3), row("q1", "d2", 3), row("q1", "d3", 3)]
-    answers = answers_in([routed, gold, *later])
-    assert answers.blind == [routed, gold, later[2]]
-
-
-def test_a_gold_pair_that_is_answered_again_once_its_grade_was_told_is_not_right(
-    collection: Collection,
-) -> None:
-    told = row("q1", "d1", 0, purpose="gold", reveals=True, detail={"gold": 3})
-    again = row("q1", "d1", 3, purpose="gold", revealed=True, detail={"gold": 3})
-    journal_of(collection, "anna", [told, again])
-    (anna,) = status_of_raters(collection).raters
-    assert anna.gold_accuracy is not None
-    assert anna.gold_accuracy.accuracy.value == 0.0
+    later = [row("q1", "d1", 3), row("q1", "d3", 3)]
+    answers = answers_in([routed, *later])
+    assert answers.blind == [routed, later[1]]
 
 
 def test_agreement_is_that_of_the_agreement_room(collection: Collection) -> None:
@@ -145,53 +127,12 @@ def test_agreement_is_that_of_the_agreement_room(collection: Collection) -> None
     assert [rater.overlap.pairs for rater in status.raters if rater.overlap] == [120] * 3
 
 
-def test_gold_accuracy_is_a_share_over_queries() -> None:
-    right = [1, 1, 0, 1, 1, 0, 1, 1]
-    rows = [
-        row(f"q{n // 4}", f"d{n}", 2 if yes else 3, purpose="gold", detail={"gold": 2})
-        for n, yes in enumerate(right)
-    ]
-    accuracy = gold_accuracy([*rows, row("q", "d", 1)])
-    assert accuracy is not None
-    assert accuracy.accuracy == (0.75, *clustered_interval(np.array(right), [0] * 4 + [1] * 4))
-    assert accuracy.bias == 0.25
-    assert gold_accuracy([row("q", "d", 1), row("q", "e", 1, purpose="gold")]) is None
-
-
-def test_a_break_counts_as_five_medians() -> None:
-    rows = [row("q", f"d{n}", 1, seconds=s) for n, s in enumerate([10.0] * 9 + [36_000.0])]
-    pace = pace_of(rows)
-    assert pace.median == 10.0
-    assert pace.hours == pytest.approx((90 + 50) / 3600)
-
-
-def test_a_rater_who_gets_stricter_is_told_by_a_steady_reference() -> None:
-    rng = np.random.default_rng(0)
-    truth = rng.integers(1, 4, 200)
-    lower = truth - (rng.random(200) < np.linspace(0, 1, 200))
-    rows = list(graded(lower))
-    steady = {each.pair: float(grade) for each, grade in zip(rows, truth, strict=True)}
-    drifts = {each.series: each for each in drifts_of(rows, {"gpt-4o's": steady})}
-    strictness = drifts["grade less gpt-4o's"]
-    assert strictness.drifts
-    assert strictness.change == pytest.approx(-1.0, abs=0.2)
-    assert "goes down by" in strictness.sentence("anna")
-
-
-def test_a_rater_who_gets_faster_is_told() -> None:
-    times = 20 * np.exp(np.linspace(0, -1, 120))
-    rows = [row(f"q{n // 3}", f"d{n}", n % 4, seconds=float(time)) for n, time in enumerate(times)]
-    drifts = {each.series: each for each in drifts_of(rows, {})}
-    assert drifts[PACE].drifts
-    assert drifts[PACE].change == pytest.approx(np.exp(-1) - 1, abs=0.01)
-    assert "took 63 % less time for a pair at the end" in drifts[PACE].sentence("anna")
-    assert not drifts["mean grade"].drifts
-
-
-def test_few_answers_have_no_drift() -> None:
-    assert drifts_of(list(graded([0, 1] * 9)), {}) == []
-    (series,) = drifts_of(list(graded([0, 1] * 12, per_query=8)), {})
-    assert (series.p, series.p_holm, series.drifts) == (None, None, False)
+def test_a_break_counts_as_five_medians(collection: Collection) -> None:
+    times = enumerate([10.0] * 9 + [36_000.0])
+    journal_of(collection, "anna", (row("q", f"d{n}", 1, seconds=s) for n, s in times))
+    (anna,) = status_of_raters(collection).raters
+    assert anna.seconds_median == 10.0
+    assert anna.hours == pytest.approx((90 + 50) / 3600)
 
 
 def test_every_form_of_the_status_shows_its_figures(collection: Collection) -> None:
@@ -203,7 +144,7 @@ def test_every_form_of_the_status_shows_its_figures(collection: Collection) -> N
     assert list(status.frame()["graded"]) == [40, 40]
     assert status.sentences[0] == "2 raters: 80 pairs graded, 40 left."
     assert "alpha" in status._repr_html_()
-    assert "mean grade" in rendered_all(status.tables())
+    assert "kappa with others" in rendered_all(status.tables())
 
 
 def test_without_a_journal_there_is_no_status(collection: Collection) -> None:

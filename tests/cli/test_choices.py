@@ -5,18 +5,15 @@ from typing import Any, get_args
 
 import pytest
 
-from labeler.agreement import compare
 from labeler.cli import execute, qrels, runs
 from labeler.exchange.written import RUN_FORMATS
 from labeler.qrels.edit import CONFLICTS
 from labeler.runs.fuse import METHODS, NORMS
-from labeler.stats import intervals
 
 
 @pytest.mark.parametrize(
     ("choices", "names"),
     [
-        (compare.Method, intervals.METHODS),
         (runs.Method, METHODS),
         (runs.Norm, NORMS),
         (qrels.Conflict, CONFLICTS),

@@ -50,7 +50,7 @@ def test_help_imports_nothing_heavy() -> None:
         (["judge"], 2, "COLL"),
         (["judge", "nowhere/"], 74, "nowhere: no such collection"),
         (["evaluate", "nowhere.qrels", "x.run"], 74, "nowhere.qrels"),
-        (["prompts", "show", "nothing"], 2, "known: answered, basic, binary"),
+        (["prompts", "show", "nothing"], 2, "known: basic, binary"),
         (["pool", ".", "--depth", "0"], 2, "depth"),
         (["agree", "a.qrels"], 2, ""),
     ],

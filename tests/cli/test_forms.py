@@ -12,7 +12,7 @@ import pytest
 from made import fill_sheet
 
 from labeler.cli import COMMANDS, execute
-from labeler.cli.parser import parser_of
+from labeler.cli.options import parser_of
 from labeler.judging.judge import judge
 from labeler.testing import fake_model, small_collection
 
@@ -157,8 +157,8 @@ REPORTS = {
     "relabel coll --from a --model similarity --as b": {"name", "judged", "changes", "diff"},
     "diff coll a a": {"pairs", "transitions", "up", "down", "agreement", "leaderboard", "moves"},
     "prompts diff four-grades basic": {"a", "b", "front", "lines", "comparable", "consequences"},
-    "pool coll --qrels human.qrels --only": {
-        *("pool", "pairs", "new", "queries", "runs", "qrels", "reached", "beyond")
+    "pool coll --run a.trec --only": {
+        *("pool", "pairs", "new", "queries", "runs", "reached", "beyond")
     },
     "import human.qrels coll --as human": {"qrels", "pairs", "queries", "pool", "new"},
     "agree human.qrels coll/qrels/a.qrels -s kappa": {

@@ -9,7 +9,7 @@ import typer
 from every_row import every_row
 
 from labeler.cli import COMMANDS, execute
-from labeler.cli.parser import parser_of
+from labeler.cli.options import parser_of
 
 NO_NUMBERS = ["nan", "-nan", "inf", "-inf", "Infinity", "1e300", "-1e300", "1" + "0" * 400]
 NO_NUMBERS += ["-1" + "0" * 30, "9" * 5000, "\u0663", "0x10", "", "1,000", "1e", "--", "\ud800"]

@@ -13,7 +13,7 @@ import pytest
 from made import judged_partitions
 
 from labeler.cli import COMMANDS, execute
-from labeler.cli.parser import parser_of
+from labeler.cli.options import parser_of
 from labeler.cli.table import named_by
 from labeler.judging.judge import judge
 from labeler.testing import fake_model, small_collection
@@ -44,7 +44,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "corpus ingest": ["docs -o new"],
     "generate": ["coll --model similarity", "coll --model similarity --dry-run"],
     "build": ["docs -o new --model similarity --queries-file queries.txt"],
-    "pool": ["coll", "coll --run a.trec", "coll --qrels human.qrels"],
+    "pool": ["coll", "coll --run a.trec"],
     "judge": [
         "coll --model similarity --as second",
     ],
@@ -100,7 +100,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "corpus chunk": ["coll --compare 20,40"],
     "monitor": ["coll --documents docs", "coll --documents docs --require stale-judgements"],
     "init": [""],
-    "report": ["coll", "coll --compare first first", "coll --compare first human"],
+    "report": ["coll"],
 }
 VALUES: dict[str, list[str]] = {
     "measure": MEASURES,

@@ -63,7 +63,6 @@ LONG = "9" * 5000
         ("evaluate coll --qrels nope", "--qrels: coll has no qrels 'nope'"),
         ("evaluate coll --qrels ../x", "--qrels: coll has no qrels '../x'"),
         ("correct a.qrels b.qrels a.trec -m foo", "--measure: no measure 'foo'"),
-        ("correct a.qrels b.qrels a.trec --no-worse-than x", "--no-worse-than: no run 'x'"),
         ("lab leaderboard a.qrels b.qrels a.trec b.trec -m foo", "--measure: no measure 'foo'"),
         ("power a.qrels a.trec b.trec -m foo", "--measure: no measure 'foo'"),
         ("qrels validate a.qrels --scale x", "--scale: cannot read 'x'"),

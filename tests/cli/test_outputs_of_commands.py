@@ -13,7 +13,7 @@ import pytest
 from made import fill_sheet, judged_partitions
 
 from labeler.cli import COMMANDS, execute
-from labeler.cli.parser import parser_of
+from labeler.cli.options import parser_of
 from labeler.collection.annotations import JournalRow, journal_path
 from labeler.collection.layout import Collection
 from labeler.corpus.ingest import ingest
@@ -23,7 +23,7 @@ from labeler.judging.judge import judge
 from labeler.pools.pool import pool
 from labeler.store import open_store
 from labeler.testing import FakeServer, small_collection
-from labeler.text.vectors import can_encode
+from labeler.text.terms import can_encode
 
 QRELS = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d3 0\nq3 0 d2 3\nq3 0 d3 1\n"
 OTHER = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d3 1\nq3 0 d2 2\nq3 0 d3 0\n"
@@ -81,7 +81,7 @@ CASES = {
         "retrieve coll --as new --command 'grep -m1 -he {query} -e q1 a.trec' -o OUT", ()
     ),
     "runs rerank": Case("runs rerank coll bm25 --as new --model local --dry-run -o OUT", ()),
-    "pool": Case("pool coll --qrels a.qrels --only -o OUT", ("a.qrels",)),
+    "pool": Case("pool coll --run a.trec --only -o OUT", ("a.trec",)),
     "evaluate missed": Case("evaluate sampled --missed --qrels human -o OUT", ()),
     "evaluate reuse": Case("evaluate coll --reuse --qrels human -o OUT", ()),
     "report": Case("report coll -o OUT", ()),

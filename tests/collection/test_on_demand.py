@@ -67,8 +67,8 @@ def test_another_file_in_its_place_changes_nothing_and_a_rewritten_one_is_notice
     assert documents["d2"].text == "old"
     written = corpus_on_demand(path)
     path.write_text(f"{row(3, 'new')}\n")
-    with pytest.raises(BadInput, match=r"corpus.jsonl:1: it was changed meanwhile"):
+    with pytest.raises(BadInput, match=r"corpus.jsonl: it was changed meanwhile"):
         written["d2"]
     path.write_text("")
-    with pytest.raises(BadInput, match=r"corpus.jsonl:1: it was changed meanwhile"):
+    with pytest.raises(BadInput, match=r"corpus.jsonl: it was changed meanwhile"):
         written["d2"]

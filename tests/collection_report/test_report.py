@@ -16,15 +16,12 @@ from labeler.annotate.session import RaterAnswer
 from labeler.cli import execute
 from labeler.collection.batches import COLLECTED, BatchRecord, write_batch
 from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
-from labeler.collection.pool import write_pool
-from labeler.collection_report.compared import compared_report_of
 from labeler.collection_report.contents import ReportOptions, choose_sets, contents_of
 from labeler.collection_report.figures import fields_with_groups
 from labeler.collection_report.page import fitting_page
 from labeler.collection_report.provenance import Private
 from labeler.collection_report.report import CollectionReport, report_of
-from labeler.data import Pair, Pooled, Query
+from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.judging.status import status
 from labeler.testing import fake_model, small_collection
@@ -358,34 +355,6 @@ def test_a_folder_named_from_where_one_stands_is_shown_by_its_name() -> None:
     assert Private(Path("coll"))("coll/runs of my-coll") == "runs of my-coll"
 
 
-def test_two_sets_of_a_collection_are_compared_as_diff_compares_them(
-    collection: Collection,
-) -> None:
-    compared = compared_report_of("first", "second", collection)
-    expected = labeler.diff(str(collection.folder), "first", "second")
-    assert list(compared.sentences) == expected.sentences
-    page = compared.page().html()
-    assert "reason of q" in page
-    assert ATTACK not in page
-    assert compared.as_json()["diff"]["pairs"] == expected.pairs
-
-
-def test_two_states_of_a_collection_say_what_came_and_what_went(
-    collection: Collection, tmp_path: Path
-) -> None:
-    later = Collection(shutil.copytree(collection.folder, tmp_path / "later"))
-    rows = later.corpus.read_text().splitlines()
-    later.corpus.write_text("\n".join([rows[0].replace("Text 0", "Changed"), *rows[2:]]) + "\n")
-    with locked(later):
-        write_pool(later.pool, [Pooled(Pair("q1", "d2"))])
-    compared = compared_report_of(collection, later)
-    (documents, *_) = compared.parts
-    assert documents == ("documents", 12, 11, 0, 1, 1)
-    assert "(1)" not in " ".join(compared.sentences)
-    assert "shop" in compared.sentences[0]
-    assert str(tmp_path) not in compared.page().html()
-
-
 def test_the_command_writes_the_form_that_the_suffix_says(
     collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -395,8 +364,6 @@ def test_the_command_writes_the_form_that_the_suffix_says(
     capsys.readouterr()
     assert execute(["report", folder]) == 0
     assert capsys.readouterr().out.startswith("# shop: report")
-    assert execute(["report", folder, "--compare", "first", "second"]) == 0
-    assert "from first to second" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -404,7 +371,6 @@ def test_the_command_writes_the_form_that_the_suffix_says(
     [
         ("report", 2, "expected a collection"),
         ("report nowhere", 74, "nowhere"),
-        ("report COLL --compare first third", 2, "--compare: .* no set 'third'"),
         ("report COLL --run splade", 2, "--run: no run 'splade'"),
         ("report COLL -m nDGC@10", 2, "--measure: .*did you mean"),
         ("report COLL --baseline splade", 2, "--baseline: no run"),

@@ -118,6 +118,10 @@ Ask {ref}`the guide <guide>` about {py:class}`~a.b.Client`.
 run()
 ```
 
+```{toctree}
+install
+```
+
 :::{warning}
 :name: w1
 It is {abbr}`HTML`.
@@ -214,9 +218,9 @@ def test_a_page_of_myst_shows_what_its_directives_and_roles_show() -> None:
     assert numbered(read_markdown(MYST_STYLE)[1]) == [
         (4, "Ask the guide about `Client`."),
         (7, "```code-block\nrun()\n```"),
-        (10, "warning"),
-        (12, "It is HTML."),
-        (21, "The end."),
+        (14, "warning"),
+        (16, "It is HTML."),
+        (25, "The end."),
     ]
 
 

@@ -18,7 +18,7 @@ from labeler.stats.means import share_interval
 from labeler.stats.ppi import LIKE_THESE, THESE, Joint, correct
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
-from labeler.trec.write import write_qrels, write_run
+from labeler.trec.write import write_qrels
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
 
@@ -245,7 +245,6 @@ def with_people(tmp_path: Path) -> list[str]:
 @pytest.mark.parametrize(
     "option",
     [
-        *(["--missing", "zero"], ["--missing", "skip"]),
         ["--baseline", "x"],
     ],
 )
@@ -358,23 +357,6 @@ def test_systems_are_compared_by_their_corrected_difference(
     told = one["corrected"]["low"] > 0 or one["corrected"]["high"] < 0
     assert (one["p"] < 0.05) == told
     assert execute([*asked, "--baseline", "nobody"]) == 2
-
-
-def test_runs_with_other_queries_are_compared_over_those_they_share(
-    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = corrected_two(shared, tmp_path)
-    ranked = read_run(Path(asked[4]))
-    some = {query: ranked[query] for query in sorted(ranked)[:40]}
-    write_run(tmp_path / "fewer.trec", some, "fewer")
-    asked[4] = str(tmp_path / "fewer.trec")
-    assert execute([*asked, "--missing", "skip"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [row["queries"] for row in found["scores"]] == [43, 40]
-    assert found["comparisons"][0]["queries"] == 40
-    assert any("over the 40 queries that all of them have" in w for w in found["warnings"])
-    assert execute(asked) == 0
-    assert [r["queries"] for r in json.loads(capsys.readouterr().out)["scores"]] == [43, 43]
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from labeler.data import Query
 from labeler.errors import BadInput, Locked, Misuse, NotFound, ProviderError
 from labeler.judging.judge import JudgeOptions, judge
 from labeler.models.batch.answers import FileBounds
-from labeler.models.control import Control
 from labeler.models.cost import Price, batch_price
+from labeler.models.session import Control
 from labeler.models.settings import Limits
 from labeler.scale.batch.collect import CollectedBatches, acollect, aread_answers, await_batches
 from labeler.scale.batch.look import abatches, acancel

@@ -11,7 +11,7 @@ from made import grade_in, make_collection, pair_calls, pair_of
 
 from labeler.cli import execute
 from labeler.collection.card import read_card
-from labeler.collection.judgements import qrels_of, read_judgements
+from labeler.collection.judgements import grades_of, read_judgements
 from labeler.data import Document, Judged, Pair, Query
 from labeler.errors import Stopped
 from labeler.judging.assessor import Assessor, Texts
@@ -52,7 +52,8 @@ def test_judgements_and_qrels_agree_pair_for_pair_with_what_the_server_said(tmp_
         assert judge(tmp_path, server, "--as", "a") == 0
     qrels = read_qrels(collection.qrels("a"))
     assert qrels == {f"q{q}": {f"d{d}": (q + d) % 4 for d in range(40)} for q in range(3)}
-    assert qrels_of(collection.judgements("a")) == qrels
+    rows = {(q, d): grade for q, d, grade in grades_of(collection.judgements("a"))}
+    assert rows == {(q, d): grade for q, own in qrels.items() for d, grade in own.items()}
 
 
 @pytest.mark.usefixtures("key")
@@ -262,5 +263,5 @@ def test_a_sample_of_the_pool_is_judged_and_the_same_seed_draws_the_same(
         options = JudgeOptions(model=fake_model('{"grade": 2}'), name=name)
         result = asyncio.run(ajudge_sample(collection, asked, options))
         assert (result.tally.judged, result.tally.pairs) == (judged, judged)
-    first, second = (qrels_of(collection.judgements(name)) for name in ("first", "second"))
+    first, second = (read_qrels(collection.qrels(name)) for name in ("first", "second"))
     assert first == second

@@ -17,7 +17,7 @@ from labeler.judging.explain import explain
 from labeler.judging.judge import judge
 from labeler.judging.relabel import areparse
 from labeler.model import Request
-from labeler.models.control import Control, run_to_end
+from labeler.models.session import Control, run_to_end
 from labeler.prompt import find_prompt, read_prompt
 from labeler.store import open_store
 from labeler.store.base import kept_secret, secret_of

@@ -14,7 +14,7 @@ from labeler.judging.judge import JudgeOptions
 from labeler.lab.members import PanelOptions
 from labeler.lab.panel import members_named
 from labeler.model import Model
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.models.settings import Limits
 from labeler.testing import fake_model, small_collection
 

@@ -23,7 +23,7 @@ from labeler.errors import BadInput, BudgetReached, CallFailed, FileProblem, Inc
 from labeler.judging.assessor import Texts, values_of
 from labeler.judging.judge import JudgeOptions, judge
 from labeler.model import Model, Reply, Request
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.models.settings import Limits
 from labeler.scale.partitions.collect import CollectedPartitions, collect
 from labeler.scale.partitions.folder import (

@@ -14,7 +14,7 @@ from labeler.errors import Misuse, TooManyFailed
 from labeler.judging.job import job_of, pool_of, texts_of
 from labeler.judging.judge import JudgeOptions, judge, judge_set
 from labeler.judging.pilot import PAIRS, pilot_pairs
-from labeler.models.control import Control, run_to_end
+from labeler.models.session import Control, run_to_end
 from labeler.models.settings import Proof
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
 

@@ -13,7 +13,7 @@ from labeler.judging.judge import JudgeOptions, judge
 from labeler.judging.methods.inquiries import elected
 from labeler.judging.relabel import arelabel, areparse
 from labeler.model import Request
-from labeler.models.control import run_to_end
+from labeler.models.session import run_to_end
 from labeler.testing import FakeServer, fake_model
 
 PAIR = Pair("q", "d")

@@ -19,12 +19,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
-from labeler.errors import Misuse
 from labeler.evaluation.trec_eval.measures import Line
 from labeler.evaluation.trec_eval.program import lines
 from labeler.metrics import evaluate, rankings
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import ranking, read_run
+
+
+def answered(qrels: Qrels, run: Run) -> Qrels:
+    """The queries that the run has."""
+    return {query_id: row for query_id, row in qrels.items() if query_id in run}
+
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of other people's code at import
@@ -115,10 +120,10 @@ def check_against_pytrec_eval(qrels: Qrels, run: Run, level: int = 1) -> None:
     )
     theirs = oracle.evaluate(run)
     if level == 1:
-        ours = evaluate(qrels, run, list(IN_PYTREC_EVAL), missing="skip").per_query()
+        ours = evaluate(answered(qrels, run), run, list(IN_PYTREC_EVAL)).per_query()
         assert ours.keys() == theirs.keys()
         assert_equal(ours, theirs, IN_PYTREC_EVAL)
-    ranked = rankings(qrels, run, "skip")
+    ranked = rankings(answered(qrels, run), run)
     for line in lines(SAME_IN_TREC_EVAL_9):
         assert isinstance(line, Line)
         for query, value in zip(ranked.queries, line.values(ranked, level), strict=True):
@@ -146,7 +151,7 @@ def bits(value: float) -> bytes:
 def test_sums_of_many_terms_equal_pytrec_eval_to_the_last_bit(qrels: Qrels, run: Run) -> None:
     names = {ours: name for ours, name in IN_PYTREC_EVAL.items() if ours != "SetF"}
     theirs = pytrec_eval.RelevanceEvaluator(qrels, pytrec_eval.supported_measures).evaluate(run)
-    ours = evaluate(qrels, run, list(names), missing="skip").per_query()
+    ours = evaluate(answered(qrels, run), run, list(names)).per_query()
     for query, values in theirs.items():
         for ours_name, name in names.items():
             assert bits(ours[query][ours_name]) == bits(values[name]), (query, name)
@@ -330,8 +335,3 @@ def test_measures_come_as_names_or_as_those_of_ir_measures() -> None:
     expected = {"RR": 0.5, "P@1": 0.0}
     for measures in ("RR P@1", ["RR", "P@1"], [ir_measures.RR, ir_measures.P @ 1]):
         assert evaluate(qrels, run, measures).means() == expected
-
-
-def test_a_word_for_missing_queries_that_means_nothing_is_refused() -> None:
-    with pytest.raises(Misuse, match="missing is 'zero' or 'skip'"):
-        evaluate({"q": {"a": 1}}, {}, ["RR"], missing="nonsense")

@@ -16,6 +16,12 @@ from labeler.metrics import MEASURES, evaluate, parse
 from labeler.metrics.registry import REFUSED, SPELLINGS
 from labeler.trec.runs import ranking
 
+
+def answered(qrels: Qrels, run: Run) -> Qrels:
+    """The queries that the run has."""
+    return {query_id: row for query_id, row in qrels.items() if query_id in run}
+
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of other people's code at import
     import ir_measures
@@ -59,7 +65,7 @@ QRELS, RUN = BIG[3]
 
 
 def of_each_query(qrels: Qrels, run: Run, name: str) -> list[float]:
-    per_query = evaluate(qrels, run, [name], missing="skip").per_query()
+    per_query = evaluate(answered(qrels, run), run, [name]).per_query()
     return [next(iter(per_query[query].values())) for query in sorted(qrels)]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from labeler.errors import Misconfigured, Misuse
 from labeler.models.choose import Choice, Task, choose
+from labeler.models.embedded import caveat
 from labeler.testing import FakeServer
 
 NOBODY = {"OLLAMA_HOST": "127.0.0.1:9"}
@@ -93,5 +94,5 @@ def test_the_environment_can_name_the_embedded_llm_s_file(model: str | None) -> 
     chosen = choice("generate", model, environment=environment)
     assert chosen.name == "gguf:/models/own.gguf"
     assert chosen.why.endswith("LABELER_MODEL_FILE is set")
-    assert "not measured" in (chosen.caveat or "")
+    assert "not measured" in caveat(chosen.name)
     assert choice("judge", "similarity", environment=environment).name == "similarity"

@@ -4,7 +4,7 @@ import pytest
 
 from labeler.models.call_plan import CallTimes, TrialCall, duration_of, time_of
 from labeler.models.policies.learn import Abilities
-from labeler.models.policies.rate import RateLimits
+from labeler.models.policies.limits import RateLimits
 
 QUICK = CallTimes(server=1.0, process=0.001)
 

@@ -20,9 +20,9 @@ from labeler.cli import execute
 from labeler.collection.whose import made_by
 from labeler.errors import BadInput, BudgetReached, CallFailed, Misconfigured, Misuse
 from labeler.evaluation.inputs import kin_of
-from labeler.models.control import Control
 from labeler.models.cost import price_of
 from labeler.models.encoders import TEXTS_OF_A_CALL, EncoderTexts, Encoding
+from labeler.models.session import Control
 from labeler.models.settings import EncoderOptions, Limits
 from labeler.testing import Answer, Call, FakeServer, embeddings, small_collection
 from labeler.testing.fake_server import texts_in
@@ -353,21 +353,8 @@ def test_a_run_of_an_encoder_stands_beside_those_of_others(tmp_path: Path) -> No
         calls = len(server.calls)
         assert execute(["runs", "mmr", run, str(collection.folder), "-o", str(out), *where]) == 0
         assert len(server.calls) == calls
-    assert " fake-title+text\n" in collection.run("other").read_text()
+    assert " fake\n" in collection.run("other").read_text()
     assert read_run(out).keys() == {"q1", "q2"}
-
-
-def test_a_server_that_wants_vectors_gets_those_of_the_encoder(tmp_path: Path) -> None:
-    collection = small_collection(tmp_path / "coll")
-    points = [{"score": 0.5, "payload": {"id": "cats"}}]
-    with FakeServer() as server:
-        server.answer = lambda _call: Answer({"result": {"points": points}})
-        url = server.base_url.removesuffix("/v1") + "/collections/docs/points/query"
-        words = ["retrieve", str(collection.folder), "--as", "qdrant", "--preset", "qdrant"]
-        where = ["--set", "encoder.name=fake", "--set", f"encoder.server={server.base_url}"]
-        assert execute([*words, "--url-template", url, *where]) == 0
-        sent = [call.body["query"] for call in server.calls if "query" in call.body]
-    assert [len(vector) for vector in sent] == [8, 8]
 
 
 def test_documents_that_change_while_they_are_encoded_are_a_clear_error(tmp_path: Path) -> None:
@@ -400,7 +387,7 @@ def test_texts_are_gone_through_and_never_held(tmp_path: Path) -> None:
 def test_runs_of_an_encoder_of_the_judges_family_are_kin_to_it(tmp_path: Path) -> None:
     collection = small_collection(tmp_path / "coll")
     with FakeServer() as server:
-        where = ["--set", "encoder.name=acme-embed", "--set", f"encoder.server={server.base_url}"]
+        where = ["--set", "encoder.name=qwen-embed", "--set", f"encoder.server={server.base_url}"]
         assert execute(["pool", str(collection.folder), *where]) == 0
         words = ["retrieve", str(collection.folder), "--engine", "dense", "--as", "own"]
         assert execute([*words, "--tag", "t", *where]) == 0
@@ -408,7 +395,7 @@ def test_runs_of_an_encoder_of_the_judges_family_are_kin_to_it(tmp_path: Path) -
 
     def kin() -> list[str]:
         tags = made_by(collection, "llm").tags
-        return [system.run for system in kin_of(runs, tags, {"assessor": "acme-judge"})]
+        return [system.run for system in kin_of(runs, tags, {"assessor": "qwen-judge"})]
 
     assert kin() == ["dense", "hybrid", "own"]
     assert execute(["pool", str(collection.folder), "--set", "encoder.name=wordllama"]) == 0

@@ -11,10 +11,9 @@ import pytest
 from labeler.errors import CallFailed, Misconfigured
 from labeler.model import Message, Model, Reply, Request
 from labeler.models.cost import Price
-from labeler.models.policies.budget import Budget, Budgeting
 from labeler.models.policies.call import asked_through
 from labeler.models.policies.learn import THINKING_TOKENS
-from labeler.models.policies.rate import RateLimiter, RateLimits
+from labeler.models.policies.limits import Budget, Budgeting, RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, guarded
 from labeler.models.settings import AssessorSettings
 from labeler.store import open_store

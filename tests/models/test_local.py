@@ -21,8 +21,7 @@ from labeler.model import Message, Model, Reply, Request
 from labeler.models.embedded import cosine_of, similarity_model
 from labeler.models.local.serve import Served, can_serve, serving
 from labeler.models.server.client import models_of, place_of, server_model
-from labeler.text.terms import TermStatistics, terms
-from labeler.text.vectors import encode
+from labeler.text.terms import TermStatistics, encode, terms
 
 TEXTS = ["how bread rises", "bread rises because yeast makes gas", "the moon moves the tides"]
 STATISTICS = TermStatistics.of(map(terms, TEXTS))

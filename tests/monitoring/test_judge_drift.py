@@ -103,11 +103,11 @@ def test_a_damaged_control_is_one_line_that_names_it(line: str) -> None:
 
 def test_the_page_and_the_figures_of_no_control_one_and_many() -> None:
     collection = judged()
-    assert judge_drift(collection, "llm").blocks() == []
+    assert judge_drift(collection, "llm").charts() == []
     for weeks in (1, 4):
         weekly(collection, [0] * weeks)
         drift = judge_drift(collection, "llm")
-        html = Page("x", drift.blocks()).html()
+        html = Page("x", drift.charts()).html()
         assert "llm: agreement with earlier grades" in html
         assert "NaN" not in json.dumps(drift.as_json(), allow_nan=False)
 

@@ -55,8 +55,7 @@ def test_the_measures_show_themselves_as_json_tables_and_a_page(measured: Online
     assert value["ranks"][0]["rank"] == 1
     assert 0 < value["measures"]["clicked"]["low"] < value["measures"]["clicked"]["high"]
     assert {"ranks", "measures", "variants"} <= {table.name for table in measured.tables()}
-    html = Page("Watch", measured.blocks()).html()
-    assert "Clicks by rank" in html
+    assert "Clicks by rank" in Page("Watch", measured.charts()).html()
 
 
 @pytest.mark.parametrize(

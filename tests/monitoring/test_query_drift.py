@@ -10,7 +10,6 @@ import pytest
 from labeler.errors import BadInput
 from labeler.monitoring.queries import QueryDrift, query_drift
 from labeler.monitoring.searches import Search, by_week
-from labeler.report.page import Page
 from tests.monitoring.made_log import LOCKS, MONDAY, made_collection, made_log
 
 
@@ -56,11 +55,6 @@ def test_the_result_can_be_written_as_json_and_says_its_figures_by_week(
     assert [row["searches"] for row in told["weeks"]] == [week.searches for week in steady.weeks]
     assert steady.tables()[0].name == "weeks"
     assert all(len(row) == len(table.columns) for table in steady.tables() for row in table.rows)
-
-
-def test_its_blocks_make_a_page(drifted: QueryDrift) -> None:
-    html = Page("made", drifted.blocks()).html()
-    assert "passkey" in html
 
 
 def test_the_same_log_gives_the_same_figures(tmp_path: Path) -> None:

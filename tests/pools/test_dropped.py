@@ -16,7 +16,7 @@ from labeler.data import Pair, Pooled
 from labeler.judging.judge import judge
 from labeler.judging.relabel import relabel
 from labeler.judging.status import status
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.pools.import_qrels import import_qrels
 from labeler.pools.pool import pool
 from labeler.testing import fake_model, small_collection
@@ -143,7 +143,9 @@ def test_pairs_that_left_the_pool_follow_a_change_of_the_documents(tmp_path: Pat
     update(page, collection)
     (entry,) = dropped_pairs(collection)
     assert entry.pair == ("q2", read_pool(collection.pool)[0].pair.doc_id)
-    assert [p.level for p in validate(collection).problems if "edited" not in p.text] == ["warning"]
+    assert [p.level for p in validate(collection).problems if "edited" not in p.problem] == [
+        "warning"
+    ]
 
 
 def test_a_run_pooled_while_a_query_was_missing_gains_it_when_it_is_back(tmp_path: Path) -> None:

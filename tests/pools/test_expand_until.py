@@ -12,10 +12,10 @@ from labeler.collection.pool import read_pool
 from labeler.errors import Misuse
 from labeler.judging.judge import JudgeOptions
 from labeler.model import Request
-from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding
+from labeler.models.session import Control
 from labeler.models.settings import Limits
-from labeler.pools.expand import ExpandedJudging, Rounds, expand_until
+from labeler.pools.expand import ExpandedJudging, Expansion, expand_until
 from labeler.pools.pool import pool
 from labeler.testing import fake_model
 from tests.pools.test_expand import CHAIN, encoder_apart
@@ -47,7 +47,10 @@ def chain(tmp_path: Path) -> Collection:
 
 
 def expanded(
-    collection: Collection, rounds: Rounds | None = None, relevant: int = RELEVANT, **changes: int
+    collection: Collection,
+    rounds: Expansion | None = None,
+    relevant: int = RELEVANT,
+    **changes: int,
 ) -> tuple[ExpandedJudging, list[str], int]:
     """What one call gave, the lines that it said, and how often it asked."""
     asked, notes = list[str](), list[str]()
@@ -58,7 +61,7 @@ def expanded(
         return json.dumps({"grade": int(any(text in content for text in CHAIN[:relevant]))})
 
     options = JudgeOptions(model=fake_model(grade), name="llm", limits=Limits(**changes))  # type: ignore[arg-type]
-    how = rounds or Rounds(until=0.1, neighbors=2)
+    how = rounds or Expansion(until=0.1, neighbors=2)
     return expand_until(collection, options, how, Control(notes.append)), notes, len(asked)
 
 
@@ -70,7 +73,7 @@ def test_rounds_follow_one_another_until_one_brings_too_little(chain: Collection
         (3, 1, 1, 5),
         (4, 1, 0, 5),
     ]
-    assert result.sentence() == (
+    assert result.sentences[-1] == (
         "4 rounds brought 3 relevant documents in 4 pairs; stopped, as round 4 brought 0.0% of all "
         "relevant documents, less than 10.0%"
     )
@@ -103,10 +106,9 @@ def test_a_budget_holds_for_all_rounds_and_a_larger_one_goes_on(
 
 
 ENDS = {
-    "rounds": (Rounds(0.1, 2, neighbors=2), RELEVANT, 2, "stopped after round 2"),
-    "size": (Rounds(0.1, neighbors=2, max_pairs=3), RELEVANT, 1, "at the size that was set"),
-    "nothing": (Rounds(0.1, neighbors=2), 0, 0, "no document of the pool has a grade of 1"),
-    "all": (Rounds(0.0, neighbors=2), len(CHAIN), 6, "the pool has all neighbors"),
+    "rounds": (Expansion(2, 0.1, max_rounds=2), RELEVANT, 2, "stopped after round 2"),
+    "nothing": (Expansion(2, 0.1), 0, 0, "no document of the pool has a grade of 1"),
+    "all": (Expansion(2, 0.0), len(CHAIN), 6, "the pool has all neighbors"),
 }
 
 
@@ -120,7 +122,7 @@ def test_why_there_is_no_further_round_is_said(name: str, chain: Collection) -> 
 
 
 def test_a_round_that_a_kill_left_without_grades_is_judged_first(chain: Collection) -> None:
-    expanded(chain, Rounds(0.1, 1, neighbors=2))
+    expanded(chain, Expansion(2, 0.1, max_rounds=1))
     for path in (chain.judgements("llm"), chain.qrels("llm")):
         path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
     result, _, asked = expanded(chain)
@@ -130,8 +132,8 @@ def test_a_round_that_a_kill_left_without_grades_is_judged_first(chain: Collecti
 def test_a_share_beyond_one_and_no_round_are_refused(
     chain: Collection, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(Misuse, match="rounds count from 1"):
-        Rounds(most=0)
+    with pytest.raises(Misuse, match="expected 1 to"):
+        Expansion(max_rounds=0)
     words = ["pool", str(chain.folder), "--model", "similarity", "--expand", "llm", "--until"]
     assert execute([*words, "1.5"]) == 2
     capsys.readouterr()
@@ -144,12 +146,12 @@ def test_a_share_beyond_one_and_no_round_are_refused(
 def test_rounds_of_another_assessor_do_not_end_those_of_this_one(chain: Collection) -> None:
     expanded(chain, relevant=2)  # its one round brought nothing
     asked = JudgeOptions(model=fake_model('{"grade": 1}', "lenient"), name="lenient")
-    result = expand_until(chain, asked, Rounds(0.1, 2, neighbors=2))
+    result = expand_until(chain, asked, Expansion(2, 0.1, max_rounds=2))
     assert [r.round for r in result.rounds] == [1, 2, 3]
     assert result.ended == "stopped after round 3, as at most 2 rounds may be"
-    stricter = Rounds(until=1.0, neighbors=2)
+    stricter = Expansion(until=1.0, neighbors=2)
     assert "stopped, as round 3 brought" in expand_until(chain, asked, stricter).ended
-    wider = expand_until(chain, asked, Rounds(until=1.0, neighbors=4))
+    wider = expand_until(chain, asked, Expansion(until=1.0, neighbors=4))
     assert len(wider.rounds) > 3
 
 

@@ -137,32 +137,6 @@ def test_a_pair_of_a_negative_grade_was_not_judged_and_is_not_pooled() -> None:
     assert warnings == ["human: 1 pair has a negative grade, which is none; not pooled"]
 
 
-def test_a_pool_takes_what_people_judged_with_retrievers_or_without(tmp_path: Path) -> None:
-    folder = beir_folder(tmp_path / "beir")
-    test = folder / "qrels" / "test.tsv"
-    alone = labeler.pool(folder, qrels=[test], only=True)
-    assert (alone.pairs, alone.new, alone.runs, alone.qrels) == (4, 4, (), (str(test),))
-    both = labeler.pool(folder, qrels=[test], depth=1)
-    assert "bm25" in both.runs
-    assert both.pairs == 4 + both.new
-    card = json.loads((folder / "card.json").read_text())
-    assert card["pool"]["qrels"] == {"test.tsv": 4}
-    assert card["pool"]["pairs"] == both.pairs
-
-
-def test_a_pool_names_the_collections_own_qrels_by_their_name(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    collection = small_collection(tmp_path / "coll")
-    labeler.import_qrels({"q1": {"cats": 2}}, collection)
-    collection.pool.unlink()
-    assert execute(["pool", str(collection.folder), "--qrels", "human", "--only"]) == 0
-    assert [entry.pair for entry in read_pool(collection.pool)] == [("q1", "cats")]
-    capsys.readouterr()
-    assert execute(["pool", str(collection.folder), "--only"]) == Misuse.exit_code
-    assert capsys.readouterr().err.startswith("labeler: --only: there is nothing else to pool")
-
-
 def test_judging_without_a_pool_says_in_one_line_what_makes_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -170,5 +144,5 @@ def test_judging_without_a_pool_says_in_one_line_what_makes_it(
     for more in ([], ["--dry-run"]):
         assert execute(["judge", folder, "--model", "similarity", *more]) == 74
         *_, line = capsys.readouterr().err.splitlines()
-        how = f"labeler pool {folder} (or import-qrels, to judge the pairs that people judged)"
+        how = f"labeler pool {folder} (or labeler import, to judge the pairs that people judged)"
         assert line == f"labeler: {folder}/pool.jsonl: no such file; next: {how}"

@@ -111,13 +111,11 @@ def test_a_depth_that_pools_nothing_is_refused(depth: object, tmp_path: Path) ->
         pool(collection, depth=depth)  # type: ignore[arg-type]
 
 
-def test_a_single_run_or_file_of_qrels_needs_no_list(tmp_path: Path) -> None:
+def test_a_single_run_needs_no_list(tmp_path: Path) -> None:
     collection = small_collection(tmp_path / "coll")
     collection.pool.unlink()
     doc_id = next(iter(read_corpus(collection.corpus)))
     query_id = next(iter(read_queries(collection.queries)))
-    run, qrels = tmp_path / "mine.trec", tmp_path / "mine.qrels"
+    run = tmp_path / "mine.trec"
     run.write_text(f"{query_id} Q0 {doc_id} 1 1.0 mine\n")
-    qrels.write_text(f"{query_id} 0 {doc_id} 1\n")
     assert pool(collection, runs=str(run), only=True).pairs == 1
-    assert pool(collection, qrels=qrels, only=True).pairs == 1

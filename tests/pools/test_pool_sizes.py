@@ -14,7 +14,7 @@ from labeler.cli import execute
 from labeler.collection.pool import merge_pools, read_pool
 from labeler.data import Pair, Pooled, Run
 from labeler.errors import BadInput, Misuse
-from labeler.pools.adding import DepthReached, within_budget
+from labeler.pools.adding import depth_within, pool_runs
 from labeler.pools.missed import estimate_missed, missed, weighted_count_interval
 from labeler.pools.pool import PoolSize, beyond, equal_shares, inclusions, pool, systematic
 from labeler.testing import small_collection
@@ -27,54 +27,26 @@ def run_of(queries: int, documents: str, depth: int) -> Run:
 RUNS = {"one": run_of(6, "a", 30), "two": run_of(6, "b", 30), "short": run_of(2, "c", 2)}
 
 
-def per_query(pairs: list[Pooled]) -> Counter[str]:
-    return Counter(entry.pair.query_id for entry in pairs)
+@pytest.mark.parametrize("most", [12, 20, 61, 300, 10_000])
+def test_a_pool_of_a_size_is_as_deep_as_it_can_be_for_all_queries(most: int) -> None:
+    depth = depth_within(RUNS, 30, (), most)
+    assert len(pool_runs(RUNS, depth)) <= most
+    assert depth == 30 or len(pool_runs(RUNS, depth + 1)) > most
 
 
-@pytest.mark.parametrize("most", [1, 6, 20, 61, 300, 10_000])
-def test_a_budget_is_used_up_and_queries_get_equal_shares(most: int) -> None:
-    pairs, _ = within_budget(RUNS, 30, [], most)
-    assert len(pairs) == min(most, 6 * 60 + 2 * 2)
-    counts = per_query(pairs)
-    if most <= 300:
-        assert max(counts.values()) - min(counts.get(f"q{q}", 0) for q in range(6)) <= 1
-
-
-def test_a_query_that_has_no_more_leaves_its_share_to_others() -> None:
-    runs = {"one": {"q0": {"a": 1.0}, "q1": {f"d{n}": -float(n) for n in range(20)}}}
-    pairs, reached = within_budget(runs, 30, [], 11)
-    assert per_query(pairs) == {"q0": 1, "q1": 10}
-    assert reached == DepthReached(10, 10)
-
-
-def test_pairs_are_taken_by_rank_and_runs_take_turns() -> None:
-    pairs, reached = within_budget(RUNS, 30, [], 6)
-    assert {entry.best_rank for entry in pairs} == {1}
-    firsts = Counter(entry.runs for entry in pairs)
-    assert firsts[("one",)] >= 2
-    assert firsts[("two",)] >= 2
-    assert str(reached) == "depth 0 for every query, and 1 at most"
-
-
-def test_old_pairs_count_and_the_same_budget_again_adds_nothing() -> None:
-    first, _ = within_budget(RUNS, 30, [], 40)
-    old = [entry.pair for entry in first]
-    assert within_budget(RUNS, 30, old, 40)[0] == []
-    more, reached = within_budget(RUNS, 30, old, 60)
-    assert len(more) == 20
-    assert not {entry.pair for entry in more} & set(old)
-    whole, same = within_budget(RUNS, 30, [], 60)
-    assert {e.pair for e in [*first, *more]} == {e.pair for e in whole}
-    assert reached == same
+def test_old_pairs_count_and_the_same_size_again_adds_nothing() -> None:
+    old = {entry.pair for entry in pool_runs(RUNS, 3)}
+    assert depth_within(RUNS, 30, old, 40 - len(old)) == 3
+    assert depth_within(RUNS, 30, old, 12) == 4
 
 
 def test_a_sample_has_its_size_equal_shares_and_nothing_of_the_pool() -> None:
-    pooled = {entry.pair for entry in within_budget(RUNS, 30, [], 60)[0]}
+    pooled = {entry.pair for entry in pool_runs(RUNS, 5)}
     drawn, total = beyond(RUNS, pooled, 90)
-    assert total == 6 * 60 + 4 - 60
+    assert total == 6 * 60 + 4 - len(pooled)
     assert len(drawn) in {89, 90, 91}
     assert not {entry.pair for entry in drawn} & pooled
-    assert set(per_query(drawn).values()) <= {14, 15, 16}
+    assert set(Counter(entry.pair.query_id for entry in drawn).values()) <= {14, 15, 16}
     assert all(0 < (entry.inclusion or 0) <= 1 for entry in drawn)
     assert beyond(RUNS, pooled, 90) == (drawn, total)
     assert beyond(RUNS, pooled, 90, seed=1)[0] != drawn
@@ -120,7 +92,7 @@ def test_the_estimate_is_right_in_the_mean_and_its_interval_holds_the_truth() ->
             entries = [Pooled(Pair("q", str(i)), (), None, float(chances[i])) for i in drawn]
             result = estimate_missed(entries, grades)
             assert result.missed == pytest.approx(totals[-1])
-            covered += result.low <= relevant.sum() <= result.high
+            covered += result.missed_low <= relevant.sum() <= result.missed_high
     assert abs(np.mean(totals) - relevant.sum()) < 3 * np.std(totals) / 4000**0.5
     assert covered >= 285
 
@@ -208,8 +180,8 @@ def test_what_a_pool_missed_is_said_in_words_and_as_json(
     pool(many, runs=[many.parent / "mine.trec"], only=True, depth=5, size=PoolSize(beyond=30))
     judged(many, lambda entry: int((entry.best_rank or 0) % 10 < 2))
     result = missed(many, "llm")
-    assert (result.sampled, result.judged, result.relevant) == (30, 30, 3)
-    assert result.low <= result.missed <= result.high
+    assert (result.sampled, result.judged, result.relevant_in_pool) == (30, 30, 3)
+    assert result.missed_low <= result.missed <= result.missed_high
     capsys.readouterr()
     assert execute(["evaluate", str(many), "--missed"]) == 0
     words = capsys.readouterr().out

@@ -7,10 +7,9 @@ import pytest
 
 from labeler.cli import execute
 from labeler.errors import Misuse
-from labeler.judging.judge import judge
-from labeler.pools.pool import PoolSize, pool
+from labeler.pools.pool import pool
 from labeler.pools.reuse import reuse
-from labeler.testing import fake_model, small_collection
+from labeler.testing import small_collection
 
 FOUND = {"a": "d1 d2", "b": "d1 d3", "c": "d4 d5", "twin": "d4 d5"}
 """The first two documents of each run, for both queries."""
@@ -40,7 +39,7 @@ def pooled(tmp_path: Path) -> Path:
 
 
 def test_a_run_loses_the_grades_that_it_alone_brought(pooled: Path) -> None:
-    rows = {row.run: row for row in reuse(pooled, "llm", "P@2").rows}
+    rows = {row.run: row for row in reuse(pooled, "llm", "P@2").runs}
     assert (rows["b"].unique, rows["b"].unique_relevant) == (2, 2)  # d3, of two queries
     assert (rows["b"].score, rows["b"].score_left_out) == (1.0, 0.5)
     assert (rows["b"].rank, rows["b"].rank_left_out) == (1, 1)
@@ -49,9 +48,9 @@ def test_a_run_loses_the_grades_that_it_alone_brought(pooled: Path) -> None:
 
 
 def test_runs_that_found_the_same_are_only_missed_together(pooled: Path) -> None:
-    alone = {row.run: row for row in reuse(pooled, "llm", "P@2").rows}
+    alone = {row.run: row for row in reuse(pooled, "llm", "P@2").runs}
     assert (alone["c"].unique, alone["c"].change) == (0, 0.0)
-    together = {row.run: row for row in reuse(pooled, "llm", "P@2", ["c, twin"]).rows}
+    together = {row.run: row for row in reuse(pooled, "llm", "P@2", ["c, twin"]).runs}
     assert (together["c"].unique, together["c"].score_left_out) == (4, 0.0)
     assert together["c"].rank_left_out == 3
     assert together["a"] == alone["a"]
@@ -61,18 +60,18 @@ def test_a_run_that_is_judged_less_than_any_left_out_is_named(pooled: Path) -> N
     lines = "".join(f"{q} Q0 x{n} {n} {9 - n} new\n" for q in ("q1", "q2") for n in (1, 2, 3))
     (pooled / "runs" / "new.trec").write_text(lines)
     result = reuse(pooled, "llm", "P@2")
-    (named,) = result.sentences()[1:]
-    assert named.startswith("new has Judged@10 0.000, less than any other run would have")
+    (named,) = result.findings
+    assert str(named).startswith("new has Judged@10 0.000, less than any other run would have")
     (pooled / "runs" / "new.trec").unlink()
-    assert reuse(pooled, "llm", "P@2").sentences()[1:] == []
-    rows = {row.run: row for row in result.rows}
+    assert reuse(pooled, "llm", "P@2").findings == []
+    rows = {row.run: row for row in result.runs}
     assert (rows["new"].unique, rows["new"].judged, rows["new"].rank) == (0, 0.0, 5)
 
 
 def test_where_no_run_would_lose_anything_that_is_said(pooled: Path) -> None:
     for name in ("a", "b"):
         (pooled / "runs" / f"{name}.trec").unlink()
-    (said,) = reuse(pooled, "llm", "P@2").sentences()
+    (said,) = reuse(pooled, "llm", "P@2").sentences
     assert said == "left out of the pool, no run would lose any of its P@2; no rank changes"
 
 
@@ -110,26 +109,3 @@ def test_one_run_cannot_be_left_out(pooled: Path) -> None:
         (pooled / "runs" / f"{name}.trec").unlink()
     with pytest.raises(Misuse, match="two runs or more"):
         reuse(pooled, "llm")
-
-
-def test_what_was_found_of_the_pool_is_shown_again_until_something_changes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    collection = small_collection(tmp_path / "coll")
-    coll = str(collection.folder)
-    collection.pool.unlink()
-    pool(collection, depth=1, size=PoolSize(beyond=2))
-    judge(collection, model=fake_model('{"grade": 1}'), name="llm")
-    assert execute(["evaluate", coll, "--missed", "--qrels", "llm"]) == 0
-    assert execute(["evaluate", coll, "--reuse", "--qrels", "llm"]) == 0
-    for command in (["status", coll], ["evaluate", coll, "--qrels", "llm"]):
-        capsys.readouterr()
-        assert execute(command) == 0
-        shown = "".join(capsys.readouterr())
-        assert "relevant documents and missed about" in shown
-        assert "left out of the pool, no run would lose any of its nDCG@10" in shown
-    assert execute(["status", coll, "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["of_the_pool"]["llm"]) == 2
-    collection.qrels("llm").write_text("q1 0 cats 1\n")
-    assert execute(["status", coll]) == 0
-    assert "missed about" not in capsys.readouterr().out

@@ -7,7 +7,7 @@ from every_row import every_row
 
 from labeler.errors import BadInput
 from labeler.judging.judge import judge
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.prompt import checked_prompt, prompt_files, read_prompt
 from labeler.prompt.read import read_draft
 from labeler.testing import fake_model, small_collection

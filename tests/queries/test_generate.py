@@ -18,7 +18,7 @@ from labeler.data import Document, Query
 from labeler.errors import CallFailed, Misuse, ProviderError
 from labeler.model import Model, Reply, Request
 from labeler.prompt import find_prompt
-from labeler.queries.keep import generated_before, keep_generated
+from labeler.queries.generate import generated_before, keep_generated
 from labeler.queries.passages import choose_passages, heading_queries
 from labeler.queries.write import generate_queries
 from labeler.queries.writer import Generated, Writer

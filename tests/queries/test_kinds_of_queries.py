@@ -1,4 +1,4 @@
-"""Kinds of queries by share, topics, unanswerable ones, styles: what comes out of them."""
+"""Kinds of queries by share, topics, styles: what comes out of them."""
 
 import asyncio
 import json
@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -16,19 +17,19 @@ from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries, write_queries
 from labeler.corpus.ingest import ingest
 from labeler.data import Document, Query
-from labeler.errors import BadInput, Incomplete, Misuse
+from labeler.errors import BadInput, Misuse
 from labeler.model import Model, Reply, Request
 from labeler.prompt import find_prompt, prompt_files, read_prompt
-from labeler.queries.filter import FilterRules, reason_to_reject
+from labeler.queries.filter import reason_to_reject
 from labeler.queries.generate import generate
 from labeler.queries.kinds import (
     DEFAULT_MIX,
     KINDS,
-    dealt,
     kind_of,
     mix_of,
     not_of_its_kind,
     parse_mix,
+    turns,
 )
 from labeler.queries.style import Style, read_personas
 from labeler.queries.write import (
@@ -91,7 +92,7 @@ def test_every_kind_has_a_shipped_prompt_of_its_own_words() -> None:
 
 def test_every_beginning_of_the_turns_has_the_shares() -> None:
     for count in (20, 40, 100):
-        counts = Counter(dealt(DEFAULT_MIX, count))
+        counts = Counter(islice(turns(DEFAULT_MIX), count))
         for kind, share in DEFAULT_MIX.items():
             assert abs(counts[kind] - share * count) <= 1
 
@@ -223,63 +224,7 @@ def test_a_query_without_a_topic_that_would_do_stands_alone_and_is_counted(
     assert "narrative" not in next(iter(read_queries(collection.queries).values())).metadata
 
 
-def test_unanswerable_queries_stand_apart_with_no_source(tmp_path: Path) -> None:
-    collection = collection_of(tmp_path)
-    asked: list[Request] = []
-
-    def watched(request: Request) -> str:
-        asked.append(request)
-        return answer(request)
-
-    mix = "keyword=.5,unanswerable=.5"
-    result = generate(collection, queries=4, model=fake_model(watched), mix=mix)
-    assert result.kinds == {"keyword": 2, "unanswerable": 2}
-    assert kinds_in(collection.queries) == {"keyword": 2}
-    apart = read_queries(collection.unanswerable)
-    assert list(apart) == ["u1", "u2"]
-    for query in apart.values():
-        assert query.metadata["kind"] == "unanswerable"
-        assert "source" not in query.metadata
-    assert sum(map(asks_whether, asked)) >= 2
-    asked.clear()
-    assert generate(collection, queries=4, model=fake_model(watched), mix=mix).written == 0
-    assert asked == []
-
-
-@pytest.mark.parametrize(
-    ("verdict", "reason"), [('{"yes": true}', "answered after all"), ("maybe", "not checked")]
-)
-def test_what_a_document_answers_or_nobody_could_check_is_not_unanswerable(
-    verdict: str, reason: str, tmp_path: Path
-) -> None:
-    collection = collection_of(tmp_path, 24)
-    llm = fake_model(lambda request: verdict if asks_whether(request) else answer(request))
-    result = generate(collection, queries=2, model=llm, mix="unanswerable=1", topics=False)
-    assert result.total == 0
-    assert not collection.unanswerable.exists()
-    assert set(result.reasons) == {reason}
-    with pytest.raises(Incomplete, match="0 of 2 queries were written"):
-        result.check()
-
-
-def test_the_model_is_asked_whether_a_query_is_understood_alone_where_that_is_wanted(
-    tmp_path: Path,
-) -> None:
-    collection = collection_of(tmp_path)
-
-    def never_twice(request: Request) -> str:
-        if asks_whether(request):
-            return '{"yes": true}' if "word1x" in request.messages[-1].content else '{"yes": false}'
-        return answer(request)
-
-    rules = FilterRules(check_self_contained=True)
-    options = {"queries": 2, "filters": rules, "topics": False, "prompt": "keyword"}
-    result = generate(collection, model=fake_model(never_twice), **options)  # type: ignore[arg-type]
-    assert set(result.reasons) <= {"not self-contained"}
-    assert {q.text for q in read_queries(collection.queries).values()} <= {"about word1x1 then"}
-
-
-@pytest.mark.parametrize("mix", ["", "keyword=.4,unanswerable=.4,comparative=.2"])
+@pytest.mark.parametrize("mix", ["", "keyword=.8,comparative=.2"])
 def test_there_are_no_more_calls_than_the_dry_run_says(
     mix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -299,7 +244,7 @@ def test_there_are_no_more_calls_than_the_dry_run_says(
 
         server.answer = reply  # type: ignore[assignment]  # it takes calls
         where = ["--model", "fake", "--base-url", server.base_url, "--queries", "6"]
-        more = ["--mix", mix, "--set", "filters.check_self_contained=true"] if mix else []
+        more = ["--mix", mix] if mix else []
         assert execute(["generate", str(collection.folder), *where, *more, "--dry-run"]) == 0
         shown = capsys.readouterr().out
         assert not server.calls
@@ -529,7 +474,6 @@ def test_a_real_query_is_of_the_kind_that_it_looks_like(text: str, kind: str) ->
 
 def test_a_shipped_prompt_of_each_purpose_reads_and_says_what_it_is_for(tmp_path: Path) -> None:
     purposes = Counter(read_prompt(path).front.kind for path in prompt_files().values())
-    assert purposes["check"] == 2
     assert purposes["topic"] == 1
     with pytest.raises(Misuse, match="'topic' is one to write topics with, not to write queries"):
         generate(collection_of(tmp_path, 3), prompt="topic", model=fake_model("x"))

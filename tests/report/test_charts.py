@@ -13,17 +13,13 @@ from labeler.report.charts import (
     Axis,
     Drawing,
     Moment,
-    NamedCounts,
     NamedValue,
-    NamedValues,
     Point,
     Series,
     control,
     intervals,
     matrix,
     plane,
-    shares,
-    strip,
 )
 from labeler.report.charts.axes import scale
 from labeler.report.charts.svg import fitted, length
@@ -45,10 +41,8 @@ def every_chart(name: str) -> list[Drawing]:
     axis = Axis(name)
     return [
         intervals(name, [NamedValue(name, 0.5, 0.4, 0.6, name, 0.7)], axis, second=(name, "b")),
-        strip(name, [NamedValues(name, {name: 0.3, "b": 0.4})], axis),
-        shares(name, [NamedCounts(name, [1, 2])], [name, "b"]),
         matrix(name, GRADES, [name, "b", "c"], (name, "b")),
-        control(name, [Moment(name, 0.5, Ends(0.4, 0.6), Ends(0.6, 0.7))], axis),
+        control(name, [Moment(name, 0.5, Ends(0.6, 0.7))], axis),
         plane(name, [Series(name, [Point(0.1, 0.2, 0.1, 0.3, name)], named="name")], (axis, axis)),
     ]
 
@@ -65,7 +59,7 @@ def is_text(element: ET.Element) -> bool:
     return element.tag.endswith("}text")
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(4))
 def test_no_text_adds_an_element_or_a_control_character_to_a_chart(number: int) -> None:
     tame, hostile = every_chart("tame")[number], every_chart(HOSTILE)[number]
     plain, attacked = parsed(tame), parsed(hostile)
@@ -74,7 +68,7 @@ def test_no_text_adds_an_element_or_a_control_character_to_a_chart(number: int) 
     assert "\u202e" not in ET.tostring(attacked, "unicode")
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(4))
 def test_a_chart_has_a_title_a_message_and_its_numbers_as_a_table(number: int) -> None:
     drawing = every_chart("a name")[number]
     title, description = list(parsed(drawing))[:2]
@@ -124,14 +118,6 @@ def test_a_control_chart_marks_what_lies_outside_its_limits() -> None:
     assert [row[-1] for row in drawing.table.rows] == ["", "outside", "", "outside"]
 
 
-def test_shares_add_up_to_the_width_of_the_row() -> None:
-    drawing = shares("Grades", [NamedCounts("a", [1, 2, 5, 0])], ["0", "1", "2", "3"])
-    parts = [
-        float(w) for w in re.findall(r'class="part[^>]*? width="([\d.]+)" height="20"', drawing.svg)
-    ]
-    assert [part / sum(parts) for part in parts] == pytest.approx([1 / 8, 2 / 8, 5 / 8], abs=0.001)
-
-
 DEGENERATE: dict[str, Callable[[], Drawing]] = {
     "no rows": lambda: intervals("t", [], NDCG),
     "one row": lambda: intervals("t", SYSTEMS[:1], NDCG),
@@ -142,12 +128,6 @@ DEGENERATE: dict[str, Callable[[], Drawing]] = {
     "huge": lambda: intervals("t", [NamedValue("a", 1e300, -1e300, 1e300)], NDCG),
     "tiny": lambda: intervals("t", [NamedValue("a", 1e-300, 0, 2e-300)], NDCG),
     "close": lambda: intervals("t", [NamedValue("a", 1.0), NamedValue("b", 1.0 + 1e-15)], NDCG),
-    "empty strip": lambda: strip("t", [NamedValues("a", {})], NDCG),
-    "one query": lambda: strip("t", [NamedValues("a", {"q": 0.3})], NDCG),
-    "all alike": lambda: strip("t", [NamedValues("a", {str(i): 1.0 for i in range(900)})], NDCG),
-    "no strips": lambda: strip("t", [], NDCG),
-    "empty shares": lambda: shares("t", [NamedCounts("a", [0, 0])], ["x", "y"]),
-    "no shares": lambda: shares("t", [], []),
     "empty matrix": lambda: matrix("t", [[0, 0], [0, 0]], ["0", "1"], ("a", "b")),
     "no matrix": lambda: matrix("t", [], [], ("a", "b")),
     "no moments": lambda: control("t", [], NDCG),
@@ -202,10 +182,3 @@ def test_each_system_has_a_row_of_its_own_with_its_name_and_number(systems: int)
     assert len(names) == systems
     heights = [float(y) for y in re.findall(r'class="dot"[^>]*cy="([\d.]+)"', drawing.svg)]
     assert all(b - a >= 18 for a, b in pairwise(heights))
-
-
-@pytest.mark.parametrize(("queries", "most"), [(50, 8_000), (500, 60_000), (5000, 40_000)])
-def test_a_strip_of_many_queries_stays_short(queries: int, most: int) -> None:
-    values = {f"q{i}": (i * 0.618) % 1 for i in range(queries)}
-    drawing = strip("Kappa by query", [NamedValues("gpt-4o", values)], Axis("kappa"))
-    assert len(drawing.svg) < most

@@ -45,7 +45,7 @@ def every_block(text: str) -> list[PageBlock]:
         Chart(chart, text),
         FactList([(text, text)]),
         Preformatted(text),
-        Excerpt(text, text, text, text),
+        Excerpt(text, text, text),
         Disclosure(text, [Paragraph(text)], [text]),
         DisclosureRows(text, [text], [Disclosure(text, [Paragraph(text)], [text])]),
     ]
@@ -90,7 +90,7 @@ class _Elements(HTMLParser):
 
 
 def page(text: str) -> Page:
-    return Page(text, every_block(text), text, text)
+    return Page(text, every_block(text), text)
 
 
 @settings(derandomize=True, deadline=None, max_examples=25)
@@ -200,8 +200,8 @@ def test_markdown_of_a_whole_page_says_nothing_of_a_cut() -> None:
 
 def test_words_of_every_language_stay_as_they_are_and_overrides_are_written_out() -> None:
     persian = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
-    html = Page("t", [Excerpt(f"{persian} \u202eabc", language="fa")]).html()
-    assert f'<p class="text" dir="auto" lang="fa">{persian} \\u202eabc</p>' in html
+    html = Page("t", [Excerpt(f"{persian} \u202eabc")]).html()
+    assert f'<p class="text" dir="auto">{persian} \\u202eabc</p>' in html
 
 
 @pytest.mark.parametrize("text", ["ask @octocat", "@org/team", "see #12", "a/b#3", "GH-7", "é@x"])

@@ -10,17 +10,13 @@ from playwright.sync_api import Page as BrowserPage
 from labeler.report.charts import (
     Axis,
     Moment,
-    NamedCounts,
     NamedValue,
-    NamedValues,
     Point,
     Series,
     control,
     intervals,
     matrix,
     plane,
-    shares,
-    strip,
 )
 from labeler.report.page import Chart, Excerpt, Page, PageSection, TableBlock
 from labeler.report.table import Column, Ends, Table
@@ -72,11 +68,10 @@ def systems(number: int, name: str) -> list[NamedValue]:
 
 
 def every_chart() -> list[Chart]:
-    values = {f"q{i}": (i * 0.618) % 1 for i in range(500)}
     grades = ["irrelevant", "related", "highly relevant", "perfectly relevant"]
     counts = [[1400, 20, 5, 1], [22, 60, 18, 2], [5, 14, 70, 12], [0, 3, 9, 44]]
     drifting = [
-        Moment(f"2026-01-{i + 1:02}", 0.6 - i / 100, Ends(0.3, 0.7), Ends(0.5, 0.7), 0.6 - i / 150)
+        Moment(f"2026-01-{i + 1:02}", 0.6 - i / 100, Ends(0.5, 0.7), 0.6 - i / 150)
         for i in range(30)
     ]
     points = [Point((i * 0.37) % 1, (i * 0.71) % 1, name=f"system {i}") for i in range(60)]
@@ -86,8 +81,6 @@ def every_chart() -> list[Chart]:
         intervals("wide", systems(3, LONG), Axis(LONG, "+.9f", reference=0.0)),
         intervals("equal", [NamedValue("a", 0.5, 0.5, 0.5, LONG)] * 3, AXIS),
         intervals("costs", [NamedValue(LONG, 1e6), NamedValue("b", 3.0)], Axis("dollars", "$")),
-        strip("strip", [NamedValues(LONG, values), NamedValues("b", {"q": 0.5})], AXIS),
-        shares("shares", [NamedCounts(LONG, [1, 2, 3, 94])], grades),
         matrix("matrix", counts, grades, (LONG, LONG)),
         matrix(
             "eleven",

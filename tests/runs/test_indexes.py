@@ -16,7 +16,7 @@ from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.search import (
     BestRows,
-    Nearest,
+    DenseIndex,
     Searched,
     bm25_run,
     dense_run,
@@ -26,7 +26,7 @@ from labeler.data import Document, Query, Run
 from labeler.errors import BadInput
 from labeler.messages import no_progress
 from labeler.runs.retrieve import ENGINES as ENGINES_BY_NAME
-from labeler.text.vectors import embedded_encoder
+from labeler.text.terms import embedded_encoder
 from labeler.trec.runs import best
 
 QUERIES = [Query("q1", "cat on a mat"), Query("q2", "moon 3"), Query("q3", "zebra")]
@@ -71,7 +71,7 @@ def test_an_index_is_made_once(tmp_path: Path, search: Search) -> None:
     collection = made(tmp_path, 20)
     first = search(searched_corpus(collection, kept_from=0), QUERIES, 5)
     before = indexes(collection)
-    assert len(before) == 2  # and that all ids are different
+    assert len(before) == 1
     assert search(searched_corpus(collection, kept_from=0), QUERIES, 5) == first
     assert indexes(collection) == before
 
@@ -95,7 +95,7 @@ def test_an_index_of_other_documents_is_replaced(tmp_path: Path, search: Search)
     made(tmp_path, 21)
     run = search(searched_corpus(collection, kept_from=0), QUERIES, 5)
     assert run == search(Searched.of([*documents(21)]), QUERIES, 5)
-    assert len(indexes(collection)) == 2
+    assert len(indexes(collection)) == 1
     assert not before.keys() & indexes(collection).keys()
 
 
@@ -103,7 +103,7 @@ def test_an_index_of_other_documents_is_replaced(tmp_path: Path, search: Search)
 def test_an_index_that_is_damaged_is_made_anew(tmp_path: Path, search: Search) -> None:
     collection = made(tmp_path, 20)
     first = search(searched_corpus(collection, kept_from=0), QUERIES, 5)
-    (path,) = (path for path in collection.indexes.iterdir() if path.name[:4] != "ids-")
+    (path,) = collection.indexes.iterdir()
     path.write_bytes(path.read_bytes()[:-100])
     assert search(searched_corpus(collection, kept_from=0), QUERIES, 5) == first
 
@@ -169,7 +169,7 @@ def test_a_part_that_is_missing_is_indexed_alone(tmp_path: Path, search: Search)
     searched = searched_corpus(made(tmp_path, 20), kept_from=0, lines_of_a_part=6)
     first = search(searched, QUERIES, 5)
     before = sorted(indexes(Collection(tmp_path)).items(), key=lambda item: item[1])
-    assert len(before) == 5
+    assert len(before) == 4
     (tmp_path / "indexes" / before[1][0]).unlink()
     assert search(searched, QUERIES, 5) == first
     after = indexes(Collection(tmp_path))
@@ -186,7 +186,7 @@ def test_documents_that_are_added_leave_earlier_parts_as_they_are(
     assert search(searched, QUERIES, 9) == search(Searched.of([*documents(31)]), QUERIES, 9)
     after = indexes(Collection(tmp_path))
     same = [name for name in before if after.get(name) == before[name]]
-    assert (len(same), len(after)) == (3, 7)
+    assert (len(same), len(after)) == (3, 6)
 
 
 @ENGINES
@@ -208,7 +208,7 @@ def test_an_index_of_some_fields_is_another(tmp_path: Path) -> None:
     collection = made(tmp_path, 20)
     bm25_run(searched_corpus(collection, kept_from=0), QUERIES, 5)
     bm25_run(searched_corpus(collection, shape="text", kept_from=0), QUERIES, 5)
-    assert len(indexes(collection)) == 4  # of each, which says too that all ids are different
+    assert len(indexes(collection)) == 2
 
 
 def test_the_indexes_of_a_small_corpus_are_not_kept(tmp_path: Path) -> None:
@@ -225,11 +225,12 @@ def test_the_nearest_are_the_same_however_vectors_come(rows: int) -> None:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     ids, queries = [f"d{n}" for n in range(200)], vectors[[0, 60, 199]]
     exact = (vectors.astype(np.float64) @ queries.astype(np.float64).T).astype(np.float32)
+    encoder = embedded_encoder()._replace(queries=lambda _texts: queries)
+    blocks = [vectors[first : first + rows] for first in range(0, 200, rows)]
+    index = DenseIndex(encoder, lambda _progress: iter(blocks), ids)
     for depth in (1, 7, 500):
-        nearest = Nearest(queries, depth)
-        for first in range(0, 200, rows):
-            nearest.add(first, vectors[first : first + rows])
-        for found, scores in zip(nearest.ranked(ids), exact.T, strict=True):
+        run = index.run(QUERIES, depth)
+        for found, scores in zip(run.values(), exact.T, strict=True):
             assert list(found.items()) == list(best(scores, ids, depth).items())
 
 

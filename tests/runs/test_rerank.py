@@ -15,7 +15,7 @@ from labeler.collection.whose import made_by
 from labeler.errors import BadInput, BudgetReached, CallFailed, Misuse, NoAnswer, ProviderError
 from labeler.evaluation.inputs import kin_of
 from labeler.model import Reply, Request
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.models.settings import Limits
 from labeler.runs.rerank import TRIES, RerankOptions, Windows, rerank
 from labeler.testing import FakeServer, fake_model
@@ -49,7 +49,7 @@ def best_last(request: Request) -> str:
 
 def options(answer: Callable[[Request], str | Reply] | str, **changes: object) -> RerankOptions:
     windows = Windows(depth=10, size=4, step=2)
-    settings = {"model": fake_model(answer, "acme-large"), "windows": windows, **changes}
+    settings = {"model": fake_model(answer, "qwen-large"), "windows": windows, **changes}
     return RerankOptions(**settings)  # type: ignore[arg-type]  # settings of several types
 
 
@@ -225,9 +225,9 @@ def test_runs_that_are_not_there_or_not_of_the_corpus_are_refused(
 def test_a_re_ranker_of_the_judges_family_is_kin_to_it(collection: Collection) -> None:
     rerank(collection, "first", "new", options(best_last))
     rerank(collection, "new", "twice", options(best_last, model=fake_model(best_last, "zeta-1")))
-    assert read_card(collection)["retrieve"]["twice"]["models"] == ["acme-large", "zeta-1"]
+    assert read_card(collection)["retrieve"]["twice"]["models"] == ["qwen-large", "zeta-1"]
     tags = made_by(collection, "llm").tags
-    kin = kin_of(["first", "new", "twice"], tags, {"assessor": "acme-small"})
+    kin = kin_of(["first", "new", "twice"], tags, {"assessor": "qwen-small"})
     assert [system.run for system in kin] == ["new", "twice"]
 
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from labeler.collection.search import Searched, bm25_run, dense_run
 from labeler.data import Document, Query
 from labeler.messages import Advance
-from labeler.text.terms import K1, B, TermStatistics, terms
-from labeler.text.vectors import embedded_encoder, encode
+from labeler.text.terms import K1, B, TermStatistics, embedded_encoder, encode, terms
 from labeler.trec.runs import best, ranking
 
 DOCUMENTS = [

@@ -13,10 +13,9 @@ from labeler.cli import execute
 from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
-from labeler.runs.asking import HOPELESS, AskingLimits, journal_path, read_journal
+from labeler.runs.asking import HOPELESS, AskingLimits
 from labeler.runs.engines.http_search import PRESETS, HttpEngine
 from labeler.runs.engines.program import ProgramEngine
-from labeler.runs.engines.templates import QueryEncoder
 from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
 from labeler.testing import FakeServer, small_collection
 from labeler.testing.fake_server import Answer, Call
@@ -33,10 +32,6 @@ def collection(tmp_path: Path) -> Collection:
 
 def address(server: FakeServer, rest: str = "/search?q={query}&size={depth}") -> str:
     return server.base_url.removesuffix("/v1") + rest
-
-
-def two_numbers(text: str) -> list[float]:
-    return [0.5, float(len(text))]
 
 
 def hits(*ids: str) -> Answer:
@@ -80,16 +75,6 @@ RECORDED: dict[str, dict[str, Any]] = {
             ],
         }
     },
-    "qdrant": {
-        "result": {
-            "points": [
-                {"id": 1, "version": 0, "score": 1.5, "payload": {"id": "fish"}},
-                {"id": 2, "version": 0, "score": 0.25, "payload": {"id": "cats"}},
-            ]
-        },
-        "status": "ok",
-        "time": 0.001,
-    },
 }
 RECORDED["elasticsearch"] = RECORDED["opensearch"]
 
@@ -99,15 +84,14 @@ def test_a_server_of_a_known_kind_needs_its_address_alone(
     preset: str, collection: Collection
 ) -> None:
     with FakeServer(lambda _call: Answer(RECORDED[preset])) as server:
-        engine = HttpEngine(address(server, "/x"), preset, encoder=QueryEncoder("two", two_numbers))
+        engine = HttpEngine(address(server, "/x"), preset)
         result = retrieve_run(collection, engine, "live", ONCE)
         calls = server.calls
     assert read_run(result.run)["q1"] == {"fish": 1.5, "cats": 0.25}
     assert result.scores == "the system's"
     sent = calls[0].path + json.dumps(calls[0].body)
     assert "100" in sent
-    asked = two_numbers("where do cats sleep") if preset == "qdrant" else "where do cats sleep"
-    assert str(asked) in unquote(sent)
+    assert "where do cats sleep" in unquote(sent)
 
 
 BROKEN = {
@@ -159,7 +143,7 @@ def test_an_unknown_document_ends_the_work_with_the_first_answer(collection: Col
         assert len(server.calls) == 1
         options = RetrieveOptions(drop_unknown=True, asking=ONCE.asking)
         result = retrieve_run(collection, engine, "live", options)
-        assert (result.unknown, result.documents, len(server.calls)) == (2, 2, 2)
+        assert (result.unknown, result.documents, len(server.calls)) == (2, 2, 3)
 
 
 def test_documents_are_found_by_another_field_of_theirs(collection: Collection) -> None:
@@ -180,7 +164,7 @@ def failing_for(word: str, answer: Answer) -> Answering:
     return lambda call: answer if word in call.path else hits("cats")
 
 
-def test_a_query_that_fails_is_named_and_alone_asked_again(collection: Collection) -> None:
+def test_a_query_that_fails_is_named_and_in_no_run(collection: Collection) -> None:
     with FakeServer(failing_for("fish", Answer(b"no such syntax", 400))) as server:
         engine = HttpEngine(address(server))
         result = retrieve_run(collection, engine, "live", ONCE)
@@ -189,11 +173,8 @@ def test_a_query_that_fails_is_named_and_alone_asked_again(collection: Collectio
         assert set(read_run(result.run)) == {"q1"}
         assert read_card(collection)["retrieve"]["live"]["failed"] == ["q2"]
         server.answer = lambda _call: hits("fish")
-        server.calls.clear()
-        result = retrieve_run(collection, engine, "live", ONCE)
-        assert (len(server.calls), result.remembered, result.failures) == (1, 1, {})
-    assert read_run(result.run) == {"q1": {"cats": 9.5}, "q2": {"fish": 9.5}}
-    assert not journal_path(collection, "live").exists()
+        assert retrieve_run(collection, engine, "live", ONCE).failures == {}
+    assert set(read_run(result.run)) == {"q1", "q2"}
 
 
 def test_a_query_without_hits_is_named_and_has_not_failed(collection: Collection) -> None:
@@ -216,22 +197,9 @@ def test_a_system_that_is_down_is_not_asked_for_every_query(collection: Collecti
     collection.queries.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with FakeServer(lambda call: Answer(b"", 500) if "1" in call.path[:20] else hits("cats")) as s:
         s.answer = lambda _call: hits("cats") if len(s.calls) <= 5 else Answer(b"", 500)
-        with pytest.raises(ProviderError, match="failed in a row; 5 of 100 answers are kept"):
+        with pytest.raises(ProviderError, match="failed in a row; 5 of 100 were answered"):
             retrieve_run(collection, HttpEngine(address(s)), "live", ONCE)
         assert len(s.calls) == 5 + HOPELESS
-        s.answer = lambda _call: hits("cats")
-        assert retrieve_run(collection, HttpEngine(address(s)), "live", ONCE).remembered == 5
-
-
-def test_a_row_that_a_kill_cut_off_is_asked_for_again(collection: Collection) -> None:
-    with FakeServer(failing_for("fish", Answer(b"", 400))) as server:
-        engine = HttpEngine(address(server))
-        retrieve_run(collection, engine, "live", ONCE)
-        path = journal_path(collection, "live")
-        path.write_bytes(path.read_bytes()[:-20])
-        assert read_journal(path) == {}
-        server.answer = lambda _call: hits("cats")
-        assert retrieve_run(collection, engine, "live", ONCE).remembered == 0
 
 
 @pytest.mark.parametrize(
@@ -242,8 +210,7 @@ def test_a_row_that_a_kill_cut_off_is_asked_for_again(collection: Collection) ->
         ({"url_template": "http://me:secret@h/{query}"}, Misuse, "a user or a password"),
         ({"url_template": "http://h/x"}, Misuse, "the query has no place"),
         ({"url_template": "http://h/x", "body": "{"}, Misuse, "not JSON"),
-        ({"url_template": "http://h/x", "preset": "qdrant"}, Misuse, "no encoder"),
-        ({"preset": "nope"}, Misuse, "there are: elasticsearch, opensearch, qdrant"),
+        ({"preset": "nope"}, Misuse, "there are: elasticsearch, opensearch, solr"),
         ({"headers": ("Authorization: secret",)}, Misuse, "Authorization=VARIABLE"),
         ({"headers": ("Authorization=secret",)}, Misconfigured, "the variable's name"),
     ],
@@ -294,7 +261,6 @@ def test_a_header_comes_from_the_environment_and_is_kept_nowhere(
         retrieve_run(collection, engine, "live", ONCE)
         assert server.calls[0].headers["authorization"] == "ApiKey abc123"
     files = [path for path in collection.folder.rglob("*") if path.is_file()]
-    assert journal_path(collection, "live") in files
     assert not any(b"abc123" in path.read_bytes() for path in files)
 
 
@@ -403,7 +369,7 @@ def test_the_command_names_failures_and_ends_with_3(
     output = capsys.readouterr()
     shown = json.loads(output.out)
     assert (shown["answered"], list(shown["failures"])) == (1, ["q2"])
-    assert "labeler: no answer to 1 of 2 queries: q2; to go on, run it again" in output.err
+    assert "labeler: no answer to 1 of 2 queries: q2; run it again to ask for all" in output.err
 
 
 @pytest.mark.parametrize(

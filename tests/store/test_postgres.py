@@ -18,7 +18,7 @@ from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem, Misconfigured
 from labeler.judging.judge import judge
 from labeler.model import Reply
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.store import Store, StorePlace, Waiting, maintain, open_store
 from labeler.store.address import DatabaseAddress
 from labeler.store.base import Failed, KeyedReply, WriteBatch

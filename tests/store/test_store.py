@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from labeler.errors import BadInput, CallFailed, FileProblem, LabelerError, Stopped
 from labeler.model import Message, Model, Reply, Request
 from labeler.models.policies.call import asked_through
-from labeler.models.policies.rate import RateLimiter, RateLimits
+from labeler.models.policies.limits import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, Remembering, guarded
 from labeler.store import Store, Waiting, key_of, maintain, open_store
 from labeler.store.base import Failed, Granted, KeyedReply, Record, WriteBatch

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from labeler.errors import BadInput, FileProblem, Stopped
-from labeler.models.control import run_to_end
 from labeler.models.policies.call import StopSignal
+from labeler.models.session import run_to_end
 from labeler.store.vectors import HEAD, MOST_DIMENSIONS, VectorFile, Vectors, key_of_text
 
 KEYS = [key_of_text(text) for text in ("one", "two", "three")]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from labeler.text.vectors import unit_vectors
+from labeler.text.terms import unit_vectors
 
 DIRECTION = np.array([[0.6, -0.8], [1.0, 0.0]])
 

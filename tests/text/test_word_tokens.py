@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from labeler.text.vectors import WordTokens, embedded_tokenizer
+from labeler.text.terms import WordTokens, embedded_tokenizer
 
 PARTS = [
     *(" ", "  ", "\n", "\t", "▁", "<s>", "</s>", "<unk>", " the", "ing", "x" * 150, "\u200d"),

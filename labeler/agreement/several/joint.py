@@ -82,7 +82,7 @@ def grade_matrix(
 
     With `weights` of a sample, the pairs of the sample alone, which stand for the pool.
     """
-    place = {grade: index for index, grade in enumerate(grades)}
+    index_of = {grade: index for index, grade in enumerate(grades)}
     queries = dict.fromkeys(query_id for qrels in assessors.values() for query_id in qrels)
     pairs: list[Pair] = []
     columns: list[list[int]] = [[] for _ in assessors]
@@ -92,7 +92,7 @@ def grade_matrix(
         own = [pair for pair in every if weights is None or pair in weights]
         pairs += own
         for column, row in zip(columns, rows, strict=True):
-            column += [place.get(row.get(pair.doc_id, UNGRADED), UNGRADED) for pair in own]
+            column += [index_of.get(row.get(pair.doc_id, UNGRADED), UNGRADED) for pair in own]
     number_of = {query_id: number for number, query_id in enumerate(queries)}
     whole = GradeMatrix(
         tuple(assessors),
@@ -175,7 +175,7 @@ def joint_agreement(
 def together(
     matrix: GradeMatrix, names: Sequence[str], options: StatisticOptions
 ) -> Together | None:
-    """Statistics of any number of assessors with intervals, and ICC; `None` of fewer than two."""
+    """Statistics of any number of assessors with intervals; `None` of fewer than two."""
     if len(names) < 2:
         return None
     part = matrix.of(*names)
@@ -184,7 +184,6 @@ def together(
     statistics = {
         name: _estimate(sample, partial(compute, grades=grades)) for name, compute in JOINT.items()
     }
-    statistics["icc"] = Estimate(defined(icc_of_many(part)), None, None)
     return Together(tuple(names), statistics)
 
 
@@ -194,29 +193,6 @@ def _estimate(sample: Sample, compute: Callable[[Floats], Floats]) -> Estimate:
         return Estimate(None, None, None)
     low, high = between(sample, compute, bounded=True)
     return Estimate(value, low, high)
-
-
-def icc_of_many(matrix: GradeMatrix) -> float:
-    """ICC(A,1) of the pairs that all assessors graded; McGraw and Wong (1996).
-
-    `nan` for fewer than two pairs or without any variance.
-    """
-    whole = matrix.complete()
-    x = np.asarray(matrix.grades, dtype=np.float64)[whole.values]
-    n, k = x.shape
-    if n < 2 or k < 2:
-        return float("nan")
-    # weights that sum to n; means over all, by assessor and by pair
-    w = (whole.weights * n / whole.weights.sum())[:, None]
-    mean, by_assessor = (w * x).sum() / (n * k), (w * x).sum(axis=0) / n
-    own = x.mean(axis=1, keepdims=True)
-    # mean squares of pairs, of assessors, and of what is left
-    rows = float(k * (w * (own - mean) ** 2).sum() / (n - 1))
-    columns = float(n * ((by_assessor - mean) ** 2).sum() / (k - 1))
-    error = float((w * (x - own - by_assessor + mean) ** 2).sum() / ((n - 1) * (k - 1)))
-    # ICC(A,1) = (MSR - MSE) / (MSR + (k - 1) MSE + k / n (MSC - MSE))
-    below = rows + (k - 1) * error + k / n * (columns - error)
-    return float((rows - error) / below) if below > 0 else float("nan")
 
 
 # The ceiling: each person against the others, beside the assessor against the same others.

@@ -99,19 +99,19 @@ async function answer(choice) {
   return during(`Saving ${said(choice)} …`, async () => {
     const saved = await api.sendAnswer(sent);
     dropDraft(page.draft);
-    if (saved.reveal) showReveal(saved, choice, item);
+    if (saved.reveal) showReveal(saved, choice);
     else take(saved, `${choice.skip ? "Skipped" : `Saved: ${said(choice)}`}. ${nextIs(saved)}`);
   });
 }
 
 const nextIs = ({ item }) => (item ? `Next ${noun()}.` : "That was the last one.");
 
-function showReveal(saved, choice, item) {
+function showReveal(saved, choice) {
   page.next = saved;
   showProgress(saved.progress);
   tell("");
   const reveal = byId("reveal");
-  const nodes = revealNodes(saved.reveal, page.session.scale ?? [], said(choice), item.training);
+  const nodes = revealNodes(saved.reveal, page.session.scale ?? [], said(choice));
   const on = keyedButton(`Next ${noun()}`, "Enter", goOn, { class: "way" });
   reveal.replaceChildren(...nodes, on);
   reveal.hidden = false;

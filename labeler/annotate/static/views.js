@@ -30,9 +30,7 @@ export function showDocuments(item, opened) {
 }
 
 function notices(item) {
-  const training = "Training pair: its grade is agreed on, and shown once you have graded.";
-  const sentences = [item.training ? training : "", item.notice ?? ""];
-  return sentences.filter(Boolean).map((text) => element("p", { class: "notice", text }));
+  return item.notice ? [element("p", { class: "notice", text: item.notice })] : [];
 }
 
 function resultList(name, results, next, views) {
@@ -45,21 +43,14 @@ function resultList(name, results, next, views) {
   return element("section", { "aria-label": name }, [element("h2", { class: "list-name", text: name }), body]);
 }
 
-export function showProgress({ done, of, skipped, seconds_left: left }) {
+export function showProgress({ done, of, skipped }) {
   const bar = byId("done");
   bar.max = Math.max(1, of);
   bar.value = done;
   const parts = [`${done.toLocaleString("en")} of ${of.toLocaleString("en")} done`];
   if (skipped) parts.push(`${skipped.toLocaleString("en")} skipped`);
-  if (left) parts.push(`about ${duration(left)} left`);
   byId("progress").textContent = parts.join(" · ");
   document.title = `${done}/${of} – labeler`;
-}
-
-function duration(seconds) {
-  const minutes = Math.max(1, Math.round(seconds / 60));
-  if (minutes < 60) return `${minutes} min`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 export function showEnd(progress, buttons) {
@@ -71,21 +62,17 @@ export function showEnd(progress, buttons) {
   byId("main").replaceChildren(
     element("p", { text }),
     element("p", { class: "buttons" }, buttons),
-    element("p", {}, [element("a", { href: "api/export.csv", download: "", text: "Download your answers (CSV)" })]),
   );
 }
 
-// What the rater may see once the answer is saved: the agreed grade, or the assessor's and why.
-export function revealNodes(reveal, scale, own, training) {
+// What the rater may see once the answer is saved: the assessor's grade and why.
+export function revealNodes(reveal, scale, own) {
   const named = (grade) => {
     const name = scale.find((row) => row.grade === grade)?.name;
     return name ? `${grade}, ${name}` : String(grade);
   };
   const rows = [element("p", { text: `Saved. You answered: ${own}.` })];
-  const gold = reveal.gold ?? (training ? reveal.grade : null);
-  if (gold !== null && gold !== undefined) {
-    rows.push(element("p", { class: "agreed", text: `Agreed grade: ${named(gold)}.` }));
-  } else if (reveal.grade !== null && reveal.grade !== undefined) {
+  if (reveal.grade !== null && reveal.grade !== undefined) {
     rows.push(element("p", { class: "agreed", text: `The assessor gave: ${named(reveal.grade)}.` }));
   }
   if (reveal.reason) rows.push(element("blockquote", { dir: "auto", text: reveal.reason }));

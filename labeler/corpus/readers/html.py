@@ -105,6 +105,7 @@ NEEDS = missing_extra("html", "HTML files need")
 _DEEPEST = 150
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 _HEAD = 4096
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight|brush:)[-\s]?([\w+#]+)")
 _UNLIT = ("default", "none", "text", "notranslate", "plaintext")
@@ -133,15 +134,14 @@ def read_html(path: Path, raw: bytes) -> Extracted:
 def text_of_page(path: Path, raw: bytes) -> str:
     """A page's text by the encoding that it names, if it names one, else as UTF-8."""
     named = _CHARSET.search(raw[:_HEAD])
-    if named and not raw.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        try:
-            encoding = codecs.lookup(named[1].decode("ascii"))
-        except LookupError:
-            return decoded(path, raw)
-        if encoding.name != "utf-8" and getattr(encoding, "_is_text_encoding", True):
-            name = "cp1252" if encoding.name in ("iso8859-1", "ascii") else encoding.name
-            return decoded(path, raw.decode(name, "replace").encode("utf-8", "replace"))
-    return decoded(path, raw)
+    if not named or raw.startswith(_MARKS):
+        return decoded(path, raw)
+    try:
+        name = codecs.lookup(named[1].decode("ascii")).name
+        text = raw.decode("cp1252" if name in ("iso8859-1", "ascii") else name, "replace")
+    except LookupError:
+        return decoded(path, raw)
+    return decoded(path, raw if name == "utf-8" else text.encode("utf-8", "replace"))
 
 
 def _parsed(text: str) -> Any:

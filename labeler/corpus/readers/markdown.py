@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.blocks import Block
 from labeler.corpus.readers.markdown_rules import INCLUSION, parser
-from labeler.corpus.readers.outline import (
-    Lines,
-    Outline,
-    role_text,
-    trimmed,
-)
+from labeler.corpus.readers.outline import UNSHOWN, Lines, Outline, role_text, trimmed
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -207,6 +202,7 @@ def without_front_matter(text: str) -> tuple[str, int, str]:
 _LINE_ENDS = re.compile(r"\r\n?")
 _CLOSED = re.compile(r"</([A-Za-z][\w.:-]*)\s*>")
 _SLASHES = re.compile(r"\s*(/{3,})\s*")
+_DIRECTIVE = re.compile(r"\{([\w:.+-]+)\}")
 _LANGUAGE = re.compile(r"\{?\s*\.?([\w+#.-]*)")
 _FENCE_TITLE = re.compile(r"\btitle\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _PRE_TAG = re.compile(r"</?(?:pre|code|span|b|i|em|strong|a|samp|kbd)\b[^<>]*>", re.IGNORECASE)
@@ -335,8 +331,11 @@ class _Reader:
             self.prose(text, self.line(node), outline, tight=not head, leads=head)
 
     def fence(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
-        """A fenced block of code, with its title where it has one."""
+        """A fenced block of code, with its title where it has one; not one that shows nothing."""
         info = html.unescape(node.info.strip())
+        directive = _DIRECTIVE.match(info)
+        if directive and UNSHOWN.fullmatch(directive[1]):
+            return
         title, language = _FENCE_TITLE.search(info), _LANGUAGE.match(info)
         if title:
             self.prose(title[1] or title[2], self.line(node), outline, leads=True)

@@ -235,27 +235,29 @@ class Deferral:
 
 
 class Deferring(Policy):
-    """Lets calls pass that are not deferred; of the rest it raises `WaitsInBatch`.
+    """Raises `WaitsInBatch` of each call, as nothing is asked live.
 
-    Where nothing is asked live, a call that failed for good in a batch fails as it did there.
-    `fitted` makes of a request what the server takes.
+    A call that failed for good in a batch fails as it did there. `fitted` makes of a request what
+    the server takes.
     """
 
-    def __init__(self, canon: Canon, store: Store, deferral: Deferral, fitted: Fitted) -> None:
+    def __init__(
+        self, canon: Canon, store: Store, deferral: Deferral, fitted: Fitted | None
+    ) -> None:
         self._canon = canon
         self._store = store
         self._deferral = deferral
         self._fitted = fitted
 
     def admit(self, call: ModelCall) -> Waiting:
-        """Let a call pass that is asked live; its waiting is looked at once it has a lease."""
-        return None if self._deferral.is_live else self._defer(call)
+        """Hand a call over, unless it waits already."""
+        return self._defer(call)
 
     async def _defer(self, call: ModelCall) -> None:
         key, text, _ = self._canon.keyed(call.asked)
         if batch := self._deferral.waiting.get(key):
             raise WaitsInBatch(f"waits in {batch}")
-        fitted = await self._fitted(call.asked)
+        fitted = await self._fitted(call.asked) if self._fitted else call.asked
         if self._deferral.take:
             self._deferral.take(KeyedRequest(key, text, fitted))
             raise WaitsInBatch("goes into a batch")

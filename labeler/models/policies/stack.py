@@ -19,7 +19,6 @@ from labeler.errors import (
     WaitsInBatch,
 )
 from labeler.model import Model, Reply, Request, is_cut
-from labeler.models.policies.budget import Budget, Budgeting
 from labeler.models.policies.call import (
     Deferral,
     Deferring,
@@ -40,7 +39,7 @@ from labeler.models.policies.learn import (
     read_abilities,
     written_abilities,
 )
-from labeler.models.policies.rate import RateLimiter
+from labeler.models.policies.limits import Budget, Budgeting, RateLimiter
 from labeler.models.server.answers import IS_IT_COMPATIBLE
 from labeler.models.server.client import STRAY
 from labeler.models.settings import AssessorSettings
@@ -302,11 +301,11 @@ def guarded(  # noqa: PLR0913  what stands around a model is said where it is pu
     waiting = StoreWaiting(guard.patience.seconds, stop.is_set, guard.note, deferral.waiting)
     remembering = Remembering(model, store, patient=patient, waiting=waiting)
     adapting = _adapting(model, store, guard, deferral, declared) if model.is_server else None
-    fitted = adapting.fitted if adapting else _as_it_is
-    policies: list[Policy | None] = [
-        Deferring(remembering.canon, store, deferral, fitted),
+    fitted = adapting.fitted if adapting else None
+    policies = [
+        *([] if deferral.is_live else [Deferring(remembering.canon, store, deferral, fitted)]),
         remembering,
-        adapting,
+        *([adapting] if adapting else []),
         Retrying(guard.patience, stop.sleep),
         *_tries(model, guard, adapting),
     ]
@@ -315,7 +314,7 @@ def guarded(  # noqa: PLR0913  what stands around a model is said where it is pu
         await remembering.finish()
         await model.close()
 
-    path = asked_through([policy for policy in policies if policy], model)
+    path = asked_through(policies, model)
     return replace(path, recall=remembering.recall, close=close)
 
 
@@ -350,10 +349,6 @@ def _adapting(
     quick = Retrying(guard.patience, guard.stop.sleep, is_first=True)
     asked = asked_through([quick, *_tries(model, guard)], model), unremembered(model, guard)
     return Adapting(name, store, partial(found_abilities, *asked), declared)
-
-
-async def _as_it_is(request: Request) -> Request:
-    return request
 
 
 def _abilities_of(model_id: str) -> str:

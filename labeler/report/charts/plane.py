@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
 from itertools import groupby
 from typing import NamedTuple
 
@@ -41,15 +40,14 @@ class Point(NamedTuple):
 class Series:
     """Points of one kind: the classes of their marks and of the line that joins them, or none.
 
-    Intervals are upright lines, of a `band` an area. The names of points stand beside them where
-    there is room, if they are `named`; a class of these words may be said.
+    Intervals are upright lines. The names of points stand beside them where there is room, if they
+    are `named`; a class of these words may be said.
     """
 
     name: str
     points: Sequence[Point]
     mark: str = "dot"
     line: str = ""
-    band: bool = False
     named: str = ""
 
 
@@ -103,11 +101,7 @@ class _Plane:
     def draw(self) -> tuple[float, str]:
         """The height of the chart and its elements."""
         axis = self.axis
-        entries = [
-            (each.mark or ("band" if each.band else each.line), each.name)
-            for each in self.series
-            if each.name
-        ]
+        entries = [(each.mark or each.line, each.name) for each in self.series if each.name]
         if axis.reference is not None:
             entries.append(("reference", axis.text(axis.reference)))
         head, top = legend(entries if len(entries) > 1 else [], 0, 22)
@@ -117,8 +111,6 @@ class _Plane:
         along = self.along(left + 12)
         right = along.end + 12
         parts = [words("axis", (0, 13), axis.label, WIDTH), head]
-        for each in self.series:
-            parts += _area(each, along, up) if each.band else ()
         for tick, text in zip(up.ticks, up.labels, strict=True):
             parts.append(line("grid", (left, up(tick)), (right, up(tick))))
             parts.append(words("tick end", (left - 6, up(tick) + 4), text))
@@ -136,18 +128,9 @@ class _Plane:
         return bottom + (46 if self.label else 28), "".join(parts)
 
 
-def _area(each: Series, along: Scale, up: Scale) -> Iterator[str]:
-    """The band of the intervals, where they are defined."""
-    for has_ends, run in groupby(each.points, lambda p: is_number(p.low) and is_number(p.high)):
-        held = list(run) if has_ends else []
-        lows = [(along(p.x), up(p.low or 0.0)) for p in held]
-        highs = [(along(p.x), up(p.high or 0.0)) for p in held]
-        yield path("band", [*highs, *reversed(lows)])
-
-
 def _series(each: Series, along: Scale, up: Scale) -> Iterator[str]:
-    """The lines and marks of one kind of points, and their intervals where these are no band."""
-    for p in () if each.band else each.points:
+    """The lines and marks of one kind of points, and their intervals."""
+    for p in each.points:
         if p.low is not None and p.high is not None and is_number(p.low) and is_number(p.high):
             yield line("whisker faint", (along(p.x), up(p.low)), (along(p.x), up(p.high)))
     for is_defined, run in groupby(each.points, lambda p: is_number(p.y)):
@@ -196,19 +179,16 @@ def _is_free(box: Box, taken: Sequence[Box], inside: Box) -> bool:
 
 @dataclass(frozen=True)
 class Moment:
-    """A value at a time, with its interval, and the limits that hold for it.
+    """A value at a time, and the limits that hold for it.
 
-    `at` places it along the axis: a date, a time or a number, of one kind in all moments; without
-    it the moments stand at equal distances. `smoothed` is what is compared with the limits where
-    that is not the value itself, such as an exponentially weighted mean.
+    `smoothed` is what is compared with the limits where that is not the value itself, such as an
+    exponentially weighted mean.
     """
 
     label: str
     value: float | None
-    interval: Ends = Ends(None, None)  # noqa: RUF009 - a tuple, which nobody can change
-    limits: Ends = Ends(None, None)  # noqa: RUF009 - the same
+    limits: Ends = Ends(None, None)  # noqa: RUF009 - a tuple, which nobody can change
     smoothed: float | None = None
-    at: date | float | None = None
 
     @property
     def compared(self) -> float | None:
@@ -225,24 +205,21 @@ class Moment:
 
 
 def control(title: str, moments: Sequence[Moment], axis: Axis, message: str = "") -> Drawing:
-    """A line through the values, a band of their intervals, and dashed lines for the limits.
+    """A line through the values, in their order, and dashed lines for the limits.
 
     The axis's reference is the center line. What lies outside its limits is a triangle with its
     label.
     """
-    places = [_number(moment.at) for moment in moments]
-    xs = [float(i) if None in places else x or 0.0 for i, x in enumerate(places)]
 
     def series(name: str, values: Sequence[float | None], kind: str, line_of: str) -> Series:
-        named = [Point(x, v, name=m.label) for x, v, m in zip(xs, values, moments, strict=True)]
+        labels = (moment.label for moment in moments)
+        named = [Point(x, v, name=n) for x, (v, n) in enumerate(zip(values, labels, strict=True))]
         return Series(name, named, kind, line_of)
 
-    ends = [Point(x, None, *m.interval) for x, m in zip(xs, moments, strict=True)]
     is_smoothed = any(moment.smoothed is not None for moment in moments)
     inside = [None if m.is_out else m.compared for m in moments]
     outside = [m.compared if m.is_out else None for m in moments]
     parts = [
-        Series("interval", ends, "", band=True),
         series("limit", [m.limits.low for m in moments], "", "limit"),
         series("", [m.limits.high for m in moments], "", "limit"),
         series("value", [m.value for m in moments], "", "line faint" if is_smoothed else "line"),
@@ -250,51 +227,41 @@ def control(title: str, moments: Sequence[Moment], axis: Axis, message: str = ""
         series("", inside, "dot", ""),
         replace(series("outside", outside, "out", ""), named="alarm"),
     ]
-    used = [s for s in parts if any(p.y is not None or p.low is not None for p in s.points)]
-    reach = [v for m in moments for v in (m.value, m.smoothed, *m.interval, *m.limits)]
+    used = [s for s in parts if any(p.y is not None for p in s.points)]
+    reach = [v for m in moments for v in (m.value, m.smoothed, *m.limits)]
 
     def along(left: float) -> Scale:
-        return _times(xs, [moment.label for moment in moments], left)
+        return _times([moment.label for moment in moments], left)
 
     drawn = _Plane(used, axis, reach, along, 230.0).draw()
     columns = [
         Column("when", align="left"),
-        Column(axis.label, format=axis.format, ends=axis.format),
+        axis.column(),
         Column("smoothed", format=axis.format, only="" if is_smoothed else "programs"),
         Column("limits", format="", ends=axis.format),
         Column("outside", align="left", undefined=""),
     ]
     rows: list[Row] = [
-        (m.label, Interval(m.value, *m.interval), m.smoothed, m.limits, "outside" * m.is_out)
-        for m in moments
+        (m.label, m.value, m.smoothed, m.limits, "outside" * m.is_out) for m in moments
     ]
     return Drawing(
         title, message or _of_moments(moments, axis), Table(title, columns, rows), *drawn
     )
 
 
-def _number(at: date | float | None) -> float | None:
-    if isinstance(at, datetime):
-        return at.timestamp()
-    return float(at.toordinal() * 86400) if isinstance(at, date) else at
-
-
-def _times(places: Sequence[float], labels: Sequence[str], left: float) -> Scale:
-    """A scale of times, with the labels of as many as have room, the last one first."""
-    low, high = min(places, default=0.0), max(places, default=0.0)
-    if low == high:
-        low, high = low - 1, high + 1
-    made = Scale(low, high, left, WIDTH - 14, (), ())
+def _times(labels: Sequence[str], left: float) -> Scale:
+    """A scale of moments, with the labels of as many as have room, the last one first."""
+    made = Scale(-1, max(len(labels), 1), left, WIDTH - 14, (), ())
     ticks, shown, taken = [], [], math.inf
-    for at, label in reversed(list(zip(places, labels, strict=True))):
+    for at, label in reversed(list(enumerate(labels))):
         text = fitted(label, WIDTH / 2)
         half = length(text) / 2
         middle = min(made(at), WIDTH - half)
         if middle + half + 12 <= taken and middle - half >= 0:
             taken = middle - half
-            ticks.append(at)
+            ticks.append(float(at))
             shown.append(text)
-    return Scale(low, high, left, WIDTH - 14, tuple(ticks), tuple(shown))
+    return replace(made, ticks=tuple(ticks), labels=tuple(shown))
 
 
 def _of_moments(moments: Sequence[Moment], axis: Axis) -> str:

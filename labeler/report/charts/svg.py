@@ -11,24 +11,20 @@ Spot = tuple[float, float]
 
 SIZE = 12
 """The size of letters in pixels; on a page it is shown as it is."""
-_WIDTHS = {
-    letter: width
-    for width, letters in (
-        (0.22, "ijl'|"),
-        (0.28, " !,./:;I[\\]ft"),
-        (0.34, '()-`r"{}'),
-        (0.42, "*^"),
-        (0.5, "cksvxyzJ"),
-        (0.61, "FTZ+<=>~"),
-        (0.67, "ABEKPSVXY&"),
-        (0.73, "CDHNRUw"),
-        (0.78, "GOQ"),
-        (0.84, "Mm"),
-        (0.95, "W%"),
-        (1.0, "@…→↓"),
-    )
-    for letter in letters
-}
+_WIDTHS = (
+    dict.fromkeys("ijl'|", 0.22)
+    | dict.fromkeys(" !,./:;I[\\]ft", 0.28)
+    | dict.fromkeys('()-`r"{}', 0.34)
+    | dict.fromkeys("*^", 0.42)
+    | dict.fromkeys("cksvxyzJ", 0.5)
+    | dict.fromkeys("FTZ+<=>~", 0.61)
+    | dict.fromkeys("ABEKPSVXY&", 0.67)
+    | dict.fromkeys("CDHNRUw", 0.73)
+    | dict.fromkeys("GOQ", 0.78)
+    | dict.fromkeys("Mm", 0.84)
+    | dict.fromkeys("W%", 0.95)
+    | dict.fromkeys("@…→↓", 1.0)
+)
 """Widths of letters of Helvetica and its like, in sizes; of the other ASCII ones it is 0.56."""
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,23 +18,18 @@ from labeler.runs.engines.answers import (
     HITS,
     LARGEST_OUTPUT,
     SYSTEM,
+    Filling,
     Hit,
     HitPaths,
     Search,
-    hits_in,
-    parsed,
-    value_at,
-)
-from labeler.runs.engines.templates import (
-    Filling,
-    QueryEncoder,
-    check_encoder,
     check_url,
     filled_json,
     filled_url,
-    has_place,
+    has_query,
+    hits_in,
+    parsed,
     read_body,
-    vector_of,
+    value_at,
 )
 
 # What is known of search servers: how they are asked, and where their answers hold what.
@@ -119,11 +113,6 @@ PRESETS: dict[str, Preset] = {
         is_empty=lambda answer: _at(answer, "root.fields.totalCount") == 0,
         short_id=_vespa_id,
     ),
-    "qdrant": Preset(
-        HitPaths("result.points", "payload.id", "score"),
-        "http://127.0.0.1:6333/collections/NAME/points/query",
-        {"query": "{vector}", "limit": "{depth}", "with_payload": True},
-    ),
 }
 """The kinds of servers, by the names that users call them."""
 
@@ -150,10 +139,7 @@ class HttpEngine:
         "", "The endpoint, with {query} and {depth}.", metavar="URL", panel=SYSTEM
     )
     preset: str = option(
-        "",
-        "opensearch, elasticsearch, solr, vespa or qdrant.",
-        metavar="NAME",
-        panel=SYSTEM,
+        "", "opensearch, elasticsearch, solr or vespa.", metavar="NAME", panel=SYSTEM
     )
     body: str = option("", "POST this, with {query} in its texts.", metavar="JSON", panel=SYSTEM)
     headers: tuple[str, ...] = option(
@@ -166,7 +152,6 @@ class HttpEngine:
     hits: str | None = option(None, HITS)
     hit_id: str | None = option(None, HIT_ID)
     hit_score: str | None = option(None, HIT_SCORE)
-    encoder: QueryEncoder | None = field(default=None, compare=False)
 
     @property
     def kind(self) -> Preset:
@@ -192,11 +177,7 @@ class HttpEngine:
         """The address with the preset's parameters, where it has none of its own."""
         more = self.kind.parameters
         is_bare = "?" not in self.url_template and "{query}" not in self.url_template
-        return (
-            f"{self.url_template}?{more}"
-            if more and is_bare and not self.body
-            else (self.url_template)
-        )
+        return self.url_template + (f"?{more}" if more and is_bare and not self.body else "")
 
     @property
     def content(self) -> Any:
@@ -205,19 +186,12 @@ class HttpEngine:
             return read_body(self.body)
         return None if "{query}" in self.url_template else self.kind.body
 
-    @property
-    def needs_vector(self) -> bool:
-        """Whether a request holds the query's vector."""
-        return has_place(self.content, "vector")
-
     def check(self) -> None:
         """Raise `Misuse` where a request could not be made, or would not hold the query."""
         check_url(self.url_template)
-        asked = (self.address, self.content)
-        if not any(has_place(part, "query") or has_place(part, "vector") for part in asked):
+        if not (has_query(self.address) or has_query(self.content)):
             problem = "the query has no place; write {query} into the address or the body"
             raise Misuse(f"{problem}, as {self.kind.url}", parameter="url_template")
-        check_encoder(self.encoder, needed=self.needs_vector)
         headers_of(self.headers, os.environ)
 
     def tag(self) -> str:
@@ -230,13 +204,6 @@ class HttpEngine:
 
         return masked(self.url_template)
 
-    def identity(self) -> str:
-        """A hash of all that an answer depends on but the query and the depth."""
-        parts = [self.address, self.content, self.preset, [*self.headers], str(self.paths)]
-        if self.needs_vector and self.encoder:
-            parts.append(self.encoder.id)
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
-
     @asynccontextmanager
     async def open(self, seconds: float) -> AsyncIterator[Search]:
         """A function that asks the endpoint, as long as the block runs."""
@@ -248,13 +215,12 @@ class HttpEngine:
         to = named(_origin(self.url_template))
         wire = Wire(to, where, seconds, _CONNECT_SECONDS, largest=LARGEST_OUTPUT)
         headers = {"Accept": "application/json", **headers_of(self.headers, os.environ)}
-        content, address, needs_vector = self.content, self.address, self.needs_vector
+        content, address = self.content, self.address
 
         async def search(query: str, depth: int) -> list[Hit]:
             from yarl import URL
 
-            vector = vector_of(query, self.encoder, needed=needs_vector)
-            filling = Filling(query, depth, vector)
+            filling = Filling(query, depth)
             url = URL(filled_url(address, filling), encoded=True)
             if content is None:
                 answer = await wire.send("GET", headers, url=url)

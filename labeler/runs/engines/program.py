@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import math
 import os
 import shlex
 import subprocess
 import tempfile
-import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -25,19 +22,14 @@ from labeler.runs.engines.answers import (
     HITS,
     LARGEST_OUTPUT,
     SYSTEM,
+    Filling,
     Hit,
     HitPaths,
     Search,
+    filled,
+    has_query,
     hits_in,
     parsed,
-)
-from labeler.runs.engines.templates import (
-    Filling,
-    QueryEncoder,
-    check_encoder,
-    filled,
-    has_place,
-    vector_of,
 )
 
 _CHUNK = 1 << 16
@@ -47,7 +39,7 @@ _LAST_WORDS = 120
 
 @dataclass(frozen=True, slots=True)
 class ProgramEngine:
-    """A command line with `{query}`, `{depth}` and `{vector}`, which no shell reads.
+    """A command line with `{query}` and `{depth}`, which no shell reads.
 
     `pass_env` names variables of the environment that it is given beside the usual ones, as one
     with a key.
@@ -65,12 +57,6 @@ class ProgramEngine:
     pass_env: tuple[str, ...] = option(
         (), "A variable that the program may see.", metavar="VAR", panel=SYSTEM, rare=True
     )
-    encoder: QueryEncoder | None = field(default=None, compare=False)
-
-    @property
-    def needs_vector(self) -> bool:
-        """Whether an argument holds the query's vector."""
-        return has_place(self.command, "vector")
 
     @property
     def words(self) -> list[str]:
@@ -94,10 +80,9 @@ class ProgramEngine:
         from labeler.models.local.child import find_program
 
         program, *arguments = self.words
-        if not any(has_place(w, name) for w in arguments for name in ("query", "vector")):
+        if not any(map(has_query, arguments)):
             problem = "the query has no place; write {query} as an argument"
             raise Misuse(f"{problem}, as python search.py {{query}}", parameter="command")
-        check_encoder(self.encoder, needed=self.needs_vector)
         find_program(program)
 
     def tag(self) -> str:
@@ -107,12 +92,6 @@ class ProgramEngine:
     def shown(self) -> str:
         """The program's name."""
         return Path(self.words[0]).name
-
-    def identity(self) -> str:
-        """A hash of all that an answer depends on but the query, the depth and the program."""
-        encoder = [self.encoder.id] if self.needs_vector and self.encoder else []
-        text = json.dumps([self.command, str(self.paths), *self.pass_env, *encoder])
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @asynccontextmanager
     async def open(self, seconds: float) -> AsyncIterator[Search]:
@@ -128,74 +107,46 @@ class ProgramEngine:
         async def search(query: str, depth: int) -> list[Hit]:
             if "\0" in query:
                 raise CallFailed(f"{where}: a query with a NUL byte can be no argument")
-            vector = vector_of(query, self.encoder, needed=self.needs_vector)
-            filling = Filling(query, depth, vector)
+            filling = Filling(query, depth)
             command = [path, *(filled(word, filling) for word in arguments)]
-            runs = _Running(command, environment, seconds, where)
-            try:
-                output = await asyncio.to_thread(runs.output)
-            except asyncio.CancelledError:
-                runs.end()
-                raise
+            output = await _printed(command, environment, seconds, where)
             return hits_printed(output, self.paths, where)[:depth]
 
         yield search
 
 
-class _Running:
-    """One run of a command, with a bound on its time and on what it prints."""
+async def _printed(
+    command: Sequence[str], environment: Mapping[str, str], seconds: float, where: str
+) -> bytes:
+    """What a command prints; `CallFailed` where it fails, `NoAnswer` where it takes too long."""
+    from labeler.models.local.child import end_program, start_program
 
-    def __init__(
-        self, command: Sequence[str], environment: dict[str, str], seconds: float, where: str
-    ) -> None:
-        self._command, self._environment = command, environment
-        self._seconds, self._where = seconds, where
-        self._child: subprocess.Popen[bytes] | None = None
-        self._is_late = threading.Event()
+    with tempfile.TemporaryFile(prefix="labeler-") as errors:
+        try:
+            child = start_program(command, environment, errors)
+        except OSError as error:
+            raise CallFailed(f"{where}: {error.strerror or error}") from error
+        try:
+            reading = asyncio.to_thread(_bounded, child, where)
+            output, code = await asyncio.wait_for(reading, seconds)
+        except TimeoutError:
+            raise NoAnswer(f"{where}: no answer in {seconds:g} seconds") from None
+        finally:
+            end_program(child)
+        if code:
+            raise CallFailed(f"{where}: exit code {code}{_last_line(errors)}")
+        return output
 
-    def output(self) -> bytes:
-        """What it prints; `CallFailed` where it fails, `NoAnswer` where it takes too long."""
-        from labeler.models.local.child import end_program, start_program
 
-        with tempfile.TemporaryFile(prefix="labeler-") as errors:
-            try:
-                child = start_program(self._command, self._environment, errors)
-            except OSError as error:
-                raise CallFailed(f"{self._where}: {error.strerror or error}") from error
-            self._child = child
-            timer = threading.Timer(self._seconds, self._end_late, [child])
-            timer.start()
-            try:
-                output = self._bounded(child.stdout)
-                code = child.wait()
-            finally:
-                timer.cancel()
-                end_program(child)
-            if self._is_late.is_set():
-                raise NoAnswer(f"{self._where}: no answer in {self._seconds:g} seconds")
-            if code:
-                raise CallFailed(f"{self._where}: exit code {code}{_last_line(errors)}")
-            return output
-
-    def end(self) -> None:
-        """End it, from another thread."""
-        if self._child is not None:
-            self._end_late(self._child)
-
-    def _end_late(self, child: subprocess.Popen[bytes]) -> None:
-        self._is_late.set()
-        from labeler.models.local.child import kill_program
-
-        kill_program(child)
-
-    def _bounded(self, pipe: IO[bytes] | None) -> bytes:
-        parts, size = [], 0
-        while pipe and (part := pipe.read1(_CHUNK)):  # type: ignore[attr-defined]  # it is buffered
-            size += len(part)
-            if size > LARGEST_OUTPUT:
-                raise CallFailed(f"{self._where}: more than {LARGEST_OUTPUT:,} bytes of output")
-            parts.append(part)
-        return b"".join(parts)
+def _bounded(child: subprocess.Popen[bytes], where: str) -> tuple[bytes, int]:
+    """What a child prints, and its exit code."""
+    parts, size, pipe = [], 0, child.stdout
+    while pipe and (part := pipe.read1(_CHUNK)):  # type: ignore[attr-defined]  # it is buffered
+        size += len(part)
+        if size > LARGEST_OUTPUT:
+            raise CallFailed(f"{where}: more than {LARGEST_OUTPUT:,} bytes of output")
+        parts.append(part)
+    return b"".join(parts), child.wait()
 
 
 def _last_line(errors: IO[bytes]) -> str:

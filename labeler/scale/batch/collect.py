@@ -14,7 +14,7 @@ from labeler.collection.batches import (
     WRITTEN,
     BatchRecord,
     read_batches,
-    reading_texts,
+    read_requests,
     write_batch,
     write_requests,
 )
@@ -25,8 +25,8 @@ from labeler.judging.judge import JudgeOptions, judge_set
 from labeler.messages import count_of
 from labeler.models.batch.answers import Collected
 from labeler.models.batch.service import BatchService, batch_service
-from labeler.models.control import Control
 from labeler.models.policies.call import Deferral
+from labeler.models.session import Control
 from labeler.models.settings import Limits
 from labeler.report.result import Result
 from labeler.scale.batch.look import (
@@ -209,11 +209,11 @@ async def aread_answers(
 
 def _close_answered(collection: Collection, record: BatchRecord, taken: Collected) -> BatchRecord:
     """Note which requests of a file have their answers; the others wait for another file."""
-    with reading_texts(collection, record.number) as texts:
-        left = [key for key in texts if key not in taken.keys]
-        if not left:
-            return close(collection, record)
-        write_requests(collection, record.number, ((key, texts[key]) for key in left))
+    texts = read_requests(collection, record.number)
+    left = [key for key in texts if key not in taken.keys]
+    if not left:
+        return close(collection, record)
+    write_requests(collection, record.number, ((key, texts[key]) for key in left))
     write_batch(collection, replace(record, requests=len(left)))
     return record
 

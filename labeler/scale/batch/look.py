@@ -18,7 +18,7 @@ from labeler.collection.batches import (
     BatchRecord,
     batches_folder,
     read_batches,
-    reading_texts,
+    read_requests,
     remove_batch,
     remove_texts,
     sweep,
@@ -101,11 +101,11 @@ def stored(collection: Collection, record: BatchRecord, path: Path, key: str = "
     """
     price = Choice(record.model, "", record.server, record.declared).price
     price = batch_price(price, record.server) if price else None
-    with reading_texts(collection, record.number) as texts:
-        asked = BatchRequests(record.model_id, record.server, texts, price, key)
-        with open_store(collection.store, redacted=record.redact) as store:
-            asked = replace(asked, abilities=known_abilities(record.model_id, store))
-            return store_answers(lambda: (line for _, line in numbered_bytes(path)), asked, store)
+    texts = read_requests(collection, record.number)
+    asked = BatchRequests(record.model_id, record.server, texts, price, key)
+    with open_store(collection.store, redacted=record.redact) as store:
+        asked = replace(asked, abilities=known_abilities(record.model_id, store))
+        return store_answers(lambda: (line for _, line in numbered_bytes(path)), asked, store)
 
 
 def close(collection: Collection, record: BatchRecord) -> BatchRecord:

@@ -38,10 +38,10 @@ from labeler.model import Request
 from labeler.models.batch.answers import FileBounds, RequestFiles, request_line
 from labeler.models.batch.service import BatchService, batch_service
 from labeler.models.choose import namer_of
-from labeler.models.control import Control
 from labeler.models.cost import at_most
-from labeler.models.policies.budget import Spending
 from labeler.models.policies.call import Deferral, KeyedRequest
+from labeler.models.policies.limits import Spending
+from labeler.models.session import Control
 from labeler.report.result import Result
 from labeler.scale.batch.look import adopt_unheard, alone, remove_requests
 from labeler.store.base import without_texts

@@ -15,8 +15,8 @@ from labeler.judging.assessor import Assessor
 from labeler.judging.job import Job, JudgeResult, job_of, pool_of, texts_of, write_set
 from labeler.messages import count_of
 from labeler.model import Model, Reply, Request
-from labeler.models.control import Control, run_to_end
-from labeler.models.policies.budget import Spending
+from labeler.models.policies.limits import Spending
+from labeler.models.session import Control, run_to_end
 from labeler.scale.partitions.folder import (
     PartitionedJob,
     PartitionFolder,

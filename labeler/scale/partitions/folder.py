@@ -291,5 +291,5 @@ def read_positions(path: Path) -> dict[Pair, int]:
 
 def _rows(path: Path, columns: Iterable[str]) -> Iterator[tuple[Any, ...]]:
     names = list(columns)
-    for batch in batches_of_parquet(path, names, is_shared=False):
+    for batch in batches_of_parquet(path, names):
         yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)

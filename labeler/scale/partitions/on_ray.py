@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import labeler.errors
 from labeler.errors import BudgetReached, LabelerError, Misconfigured, ProviderError, Stopped
 from labeler.messages import missing_extra
-from labeler.models.control import Control
+from labeler.models.session import Control
 from labeler.options import AT_ONCE, check_options, option
 from labeler.scale.partitions.folder import PartitionFolder
 from labeler.scale.partitions.work import (

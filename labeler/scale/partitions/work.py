@@ -20,13 +20,14 @@ from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import Tally, origin, with_suspicions
 from labeler.judging.pilot import piloted
 from labeler.model import Model
-from labeler.models.control import Control, run_to_end
 from labeler.models.policies.call import StopSignal
 from labeler.models.policies.stack import Guard
 from labeler.models.session import (
+    Control,
     SessionOptions,
     StartedModel,
     open_source,
+    run_to_end,
     select_model,
     session_on,
 )

@@ -21,9 +21,9 @@ from labeler.judging.judge import JudgeOptions, Prepared, prepare
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import in_chunks
 from labeler.model import Reply
-from labeler.models.control import Control, run_to_end
 from labeler.models.policies.call import Deferral
 from labeler.models.policies.stack import facts_about, only_remembered
+from labeler.models.session import Control, run_to_end
 from labeler.scale.partitions.folder import (
     PartitionedJob,
     PartitionFolder,

@@ -1,0 +1,268 @@
+"""How far each rater is, how long they take, and how they agree with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from labeler.agreement.compare import StatisticOptions, estimate
+from labeler.agreement.several.joint import (
+    GradeMatrix,
+    grade_matrix,
+    tables_of_two,
+    together,
+)
+from labeler.agreement.statistics import find_statistic
+from labeler.annotate.journal import RaterAnswers, answers_in, of_kind, read_journals
+from labeler.annotate.samples import purposes
+from labeler.collection.annotations import JournalRow
+from labeler.collection.card import card_section, read_card
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.people import read_sample, sample_path
+from labeler.data import Qrels
+from labeler.messages import count_of
+from labeler.report.finding import Finding
+from labeler.report.result import Result, as_plain
+from labeler.report.table import Column, Interval, Table, interval_text, shown, table_of
+from labeler.stats.intervals import Sample
+
+LONGEST_BY_MEDIAN = 5
+"""A time of more medians than this was a break, and counts as so many."""
+STATISTICS = ("kappa", "alpha-ordinal")
+"""What is said of a rater beside the others."""
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """A rater beside every other one, on the pairs that both graded; `None` where undefined.
+
+    A pair that two others graded, too, counts twice: once beside each.
+    """
+
+    pairs: int
+    queries: int
+    others: tuple[str, ...]
+    statistics: Mapping[str, Interval]
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name."""
+        figures = {"pairs": self.pairs, "queries": self.queries, "others": self.others}
+        return as_plain(figures | dict(self.statistics))  # type: ignore[no-any-return]
+
+
+class RaterStatus(NamedTuple):
+    """One rater's work.
+
+    `graded`, `cannot_judge` and `skipped` count pairs of random samples, of which `left` have no
+    answer; `fixed` routed pairs, which enter no statistic. `revealed` pairs were graded after the
+    assessor's grade had been shown: they are not blind, and in no statistic. `looks` counts answers
+    about pages of results.
+    """
+
+    rater: str
+    graded: int
+    left: int
+    skipped: int
+    cannot_judge: int
+    revealed: Annotated[int, Column(title="not blind")]
+    fixed: Annotated[int, Column(title="corrected")]
+    looks: Annotated[int, Column(title="pages of results")]
+    seconds_median: Annotated[float | None, Column("seconds", "seconds a pair", ".1f")]
+    hours: Annotated[float | None, Column(format=".1f")]
+    overlap: Overlap | None
+
+    @shown
+    def kappa(
+        self,
+    ) -> Annotated[Interval | None, Column("kappa", "kappa with others", ".2f", ".2f")]:
+        """Kappa with the others."""
+        return self.overlap.statistics["kappa"] if self.overlap else None
+
+    @shown
+    def alpha(
+        self,
+    ) -> Annotated[Interval | None, Column("alpha", "alpha with others", ".2f", ".2f")]:
+        """Ordinal alpha with the others."""
+        return self.overlap.statistics["alpha-ordinal"] if self.overlap else None
+
+    @shown
+    def shared(self) -> Annotated[int, Column("overlap")]:
+        """How many pairs others graded, too."""
+        return self.overlap.pairs if self.overlap else 0
+
+
+ALWAYS = ("rater", "graded", "left")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RatersStatus(Result):
+    """The work of all raters of a collection, and `alpha`, the agreement of them all."""
+
+    raters: tuple[RaterStatus, ...]
+    alpha: Interval | None
+    findings: tuple[Finding, ...] = ()
+
+    @shown
+    def sentences(self) -> list[str]:
+        """How much is graded and how far raters agree, in sentences."""
+        graded = sum(rater.graded for rater in self.raters)
+        left = sum(rater.left for rater in self.raters)
+        raters = count_of(len(self.raters), "rater", "raters")
+        text = f"{raters}: {count_of(graded, 'pair', 'pairs')} graded, {left:,} left."
+        if self.alpha is None or self.alpha.value is None:
+            return [text]
+        alpha = interval_text(self.alpha, ".2f")
+        return [text, f"Ordinal alpha of all raters where they overlap: {alpha}."]
+
+    def tables(self) -> list[Table]:
+        """A row for each rater, without columns in which nobody has anything."""
+        whole = table_of("raters", RaterStatus, self.raters)
+        columns = [[*cells] for cells in zip(*whole.rows, strict=True)]
+        used = [c.name in ALWAYS or any(of) for c, of in zip(whole.columns, columns, strict=True)]
+        rows = [
+            [cell for cell, is_used in zip(row, used, strict=True) if is_used] for row in whole.rows
+        ]
+        return [
+            Table(
+                "raters",
+                [c for c, is_used in zip(whole.columns, used, strict=True) if is_used],
+                rows,
+            )
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """All figures by name; what is undefined is None."""
+        return self.picked("raters", "alpha", "sentences", warnings=self.findings)
+
+
+def status_of_raters(
+    collection: Collection | Path | str, *, with_revealed: bool = False, seed: int = 0
+) -> RatersStatus:
+    """How far each rater of a collection is, and what their journals say of them.
+
+    Statistics count pairs of random samples that were graded blind; `with_revealed` adds those
+    that were graded after the assessor's grade had been shown.
+
+    >>> from labeler.annotate.annotate import AnnotateOptions, rating_sessions
+    >>> from labeler.annotate.session import RaterAnswer
+    >>> from labeler.testing import small_collection
+    >>> collection = small_collection()
+    >>> (session,) = rating_sessions(collection, AnnotateOptions(("anna",)))
+    >>> _ = session.answer(RaterAnswer(session.state()["item"]["id"], grade=3, seconds=8.0))
+    >>> status_of_raters(collection).sentences
+    ['1 rater: 1 pair graded, 3 left.']
+    """
+    opened = open_collection(collection)
+    journals = read_journals(opened)
+    given = {rater: answers_in(of_kind(rows, "grade")) for rater, rows in journals.items()}
+    counted = {rater: of.standing if with_revealed else of.blind for rater, of in given.items()}
+    matrix, options = _matrix_of(counted), StatisticOptions(seed=seed)
+    samples = {name: _SampleFacts.of(opened, name) for name in purposes(opened)}
+    samples = {name: of for name, of in samples.items() if purposes(opened)[name] == "audit"}
+    statuses = []
+    for rater, rows in journals.items():
+        looks = len(answers_in([row for row in rows if row.task != "grade"]).standing)
+        overlap = None if matrix is None else _overlap_of(matrix, rater, options)
+        statuses.append(_status(rater, given[rater], samples, looks, overlap))
+    together = None if matrix is None else alpha_of(matrix, "alpha-ordinal", options)
+    findings = (_about_revealed(each, with_revealed=with_revealed) for each in statuses)
+    return RatersStatus(tuple(statuses), together, tuple(f for of in findings for f in of))
+
+
+class _SampleFacts(NamedTuple):
+    """How many pairs a sample has, and whose it is."""
+
+    pairs: int
+    rater: str | None
+
+    @classmethod
+    def of(cls, collection: Collection, name: str) -> _SampleFacts:
+        entry = card_section(card_section(read_card(collection), "samples"), name)
+        return cls(len(read_sample(sample_path(collection.folder, name))), entry.get("rater"))
+
+
+def _status(
+    rater: str,
+    given: RaterAnswers,
+    samples: Mapping[str, _SampleFacts],
+    looks: int,
+    overlap: Overlap | None,
+) -> RaterStatus:
+    audit = [row for row in given.standing if row.purpose == "audit"]
+    begun = {row.sample for row in audit}
+    whole = sum(of.pairs for name, of in samples.items() if name in begun or of.rater == rater)
+    left = max(whole - sum(row.sample in samples for row in audit), 0)
+    times = [row.seconds for row in given.blind if row.is_answer and row.seconds is not None]
+    middle = median(times) if times else None
+    hours = sum(min(time, LONGEST_BY_MEDIAN * (middle or 0)) for time in times) / 3600
+    return RaterStatus(
+        rater,
+        sum(row.grade is not None for row in audit),
+        left,
+        given.skipped,
+        sum(row.cannot_judge for row in audit),
+        sum(row.revealed and row.grade is not None for row in audit),
+        sum(row.purpose == "fix" for row in given.standing),
+        looks,
+        middle,
+        hours if times else None,
+        overlap,
+    )
+
+
+def _matrix_of(rows_by_rater: Mapping[str, Sequence[JournalRow]]) -> GradeMatrix | None:
+    """The grades of pairs of random samples side by side; `None` where nobody has given one."""
+    graded: dict[str, Qrels] = {}
+    for rater, rows in rows_by_rater.items():
+        for row in rows:
+            if row.purpose == "audit" and row.grade is not None:
+                graded.setdefault(rater, {}).setdefault(row.query_id, {})[row.doc_id] = row.grade
+    grades = {grade for own in graded.values() for row in own.values() for grade in row.values()}
+    if len(grades) == 1:
+        grades |= {max(grades) + 1}  # a scale has two grades
+    return grade_matrix(graded, tuple(sorted(grades))) if graded else None
+
+
+def _overlap_of(matrix: GradeMatrix, rater: str, options: StatisticOptions) -> Overlap | None:
+    """A rater beside all others; `None` where nobody else graded a pair of theirs."""
+    if rater not in matrix.assessors:
+        return None
+    column = matrix.assessors.index(rater)
+    beside = {
+        other: tables_of_two(matrix, index, column)
+        for index, other in enumerate(matrix.assessors)
+        if index != column
+    }
+    beside = {other: tables for other, tables in beside.items() if tables.any()}
+    if not beside:
+        return None
+    tables = sum(beside.values(), np.zeros_like(next(iter(beside.values()))))
+    both, inside = int(tables.sum()), tables.sum(axis=(1, 2)) > 0
+    sample = Sample(tables[inside], options.draws, options.seed)
+    grades, figures = np.array(matrix.grades, dtype=np.float64), {}
+    for name in STATISTICS:
+        of = estimate(find_statistic(name, matrix.grades), sample, grades)
+        figures[name] = Interval(of.value, of.low, of.high)
+    return Overlap(both, int(inside.sum()), tuple(beside), figures)
+
+
+def alpha_of(matrix: GradeMatrix, statistic: str, options: StatisticOptions) -> Interval | None:
+    """Krippendorff's alpha of all raters; None of one alone."""
+    people = together(matrix, matrix.assessors, options)
+    if people is None:
+        return None
+    of = people.statistics[statistic]
+    return Interval(of.value, of.low, of.high)
+
+
+def _about_revealed(of: RaterStatus, *, with_revealed: bool) -> Iterator[Finding]:
+    if of.revealed:
+        pairs = count_of(of.revealed, "pair", "pairs")
+        counted = "which statistics count" if with_revealed else "which no statistic counts"
+        text = f"{of.rater} graded {pairs} after the assessor's grade had been shown, {counted}"
+        yield Finding(text, about=of.rater, level="warning" if with_revealed else "note")
