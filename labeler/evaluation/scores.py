@@ -147,7 +147,7 @@ def summary_interval(
     def of_mean(of: Floats) -> tuple[float, float]:
         if weighting is not None:
             return weighted_interval(of, weighting) or UNDEFINED
-        return mean_interval(of, "bootstrap", seed) or UNDEFINED
+        return mean_interval(of, seed=seed) or UNDEFINED
 
     summary = measure.definition.summary
     if summary == "sum":
@@ -162,12 +162,12 @@ def summary_interval(
         return weighted_bounded(values, weighting, (0.0, 1.0)) or UNDEFINED
     if summary == "share":
         return share_interval(values)
-    return bounded_interval(values, "bootstrap", seed, (0.0, 1.0)) or UNDEFINED
+    return bounded_interval(values, (0.0, 1.0), seed) or UNDEFINED
 
 
 def difference_interval(measure: Measure, values: Floats, seed: int) -> tuple[float, float]:
     """The interval of the mean of paired differences; `nan` for fewer than two."""
-    return paired_interval(values, "bootstrap", seed, most_difference(measure)) or UNDEFINED
+    return paired_interval(values, most_difference(measure), seed) or UNDEFINED
 
 
 def compare_all_pairs(runs: Mapping[str, Scores], seed: int = 0) -> dict[str, AllPairs]:
