@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from harness import DL19, parser
 
-from labeler.evaluation.paired import summary_interval
+from labeler.evaluation.scores import summary_interval
 from labeler.metrics import Scores, score
 from labeler.stats.intervals import percentile
 from labeler.stats.means import replicates_of_mean

@@ -1,4 +1,4 @@
-"""Small PDF and DOCX files, made here."""
+"""Small PDF, DOCX and EPUB files, made here."""
 
 import io
 import zipfile
@@ -81,3 +81,23 @@ def zipped(parts: Mapping[str, str | bytes]) -> bytes:
         for name, content in parts.items():
             archive.writestr(name, content)
     return out.getvalue()
+
+
+EPUB_PARTS = {
+    "META-INF/container.xml": '<container xmlns="urn:x"><rootfiles>'
+    '<rootfile full-path="OPS/book.opf"/></rootfiles></container>',
+    "OPS/book.opf": '<package xmlns="http://www.idpf.org/2007/opf" '
+    'xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>A book</dc:title></metadata>'
+    '<manifest><item id="n" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
+    '<item id="b" href="two.xhtml" media-type="application/xhtml+xml"/>'
+    '<item id="a" href="one.xhtml" media-type="application/xhtml+xml"/></manifest>'
+    '<spine><itemref idref="n"/><itemref idref="a"/><itemref idref="b"/></spine></package>',
+    "OPS/nav.xhtml": "<html><body><nav><ol><li>One</li></ol></nav></body></html>",
+    "OPS/one.xhtml": "<html><body><h1>One</h1><p>The first chapter.</p></body></html>",
+    "OPS/two.xhtml": "<html><body><h1>Two</h1><p>The second chapter.</p></body></html>",
+}
+
+
+def epub(**others: str) -> bytes:
+    """A book of two chapters, listed in another order than read."""
+    return zipped({**EPUB_PARTS, **others})

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 from fuzzing import mutants, refused
-from made_documents import HTML, pdf, word_document
+from made_documents import HTML, epub, pdf, word_document
 
 from labeler.catalog.layouts import READERS
 from labeler.catalog.recipes import Recipe, read_recipe
@@ -130,6 +130,7 @@ OTHERS = {
     "a.ipynb": NOTEBOOK.encode(),
     "a.pdf": pdf("A line of text.", "Another page (of words)."),
     "a.docx": word_document(),
+    "a.epub": epub(),
 }
 """A good file of each kind that is converted."""
 

@@ -44,7 +44,7 @@ def ingest(
         typer.Argument(
             metavar="INPUT...",
             help="Folders (read recursively), files or patterns of Markdown, reStructuredText, "
-            "plain text, HTML, PDF, DOCX, notebooks, CSV, TSV, JSON, JSON Lines (BEIR's, "
+            "plain text, HTML, PDF, DOCX, EPUB, notebooks, CSV, TSV, JSON, JSON Lines (BEIR's, "
             "hits, _bulk) or Parquet.",
         ),
     ],

@@ -168,7 +168,7 @@ def show_judging(result: JudgeResult) -> None:
         say(f"{left:,} not asked yet")
     if tally.by_passages:
         pairs = count_of(tally.by_passages, "pair")
-        from labeler.judging.attempts import HELP
+        from labeler.judging.methods.inquiry import HELP
 
         problem = f"{pairs} judged by passages, as documents are too long for the server"
         note(f"{problem}; whole ones need {HELP}")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from labeler.corpus.blocks import Block
 from labeler.corpus.readers.docx import read_docx
+from labeler.corpus.readers.epub import read_epub
 from labeler.corpus.readers.html import read_html
 from labeler.corpus.readers.markdown import read_markdown
 from labeler.corpus.readers.notebook import read_notebook
@@ -55,9 +56,10 @@ _EXTRACTED: dict[str, Callable[[Path, bytes], Extracted]] = {
     ".htm": read_html,
     ".xhtml": read_html,
     ".docx": read_docx,
+    ".epub": read_epub,
     ".ipynb": lambda path, raw: read_notebook(path, decoded(path, raw)),
 }
-_ARCHIVES = (".pdf", ".docx")
+_ARCHIVES = (".pdf", ".docx", ".epub")
 _PLAIN = (".txt", ".text")
 _ANY_LINE_END = (".md", ".markdown", ".mdx")
 _TABLES = (".csv", ".tsv")

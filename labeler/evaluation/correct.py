@@ -42,8 +42,7 @@ from labeler.evaluation.options import (
     Target,
     names_of,
 )
-from labeler.evaluation.paired import MEANS
-from labeler.evaluation.scores import counted, qrels_findings, run_findings
+from labeler.evaluation.scores import MEANS, counted, qrels_findings, run_findings
 from labeler.messages import count_of, no_pair_in_common
 from labeler.metrics import Measure, parse_all
 from labeler.report.finding import Finding

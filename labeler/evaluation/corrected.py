@@ -11,7 +11,7 @@ import numpy as np
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
 from labeler.evaluation.evaluate import P_TITLES, allowance, told_apart
-from labeler.evaluation.paired import UNBOUNDED, Correction
+from labeler.evaluation.scores import UNBOUNDED, Correction
 from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, parse, score
 from labeler.report.finding import Finding

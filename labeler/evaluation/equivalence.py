@@ -15,7 +15,7 @@ import numpy as np
 from labeler.arrays import Flags, Floats
 from labeler.errors import Misuse, about
 from labeler.evaluation.options import DEFAULT_MEASURES
-from labeler.evaluation.paired import MEANS, UNBOUNDED
+from labeler.evaluation.scores import MEANS, UNBOUNDED
 from labeler.metrics import Measure, Scores, parse, parse_all
 from labeler.report.table import Column, Interval, Table, interval_text, shown
 from labeler.stats.power import chance_to_show, lower_bound, queries_to_show, spread_of, upper_bound

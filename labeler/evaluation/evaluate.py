@@ -53,28 +53,27 @@ from labeler.evaluation.options import (
     Unanswerable,
     names_of,
 )
-from labeler.evaluation.paired import (
+from labeler.evaluation.scores import (
     COLORS,
     MEANS,
+    NAMED,
     Comparison,
     Correction,
     Discrimination,
-    best,
-    compare_all_pairs,
-    compare_scores,
-    discrimination,
-    discrimination_table,
-)
-from labeler.evaluation.scores import (
-    NAMED,
     RunScores,
     Weights,
+    best,
     common_queries_finding,
+    compare_all_pairs,
+    compare_scores,
     counted,
+    discrimination,
+    discrimination_table,
     few_queries,
     for_both,
     hole_findings,
     identical_findings,
+    in_order,
     is_sum,
     listed,
     measure_column,
@@ -450,17 +449,6 @@ class Report(Result):
     def _repr_html_(self) -> str:
         tables = [*self.tables()[:2], *self.group_tables()]
         return notebook_html(tables, merged(self.findings), self.sentences)
-
-
-def in_order(runs: Sequence[RunScores], measure: str) -> list[RunScores]:
-    """The runs by their score, the best first; undefined ones last, equal ones as they stood."""
-    sign = 1 if parse(measure).definition.lower_is_better else -1
-
-    def by_mean(run: RunScores) -> tuple[bool, float]:
-        mean = run.scores.means()[measure]
-        return math.isnan(mean), 0.0 if math.isnan(mean) else sign * mean
-
-    return sorted(runs, key=by_mean)
 
 
 # Which run leads, by how much, and how sure that is, in sentences.

@@ -27,8 +27,7 @@ from labeler.evaluation.inputs import (
     top_grade_beside,
 )
 from labeler.evaluation.options import Scoring
-from labeler.evaluation.paired import difference_interval
-from labeler.evaluation.scores import few_queries, name_findings, run_findings
+from labeler.evaluation.scores import difference_interval, few_queries, name_findings, run_findings
 from labeler.evaluation.two_sided import (
     SHOWN,
     PairCounts,

@@ -1,19 +1,27 @@
-"""Who grades what: a prompt, a model, and the texts that fill the prompt."""
+"""Who grades what: a prompt, a model, the texts that fill the prompt, and examples of grades."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection as Some
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from random import Random
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from labeler.data import Document, Outcome, Pair, Query
-from labeler.errors import BadInput
+from labeler.collection.card import card_section, read_card
+from labeler.collection.judgements import read_judgements
+from labeler.collection.layout import Collection
+from labeler.data import Document, Outcome, Pair, Qrels, Query
+from labeler.errors import BadInput, Misuse
 from labeler.judging.reply import parse_grade
 from labeler.model import Model, Reply, Request
 from labeler.prompt import Prompt, schema_of
+from labeler.prompt.template import GradedExamples
 from labeler.text.languages import NAMES
 from labeler.text.visible import bounded, mark_of, visible
+from labeler.trec.qrels import read_qrels
 
 if TYPE_CHECKING:
     from labeler.models.session import Session
@@ -38,7 +46,7 @@ class Assessor:
     repeat: int = 0
     secret: bytes = field(default=b"", repr=False)
     lists: Lists = field(default_factory=dict)
-    examples: ShownExamples | None = None
+    examples: Examples | None = None
     votes: int = 1
     context: int | None = None
 
@@ -146,16 +154,6 @@ TOPIC = ("description", "narrative", "reference", "nuggets", "language")
 _FIELDS = ("query", *TOPIC, "title", "text", "passage")
 
 
-class ShownExamples(Protocol):
-    """Grades of other queries, as they are shown to each query."""
-
-    def shown(self, query: Query, mark: Callable[..., str] | None = None) -> str:
-        """The examples as a query is shown them, between marks that `mark` makes of their texts."""
-
-    def noted(self) -> list[list[str | int]]:
-        """The query, document and grade of each, as the card keeps them."""
-
-
 Lists = Mapping[Pair, tuple[str, ...]]
 """The documents with which each pair's was shown, in their order; it is among them."""
 
@@ -195,3 +193,239 @@ class Texts(NamedTuple):
             what = "document" if pair.query_id in self.queries else "query"
             problem = f"the pool names the {what} {id_}, which is not in the collection"
             raise BadInput(problem) from None
+
+
+# Examples from people's grades of other queries, which a prompt shows before it asks.
+#
+# A query is never shown a grade of its own, nor of a query of the same words: such an example
+# gives way to a reserve. So people's grades of a query say nothing to the assessor when it grades
+# that query, and agreement with them is that with grades it was not shown. All other queries see
+# the same examples, in the same order, so that their requests begin alike.
+
+RESERVES = 2
+"""Examples kept for each that is shown, for queries that must not see it."""
+
+
+class GradedExample(NamedTuple):
+    """A grade of a pair by a person, shown to an assessor."""
+
+    query_id: str
+    doc_id: str
+    grade: int
+
+
+class ExampleTexts(NamedTuple):
+    """What is shown of an example: the query, the document, and the answer that it had."""
+
+    query: str
+    passage: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The examples of a set of judgements, in their order, and how many of them are shown.
+
+    Those after the first `count` stand in for what a query must not see.
+    """
+
+    pairs: tuple[GradedExample, ...]
+    count: int
+    texts: Texts
+    prompt: Prompt
+    longest: int
+
+    def shown(self, query: Query, mark: Callable[..., str] | None = None) -> str:
+        """The examples as a query is shown them, between marks that `mark` makes of their texts.
+
+        So a document that is shown as an example can end itself as little as the one to grade.
+        """
+        is_usual = (
+            query.id not in self._own_queries and _words(query.text) not in self._words_of_queries
+        )
+        texts = self._usual if is_usual else self._texts(self.for_query(query))
+        code = mark(*(part for example in texts for part in example)) if mark else ""
+        return "\n\n".join(
+            _example(number, texts_of_example, code)
+            for number, texts_of_example in enumerate(texts, start=1)
+        )
+
+    def noted(self) -> list[list[str | int]]:
+        """The examples as the card keeps them: a set goes on with those that it was begun with."""
+        return [list(example) for example in self.pairs]
+
+    def for_query(self, query: Query) -> Sequence[GradedExample]:
+        """The examples that a query is shown: none of its own, nor of one of the same words."""
+        own = _words(query.text)
+        first, rest = self.pairs[: self.count], self.pairs[self.count :]
+        reserves = deque(example for example in rest if not self._is_of(example, query.id, own))
+        shown = [
+            _next(reserves, example.grade) if self._is_of(example, query.id, own) else example
+            for example in first
+        ]
+        return [example for example in shown if example]
+
+    def _is_of(self, example: GradedExample, query_id: str, words: str) -> bool:
+        text = self.texts.queries[example.query_id].text
+        return example.query_id == query_id or _words(text) == words
+
+    @cached_property
+    def _own_queries(self) -> frozenset[str]:
+        return frozenset(example.query_id for example in self.pairs)
+
+    @cached_property
+    def _words_of_queries(self) -> frozenset[str]:
+        return frozenset(_words(self.texts.queries[q].text) for q in self._own_queries)
+
+    @cached_property
+    def _usual(self) -> Sequence[ExampleTexts]:
+        """The examples as nearly all queries are shown them."""
+        return self._texts(self.pairs[: self.count])
+
+    def _texts(self, examples: Sequence[GradedExample]) -> Sequence[ExampleTexts]:
+        return [self._texts_of(example) for example in examples]
+
+    def _texts_of(self, example: GradedExample) -> ExampleTexts:
+        query, document = self.texts.queries[example.query_id], self.texts.documents[example.doc_id]
+        passage = bounded(values_of(query, document)["passage"], self.longest)
+        is_several = self.prompt.front.has_parts or self.prompt.front.batch > 1
+        answer = str(example.grade) if is_several else self.prompt.reader.example(example.grade)
+        return ExampleTexts(query.text, passage, answer)
+
+
+def _example(number: int, texts: ExampleTexts, mark: str) -> str:
+    passage = f"Passage:\n{texts.passage}"
+    if mark:
+        passage = f"--- passage {mark} ---\n{texts.passage}\n--- end of passage {mark} ---"
+    return f"Example {number}\nQuery: {texts.query}\n{passage}\nAnswer: {texts.answer}"
+
+
+def _words(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _next(reserves: deque[GradedExample], grade: int) -> GradedExample | None:
+    """The next reserve of a grade, or of any; None where none is left."""
+    same = next((example for example in reserves if example.grade == grade), None)
+    example = same or (reserves[0] if reserves else None)
+    if example:
+        reserves.remove(example)
+    return example
+
+
+def examples_for(
+    collection: Collection,
+    name: str,
+    prompt: Prompt,
+    texts: Texts,
+    held_out: Some[str] = frozenset(),
+) -> Examples | None:
+    """The examples of a set: those that it was begun with, else drawn; None where none are shown.
+
+    No example is of a `held_out` query. `Misuse` where the set was begun with such a one.
+    """
+    front = prompt.front.examples
+    if front is None:
+        return None
+    pairs = _noted(collection, name, prompt, texts)
+    if pairs and (own := {pair.query_id for pair in pairs}.intersection(held_out)):
+        problem = f"{name} was begun with examples of {', '.join(sorted(own)[:3])}, held out now"
+        raise Misuse(f"{problem}; give another name", parameter="name")
+    if not pairs:
+        path = collection.qrels(front.of)
+        if not path.exists():
+            problem = (
+                f"{prompt.name} shows grades of {front.of!r} as examples, and {path} is not there"
+            )
+            raise Misuse(
+                f"{problem}; import people's grades, or take another prompt", parameter="prompt"
+            )
+        pairs = drawn_examples(read_qrels(path), texts, prompt, held_out)
+        if not pairs:
+            raise BadInput(f"{path}: no grade of {prompt.name}'s scale whose texts are there")
+    return Examples(tuple(pairs), front.count, texts, prompt, front.max_chars)
+
+
+def _noted(collection: Collection, name: str, prompt: Prompt, texts: Texts) -> list[GradedExample]:
+    """The examples that the card names for a set; none where one of their texts is gone."""
+    entry = card_section(card_section(read_card(collection), "judge"), name)
+    rows = entry.get("examples")
+    if not isinstance(rows, list) or entry.get("prompt") != prompt.id:
+        return []
+    pairs = [
+        GradedExample(*row)
+        for row in rows
+        if isinstance(row, list) and len(row) == len(GradedExample._fields)
+    ]
+    is_whole = all(p.query_id in texts.queries and p.doc_id in texts.documents for p in pairs)
+    return pairs if is_whole else []
+
+
+def drawn_examples(
+    qrels: Qrels, texts: Texts, prompt: Prompt, held_out: Some[str] = frozenset()
+) -> list[GradedExample]:
+    """Examples in turn from each grade, by chance, of different queries where possible."""
+    front = prompt.front.examples or GradedExamples()
+    by_grade: dict[int, list[GradedExample]] = {grade: [] for grade in prompt.grades}
+    for query_id in sorted(qrels):
+        if query_id in texts.queries and query_id not in held_out:
+            for doc_id, grade in sorted(qrels[query_id].items()):
+                if grade in by_grade and doc_id in texts.documents:
+                    by_grade[grade].append(GradedExample(query_id, doc_id, grade))
+    random = Random(f"examples\0{front.seed}")
+    for candidates in by_grade.values():
+        random.shuffle(candidates)
+    return list(_in_turn(by_grade, (1 + RESERVES) * front.count))
+
+
+def _in_turn(by_grade: Mapping[int, list[GradedExample]], most: int) -> Iterator[GradedExample]:
+    """At most so many examples, grade after grade, a query again only where no other is left."""
+    queues = {grade: deque(candidates) for grade, candidates in by_grade.items() if candidates}
+    used = set[str]()
+    for _ in range(most):
+        if not queues:
+            return
+        grade = next(iter(queues))
+        queue = queues.pop(grade)
+        fresh = next((example for example in queue if example.query_id not in used), queue[0])
+        queue.remove(fresh)
+        used.add(fresh.query_id)
+        yield fresh
+        if queue:
+            queues[grade] = queue
+
+
+# What a set of judgements showed beside its documents: lists, as its rows say, and examples.
+
+
+def as_shown(
+    assessor: Assessor,
+    collection: Collection,
+    name: str,
+    texts: Texts,
+    held_out: Some[str] = frozenset(),
+) -> Assessor:
+    """The assessor with the lists and the examples of a set of judgements, or with new ones.
+
+    No example is of a `held_out` query.
+    """
+    lists = shown_lists(collection, name, assessor.prompt, texts)
+    examples = examples_for(collection, name, assessor.prompt, texts, held_out)
+    return replace(assessor, lists=lists, examples=examples)
+
+
+def shown_lists(collection: Collection, name: str, prompt: Prompt, texts: Texts) -> Lists:
+    """The lists of a set of judgements, but for those of whose documents some are gone.
+
+    None where the prompt shows no lists. The same lists make the same requests, so that their
+    replies stand when further documents are pooled, and a control repeats what was asked.
+    """
+    path = collection.judgements(name)
+    if prompt.front.batch == 1 or not path.exists():
+        return {}
+    lists: dict[Pair, tuple[str, ...]] = {}
+    for row in read_judgements(path):
+        pair, listed = row.judged.outcome.pair, row.judged.listed
+        if listed and all(doc_id in texts.documents for doc_id in listed.documents):
+            lists[pair] = listed.documents
+    return lists

@@ -13,12 +13,10 @@ from labeler.collection.judgements import JudgementRow, read_judgements
 from labeler.collection.layout import Collection, open_collection
 from labeler.data import JUDGED, Failure, Judgement, Outcome, Pair
 from labeler.errors import LabelerError, Misuse, about
-from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.attempts import next_request
+from labeler.judging.assessor import Assessor, Texts, examples_for
 from labeler.judging.job import texts_of
-from labeler.judging.methods.examples import examples_for
 from labeler.judging.methods.inquiries import Inquiries
-from labeler.judging.methods.inquiry import ALONE, JudgingPart
+from labeler.judging.methods.inquiry import ALONE, JudgingPart, next_request
 from labeler.judging.relabel import same_assessor
 from labeler.judging.reply import NumberedGrade
 from labeler.model import Message, Model, Reply, Request
@@ -26,8 +24,7 @@ from labeler.models.policies.stack import fitting, only_remembered
 from labeler.prompt import Prompt
 from labeler.prompt.check import PromptCheck, check_prompt
 from labeler.store import Store, open_store
-from labeler.store.base import Record
-from labeler.store.keys import Canon, secret_of
+from labeler.store.base import Canon, Record, secret_of
 
 
 class Attempt(NamedTuple):

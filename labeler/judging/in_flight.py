@@ -23,9 +23,15 @@ from labeler.errors import (
     WaitsInBatch,
 )
 from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.attempts import HELP, Task, in_chunks, is_about_context
 from labeler.judging.methods.inquiries import Inquiries
-from labeler.judging.methods.inquiry import Inquiry, recall_inquiries
+from labeler.judging.methods.inquiry import (
+    HELP,
+    Inquiry,
+    Task,
+    in_chunks,
+    is_about_context,
+    recall_inquiries,
+)
 from labeler.model import Model
 from labeler.models.policies.call import StopSignal
 from labeler.models.settings import Proof

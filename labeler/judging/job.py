@@ -34,8 +34,8 @@ from labeler.data import FAILURES, JUDGED, Document, Failure, Judged, Judgement,
 from labeler.errors import BudgetReached, Misuse, about
 from labeler.files.boundary import count
 from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.attempts import ReadAtMost
 from labeler.judging.in_flight import PairOptions, judge_pairs
+from labeler.judging.methods.inquiry import ReadAtMost
 from labeler.judging.pilot import Pairs, Pilot
 from labeler.judging.suspicions import suspicions
 from labeler.messages import count_of

@@ -19,8 +19,7 @@ from labeler.data import Pair
 from labeler.errors import BudgetReached, Misuse
 from labeler.files.atomic import replacing
 from labeler.files.boundary import count
-from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.attempts import CUTS, TRIES
+from labeler.judging.assessor import Assessor, Texts, as_shown
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import (
     Job,
@@ -35,8 +34,8 @@ from labeler.judging.job import (
     pool_of,
     texts_of,
 )
-from labeler.judging.methods.examples import as_shown
 from labeler.judging.methods.inquiries import Inquiries, check_reads, unanswered
+from labeler.judging.methods.inquiry import CUTS, TRIES
 from labeler.judging.part import DerivedPairs
 from labeler.judging.pilot import FEWEST, Pairs, piloted
 from labeler.model import Request

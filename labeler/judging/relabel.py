@@ -13,7 +13,7 @@ from labeler.collection.card import Parent, parent_of
 from labeler.collection.judgements import Origin, origin_of
 from labeler.collection.layout import Collection, open_collection
 from labeler.errors import LabelerError, Misuse
-from labeler.judging.assessor import Assessor, Texts
+from labeler.judging.assessor import Assessor, Texts, as_shown
 from labeler.judging.changes import (
     JudgedSet,
     Transitions,
@@ -24,7 +24,6 @@ from labeler.judging.changes import (
 )
 from labeler.judging.job import Job, JudgeResult, check_free, judged_pairs, texts_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set, plan_set, watched
-from labeler.judging.methods.examples import as_shown
 from labeler.judging.part import DerivedPairs, PartOfSet, derived_pairs
 from labeler.model import Model
 from labeler.models.choose import choose, ready
@@ -39,7 +38,7 @@ from labeler.prompt import Prompt, find_prompt, prompt_files
 from labeler.report.result import Result
 from labeler.report.table import Table
 from labeler.store import open_store
-from labeler.store.keys import secret_of
+from labeler.store.base import secret_of
 from labeler.wire.addresses import HIDDEN
 from labeler.wire.gate import admit
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from labeler.data import Judged, Pair
 from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.attempts import TRIES
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.judge import JudgingPlan
 from labeler.judging.methods.inquiries import Inquiries, unanswered
+from labeler.judging.methods.inquiry import TRIES
 from labeler.model import Request
 from labeler.models.call_plan import plan_calls
 from labeler.models.session import Control, Session, Underway

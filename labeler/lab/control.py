@@ -27,10 +27,9 @@ from labeler.collection.lock import locked_in_loop
 from labeler.collection.stale import stale_pairs
 from labeler.data import Judgement, Pair
 from labeler.errors import BadInput, Misuse, about
-from labeler.judging.assessor import Assessor, Texts
+from labeler.judging.assessor import Assessor, Texts, as_shown
 from labeler.judging.job import texts_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan
-from labeler.judging.methods.examples import as_shown
 from labeler.judging.methods.inquiries import check_reads
 from labeler.judging.relabel import asked_again
 from labeler.judging.status import prompt_source

@@ -12,10 +12,9 @@ from labeler.collection.batches import held_back
 from labeler.collection.layout import Collection, open_collection
 from labeler.data import Judgement
 from labeler.errors import BadInput, Misuse, about
-from labeler.judging.assessor import Assessor
+from labeler.judging.assessor import Assessor, examples_for
 from labeler.judging.job import texts_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan
-from labeler.judging.methods.examples import examples_for
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.lab.asking import AskedRound, judged_rounds, plan_rounds
 from labeler.lab.certificate import (

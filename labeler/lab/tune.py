@@ -17,12 +17,11 @@ from labeler.collection.batches import held_back
 from labeler.collection.layout import Collection, open_collection
 from labeler.data import Pair
 from labeler.errors import BadInput, BudgetReached, Misuse
-from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.attempts import TRIES
+from labeler.judging.assessor import Assessor, Texts, examples_for
 from labeler.judging.job import Job, default_name, texts_of
 from labeler.judging.judge import DEFAULT_PROMPT, JudgingPlan, plan_job
-from labeler.judging.methods.examples import examples_for
 from labeler.judging.methods.inquiries import check_reads
+from labeler.judging.methods.inquiry import TRIES
 from labeler.lab.asking import AskedRound, judged_rounds
 from labeler.lab.standing import (
     CandidateAnswers,

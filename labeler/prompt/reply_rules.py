@@ -120,14 +120,13 @@ def _ranges(source: Source, ends: tuple[int, int]) -> Iterator[_Range]:
 
 KEYS = {
     "grade": ("grade",),
-    "check": ("yes",),
     "rank": ("order",),
     "topic": ("description", "narrative"),
     "generate": (),
 }
 """The keys of the JSON object that a reply is read by, by the kind of prompt."""
 
-SHAPES = {"check": '{"yes": true}', "rank": '{"order": [2, 1, 3]}'}
+SHAPES = {"rank": '{"order": [2, 1, 3]}'}
 SEVERAL = '{"grades": [{"number": 1, "grade": N}]}'
 _KEY = re.compile(r"[\"'`](\w+)[\"'`]")
 _OBJECT = re.compile(r"\{\s*[\"'][^{}]*\}")

@@ -217,7 +217,6 @@ _DOCUMENTS = ("passage", "passages", "title", "text")
 _QUERY = ("query", "description", "narrative")
 
 _NEEDED: Mapping[str, Sequence[tuple[str, ...]]] = {
-    "check": [("query",)],
     "rank": [("query",), ("passages",), ("count",)],
 }
 """Placeholders, one of each of which a template of a kind has to show; of others a document's."""

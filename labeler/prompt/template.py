@@ -213,7 +213,6 @@ PLACEHOLDERS = {
         *("language", "persona", "examples", "length"),
     ),
     "topic": ("query", "title", "text", "passage"),
-    "check": ("query", "title", "text", "passage"),
     "rank": ("query", "passages", "count"),
 }
 """What a template may ask for, by the kind of prompt; `passage` is the title, then the text.
@@ -249,7 +248,6 @@ TO_DO = {
     "grade": "grade",
     "generate": "write queries",
     "topic": "write topics",
-    "check": "check",
     "rank": "rank",
 }
 """What a model is asked to do, by the kind of prompt."""
@@ -260,7 +258,7 @@ class FrontMatter(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    kind: Literal["grade", "generate", "topic", "check", "rank"] = Field(
+    kind: Literal["grade", "generate", "topic", "rank"] = Field(
         description="What the prompt is for."
     )
     description: str = Field(description="What it asks, in one line.")

@@ -41,7 +41,7 @@ Result = TypeVar("Result")
 # dollars or NULL where no price was known, `sent` the parameters that the server was sent as JSON,
 # `top_tokens` log probabilities as JSON or NULL. `wires` holds, under the same `id`, the canonical
 # request (NULL in a redacted store) and the body as it came over the wire. `checksum` covers its
-# row. `labeler.store.keys` makes keys and requests, `labeler.store.base` checksums.
+# row. `labeler.store.base` makes keys and requests, `labeler.store.base` checksums.
 #
 # `failures` holds the last call under a key that failed for good; `at` is negative once the key
 # was asked again. `facts` holds what was found out about servers. `owners` (processes, each with

@@ -1,4 +1,4 @@
-"""PDF, HTML, DOCX, notebooks: what of them becomes text."""
+"""PDF, HTML, DOCX, EPUB, notebooks: what of them becomes text."""
 
 import json
 import textwrap
@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from made_documents import HTML, pdf, word_document, zipped
+from made_documents import EPUB_PARTS, HTML, epub, pdf, word_document, zipped
 
 from labeler.cli import execute
 from labeler.corpus.documents import read_documents
@@ -113,6 +113,11 @@ def test_lines_at_the_edge_of_most_pages_of_a_pdf_are_left_out(tmp_path: Path) -
         ("a.docx", b"\xd0\xcf\x11\xe0" + b"\0" * 600, "encrypted, or of an old format"),
         ("a.docx", b"words", "no ZIP archive"),
         ("a.docx", zipped({"a.xml": "<a/>"}), "a.docx: "),
+        ("a.epub", zipped({"a": ""}), "nothing is called 'META-INF/container.xml' in it"),
+        ("a.epub", epub(**{"META-INF/encryption.xml": '<e><CipherReference URI="a.xhtml"/></e>'}),
+         "encrypted (DRM)"),
+        ("a.epub", epub(**{"OPS/book.opf": "<!DOCTYPE p [<!ENTITY a 'b'>]><p>&a;</p>"}),
+         "defines entities of XML"),
         ("a.ipynb", "{}", "expected a notebook, a JSON object with a list of cells"),
         ("a.ipynb", '{"cells": []}', "without text and code"),
         ("a.html", "", "empty"),
@@ -137,7 +142,11 @@ def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
 ) -> None:
     path = tmp_path / "a.docx"
     path.write_bytes(zipped({"word/document.xml": "<p>" + " " * (9 << 20)}))
-    with pytest.raises(BadInput, match=r"a\.docx: .* than the 64 MB"):
+    with pytest.raises(BadInput, match=r"a\.docx: .* than the 8 MB"):
+        list(documents_in(path))
+    path = tmp_path / "a.epub"
+    path.write_bytes(epub(**{"OPS/one.xhtml": "<p>" + " " * (65 << 20)}))
+    with pytest.raises(BadInput, match=r"a\.epub: .* than the 64 MB"):
         list(documents_in(path))
 
 
@@ -147,6 +156,15 @@ def test_a_word_document_keeps_headings_lists_and_tables(tmp_path: Path) -> None
     assert document.text == (
         "Run the installer.\n\n- first\n- second\n\nOptions\n\nname | meaning\na | two words"
     )
+
+
+def test_the_chapters_of_a_book_come_in_the_order_of_its_spine(tmp_path: Path) -> None:
+    (document,) = passages_in(tmp_path / "a.epub", epub())
+    assert document.title == "A book"
+    assert document.text == "One\n\nThe first chapter.\n\nTwo\n\nThe second chapter."
+    long = EPUB_PARTS["OPS/two.xhtml"].replace("The second", "word " * 257)
+    documents = passages_in(tmp_path / "b.epub", epub(**{"OPS/two.xhtml": long}))
+    assert [document.title for document in documents] == ["A book > One", "A book > Two"]
 
 
 def test_a_notebook_keeps_its_text_and_code_and_leaves_out_what_was_printed(tmp_path: Path) -> None:
@@ -178,9 +196,13 @@ def test_no_format_opens_the_network_or_other_files(tmp_path: Path) -> None:
     secret.write_text("TOPSECRET")
     entity = f"<!DOCTYPE x [<!ENTITY e SYSTEM '{secret.as_uri()}'>]><x>&e; words</x>"
     assert "TOPSECRET" not in text_in(tmp_path / "a.html", entity)
-    (tmp_path / "a.docx").write_bytes(zipped({"word/document.xml": entity}))
-    with pytest.raises(BadInput, match="defines entities of XML"):
-        list(documents_in(tmp_path / "a.docx"))
+    for name, content in (
+        ("a.epub", epub(**{"OPS/book.opf": entity})),
+        ("a.docx", zipped({"word/document.xml": entity})),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(BadInput, match="defines entities of XML"):
+            list(documents_in(tmp_path / name))
 
 
 def test_rows_of_codes_and_numbers_ask_which_column_is_the_text(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_documents import HTML, pdf, word_document
+from made_documents import HTML, epub, pdf, word_document
 
 from labeler.corpus.blocks import lengths_of
 from labeler.corpus.cut import Spans, passages
@@ -84,6 +84,7 @@ def words_of(text: str) -> list[str]:
         ("a.pdf", pdf("A line of text.", "Another page.")),
         ("a.html", HTML.encode()),
         ("a.docx", word_document()),
+        ("a.epub", epub()),
     ],
     ids=lambda value: "content" if isinstance(value, bytes) else value,  # it holds the time
 )

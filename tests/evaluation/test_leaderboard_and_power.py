@@ -19,8 +19,8 @@ from labeler.errors import Misuse
 from labeler.evaluation.evaluate import scores_of
 from labeler.evaluation.inputs import runs_from
 from labeler.evaluation.leaderboard import leaderboard
-from labeler.evaluation.paired import compare_scores
 from labeler.evaluation.power import power as power_of_runs
+from labeler.evaluation.scores import compare_scores
 from labeler.metrics import evaluate
 from labeler.stats.correlation import RANK_STATISTICS, correlations
 from labeler.stats.intervals import quantiles

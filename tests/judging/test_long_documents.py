@@ -12,9 +12,9 @@ from made import make_collection, pair_of
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
 from labeler.data import Document, Failure, Judgement, Pair
-from labeler.judging.attempts import ReadAtMost, cut_of, is_about_context
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import judge
+from labeler.judging.methods.inquiry import ReadAtMost, cut_of, is_about_context
 from labeler.model import Message, Reply, Request
 from labeler.models.settings import AssessorSettings
 from labeler.testing import Answer, Call, FakeServer, completion

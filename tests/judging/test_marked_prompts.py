@@ -20,7 +20,7 @@ from labeler.model import Request
 from labeler.models.session import Control, run_to_end
 from labeler.prompt import find_prompt, read_prompt
 from labeler.store import open_store
-from labeler.store.keys import kept_secret, secret_of
+from labeler.store.base import kept_secret, secret_of
 from labeler.testing import fake_model, small_collection
 
 GRADING = ("four-grades", "basic", "by-topic")
@@ -96,11 +96,11 @@ def test_a_prompt_without_marks_shows_texts_as_they_are(prompt_of: Writer) -> No
 @pytest.mark.parametrize(
     ("user", "problem"),
     [
-        ("{query}\n{mark} {passage}", "10: a document stands outside of the marks; put"),
-        ("{query}\n{passage}\n{mark} {mark}", "10: a document stands outside of the marks; put"),
-        ("{query}\n{mark}\n{text}\n{mark}\n{title}", "11: a document stands outside of the marks"),
-        ("{query} {passage}\n# assistant\n{mark}\n# user\n.", "9: a document stands outside"),
-        ("{query} {mark}{text}{mark}\n# assistant\n{mark}\n# user\n.", "11: {mark} without a doc"),
+        ("{query}\n{mark} {passage}", "9: a document stands between marks; put"),
+        ("{query}\n{passage}\n{mark} {mark}", "9: a document stands between marks; put"),
+        ("{query}\n{mark}\n{text}\n{mark}\n{title}", "9: a document stands between marks"),
+        ("{query} {passage}\n# assistant\n{mark}\n# user\n.", "9: a document stands between"),
+        ("{query} {mark}{text}{mark}\n# assistant\n{mark}\n# user\n.", "11: a document"),
     ],
 )
 def test_marks_that_are_not_round_the_document_are_refused(

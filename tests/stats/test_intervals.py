@@ -12,7 +12,7 @@ from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
 from labeler.data import Qrels, Run
 from labeler.evaluation.leaderboard import leaderboard_of
-from labeler.evaluation.paired import compare_scores, summary_interval
+from labeler.evaluation.scores import compare_scores, summary_interval
 from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
 from labeler.stats.intervals import (

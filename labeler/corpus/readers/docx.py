@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labeler.corpus.readers.outline import LARGEST_FILE, Extracted, Outline, extracted
-from labeler.errors import BadInput, Misconfigured, TooLarge
-from labeler.files.read import in_megabytes
+from labeler.corpus.readers.outline import (
+    LARGEST_FILE,
+    Extracted,
+    Outline,
+    extracted,
+    opened,
+    part_of,
+    xml_of,
+)
+from labeler.errors import Misconfigured
 from labeler.messages import missing_extra
 
 if TYPE_CHECKING:
@@ -21,12 +27,6 @@ NEEDS = missing_extra("docx", "DOCX files need")
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _CODE = re.compile(r"code|source|preformatted|listing|verbatim", re.IGNORECASE)
 _MAIN = "word/document.xml"
-_MOST_PARTS = 20_000
-_TIMES = 4
-"""All parts together, pictures among them, may have so many times what a document may."""
-
-_ENTITY = re.compile(rb"<!\s*(?:ENTITY|ELEMENT|ATTLIST)", re.IGNORECASE)
-_OLE = b"\xd0\xcf\x11\xe0"
 _MARKUP = 8
 """The tree of a document's XML takes some eight times its size, so it may have so much less."""
 
@@ -37,7 +37,12 @@ def read_docx(path: Path, raw: bytes) -> Extracted:
         import docx
     except ImportError as error:
         raise Misconfigured(NEEDS) from error
-    _check_archive(path, raw)
+    with opened(path, raw) as archive:
+        for name in (part for part in archive.namelist() if part.endswith((".xml", ".rels"))):
+            most = LARGEST_FILE // _MARKUP if name == _MAIN else LARGEST_FILE
+            content = part_of(archive, name, path, most)
+            if name == _MAIN or b"<!" in content:
+                xml_of(path, content)
     document = docx.Document(BytesIO(raw))
     body = _Body()
     for part in document.iter_inner_content():
@@ -45,33 +50,6 @@ def read_docx(path: Path, raw: bytes) -> Extracted:
     body.close_code()
     own = body.title or (document.core_properties.title or "").strip()
     return extracted(own, body.outline.blocks)
-
-
-def _check_archive(path: Path, raw: bytes) -> None:
-    """`BadInput` of what is no ZIP archive of XML, defines entities, or unpacks to too much.
-
-    No part unpacks to more than the archive says of it.
-    """
-    if raw.startswith(_OLE):
-        raise BadInput(f"{path}: encrypted, or of an old format; save it anew without a password")
-    try:
-        archive = zipfile.ZipFile(BytesIO(raw))
-    except zipfile.BadZipFile as error:
-        raise BadInput(f"{path}: damaged, or no ZIP archive ({error})") from error
-    with archive:
-        parts = archive.infolist()
-        texts = [part for part in parts if part.filename.endswith((".xml", ".rels"))]
-        is_large = any(part.file_size > _most_of(part) for part in texts)
-        is_large = is_large or sum(part.file_size for part in parts) > _TIMES * LARGEST_FILE
-        if is_large or len(parts) > _MOST_PARTS:
-            bound = in_megabytes(LARGEST_FILE)
-            raise TooLarge(f"{path}: unpacks to more than the {bound} of a document")
-        if any(_ENTITY.search(archive.read(part)) for part in texts):
-            raise BadInput(f"{path}: defines entities of XML, which no such document needs")
-
-
-def _most_of(part: zipfile.ZipInfo) -> int:
-    return LARGEST_FILE // _MARKUP if part.filename == _MAIN else LARGEST_FILE
 
 
 class _Body:

@@ -101,7 +101,7 @@ def _is_of_links(node: LexborNode) -> bool:
     return len(links) >= _LEAST_LINKS and linked > _SHARE_OF_LINKS * _size(node)
 
 
-NEEDS = missing_extra("html", "HTML files need")
+NEEDS = missing_extra("html", "HTML and EPUB need")
 _DEEPEST = 150
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 _HEAD = 4096
@@ -122,12 +122,7 @@ _CODE = ("code", "kbd", "samp", "tt")
 def read_html(path: Path, raw: bytes) -> Extracted:
     """The title of a page without headings, its main text, and the blocks of that."""
     outline = Outline()
-    tree = _parsed(text_of_page(path, raw))
-    root = main_of(tree)
-    if root is not None:
-        _Walk(outline, within_main=root.tag != "body").children(root, 0)
-    head = tree.css_first("title")
-    title = _BLANKS.sub(" ", head.text(deep=True)).strip() if head is not None else ""
+    title = add_html(text_of_page(path, raw), outline)
     return extracted("" if any(b.headings for b in outline.blocks) else title, outline.blocks)
 
 
@@ -142,6 +137,16 @@ def text_of_page(path: Path, raw: bytes) -> str:
     except LookupError:
         return decoded(path, raw)
     return decoded(path, raw if name == "utf-8" else text.encode("utf-8", "replace"))
+
+
+def add_html(text: str, outline: Outline) -> str:
+    """Add the blocks of a page to an outline; its title is returned."""
+    tree = _parsed(text)
+    root = main_of(tree)
+    if root is not None:
+        _Walk(outline, within_main=root.tag != "body").children(root, 0)
+    head = tree.css_first("title")
+    return _BLANKS.sub(" ", head.text(deep=True)).strip() if head is not None else ""
 
 
 def _parsed(text: str) -> Any:

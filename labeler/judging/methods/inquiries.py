@@ -14,13 +14,16 @@ from typing import NamedTuple
 from labeler.data import Document, Failure, Judged, Judgement, Listed, Outcome, Pair, Query
 from labeler.errors import Misuse
 from labeler.judging.assessor import Assessor, Lists, Texts
-from labeler.judging.attempts import cut_of, fits, in_chunks, is_about_context
 from labeler.judging.methods.inquiry import (
     ALONE,
     Inquiry,
     JudgingPart,
     Rounds,
     calls_left,
+    cut_of,
+    fits,
+    in_chunks,
+    is_about_context,
     recall_inquiries,
 )
 from labeler.judging.methods.points import point_rounds

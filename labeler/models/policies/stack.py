@@ -43,9 +43,8 @@ from labeler.models.policies.limits import Budget, Budgeting, RateLimiter
 from labeler.models.server.answers import IS_IT_COMPATIBLE
 from labeler.models.server.client import STRAY
 from labeler.models.settings import AssessorSettings
-from labeler.store.base import Failed, KeyedReply, Store
+from labeler.store.base import Canon, Failed, Keyed, KeyedReply, Store
 from labeler.store.base import Waiting as StoreWaiting
-from labeler.store.keys import Canon, Keyed
 from labeler.store.remember import BatchWriter, Claims
 
 # A reply counts once it is certain that it answers its request, and no other.

@@ -29,11 +29,10 @@ from labeler.collection.user_files import Output
 from labeler.errors import BudgetReached, LabelerError, Misuse, Stopped, WaitsInBatch
 from labeler.files.atomic import replacing_bytes
 from labeler.files.jsonl import read_rows
-from labeler.judging.attempts import in_chunks
 from labeler.judging.job import pool_of
 from labeler.judging.judge import JudgeOptions, Prepared, prepare
 from labeler.judging.methods.inquiries import Inquiries
-from labeler.judging.methods.inquiry import Inquiry
+from labeler.judging.methods.inquiry import Inquiry, in_chunks
 from labeler.messages import count_of
 from labeler.model import Request
 from labeler.models.batch.answers import FileBounds, RequestFiles, request_line
@@ -45,7 +44,7 @@ from labeler.models.policies.limits import Spending
 from labeler.models.session import Control
 from labeler.report.result import Result
 from labeler.scale.batch.look import adopt_unheard, alone, remove_requests
-from labeler.store.keys import without_texts
+from labeler.store.base import without_texts
 from labeler.wire.addresses import masked, server_address
 from labeler.wire.gate import admit
 

@@ -15,10 +15,9 @@ from labeler.data import Document, Judged, Query
 from labeler.errors import Misconfigured, Misuse, Stopped
 from labeler.files.atomic import replacing
 from labeler.files.read import file_problems
-from labeler.judging.assessor import Assessor, Texts
+from labeler.judging.assessor import Assessor, Examples, GradedExample, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import Tally, origin, with_suspicions
-from labeler.judging.methods.examples import Examples, GradedExample
 from labeler.judging.pilot import piloted
 from labeler.model import Model
 from labeler.models.policies.call import StopSignal
@@ -43,7 +42,7 @@ from labeler.scale.partitions.folder import (
     read_pairs,
 )
 from labeler.store import StorePlace, open_store
-from labeler.store.keys import share_secret
+from labeler.store.base import share_secret
 from labeler.wire.addresses import Place, masked
 from labeler.wire.gate import admit, check_named
 

@@ -16,11 +16,10 @@ from labeler.files.atomic import replacing
 from labeler.files.boundary import count
 from labeler.files.cache import sha256_of
 from labeler.judging.assessor import Assessor, values_of
-from labeler.judging.attempts import in_chunks
 from labeler.judging.job import Job, pool_of
 from labeler.judging.judge import JudgeOptions, Prepared, prepare
-from labeler.judging.methods.examples import Examples
 from labeler.judging.methods.inquiries import Inquiries
+from labeler.judging.methods.inquiry import in_chunks
 from labeler.model import Reply
 from labeler.models.policies.call import Deferral
 from labeler.models.policies.stack import facts_about, only_remembered
@@ -191,7 +190,7 @@ def hashes_of(collection: Collection) -> dict[str, str]:
 
 def _shown_grades(assessor: Assessor) -> ShownGrades | None:
     shown = assessor.examples
-    if not isinstance(shown, Examples):
+    if shown is None:
         return None
     texts = shown.texts
     documents = {pair.doc_id: texts.documents[pair.doc_id] for pair in shown.pairs}

@@ -1,0 +1,70 @@
+"""EPUB: a book's chapters in the order of its spine, each read as HTML."""
+
+from __future__ import annotations
+
+import posixpath
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+from xml.etree.ElementTree import Element
+
+from labeler.corpus.readers.html import add_html, text_of_page
+from labeler.corpus.readers.outline import (
+    LARGEST_FILE,
+    Extracted,
+    Outline,
+    extracted,
+    opened,
+    part_of,
+    xml_of,
+)
+from labeler.errors import BadInput, TooLarge
+from labeler.files.read import in_megabytes
+
+_CONTAINER = "META-INF/container.xml"
+_ENCRYPTION = "META-INF/encryption.xml"
+_PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
+
+
+def read_epub(path: Path, raw: bytes) -> Extracted:
+    """The book's title and the text of its chapters, without its tables of contents."""
+    outline, size = Outline(), 0
+    with opened(path, raw) as archive:
+        book = _package(archive, path)
+        package = xml_of(path, part_of(archive, book, path))
+        if _ENCRYPTION in archive.namelist():
+            raise BadInput(f"{path}: encrypted (DRM); a copy without it can be read")
+        for name in _chapters(package, posixpath.dirname(book)):
+            page = part_of(archive, name, path)
+            size += len(page)
+            if size > LARGEST_FILE:
+                bound = in_megabytes(LARGEST_FILE)
+                raise TooLarge(f"{path}: more text than the {bound} of a document")
+            if page.strip():
+                add_html(text_of_page(path, page), outline)
+    title = package.findtext(".//{*}metadata/{*}title") or ""
+    if not outline.blocks:
+        raise BadInput(f"{path}: no text in it")
+    return extracted(" ".join(title.split()), outline.blocks)
+
+
+def _package(archive: zipfile.ZipFile, path: Path) -> str:
+    """The name of the part that lists the others."""
+    container = xml_of(path, part_of(archive, _CONTAINER, path))
+    root = container.find(".//{*}rootfile")
+    name = root.get("full-path") if root is not None else None
+    if not name:
+        raise BadInput(f"{path}: damaged: {_CONTAINER} names no package")
+    return unquote(name)
+
+
+def _chapters(package: Element, folder: str) -> Iterator[str]:
+    """The names of the parts that are pages, in the order in which the book is read."""
+    items = {item.get("id"): item for item in package.iterfind(".//{*}manifest/{*}item")}
+    for reference in package.iterfind(".//{*}spine/{*}itemref"):
+        item = items.get(reference.get("idref"))
+        if item is None or item.get("media-type") not in _PAGES:
+            continue
+        if "nav" not in (item.get("properties") or "").split():
+            yield posixpath.normpath(posixpath.join(folder, unquote(item.get("href") or "")))
