@@ -16,8 +16,14 @@ from labeler.annotate.session import Check, RaterAnswer, RatingItem, RatingSessi
 from labeler.collection.annotations import Purpose, journal_path
 from labeler.collection.card import card_section, read_card
 from labeler.collection.judgements import read_judgements
-from labeler.collection.layout import Collection, check_name, is_name, open_collection, safe_name
-from labeler.collection.lock import Note
+from labeler.collection.layout import (
+    Collection,
+    Note,
+    check_name,
+    is_name,
+    open_collection,
+    safe_name,
+)
 from labeler.collection.people import SampledPair, read_sample, sample_path
 from labeler.collection.scale import sample_scale
 from labeler.data import Judgement, Pair

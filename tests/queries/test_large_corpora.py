@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from labeler.collection.corpus import corpus_on_demand, distinct_documents, write_corpus
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.search import searched_corpus
 from labeler.data import Document, Query
 from labeler.queries.passages import considered
