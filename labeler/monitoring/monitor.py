@@ -329,7 +329,7 @@ class _Run:
             days = dict.fromkeys(run.label for run in (drift.controls[0], drift.controls[-1]))
             controls = count_of(len(drift.controls), "control", "controls")
             looked_at = f"{controls} of {name}, {' to '.join(days)}"
-            yield Watched(f"judge {name}", f"Judge drift: {name}", looked_at, drift, drift.charts())
+            yield Watched(f"judge {name}", f"Judge drift: {name}", looked_at, drift)
 
     def corpus(self, documents: Sequence[str | Path]) -> Iterator[Watched]:
         """The watch over the documents."""
