@@ -1228,8 +1228,7 @@ LAB: dict[str, Case] = {
         panel world llm second some --people human
         panel world llm second some --rule {majority,mean} --seed 2
         panel world llm second --as both
-        panel $LLM world/qrels/second.qrels moved.qrels --scale 0:4 --people $HUMAN -o out.qrels
-        panel $NIST $GPT shared/dl19/llama-3.1-8b.qrels --rule majority
+        panel world llm second some --scale 0:4 --people human -o out.qrels
         panel world llm
     """,
     "calibrate": [

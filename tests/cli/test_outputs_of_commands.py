@@ -110,7 +110,7 @@ CASES = {
         for act in ("submit", "wait")
     },
     "batch write": Case("batch write coll asked.jsonl --model similarity --dry-run -o OUT", ()),
-    "lab panel": Case("lab panel a.qrels b.qrels -o OUT", ("a.qrels", "b.qrels")),
+    "lab panel": Case("lab panel coll llm human -o OUT", ()),
     "explain": Case("explain coll q1 d1 -o OUT", ()),
     "doctor": Case("doctor --model similarity -o OUT", ()),
     "prompts show": Case("prompts show -o OUT", ()),
