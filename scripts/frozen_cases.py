@@ -1271,9 +1271,9 @@ LAB: dict[str, Case] = {
     """,
     "probe": """
         probe world --qrels human $FAKE --pairs 6 --quiet
-        probe world --qrels human $FAKE --pairs 6 --quiet --part changes --prompt basic
+        probe world --qrels human $FAKE --pairs 6 --quiet --prompt basic
         probe world --qrels human $FAKE --pairs 4 --quiet --require raised:0.0001
-        probe world --attacks shared/bipia/text_attack_train.json --part attacks --pairs 3 $FAKE
+        probe world --attacks shared/bipia/text_attack_train.json --pairs 3 $FAKE
         probe world --qrels human $FAKE --dry-run
     """,
     "judge-again": [

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from labeler.agreement.align import Rules, parse_maps, parse_scale
+from labeler.agreement.align import Rules, parse_scale
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
@@ -275,13 +275,6 @@ def tune(
     everybody: bool = option(
         False, "Ask all about all pairs: no halving.", panel=CHOICE, flags="--all"
     ),
-    maps: tuple[str, ...] = option(
-        (),
-        "Rename grades, as assessor:1=3 or human:1=0,2=1.",
-        panel=GRADES,
-        flags="--map",
-        rare=True,
-    ),
     cut: int | None = option(
         None, "Compare only whether a grade is at least this one.", GRADE, panel=GRADES, rare=True
     ),
@@ -305,7 +298,6 @@ def tune(
         base_url=server.base_url,
         halving=not everybody,
         rules=Rules(cut=cut),
-        maps=parse_maps(maps),
     )
     if flags.dry_run:
         plan = watched(flags, lambda watch: aplan_tuning(collection, asked, watch))
