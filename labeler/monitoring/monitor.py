@@ -380,7 +380,7 @@ def log_files(names: Sequence[str | Path]) -> list[Path]:
 
 def _looked_at(reading: LogReading) -> str:
     """How many searches of which files, and from when to when."""
-    searches = count_of(round(reading.searched), "search", "searches")
+    searches = count_of(reading.searches, "search", "searches")
     files = reading.files[0] if len(reading.files) == 1 else f"{len(reading.files):,} files"
     days = [
         datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
