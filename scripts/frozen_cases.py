@@ -1236,10 +1236,9 @@ LAB: dict[str, Case] = {
         """
         pool world --depth 2 $OWN --only
         judge world $FAKE --as first --quiet
-        calibrate world first --people human --probabilities rows.jsonl --save fit.json
-        calibrate world first --fit fit.json
+        calibrate world first --people human --probabilities rows.jsonl
         calibrate $LLM --people $HUMAN --seed 1
-        calibrate $GPT --people $NIST --save nist.json
+        calibrate $GPT --people $NIST
         calibrate h.qrels --people h.qrels
         route world first --by {disagreement,doubt} --pairs 20
         cascade world first --people human $FAKE --prompt basic --as strong --quiet

@@ -92,7 +92,6 @@ CASES = {
     "lab calibrate rows": Case(
         "lab calibrate b.qrels --people a.qrels --probabilities OUT", ("a.qrels",)
     ),
-    "lab calibrate save": Case("lab calibrate b.qrels --people a.qrels --save OUT", ("b.qrels",)),
     "lab route": Case("lab route a.qrels b.qrels -o OUT", ("a.qrels",)),
     "lab cascade": Case(
         "lab cascade cut a b --model similarity --share 0.5 --by disagreement --dry-run -o OUT", ()

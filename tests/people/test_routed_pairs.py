@@ -241,7 +241,7 @@ def test_neither_doubt_nor_a_threshold_is_learned_from_routed_pairs(collection: 
     people_of(collection, "both", EVERY[:20], EVERY[40:])
     people_of(collection, "human", [], EVERY[40:])
     fits = [
-        labeler.calibrate(folder, "llm", options=labeler.CalibrateOptions(name)).saved.fit
+        labeler.calibrate(folder, "llm", options=labeler.CalibrateOptions(name)).fit
         for name in ("both", "human")
     ]
     assert fits[0] == fits[1]
