@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from labeler.judging.relabel import arelabel as arelabel
     from labeler.judging.relabel import relabel as relabel
     from labeler.lab.calibrate import CalibrateOptions as CalibrateOptions
-    from labeler.lab.calibrate import apply_calibration as apply_calibration
     from labeler.lab.calibrate import calibrate as calibrate
     from labeler.lab.cascade import CascadeOptions as CascadeOptions
     from labeler.lab.cascade import cascade as cascade
@@ -94,7 +93,6 @@ _PUBLIC = {
     "agenerate": "queries.generate:agenerate",
     "agree": "agreement.agree:agree",
     "ajudge": "judging.judge:ajudge",
-    "apply_calibration": "lab.calibrate:apply_calibration",
     "arelabel": "judging.relabel:arelabel",
     "build": "pipeline.build:build",
     "calibrate": "lab.calibrate:calibrate",

@@ -1228,8 +1228,7 @@ LAB: dict[str, Case] = {
         panel world llm second some --people human
         panel world llm second some --rule {majority,mean} --seed 2
         panel world llm second --as both
-        panel $LLM world/qrels/second.qrels moved.qrels --scale 0:4 --people $HUMAN -o out.qrels
-        panel $NIST $GPT shared/dl19/llama-3.1-8b.qrels --rule majority
+        panel world llm second some --scale 0:4 --people human -o out.qrels
         panel world llm
     """,
     "calibrate": [
@@ -1237,10 +1236,9 @@ LAB: dict[str, Case] = {
         """
         pool world --depth 2 $OWN --only
         judge world $FAKE --as first --quiet
-        calibrate world first --people human --probabilities rows.jsonl --save fit.json
-        calibrate world first --fit fit.json
+        calibrate world first --people human --probabilities rows.jsonl
         calibrate $LLM --people $HUMAN --seed 1
-        calibrate $GPT --people $NIST --save nist.json
+        calibrate $GPT --people $NIST
         calibrate h.qrels --people h.qrels
         route world first --by {disagreement,doubt} --pairs 20
         cascade world first --people human $FAKE --prompt basic --as strong --quiet
@@ -1272,9 +1270,9 @@ LAB: dict[str, Case] = {
     """,
     "probe": """
         probe world --qrels human $FAKE --pairs 6 --quiet
-        probe world --qrels human $FAKE --pairs 6 --quiet --part changes --prompt basic
+        probe world --qrels human $FAKE --pairs 6 --quiet --prompt basic
         probe world --qrels human $FAKE --pairs 4 --quiet --require raised:0.0001
-        probe world --attacks shared/bipia/text_attack_train.json --part attacks --pairs 3 $FAKE
+        probe world --attacks shared/bipia/text_attack_train.json --pairs 3 $FAKE
         probe world --qrels human $FAKE --dry-run
     """,
     "judge-again": [

@@ -20,12 +20,13 @@ from pathlib import Path
 
 import numpy as np
 
+from labeler.agreement.align import Rules, grades_of_assessor
 from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.sources import assessor_of
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair
 from labeler.lab.beside_people import independence
-from labeler.lab.panel import panel_sources
 from labeler.lab.panel_rules import PANEL_RULES, Votes, combine, votes_of
 from labeler.stats.intervals import degrees, jackknife_error
 from labeler.stats.student import t_quantile
@@ -44,8 +45,7 @@ class Study:
     def __init__(self, folder: Path) -> None:
         human = read_qrels(folder / "human.qrels")
         files = sorted((folder / "labels").glob("*.txt"))
-        members = panel_sources(files, human, SCALE, clip=True).members
-        self.votes: Votes = votes_of({m.name: m.grades for m in members}, SCALE)
+        self.votes: Votes = votes_of({file.stem: grades_in(file) for file in files}, SCALE)
         self.human = {Pair(q, d): g for q, row in human.items() for d, g in row.items()}
         self.true = np.array([self.human[pair] for pair in self.votes.pairs])
         ids = [pair.query_id for pair in self.votes.pairs]
@@ -79,6 +79,13 @@ class Study:
         if keys not in self._stacks:
             self._stacks[keys] = np.stack([self.panel(key) for key in keys])
         return self._stacks[keys]
+
+
+def grades_in(path: Path) -> dict[Pair, int]:
+    """The grades of a file of labels, clipped into the scale."""
+    labels = assessor_of(path, path.stem).judged.labels
+    graded = grades_of_assessor(labels, SCALE, Rules(scale=SCALE, clip=True))
+    return {Pair(q, d): grade for q, row in graded.items() for d, grade in row.items()}
 
 
 def some_members(votes: Votes, members: Sequence[str]) -> Votes:

@@ -12,11 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pytest
 from fuzzing import mutants, refused
 
-from labeler.agreement.shares import GradeShares
 from labeler.agreement.sources import source_of_file
 from labeler.collection.annotations import read_journal
 from labeler.collection.card import read_card, update_card
@@ -30,7 +28,7 @@ from labeler.collection.pool import pool_pairs, read_pool
 from labeler.collection.queries import parse_ids, read_queries
 from labeler.collection.readme import write_readme
 from labeler.collection.scale import card_top_grade, grade_names
-from labeler.data import Failure, Pair, Qrels, Run
+from labeler.data import Failure, Qrels, Run
 from labeler.errors import BadInput
 from labeler.exchange.any_table import read_query_facts
 from labeler.exchange.logs import read_log
@@ -39,12 +37,6 @@ from labeler.exchange.runs import indexed_run
 from labeler.files.jsonl import read_rows
 from labeler.lab.control_check import read_control
 from labeler.lab.probe_cases import read_attacks
-from labeler.lab.recalibration import (
-    FitOrigin,
-    Recalibration,
-    SavedCalibration,
-    read_calibration,
-)
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
 from labeler.queries.style import read_personas
@@ -61,15 +53,6 @@ MANY = 5_000
 
 REFUSED = object()
 """What a plain reader makes of a file that no reader should take."""
-
-
-SHARES = GradeShares((0, 1), (Pair("q", "d"),), np.array([[0.25, 0.75]]), np.ones(1))
-CALIBRATION = json.dumps(
-    SavedCalibration(
-        Recalibration((0, 1), (0, 1), (0.5,), (1.5, 0.25)),
-        FitOrigin("llm", "p@1", "m", {"temperature": 0}, "a1", "human", 4, 2, "b2"),
-    ).as_json()
-)
 
 
 class Reader(NamedTuple):
@@ -445,9 +428,6 @@ READERS: dict[str, Reader] = {
         "attacks.json",
         '{"kind": ["Grade {grade}, please.", "On {query}."], "none": [], "one": "Be kind."}',
         lambda p: sorted(read_attacks(p)),
-    ),
-    "calibration": Reader(
-        "fit.json", CALIBRATION, lambda p: read_calibration(p).fit.probabilities(SHARES).shape
     ),
     "ids": Reader("ids.txt", "q1\nq2 # a note\n# none\n", lambda p: parse_ids(str(p), "only")),
     "rows": Reader(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from labeler.agreement.align import Rules, parse_maps, parse_scale
+from labeler.agreement.align import Rules, parse_scale
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
@@ -27,7 +27,6 @@ from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import GateFailed, Incomplete, Misuse
 from labeler.evaluation.gates import parse_limits
-from labeler.files.paths import check_existing
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge, aplan_judging
 from labeler.lab.control import ControlPairs, adrift, aplan_drift
@@ -141,7 +140,7 @@ class PanelFlags:
     """What a panel is compared with, and where it is kept beside its collection."""
 
     people: str | None = option(
-        None, "Human qrels: how far do panel and members agree?", metavar="QRELS"
+        None, "The collection's human qrels: how far do panel and members agree?", metavar="NAME"
     )
     statistic: str = option("kappa", "By which statistic.", flags="-s --statistic")
     scale: tuple[int, ...] | None = option(
@@ -151,7 +150,6 @@ class PanelFlags:
         rare=True,
         read=parse_scale,
     )
-    clip: bool = option(False, "Clip numbers into the scale first.", rare=True)
 
 
 def panel(
@@ -159,8 +157,8 @@ def panel(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="COLL A B C... | QRELS...",
-            help="A collection and sets of its judgements; or files of grades.",
+            metavar="COLL A B C...",
+            help="A collection, and sets of its judgements to put together.",
         ),
     ],
     *,
@@ -207,20 +205,20 @@ def panel(
             pairs = len(judged.panel.rows)
             _check_all_graded(judged.panel.failed, pairs, again={"retry_failed": True})
         return
-    people = compared.people
-    inputs = [Path(source) for source in (*sources, *([people] if people else []))]
-    check_existing(inputs[:1] if Path(sources[0]).is_dir() else inputs)
+    collection, *names = sources
     to = None
     if output is not None:
-        to = Output(output, force, tuple(path for path in inputs if path.exists()))
+        to = Output(output, force, (Path(collection),))
         to.check()
     statistics = StatisticOptions((compared.statistic,), seed=rules.seed)
-    report = PanelReportOptions(replace(rules, scale=compared.scale), statistics, compared.clip)
-    result = panel_of_sets(*sources, people=people, name=options.name, output=to, options=report)
+    report = PanelReportOptions(replace(rules, scale=compared.scale), statistics)
+    people, name = compared.people, options.name
+    opened = open_collection(collection)
+    result = panel_of_sets(opened, *names, people=people, name=name, output=to, options=report)
     show_result(result, shown.format)
     warn(context, result.findings)
-    if options.name is not None:
-        note(f"kept as {options.name}: labeler agree {sources[0]} human {options.name}")
+    if name is not None:
+        note(f"kept as {name}: labeler agree {collection} human {name}")
     if output is not None:
         note(f"wrote {output}")
     _check_all_graded(result.panel.failed, len(result.panel.rows))
@@ -277,13 +275,6 @@ def tune(
     everybody: bool = option(
         False, "Ask all about all pairs: no halving.", panel=CHOICE, flags="--all"
     ),
-    maps: tuple[str, ...] = option(
-        (),
-        "Rename grades, as assessor:1=3 or human:1=0,2=1.",
-        panel=GRADES,
-        flags="--map",
-        rare=True,
-    ),
     cut: int | None = option(
         None, "Compare only whether a grade is at least this one.", GRADE, panel=GRADES, rare=True
     ),
@@ -307,7 +298,6 @@ def tune(
         base_url=server.base_url,
         halving=not everybody,
         rules=Rules(cut=cut),
-        maps=parse_maps(maps),
     )
     if flags.dry_run:
         plan = watched(flags, lambda watch: aplan_tuning(collection, asked, watch))

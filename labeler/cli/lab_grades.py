@@ -24,12 +24,10 @@ from labeler.evaluation.two_sided import SHOWN as RUNS_SHOWN
 from labeler.lab.calibrate import (
     FIT,
     CalibrateOptions,
-    apply_calibration,
     write_probabilities,
 )
 from labeler.lab.calibrate import calibrate as fit_probabilities
 from labeler.lab.cascade import CascadeOptions, CascadePlan, acascade, aplan_cascade
-from labeler.lab.recalibration import write_calibration
 from labeler.lab.route import RouteOptions, RouteResult, write_routed
 from labeler.lab.route import route as route_pairs
 from labeler.options import SEED, option
@@ -52,12 +50,6 @@ def calibrate(
     probabilities: Path | None = option(
         None, "Write each pair's probabilities, JSON Lines.", metavar="FILE", panel=FIT
     ),
-    save: Path | None = option(
-        None, "Write the fit, to apply it later.", metavar="FILE", panel=FIT
-    ),
-    fit: Path | None = option(
-        None, "Apply this saved fit; fit nothing.", metavar="FILE", panel=FIT
-    ),
     output: OutputFlags,
 ) -> None:
     """Make probabilities of an assessor's grades, by people's grades of some pairs.
@@ -65,32 +57,14 @@ def calibrate(
     How far they hold is measured on queries that they were not fitted to.
     """
     inputs = [Path(name) for name in (*sources, options.people) if Path(name).exists()]
-    inputs += [] if fit is None else [fit]
     to = output.made_from(*inputs)
     rows_to = None if probabilities is None else output.written_to(probabilities, *inputs)
-    fit_to = None if save is None else output.written_to(save, *inputs)
-    if fit is None:
-        result = fit_probabilities(*sources, options=options)
-    else:
-        _check_fits_nothing(context)
-        result = apply_calibration(fit, *sources)
+    result = fit_probabilities(*sources, options=options)
     show_result(result, output.format, to)
     warn(context, result.findings)
     if rows_to is not None:
         write_probabilities(rows_to, result)
         note(f"probabilities of {len(result.shares.pairs):,} pairs: {rows_to.path}")
-    if fit_to is not None:
-        write_calibration(fit_to, result.saved)
-        note(f"the fit: {fit_to.path}")
-
-
-def _check_fits_nothing(context: typer.Context) -> None:
-    """`Misuse` where an option says how to fit, while a saved fit is applied."""
-    for name in ("people", "seed"):
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            problem = "a saved fit is applied as it is, and nothing is fitted; leave this out"
-            raise Misuse(problem, parameter=name)
 
 
 def route(

@@ -38,7 +38,6 @@ AGENT = ("useragent", "agent", "browser", "httpuseragent")
 
 EVENT_PARTS = {
     "query": ("query_field", QUERY_TEXT),
-    "count": ("count_field", COUNT),
     "document": ("doc_field", DOCUMENT_ID),
     "rank": ("rank_field", RANK),
     "clicks": ("click_field", CLICKS),
@@ -53,7 +52,10 @@ EVENT_PARTS = {
 }
 """What a row holds: the setting that names its column, and that column's usual names."""
 
-_PARTS = {name: EVENT_PARTS[name] for name in ("query", "count", "document", "session")}
+_PARTS = {
+    "count": ("count_field", COUNT),
+    **{name: EVENT_PARTS[name] for name in ("query", "document", "session")},
+}
 """What a row holds that says how often a query was typed."""
 
 _LARGEST_COUNT = 10**12

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,29 +13,21 @@ from labeler.agreement.calibration import Calibration, calibration
 from labeler.agreement.shares import GradeShares, combined, shares_of
 from labeler.agreement.shown import short
 from labeler.agreement.sources import (
-    JUDGEMENTS,
     Sources,
     open_sources,
-    source_of_collection,
-    source_of_file,
 )
 from labeler.arrays import Floats
-from labeler.collection.judgements import Origin, origin_of
-from labeler.collection.layout import Collection, open_collection
 from labeler.collection.user_files import Output
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.files.jsonl import write_rows
 from labeler.lab.recalibration import (
     CalibrationSet,
-    SavedCalibration,
+    Recalibration,
     calibration_set,
     held_out,
     log_losses,
     mean_by_query,
-    origin_of_fit,
-    read_calibration,
-    shares_digest,
     takes_logits,
 )
 from labeler.messages import count_of, no_pair_in_common
@@ -47,29 +39,6 @@ from labeler.stats.estimates import Mean
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-
-def judgements_of(sources: Sequence[str]) -> Path | None:
-    """The file of the first assessor's judgements; `None` where only its grades are there."""
-    first = Path(sources[0])
-    if first.is_dir():
-        path = Collection(first).judgements(sources[1])
-        return path if path.exists() else None
-    return first if first.name.endswith(JUDGEMENTS) else None
-
-
-def open_assessor(sources: Sequence[str]) -> tuple[GradeShares, str, Origin | None]:
-    """One assessor's probabilities, its name, and what made them; people's grades are not read."""
-    if not sources or len(sources) != 1 + Path(sources[0]).is_dir():
-        raise Misuse("expected one file of judgements or qrels, or a collection and a name in it")
-    first, path = Path(sources[0]), judgements_of(sources)
-    if first.is_dir():
-        collection = open_collection(first)
-        collection.existing_qrels(sources[1])
-        source = source_of_collection(collection, sources[1])
-    else:
-        source = source_of_file(first, sources[0])
-    return shares_of(source), source.name, None if path is None else origin_of(path)
 
 
 # What `calibrate` returns: how far probabilities hold on other queries, tables, JSON, a file.
@@ -93,24 +62,25 @@ class CalibrateResult(Result):
     `probabilities` are `(pairs, grades)`, in the order of `shares.pairs` and of the fit's scale.
     `log_loss` is in nats, by name: `calibrated`, `shares alone` (people's shares of grades, the
     same for every pair) and `as it came` (the assessor's own distributions). `gain` is how much
-    less the first is than the second. All of these are empty where a saved fit was applied.
+    less the first is than the second. `counts` are the pairs and queries that `people` graded.
     `assessor` is whose pairs these are.
     """
 
     assessor: str
-    saved: SavedCalibration
+    people: str
+    fit: Recalibration
     shares: GradeShares
     probabilities: Floats
-    counts: tuple[int, int] = (0, 0)
-    log_loss: Mapping[str, Mean] = field(default_factory=dict)
-    gain: Mean | None = None
-    cuts: tuple[CutReliability, ...] = ()
+    counts: tuple[int, int]
+    log_loss: Mapping[str, Mean]
+    gain: Mean
+    cuts: tuple[CutReliability, ...]
     findings: tuple[Finding, ...] = ()
 
     @property
     def scale(self) -> tuple[int, ...]:
         """People's grades."""
-        return self.saved.fit.scale
+        return self.fit.scale
 
     def rows(self) -> Iterator[tuple[Pair, list[float], float]]:
         """Each pair with the probability of each grade, and the mean of the calibrated grade."""
@@ -123,14 +93,11 @@ class CalibrateResult(Result):
         """What the probabilities tell, and how far they lie from people's grades."""
         name = short(self.assessor)
         given = count_of(len(self.shares.pairs), "pair", "pairs")
-        if self.gain is None:
-            fitted = short(self.saved.origin.assessor)
-            return [f"{given} of {name} have probabilities by the saved fit to {fitted}."]
         pairs, queries = self.counts
         graded = f"{count_of(pairs, 'pair', 'pairs')} of {count_of(queries, 'query', 'queries')}"
         loss = self.log_loss["calibrated"]
         tells = (
-            f"{name}: fitted to {graded} that {short(self.saved.origin.people)} graded, "
+            f"{name}: fitted to {graded} that {short(self.people)} graded, "
             f"probabilities for {given}."
         )
         gained = (
@@ -146,8 +113,6 @@ class CalibrateResult(Result):
 
     def tables(self) -> list[Table]:
         """The tables `log loss` and `cuts`."""
-        if self.gain is None:
-            return []
         loss = figure_table("log loss", self.log_loss, "probabilities")
         columns = [
             Column("cut"),
@@ -170,14 +135,12 @@ class CalibrateResult(Result):
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `calibrate`."""
         return self.picked(
-            *("assessor", "gain", "findings"),
-            people=self.saved.origin.people,
+            *("assessor", "people", "fit", "gain", "findings"),
             pairs=self.counts[0],
             queries=self.counts[1],
             probabilities=len(self.shares.pairs),
             log_loss={name.replace(" ", "_"): mean for name, mean in self.log_loss.items()},
             cuts=[{"cut": c.after.cut, "before": c.before, "after": c.after} for c in self.cuts],
-            calibration=self.saved,
         )
 
 
@@ -237,9 +200,6 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
     each = [shares_of(source) for source in opened.assessors]
     shares, name = combined(each), ", ".join(source.name for source in opened.assessors)
     pairs = _judged(opened, shares, name)
-    # a mean of several is what none of them said: no single origin may claim the fit to it
-    path = judgements_of(names) if len(each) == 1 else None
-    made_by = None if path is None else origin_of(path)
     fitted, held = pairs.fit(), held_out(pairs, options.seed)
     losses = {
         "calibrated": log_losses(held.calibrated, pairs.outcome),
@@ -248,10 +208,10 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
     if takes_logits(pairs.shares, pairs.scale):
         losses["as it came"] = log_losses(_own_probabilities(pairs), pairs.outcome)
     gain = mean_by_query(pairs, losses["shares alone"] - losses["calibrated"])
-    origin = origin_of_fit((name, opened.human_name), made_by, shares, pairs)
     return CalibrateResult(
         name,
-        SavedCalibration(fitted, origin),
+        opened.human_name,
+        fitted,
         shares,
         fitted.probabilities(shares),
         (len(pairs), len(pairs.queries)),
@@ -286,47 +246,6 @@ def _judged(opened: Sources, shares: GradeShares, name: str) -> CalibrationSet:
         grade = f"{opened.human_name} has the grade {pairs.scale[0]} throughout"
         raise BadInput(f"{grade}; there is nothing to foretell")
     return pairs
-
-
-def apply_calibration(
-    saved: SavedCalibration | Path | str, *sources: str | Path
-) -> CalibrateResult:
-    """The probabilities that a saved fit gives to judgements; `BadInput` of another assessor's.
-
-    `sources` are as of `calibrate`. People's grades are not read.
-
-    >>> import tempfile
-    >>> from labeler.trec.write import write_qrels
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> human, llm = (Path(folder.name) / f"{name}.qrels" for name in ("human", "llm"))
-    >>> for path in (human, llm):
-    ...     write_qrels(path, {f"q{n}": {"a": n % 2, "b": 0} for n in range(12)})
-    >>> saved = calibrate(llm, options=CalibrateOptions(people=str(human))).saved
-    >>> len(apply_calibration(saved, llm).probabilities)
-    24
-    >>> folder.cleanup()
-    """
-    fitted = saved if isinstance(saved, SavedCalibration) else read_calibration(Path(saved))
-    shares, name, made_by = open_assessor([str(source) for source in sources])
-    origin = fitted.origin
-    if shares.grades[0] < fitted.fit.grades[0] or shares.grades[-1] > fitted.fit.grades[-1]:
-        both = f"{shares.grades[0]} to {shares.grades[-1]}"
-        range_of_fit = f"{fitted.fit.grades[0]} to {fitted.fit.grades[-1]}"
-        raise BadInput(
-            f"{name} has grades from {both}, and the fit knows those from {range_of_fit}"
-        )
-    findings = []
-    if made_by is not None and origin.names_assessor:
-        for what in ("prompt", "model", "parameters"):
-            before, now = getattr(origin, what), getattr(made_by, what)
-            if dict(before) != dict(now) if what == "parameters" else before != now:
-                problem = f"fitted to judgements with the {what} {before}, and {name} has {now}"
-                raise BadInput(f"the calibration was {problem}; fit another one")
-    elif shares_digest(shares) != origin.judgements:
-        text = f"nothing says that {name} was judged as {origin.assessor} was, to which the fit is"
-        findings.append(Finding(text))
-    given = fitted.fit.probabilities(shares)
-    return CalibrateResult(name, fitted, shares, given, findings=tuple(findings))
 
 
 def _own_probabilities(pairs: CalibrationSet) -> Floats:

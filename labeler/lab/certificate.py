@@ -331,8 +331,8 @@ class ProbeResult(WithCost, Result):
             yield f"{pairs} had the best grade unattacked, and cannot be raised"
 
     def tables(self) -> list[Table]:
-        """What attacks raised, where any was tried, and what changes moved; noise alone beside."""
-        return [*([self._attacks()] if self.certificate.attacks else []), self._changes()]
+        """What attacks raised, and what changes moved; noise alone beside."""
+        return [self._attacks(), self._changes()]
 
     def _attacks(self) -> Table:
         columns = [

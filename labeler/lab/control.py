@@ -33,7 +33,7 @@ from labeler.judging.methods.inquiries import check_reads
 from labeler.judging.relabel import asked_again
 from labeler.judging.status import prompt_source
 from labeler.lab.asking import AskedRound, judged_rounds, plan_rounds
-from labeler.lab.control_check import ControlRun, DriftCheck, PairAgain, PromptAndModel
+from labeler.lab.control_check import TIMES, ControlRun, DriftCheck, PairAgain, PromptAndModel
 from labeler.models.session import (
     Control,
     Selection,
@@ -47,8 +47,6 @@ from labeler.options import COUNT, check_options, option
 from labeler.prompt import find_prompt
 
 PAIRS = 20
-TIMES = 2
-"""How often each pair is asked again: the new grades differ from each other by noise alone."""
 FIRST_REPEAT = 1000
 """Repeats of controls count from here, apart from those of judging."""
 

@@ -28,6 +28,8 @@ from labeler.stats.drift import RetestP, retest
 from labeler.stats.means import bounded_interval, paired_interval
 from labeler.stats.student import SIGNIFICANT, t_quantile
 
+TIMES = 2
+"""How often each pair is asked again: the new grades differ from each other by noise alone."""
 FOUR_IN_FIVE = 0.8
 MOST_WITHOUT_GRADE = 0.1
 """The share of new replies without a grade above which a control does not pass."""
@@ -151,6 +153,8 @@ def read_control(path: Path) -> Iterator[PairAgain]:
         pair, old, new, served = Pair(*ids), row.get("old"), row.get("new"), row.get("model")
         if not isinstance(new, list) or not all(isinstance(each, int | str) for each in new):
             raise BadInput.at(path, number, "expected new: a list of grades and statuses")
+        if len(new) != TIMES:
+            raise BadInput.at(path, number, f"expected {TIMES} new grades, found {len(new)}")
         for grade in (old, *new):
             is_whole = type(grade) is int and abs(grade) <= _LARGEST_GRADE
             if not (is_whole or grade is None or isinstance(grade, str)):

@@ -7,33 +7,25 @@ compared or put into another panel.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.agreement.align import Rules, grades_of_assessor, scale_of
+from labeler.agreement.align import Rules, scale_of
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.differences import Difference
 from labeler.agreement.shown import short, whom
-from labeler.agreement.sources import (
-    AssessorSource,
-    assessor_of,
-    human_grades,
-    made_from,
-    people_of_file,
-)
+from labeler.agreement.sources import human_grades, made_from
 from labeler.agreement.statistics import parse_name
 from labeler.collection.judgements import origin_of
 from labeler.collection.layout import Collection, check_name, open_collection, safe_name
 from labeler.collection.user_files import Output
 from labeler.data import Failure, Pair, Qrels
 from labeler.errors import BudgetReached, Misuse, about
-from labeler.files.paths import true_path
 from labeler.judging.changes import human_beside
 from labeler.judging.job import JudgeResult, pool_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set, plan_set
@@ -61,8 +53,6 @@ from labeler.prompt.read import find_prompt
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Cell, Column, Row, Table, interval_text
-from labeler.trec.labels import number
-from labeler.trec.memory import Source, as_qrels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,52 +191,49 @@ def _closer(less: Difference) -> str:
 
 @dataclass(frozen=True)
 class PanelReportOptions:
-    """How grades are put together, and by which one statistic panel and people are compared.
-
-    With `clip`, labels outside of the scale are moved to its ends; else they are failures.
-    """
+    """How grades are put together, and by which one statistic panel and people are compared."""
 
     panel: PanelOptions = field(default_factory=PanelOptions)
     statistics: StatisticOptions = field(default_factory=lambda: StatisticOptions(("kappa",)))
-    clip: bool = False
 
 
 def panel(
-    *sources: Source | Collection,
-    people: Source | None = None,
+    collection: Collection | Path | str,
+    *names: str,
+    people: str | None = None,
     name: str | None = None,
     output: Output | Path | str | None = None,
     options: PanelReportOptions | None = None,
 ) -> PanelResult:
     """Put several assessors' grades of the same pairs together into one grade each.
 
-    `sources` are a collection and the names of sets of its judgements (or qrels), or qrels: paths,
-    dicts, DataFrames or rows. In a collection the panel is kept as the set `name`; `output` is a
-    file of qrels, or of judgements where its name ends in .jsonl. `people` are human qrels, or a
-    name of the collection's (by default its own, where it has some).
+    `names` are sets of the collection's judgements, or of its qrels. The panel is kept as the set
+    `name`; `output` is a file of qrels, or of judgements where its name ends in .jsonl. `people`
+    names human qrels of the collection (by default its own, where it has some).
 
-    >>> first, second, third = {"q": {"d": 2}}, {"q": {"d": 1}}, {"q": {"d": 2}}
-    >>> panel(first, second, third)
-    PanelResult('median of member 1, member 2, member 3', judged=1 of 1)
+    >>> from labeler.judging.judge import judge
+    >>> from labeler.testing import fake_model, small_collection
+    >>> collection = small_collection()
+    >>> said = {"lax": '{"grade": 3}', "strict": '{"grade": 0}'}
+    >>> sets = [judge(collection, model=fake_model(r, m), name=m) for m, r in said.items()]
+    >>> panel(collection, "lax", "strict")
+    PanelResult('median of lax, strict', judged=4 of 4)
     """
     options = options or PanelReportOptions()
     if options.statistics.names is None or len(options.statistics.names) != 1:
         raise Misuse("a panel is compared by one statistic", parameter="statistics")
     with about("statistic"):
         parse_name(options.statistics.names[0])
-    read = panel_sources(sources, people, options.panel.scale, clip=options.clip)
+    opened = open_collection(collection)
+    read = _sources(opened, names, people)
     if name is not None:
-        if read.collection is None:
-            problem = "files have no collection to keep a set in; write a file"
-            raise Misuse(problem, parameter="name")
-        names = [member.name for member in read.members]
-        check_made_name(read.collection, name, options.panel.rule, names)
+        check_made_name(opened, name, options.panel.rule, names)
     rules = options.panel
     if rules.scale is None and read.human:
         rules = replace(rules, scale=_common_scale(read))
     judged = panel_of(read.members, rules)
-    if name is not None and read.collection is not None:
-        write_made(read.collection, name, judged.made)
+    if name is not None:
+        write_made(opened, name, judged.made)
     if output is not None:
         save_panel(judged, output if isinstance(output, Output) else Path(output))
     return _result(judged, read, name, options.statistics)
@@ -279,121 +266,42 @@ def _result(
 
 def _parts(read: PanelSources) -> Iterator[Finding]:
     """That the human grades were made from members' grades."""
-    raters = made_from(read.collection).get(read.human_name, ()) if read.collection else ()
+    raters = made_from(read.collection).get(read.human_name, ())
     if names := [member.name for member in read.members if member.name in raters]:
         what = f"{read.human_name} was made from the grades of {', '.join(names)}"
         why = "panel and members agree with what they are part of, and errors are none of people's"
         yield Finding(f"{what}: {why}")
 
 
-# The members of a panel, from whatever holds their grades: a collection's sets, files, dicts.
+# The members of a panel, and people's grades beside them.
 
 
 class PanelSources(NamedTuple):
     """The members, and people's grades beside them, with the name of these; empty for none.
 
-    `notes` say what the files hold beside grades.
+    `notes` say what of people's grades is left out.
     """
 
+    collection: Collection
     members: tuple[Member, ...]
     human_name: str
     human: Qrels
-    collection: Collection | None = None
     notes: tuple[str, ...] = ()
 
 
-def panel_sources(
-    sources: Sequence[Any], people: Source | None, scale: tuple[int, ...] | None, *, clip: bool
-) -> PanelSources:
-    """A collection and names of its sets, or qrels: paths, dicts, DataFrames or rows.
-
-    Without `people` a collection's own human qrels are taken, where they are no member.
-    """
-    if not sources:
-        raise Misuse("expected a collection and names of its sets, or several qrels")
-    first = sources[0]
-    is_folder = _is_path(first) and Path(first).is_dir()
-    if isinstance(first, Collection) or is_folder:
-        return _of_collection(open_collection(first), [str(name) for name in sources[1:]], people)
-    if _is_path(people):
-        files = {true_path(Path(source)) for source in sources if _is_path(source)}
-        _refuse_member(true_path(Path(cast("str", people))) in files, people)
-    notes: list[str] = []
-    human_name, human = _people(people, notes)
-    if scale is None and human:
-        scale = scale_of(human, Rules())
-    read = [assessor_of(source, f"member {n}") for n, source in enumerate(sources, start=1)]
-    names = [short(source.name) for source in read]
-    if len(set(names)) < len(names):
-        names = [source.name for source in read]
-    members = (
-        _member(source, name, scale, clip=clip) for source, name in zip(read, names, strict=True)
-    )
-    notes += [note for source in read for note in source.notes]
-    return PanelSources(tuple(members), human_name, human, notes=tuple(notes))
-
-
-def _is_path(source: object) -> bool:
-    return isinstance(source, str | os.PathLike)
-
-
-def _refuse_member(is_member: bool, people: object) -> None:
-    """`Misuse` where people's grades are a member's too."""
-    if is_member:
+def _sources(collection: Collection, names: Sequence[str], people: str | None) -> PanelSources:
+    """The members by name; without `people`, a collection's own human qrels that are no member."""
+    members = tuple(read_member(collection, name) for name in names)
+    if people in names:
         problem = f"{people} is a member of the panel, and cannot tell how good it is"
         raise Misuse(problem, parameter="people")
-
-
-def _people(people: Source | None, notes: list[str]) -> tuple[str, Qrels]:
-    if people is None:
-        return "", {}
-    if isinstance(people, str | os.PathLike):
-        return os.fspath(people), people_of_file(Path(people), notes.append)
-    return "human", as_qrels(people, notes.append, name="people")
-
-
-def _of_collection(
-    collection: Collection, names: Sequence[str], people: Source | None
-) -> PanelSources:
-    members = tuple(read_member(collection, name) for name in names)
-    if people is not None and not isinstance(people, str):
-        raise Misuse("of a collection, name its human qrels", parameter="people")
-    _refuse_member(people in names, people)
     human = people or human_beside(collection, *names)
     if human is None:
-        return PanelSources(members, "", {}, collection)
+        return PanelSources(collection, members, "", {})
     notes: list[str] = []
     with about("people"):
         grades, _ = human_grades(collection, human, notes.append)
-    return PanelSources(members, human, grades, collection, tuple(notes))
-
-
-def _member(
-    source: AssessorSource, name: str, scale: tuple[int, ...] | None, *, clip: bool
-) -> Member:
-    """A source's labels as grades; what is no grade of the scale is a failure.
-
-    A negative label says that a pair was not judged, unless a scale holds it.
-    """
-    labels = source.judged.labels
-    if clip and scale is None:
-        raise Misuse("clipping takes a scale, or human grades that tell it", parameter="scale")
-    graded = (
-        {} if scale is None else grades_of_assessor(labels, scale, Rules(scale=scale, clip=clip))
-    )
-    grades, failures = dict[Pair, int](), dict(source.judged.failures)
-    for query_id, row in labels.items():
-        for doc_id, label in row.items():
-            value, pair = number(label), Pair(query_id, doc_id)
-            grade = graded.get(query_id, {}).get(doc_id)
-            if scale is None and value is not None and value.is_integer() and value >= 0:
-                grade = int(value)
-            if grade is not None:
-                grades[pair] = grade
-            elif value is None or value >= 0:
-                failures[pair] = "out_of_scale"
-    made = {"models": [source.model]} if source.model else {}
-    return Member(name, grades, failures, source.distributions, made)
+    return PanelSources(collection, members, human, grades, tuple(notes))
 
 
 # Ask every member about the pool first.

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from labeler.collection.batches import held_back
 from labeler.collection.layout import Collection, open_collection
@@ -54,17 +54,13 @@ class ProbeOptions:
 
     `pairs` is how many pairs of the lowest grade are attacked, and how many of any grade changed.
     `qrels` names the collection's qrels that say which documents are not relevant; None takes
-    `human`, or else the only ones. `part` is what is tried alone, None for both; clean pairs are
-    always asked. `attacks` is a file of further attacks; with `only`, those of these names alone
-    are tried.
+    `human`, or else the only ones. `attacks` is a file of further attacks; with `only`, those of
+    these names alone are tried.
     """
 
     pairs: int = option(PAIRS, "Pairs to attack, and as many of any grade to change.", COUNT)
     qrels: str | None = option(
         None, "Which qrels say what is not relevant; else human, or the only ones."
-    )
-    part: Literal["attacks", "changes"] | None = option(
-        None, "Try this alone.", usual="both", rare=True
     )
     attacks: Path | None = option(
         None, "Further attacks: a JSON object of lists of texts.", metavar="FILE"
@@ -76,9 +72,6 @@ class ProbeOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.part == "changes" and (self.only or self.attacks):
-            parameter = "only" if self.only else "attacks"
-            raise Misuse("changes alone are tried, and no attack", parameter=parameter)
 
 
 def probe(  # noqa: PLR0913  the keywords of a public function are its settings
@@ -198,10 +191,8 @@ async def _prepared(
     session_options = held_back(opened, replace(asked.session, rehearsal=rehearsal))
     selection = await select_model("judge", session_options, control)
     cases = [*clean_cases(drawn, texts)]
-    if options.part != "changes":
-        cases += attack_cases(drawn, texts, qrels, attacks, max(prompt.grades))
-    if options.part != "attacks":
-        cases += change_cases(drawn, texts, selection.choice.name)
+    cases += attack_cases(drawn, texts, qrels, attacks, max(prompt.grades))
+    cases += change_cases(drawn, texts, selection.choice.name)
     async with open_session(selection, texts.documents.values(), opened.store, control) as session:
         assessor = Assessor.asked_in(session, prompt)
         assessor = replace(assessor, examples=examples_for(opened, "", prompt, texts))
@@ -212,8 +203,7 @@ async def _prepared(
 
 def check_gates(options: ProbeOptions, names: Iterable[str], parameter: str = "require") -> None:
     """`Misuse` of a gate that asks for a share of which the probe will tell nothing."""
-    attacks = () if options.part == "changes" else ("raised", "worst", *_attacks_to_try(options))
-    shares = ["noise", *attacks, *(() if options.part == "attacks" else IDLE)]
+    shares = ["noise", "raised", "worst", *_attacks_to_try(options), *IDLE]
     for name in names:
         if name not in shares:
             problem = f"no share {name!r} to ask for; known: {', '.join(shares)}"

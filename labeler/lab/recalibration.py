@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from labeler import __version__
 from labeler.agreement.shares import GradeShares
 from labeler.arrays import Flags, Floats, Integers
-from labeler.collection.judgements import Origin
-from labeler.collection.user_files import Output
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput
-from labeler.exchange.tables import described, json_value
-from labeler.files.atomic import replacing
-from labeler.files.boundary import finite, reading
 from labeler.messages import count_of
-from labeler.report.neutral import json_text
 from labeler.stats.estimates import Mean
 from labeler.stats.intervals import Sample, between
 from labeler.stats.regression import cumulative_logistic, logistic_function
@@ -194,131 +185,3 @@ def mean_by_query(pairs: CalibrationSet, values: Floats) -> Mean:
 
     ends = between(Sample(sums), compute)
     return Mean(float(compute(sums.sum(axis=0))), *ends)
-
-
-# A fit on disk, with what it was fitted to, so that no other assessor is mapped by it.
-
-KIND = "labeler calibration"
-MOST = 1e6
-"""Grades and coefficients beyond this come from no fit."""
-
-
-@dataclass(frozen=True)
-class FitOrigin:
-    """Who judged, and whose grades it was fitted to, each with a hash of what was read.
-
-    `prompt`, `model` and `parameters` are empty of an assessor of which no judgements are kept.
-    """
-
-    assessor: str
-    prompt: str
-    model: str
-    parameters: Mapping[str, Any]
-    judgements: str
-    people: str
-    people_pairs: int
-    people_queries: int
-    people_grades: str
-    labeler: str = __version__
-
-    @property
-    def names_assessor(self) -> bool:
-        """Whether it says which prompt and model judged."""
-        return bool(self.prompt or self.model)
-
-
-@dataclass(frozen=True)
-class SavedCalibration:
-    """A fit with what it was fitted to."""
-
-    fit: Recalibration
-    origin: FitOrigin
-
-    def as_json(self) -> dict[str, Any]:
-        """The fit and its origin by name."""
-        return {"kind": KIND, "fit": asdict(self.fit), "origin": asdict(self.origin)}
-
-
-def origin_of_fit(
-    names: tuple[str, str], made_by: Origin | None, shares: GradeShares, pairs: CalibrationSet
-) -> FitOrigin:
-    """What a fit rests on; `names` are the assessor's and people's."""
-    made_by = made_by or Origin("", "", {})
-    return FitOrigin(
-        names[0],
-        made_by.prompt,
-        made_by.model,
-        dict(made_by.parameters),
-        shares_digest(shares),
-        names[1],
-        len(pairs),
-        len(pairs.queries),
-        _people_digest(pairs),
-    )
-
-
-def shares_digest(shares: GradeShares) -> str:
-    """The hash of every pair with its probabilities, whatever their order."""
-    rows = (
-        "\0".join([*pair, *(f"{share:.9g}" for share in row)])
-        for pair, row in zip(shares.pairs, shares.matrix.tolist(), strict=True)
-    )
-    return _digest([repr(shares.grades), *sorted(rows)])
-
-
-def _people_digest(pairs: CalibrationSet) -> str:
-    rows = zip(pairs.shares.pairs, pairs.outcome.tolist(), pairs.weight.tolist(), strict=True)
-    grades = (f"{pair[0]}\0{pair[1]}\0{pairs.scale[o]}\0{w:.9g}" for pair, o, w in rows)
-    return _digest(sorted(grades))
-
-
-def _digest(lines: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def write_calibration(output: Output | Path, saved: SavedCalibration) -> None:
-    """Write a fit; it reads back as the same."""
-    to = Output.of(output)
-    with to.writing(), replacing(to.path, read_calibration) as out:
-        out.write(json_text(saved.as_json()) + "\n")
-
-
-def read_calibration(path: Path) -> SavedCalibration:
-    """Read a fit; `BadInput` where the file holds something else."""
-    with reading(path):
-        value = json_value(path)
-        if not isinstance(value, dict) or value.get("kind") != KIND:
-            raise BadInput(f"{path}: expected a saved calibration, found {described(value)}")
-        return SavedCalibration(_fit_in(path, value.get("fit")), _origin_in(path, value))
-
-
-def _fit_in(path: Path, value: object) -> Recalibration:
-    if not isinstance(value, dict):
-        raise BadInput(f"{path}: expected 'fit' to be an object, found {described(value)}")
-    names = Recalibration.__dataclass_fields__
-    scale, grades, intercepts, slopes = (_numbers(path, value, name) for name in names)
-    whole = all(number.is_integer() for number in (*scale, *grades))
-    if not whole or len(scale) < 2 or not grades or list(scale) != sorted(set(scale)):
-        raise BadInput(f"{path}: expected 'scale' and 'grades' to be rising integers")
-    if len(intercepts) != len(scale) - 1 or len(slopes) not in {1, 2}:
-        raise BadInput(f"{path}: the numbers of the fit do not go with its scale")
-    return Recalibration(tuple(map(int, scale)), tuple(map(int, grades)), intercepts, slopes)
-
-
-def _numbers(path: Path, value: Mapping[str, Any], key: str) -> tuple[float, ...]:
-    listed = value.get(key)
-    numbers = [finite(number, -MOST, MOST) for number in listed] if isinstance(listed, list) else []
-    if not isinstance(listed, list) or None in numbers:
-        raise BadInput(f"{path}: expected {key!r} to be numbers, found {described(listed)}")
-    return tuple(number for number in numbers if number is not None)
-
-
-def _origin_in(path: Path, value: Mapping[str, Any]) -> FitOrigin:
-    origin = value.get("origin")
-    names = FitOrigin.__dataclass_fields__
-    kinds = {"people_pairs": int, "people_queries": int, "parameters": dict}
-    if isinstance(origin, dict) and origin.keys() == names.keys():
-        wrong = [key for key in names if type(origin[key]) is not kinds.get(key, str)]
-        if not wrong:
-            return FitOrigin(**origin)
-    raise BadInput(f"{path}: expected 'origin' to say what the fit was fitted to")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from labeler.agreement.align import AssessorLabels, Rules, align, rules_with
+from labeler.agreement.align import AssessorLabels, Rules, align
 from labeler.agreement.compare import Agreement, Estimate, StatisticOptions, agreement_of, value_of
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.shown import closer
@@ -144,13 +144,12 @@ class Yardstick:
     human: Qrels
     rules: Rules
     options: StatisticOptions
-    maps: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     weights: Mapping[Pair, float] | None = None
 
     def on(self, queries: Iterable[str]) -> Yardstick:
         """The same on some queries alone."""
         human = {query: self.human[query] for query in queries}
-        return Yardstick(human, self.rules, self.options, self.maps, self.weights)
+        return Yardstick(human, self.rules, self.options, self.weights)
 
     @property
     def pairs(self) -> list[Pair]:
@@ -161,20 +160,16 @@ class Yardstick:
     def agreement(self, name: str, answers: CandidateAnswers) -> Agreement:
         """How far a candidate agrees with people."""
         labels = AssessorLabels(answers.grades, answers.failures, name)
-        rules = self._rules()
-        return agreement_of(self.human, labels, rules, self.options, self.weights)
+        return agreement_of(self.human, labels, self.rules, self.options, self.weights)
 
     def worth(self, answers: CandidateAnswers) -> float:
         """Its value of the statistic, more of which is better; an undefined one is the least."""
         labels = AssessorLabels(answers.grades, answers.failures)
-        pairs = align(self.human, labels, self._rules(), self.weights).pairs
+        pairs = align(self.human, labels, self.rules, self.weights).pairs
         statistic = self.statistic(pairs.grades)
         table = query_tables(pairs).sum(axis=0)
         value = value_of(statistic, table, np.array(pairs.grades, dtype=np.float64))
         return -math.inf if value is None else statistic.better * value
-
-    def _rules(self) -> Rules:
-        return rules_with({"human": {}, "assessor": {}, **self.maps}, self.rules)
 
     def statistic(self, scale: tuple[int, ...]) -> Statistic:
         """The statistic; `Misuse` of one that does not say who is closer to people."""

@@ -65,7 +65,7 @@ class TuneOptions:
 
     Every prompt is asked of every model; without any, each assessor's own, or the default.
     `held_out` is the share of queries that nobody is chosen by. Without `halving`, all are
-    asked about all pairs. `rules` say how grades are read, `maps` rename them, as of `agree`.
+    asked about all pairs. `rules` say how grades are read, as of `agree`.
     `concurrency`, `retry_failed`, `redact` and `limits` are as of `JudgeOptions`; the limits
     hold for all candidates together.
     """
@@ -87,7 +87,6 @@ class TuneOptions:
     seed: int = option(0, "Seed of the split and of intervals.", SEED, panel=CHOICE)
     draws: int | None = None
     rules: Rules = field(default_factory=Rules)
-    maps: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     concurrency: int | None = option(None, CONCURRENCY)
     retry_failed: bool = option(False, RETRY_FAILED)
     redact: bool = option(False, REDACT)
@@ -192,7 +191,7 @@ class Tuning:
             control.note(note)
         words = {query: texts.queries[query].text for query in graded}
         split = split_queries(words, options.held_out, options.seed)
-        by = Yardstick(graded, options.rules, options.intervals, options.maps, weights)
+        by = Yardstick(graded, options.rules, options.intervals, weights)
         statistic = by.statistic(scale_of(graded, options.rules))
         return cls(collection, texts, options, control, split, by, statistic, tuple(notes))
 

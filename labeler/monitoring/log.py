@@ -53,9 +53,9 @@ class LogPart(NamedTuple):
 
     `searches` has `text` (its number in the log's texts), `time` in seconds since 1970 (nan without
     one), `client` (the user, or the session where no user is named; -1 without either), `session`,
-    `group`, `times` (more than 1 where the log only counts), `is_clicked`, `ups`, `downs`,
-    `variant` and `shown` (documents). `impressions` has `search` (the place of the search), `rank`
-    (0 without one), `shown` (0 of a click on what the log does not say was shown) and `clicks`.
+    `group`, `is_clicked`, `ups`, `downs`, `variant` and `shown` (documents). `impressions` has
+    `search` (the place of the search), `rank` (0 without one), `shown` (0 of a click on what the
+    log does not say was shown, else 1) and `clicks` (1 of a document that was clicked, else 0).
     """
 
     searches: DataFrame
@@ -76,7 +76,6 @@ class LogReading(Result):
     rows: int
     left_out: tuple[LeftOutRows, ...] = ()
     searches: int = 0
-    searched: float = 0
     clients: int = 0
     impressions: float = 0
     clicks: float = 0
@@ -114,7 +113,8 @@ class LogReading(Result):
         elif not self.clients:
             yield Finding(
                 "the log names neither users nor sessions: searches are taken as independent but"
-                " for their queries, and bots and repeated rows cannot be told",
+                " for their queries, rows without a search id as one each, and bots and repeated"
+                " rows cannot be told",
                 level="note",
             )
 
@@ -127,7 +127,7 @@ class LogReading(Result):
     def as_json(self) -> dict[str, Any]:
         """All of it by name; times as texts, in UTC."""
         return self.picked(
-            *("files", "kind", "columns", "rows", "left_out", "searches", "searched", "clients"),
+            *("files", "kind", "columns", "rows", "left_out", "searches", "clients"),
             *("impressions", "clicks"),
             kept=self.retained,
             clicks_on_nothing_shown=self.unseen_clicks,
@@ -149,7 +149,7 @@ def open_log(
 ) -> Iterator[EventLog]:
     """Read one log, in one file or several: CSV, TSV, JSON Lines, Parquet, or their gzip.
 
-    Bad rows are left out and counted, never lost in silence. Rows go to a scratch file, 76 bytes
+    Bad rows are left out and counted, never lost in silence. Rows go to a scratch file, 64 bytes
     each, as long as the block runs; in memory is each different query. `progress` hears how many
     rows were read. Raises `BadInput` where a file is no log at all, or no date in it can be read.
 
@@ -235,7 +235,6 @@ class EventLog:
             client, times = searches["client"], searches["time"]
             sums["searches"] += len(searches)
             sums["clients"] += client[client >= 0].nunique()
-            sums["searched"] += float(searches["times"].sum())
             sums["impressions"] += float(impressions["shown"].sum())
             sums["clicks"] += float(clicks.sum())
             sums["unseen_clicks"] += float(clicks[~is_seen].sum())
@@ -288,7 +287,7 @@ def part_of_rows(rows: Rows, is_from_0: bool, tally: RowTally) -> LogPart:
     rows = rows[np.lexsort((rows["place"], np.nan_to_num(rows["time"])))]
     frame = pd.DataFrame({name: rows[name] for name in ROW.names or ()})
     is_named = (frame["client"] != 0) | (frame["search"] != 0)
-    columns = ["time", "clicks", "client", "session", "search", "document", "text", "rank", "kind"]
+    columns = ["time", "client", "session", "search", "document", "text", "rank", "kind"]
     again = frame.duplicated([*columns, "variant"]) & is_named & frame["time"].notna()
     frame = tally.without(frame, again, "the same event again")
     frame["at"] = _search_of(frame)
@@ -309,14 +308,13 @@ def _search_of(frame: DataFrame) -> Series[int]:
     """The search of each row, numbered in the order of the first row of each.
 
     Rows of one search id are of one search; else those of one query in one session, or of one user,
-    unless a pause lies between them. Where no name tells, rows of one query at one time are, and
-    without a document each row alone.
+    unless a pause lies between them. Where no name tells, each row is a search of its own.
     """
     import pandas as pd
 
     by_id = frame["search"] != 0
     by_name = ~by_id & (frame["client"] != 0)
-    alone = ~(by_id | by_name) & (frame["document"] == 0)
+    alone = ~(by_id | by_name)
     time, zero = frame["time"].fillna(-1.0), np.zeros(len(frame), dtype=np.int64)
     keys = pd.DataFrame(
         {
@@ -324,7 +322,6 @@ def _search_of(frame: DataFrame) -> Series[int]:
             "client": frame["client"],
             "session": np.where(by_name, frame["session"], zero),
             "what": np.where(by_id, frame["search"], frame["text"]),
-            "when": np.where(by_id | by_name, 0.0, time),
             "alone": np.where(alone, np.arange(1, len(frame) + 1), zero),
         },
         index=frame.index,
@@ -356,27 +353,23 @@ def _impressions(frame: DataFrame, is_from_0: bool) -> DataFrame:
     """A row for each document of each search, by search and rank.
 
     Several rows of one document are one impression, and one click, at the best rank at which it was
-    shown. In a log that only counts they are as many as it says, and no more clicks than that.
+    shown.
     """
     about = frame[frame["document"] != 0]
     rank = about["rank"] + (is_from_0 & (about["rank"] >= 0)).astype(np.int32)
     is_shown = about["kind"] & SHOWN > 0
-    only_counts = (about["client"] == 0) & (about["search"] == 0)
     about = about.assign(
         rank=rank.clip(lower=0),
         is_clicked_alone=~is_shown,
         rank_or_last=rank.where(rank > 0, 1 << 30),
         row=np.arange(len(about)),
-        shown=np.where(only_counts, about["times"], 1.0) * is_shown,
-        most=np.where(only_counts, np.inf, 1.0),
+        shown=is_shown.astype(np.float64),
+        clicks=(about["kind"] & CLICKED > 0).astype(np.float64),
     ).sort_values(["is_clicked_alone", "rank_or_last"], kind="stable")
-    columns = {"rank": "first", "row": "first", "most": "first", "shown": "sum", "clicks": "sum"}
+    columns = {"rank": "first", "row": "first", "shown": "max", "clicks": "max"}
     grouped = about.groupby(["at", "document"], sort=False).agg(columns).reset_index()
-    shown = grouped["shown"].clip(upper=grouped["most"])
-    clicks = grouped["clicks"].clip(upper=grouped["most"])
-    result = grouped.assign(
-        search=grouped["at"], shown=shown, clicks=clicks.clip(upper=shown.where(shown > 0, np.inf))
-    ).sort_values(["search", "rank", "row"], ignore_index=True)
+    result = grouped.assign(search=grouped["at"])
+    result = result.sort_values(["search", "rank", "row"], ignore_index=True)
     return result[["search", "rank", "shown", "clicks"]]
 
 
@@ -386,11 +379,7 @@ def _searches(frame: DataFrame, impressions: DataFrame) -> DataFrame:
 
     searches = frame.drop_duplicates("at")[["at", "time", "client", "search", "group"]]
     searches = searches.set_index("at")
-    counted = frame["times"][frame["document"] == 0].groupby(frame["at"]).max()
-    shown = impressions.groupby("search")["shown"].agg(["max", "count"])
-    times = pd.concat([counted, shown["max"]], axis=1).max(axis=1)
-    times = times.reindex(searches.index, fill_value=0.0)
-    is_named = (searches["client"] != 0) | (searches["search"] != 0)
+    shown = impressions.groupby("search").size()
     client = pd.factorize(searches["client"])[0]
     kinds = frame["kind"]
     return pd.DataFrame(
@@ -401,12 +390,11 @@ def _searches(frame: DataFrame, impressions: DataFrame) -> DataFrame:
             "client": np.where(searches["client"] == 0, -1, client),
             "session": _named(frame, "session", searches.index),
             "group": searches["group"].astype(np.int64),
-            "times": times.mask(is_named & (times == 0), 1.0),
             "is_clicked": (kinds & CLICKED > 0).groupby(frame["at"]).any(),
             "ups": (kinds & UP > 0).groupby(frame["at"]).sum().astype(np.float64),
             "downs": (kinds & DOWN > 0).groupby(frame["at"]).sum().astype(np.float64),
             "variant": _named(frame, "variant", searches.index),
-            "shown": shown["count"].reindex(searches.index, fill_value=0),
+            "shown": shown.reindex(searches.index, fill_value=0),
         }
     )
 

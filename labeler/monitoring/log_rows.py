@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from labeler.arrays import Integers
 from labeler.errors import BadInput
 from labeler.exchange.fields import EventFields, action_of, has_field, value_at
-from labeler.exchange.logs import EVENT_PARTS
+from labeler.exchange.logs import COUNT, EVENT_PARTS
 from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
 from labeler.exchange.tables import (
     DELIMITERS,
@@ -157,6 +157,10 @@ def columns_of(
     if "query" not in columns:
         problem = f"no column of queries among {in_words(names[:40])}; name it"
         raise BadInput(f"{path}: {problem}", parameter="query_field")
+    counted = part_of(names, COUNT, "count", "count_field")
+    if counted and not {"user", "session", "search"} & columns.keys():
+        problem = f"{counted.column!r} counts searches; expected a row for each search or event"
+        raise BadInput(f"{path}: {problem}")
     return columns, others
 
 
@@ -257,11 +261,11 @@ NO_DATE = "a date that cannot be read"
 ROW = np.dtype(
     [
         *(("place", "i8"), ("time", "f8"), ("client", "i8"), ("session", "i8"), ("search", "i8")),
-        *(("document", "i8"), ("text", "i4"), ("rank", "i4"), ("times", "f8"), ("clicks", "f4")),
+        *(("document", "i8"), ("text", "i4"), ("rank", "i4")),
         *(("kind", "u1"), ("bot", "u1"), ("variant", "i2"), ("part", "u2"), ("group", "u2")),
     ]
 )
-"""A row in 76 bytes: of names only hashes, 0 where there is none; `place` is its file and line."""
+"""A row in 64 bytes: of names only hashes, 0 where there is none; `place` is its file and line."""
 
 Rows = NDArray[Any]
 
@@ -338,14 +342,10 @@ class RowReader:
             yield "no date", np.isnan(rows["time"])
         rows["document"] = block.mapped("document", identity, np.int64)
         yield from self._actions(block, rows)
-        rows["times"] = block.mapped("count", whole_number, np.float64, 1.0)
-        yield "a count that is no whole number", np.isnan(rows["times"])
         clicks = block.mapped("clicks", whole_number, np.float64)
         yield "clicks that are no whole number", np.isnan(clicks)
-        is_clicked = (rows["kind"] & CLICKED > 0) | (clicks > 0)
-        rows["kind"] |= np.where(is_clicked, CLICKED, 0).astype(np.uint8)
+        rows["kind"] |= np.where(clicks > 0, CLICKED, 0).astype(np.uint8)
         rows["kind"] |= block.mapped("thumbs", thumb_of, np.uint8)
-        rows["clicks"] = np.where(is_clicked, np.maximum(clicks, 1), clicks)
         self._names(block, rows)
         rows["rank"] = block.mapped("rank", rank_of, np.int32, -1)
         rows["text"] = block.mapped("query", self._text, np.int32, -1)

@@ -328,7 +328,7 @@ class _Run:
             days = dict.fromkeys(run.label for run in (drift.controls[0], drift.controls[-1]))
             controls = count_of(len(drift.controls), "control", "controls")
             looked_at = f"{controls} of {name}, {' to '.join(days)}"
-            yield Watched(f"judge {name}", f"Judge drift: {name}", looked_at, drift, drift.charts())
+            yield Watched(f"judge {name}", f"Judge drift: {name}", looked_at, drift)
 
     def corpus(self, documents: Sequence[str | Path]) -> Iterator[Watched]:
         """The watch over the documents."""
@@ -379,7 +379,7 @@ def log_files(names: Sequence[str | Path]) -> list[Path]:
 
 def _looked_at(reading: LogReading) -> str:
     """How many searches of which files, and from when to when."""
-    searches = count_of(round(reading.searched), "search", "searches")
+    searches = count_of(reading.searches, "search", "searches")
     files = reading.files[0] if len(reading.files) == 1 else f"{len(reading.files):,} files"
     days = [
         datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")

@@ -208,9 +208,9 @@ class BehaviorSums:
         by_search = shown.groupby("search")[["shown", "clicks"]].sum()
         followed, reformulated = reformulations(own, texts)
         values = by_search.reindex(own.index, fill_value=0.0).assign(
-            searches=own["times"],
-            clicked=own["is_clicked"] * own["times"].clip(upper=1.0),
-            empty=own["times"] * (own["shown"] == 0),
+            searches=1.0,
+            clicked=own["is_clicked"],
+            empty=own["shown"] == 0,
             followed=followed,
             reformulated=reformulated,
             ups=own["ups"],

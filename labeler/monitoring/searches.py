@@ -42,12 +42,11 @@ _MONDAY = date(2024, 1, 1).toordinal()
 
 
 class Search(NamedTuple):
-    """A query that somebody typed on a day, `times` times; `session` is empty where unknown."""
+    """A query that somebody typed on a day; `session` is empty where unknown."""
 
     day: date
     text: str
     session: str = ""
-    times: int = 1
 
 
 def searches_of(log: EventLog) -> Iterator[Search]:
@@ -66,12 +65,12 @@ def searches_of(log: EventLog) -> Iterator[Search]:
     """
     zone, texts = zone_of(log.options.time_zone), log.texts
     for number, part in enumerate(log.parts()):
-        columns = (part.searches[name].tolist() for name in ("text", "time", "client", "times"))
-        for text, time, client, times in zip(*columns, strict=True):
+        columns = (part.searches[name].tolist() for name in ("text", "time", "client"))
+        for text, time, client in zip(*columns, strict=True):
             if math.isfinite(time):
                 user = f"{number}/{client}" if client >= 0 else ""
                 day = datetime.fromtimestamp(time, zone).date()
-                yield Search(day, texts[text], user, max(1, round(times)))
+                yield Search(day, texts[text], user)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,27 +125,26 @@ def by_week(searches: Iterable[Search], most: int = MOST_SEARCHES, seed: int = 0
     places: dict[str, int] = {}
     forms: dict[int, Counter[str]] = defaultdict(Counter)
     dropped: Counter[str] = Counter()
-    columns = {name: array("q") for name in ("query", "day", "session", "times")}
+    columns = {name: array("q") for name in ("query", "day", "session")}
     for search in searches:
         text = normalized(search.text)
         if text.casefold() not in places:
             if reason := _reason_to_drop(text):
-                dropped[reason] += search.times
+                dropped[reason] += 1
                 continue
             places[text.casefold()] = len(places)
         query = places[text.casefold()]
-        forms[query][text] += search.times
-        row = query, search.day.toordinal(), _number(search.session), search.times
+        forms[query][text] += 1
+        row = query, search.day.toordinal(), _number(search.session)
         for column, value in zip(columns.values(), row, strict=True):
             column.append(value)
     frame = pd.DataFrame({name: np.asarray(column) for name, column in columns.items()})
     named = frame["session"] > 0
     # a query once in each session and day: rows without a session all count
     frame = frame[~named | ~frame.duplicated(["session", "day", "query"])]
-    frame.loc[frame["session"] > 0, "times"] = 1
     again = (frame["session"] > 0) & frame.duplicated(["session", "query"])
-    totals = np.bincount(frame["query"], frame["times"], len(places)).astype(np.int64)
-    people = np.bincount(frame["query"], frame["times"] * ~again, len(places)).astype(np.int64)
+    totals = np.bincount(frame["query"], minlength=len(places))
+    people = np.bincount(frame["query"][~again], minlength=len(places))
     weeks = [
         _sampled(date.fromordinal(_MONDAY + 7 * int(number)), rows, most, seed)
         for number, rows in frame.groupby((frame["day"] - _MONDAY) // 7)
@@ -188,16 +186,16 @@ def _number(session: str) -> int:
 
 def _sampled(monday: date, rows: DataFrame, most: int, seed: int) -> Week:
     """A week of at most `most` searches or so; each row is one session's, or of none."""
-    query, day, session, taken = (rows[name].to_numpy(copy=True) for name in rows)
-    searches = int(taken.sum())
+    query, day, session = (rows[name].to_numpy() for name in rows)
+    searches = len(rows)
     if searches > most:
         rng, share = np.random.default_rng((seed, monday.toordinal())), most / searches
         alone = session == 0
-        taken[alone] = rng.binomial(taken[alone], share)
+        taken_alone = rng.binomial(1, share, int(alone.sum())) > 0
         names, which = np.unique(session, return_inverse=True)
-        drawn = rng.random(len(names)) < share
-        taken[~alone & ~drawn[which]] = 0
-    query, day, session = (np.repeat(column, taken) for column in (query, day, session))
+        taken = (rng.random(len(names)) < share)[which]
+        taken[alone] = taken_alone
+        query, day, session = query[taken], day[taken], session[taken]
     # a search without a session is a session of its own, with a number below 0 that no other has
     own = -1 - np.arange(len(session)) - (monday.toordinal() << 32)
     return Week(monday, query, day, np.where(session == 0, own, session), searches)

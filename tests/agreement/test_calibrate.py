@@ -13,12 +13,7 @@ from labeler.cli import execute
 from labeler.collection.judgements import JudgementLines, Origin
 from labeler.collection.user_files import Output
 from labeler.data import Judged, Judgement, Pair, Qrels
-from labeler.errors import BadInput
 from labeler.lab.calibrate import CalibrateResult, write_probabilities
-from labeler.lab.recalibration import (
-    read_calibration,
-    write_calibration,
-)
 from labeler.stats.regression import cumulative_logistic, isotonic
 from labeler.trec.write import write_qrels
 
@@ -142,92 +137,12 @@ def test_pairs_that_people_did_not_judge_have_probabilities_too(tmp_path: Path) 
     assert {pair.query_id for pair, _, _ in result.rows()} == {f"q{q}" for q in range(30)}
 
 
-def test_a_saved_fit_reads_back_and_gives_the_same(tmp_path: Path) -> None:
-    llm, human = world(tmp_path, 20, sure=2.0)
-    result = labeler.calibrate(llm, options=labeler.CalibrateOptions(str(human)))
-    write_calibration(tmp_path / "fit.json", result.saved)
-    assert read_calibration(tmp_path / "fit.json") == result.saved
-    again = labeler.apply_calibration(tmp_path / "fit.json", llm)
-    assert again.probabilities.tolist() == result.probabilities.tolist()
-    assert again.findings == ()
-    origin = result.saved.origin
-    assert (origin.prompt, origin.model, origin.people_pairs) == ("p@1", "m", 400)
-
-
-def test_a_fit_is_never_applied_to_judgements_of_another_prompt(tmp_path: Path) -> None:
-    llm, human = world(tmp_path, 20)
-    other, _ = world(tmp_path, 20, seed=2, prompt="p@2")
-    saved = labeler.calibrate(llm, options=labeler.CalibrateOptions(str(human))).saved
-    with pytest.raises(BadInput, match=r"with the prompt p@1, and .* has p@2"):
-        labeler.apply_calibration(saved, other)
-
-
-def test_a_fit_to_grades_of_unknown_origin_is_applied_with_a_warning(tmp_path: Path) -> None:
-    _, human = world(tmp_path, 20)
-    _, other = world(tmp_path, 20, seed=2)
-    saved = labeler.calibrate(other, options=labeler.CalibrateOptions(str(human))).saved
-    assert labeler.apply_calibration(saved, other).findings == ()
-    (finding,) = labeler.apply_calibration(saved, human).findings
-    assert "nothing says that" in str(finding)
-
-
-def test_a_fit_to_the_mean_of_several_is_no_one_assessors(tmp_path: Path) -> None:
-    (first, human), (second, _) = world(tmp_path, 20), world(tmp_path, 20, seed=2)
-    options = labeler.CalibrateOptions(str(human))
-    saved = labeler.calibrate(first, second, options=options).saved
-    applied = labeler.apply_calibration(saved, first)
-    assert ["nothing says that" in str(finding) for finding in applied.findings] == [True]
-
-
-def test_what_a_fit_was_applied_to_is_named(tmp_path: Path) -> None:
-    (llm, human), (other, _) = world(tmp_path, 20), world(tmp_path, 20, seed=2)
-    applied = labeler.apply_calibration(
-        labeler.calibrate(llm, options=labeler.CalibrateOptions(str(human))).saved, other
-    )
-    assert applied.sentences == [
-        "400 pairs of llm2.jsonl have probabilities by the saved fit to llm1.jsonl."
-    ]
-    assert Path(applied.as_json()["assessor"]).stem == "llm2"
-
-
-def test_options_of_a_fit_are_refused_where_a_saved_one_is_applied(
+def test_a_name_of_people_alone_is_refused_beside_a_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    llm, human = world(tmp_path, 12)
-    fit = tmp_path / "fit.json"
-    write_calibration(
-        fit, labeler.calibrate(llm, options=labeler.CalibrateOptions(str(human))).saved
-    )
-    for option in (["--people", str(human)], ["--seed", "0"]):
-        assert execute(["lab", "calibrate", str(llm), "--fit", str(fit), *option]) == 2
-        assert f"{option[0]}: a saved fit is applied as it is" in capsys.readouterr().err
+    llm, _ = world(tmp_path, 12)
     assert execute(["lab", "calibrate", str(llm)]) == 2
     assert "--people: human: no such file; beside a file" in capsys.readouterr().err
-
-
-def test_grades_that_the_fit_does_not_know_are_refused(tmp_path: Path) -> None:
-    _, human = world(tmp_path, 20)
-    _, other = world(tmp_path, 20, seed=2)
-    saved = labeler.calibrate(other, options=labeler.CalibrateOptions(str(human))).saved
-    write_qrels(tmp_path / "wide.qrels", {"q0": {"d0": 5, "d1": 0}})
-    with pytest.raises(BadInput, match="grades from 0 to 5, and the fit knows"):
-        labeler.apply_calibration(saved, tmp_path / "wide.qrels")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[]",
-        '{"kind": "other"}',
-        '{"kind": "labeler calibration", "fit": {"scale": [0, 1]}}',
-        '{"kind": "labeler calibration", "fit": {"scale": [0, 1], "grades": '
-        '[0], "intercepts": [1e99], "slopes": [1]}}',
-    ],
-)
-def test_a_file_that_holds_no_fit_is_one_line(tmp_path: Path, text: str) -> None:
-    (tmp_path / "fit.json").write_text(text)
-    with pytest.raises(BadInput, match=r"fit\.json"):
-        read_calibration(tmp_path / "fit.json")
 
 
 def test_a_stray_label_outside_the_scale_is_left_out(tmp_path: Path) -> None:
@@ -238,18 +153,17 @@ def test_a_stray_label_outside_the_scale_is_left_out(tmp_path: Path) -> None:
     assert len(shares.pairs) == 400
 
 
-def test_the_command_writes_probabilities_fit_and_json(
+def test_the_command_writes_probabilities_and_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     llm, human = world(tmp_path, 20)
-    to = ["--probabilities", str(tmp_path / "p.jsonl"), "--save", str(tmp_path / "f.json")]
+    to = ["--probabilities", str(tmp_path / "p.jsonl")]
     assert execute(["lab", "calibrate", str(llm), "--people", str(human), "--json", *to]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["pairs"] == 400
     rows = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
     assert len(rows) == 400
     assert sum(rows[0]["probabilities"].values()) == pytest.approx(1)
-    assert execute(["lab", "calibrate", str(llm), "--fit", str(tmp_path / "f.json")]) == 0
 
 
 def test_probabilities_are_not_written_onto_an_input(tmp_path: Path) -> None:

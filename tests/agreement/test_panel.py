@@ -1,4 +1,4 @@
-"""Panels of files and of a collection: what is written, what is said, what is refused."""
+"""Panels of a collection: what is written, what is said, what is refused."""
 
 import json
 from pathlib import Path
@@ -148,12 +148,10 @@ def test_a_panel_is_asked_nothing_and_has_no_replies_of_its_own(tmp_path: Path) 
         assert execute(command) == 0
 
 
-def test_a_file_is_not_both_a_member_and_people_s(tmp_path: Path) -> None:
-    files = [tmp_path / f"{name}.qrels" for name in "abc"]
-    for file in files:
-        write_qrels(file, {"q1": {"d1": 1, "d2": 0}})
+def test_a_set_is_not_both_a_member_and_people_s(tmp_path: Path) -> None:
+    collection = collection_of_sets(tmp_path / "coll")
     with pytest.raises(Misuse, match="is a member of the panel, and cannot tell") as refused:
-        labeler.panel(*files, people=files[0])
+        labeler.panel(collection, "a", "b", people="a")
     assert refused.value.parameter == "people"
 
 
@@ -167,70 +165,64 @@ def test_people_that_a_panel_is_part_of_are_named(tmp_path: Path) -> None:
     assert any("agreement of a part with the whole" in w for w in report.warnings)
 
 
-def test_files_give_a_file_of_qrels_or_of_judgements(
+def test_a_panel_gives_a_file_of_qrels_or_of_judgements(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = [str(tmp_path / f"{name}.qrels") for name in "abc"]
-    for name, grades in zip(names, ({"d": 2, "e": 0}, {"d": 1, "e": -1}, {"d": 2}), strict=True):
-        write_qrels(Path(name), {"q": grades})
-    out = tmp_path / "panel.qrels"
-    assert execute(["lab", "panel", *names, "-o", str(out), "--json"]) == 0
+    collection = made_of(
+        tmp_path / "coll", {"a": {"q": {"d": 2, "e": 0}}, "b": {"q": {"d": 1, "e": -1}}}
+    )
+    write_qrels(collection.qrels("c"), {"q": {"d": 2}})
+    asked, out = ["lab", "panel", str(collection.folder), "a", "b", "c"], tmp_path / "panel.qrels"
+    assert execute([*asked, "-o", str(out), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert (figures["judged"], figures["left_out"], figures["rule"]) == (1, 1, "median")
     assert out.read_text() == "q 0 d 2\n"
     rows = tmp_path / "panel.jsonl"
-    assert execute(["lab", "panel", *names, "-o", str(rows)]) == 0
+    assert execute([*asked, "-o", str(rows)]) == 0
     row = json.loads(rows.read_text())
     assert row["members"] == {"a": 2, "b": 1, "c": 2}
     assert list(row["parameters"]["members"]) == ["a", "b", "c"]
-    assert execute(["lab", "panel", *names, "-o", names[0]]) == 2
-    assert execute(["lab", "panel", *names, "--as", "x"]) == 2
+    assert execute([*asked, "-o", str(collection.qrels("a"))]) == 2
 
 
-def test_labels_beyond_the_scale_are_failures_or_are_clipped(tmp_path: Path) -> None:
-    first, second = {"q": {"a": 5, "b": 1}}, {"q": {"a": 3, "b": 1}}
-    human = {"q": {"a": 3, "b": 1}}
-    third = {"q": {"a": "ERROR", "b": 0}}
-    strict = labeler.panel(first, second, third, people=human, options=_quick())
-    assert (strict.panel.judged, strict.panel.failed) == (1, 1)
-    clipped = PanelReportOptions(statistics=_quick().statistics, clip=True)
-    assert labeler.panel(first, second, third, people=human, options=clipped).panel.judged == 2
+def made_of(folder: Path, qrels_by_name: dict[str, Qrels]) -> Collection:
+    """A collection with such qrels."""
+    collection = make_collection(folder, queries=1, documents=2)
+    collection.qrels("x").parent.mkdir(exist_ok=True)
+    for name, qrels in qrels_by_name.items():
+        write_qrels(collection.qrels(name), qrels)
+    return collection
 
 
-def test_the_figures_beside_people_are_those_of_agree_and_diff(shared: Path) -> None:
-    folder = shared / "llmjudge"
-    names = ("willia-umbrela1", "h2oloo-zeroshot1", "Olz-exp")
-    files = [folder / "labels" / f"{name}.txt" for name in names]
-    result = labeler.panel(*files, people=folder / "human.qrels")
-    human = labeler.read_qrels(folder / "human.qrels")
+def test_the_figures_beside_people_are_those_of_agree(tmp_path: Path) -> None:
+    collection = collection_of_sets(tmp_path / "coll")
+    result = labeler.panel(collection, "a", "b", name="all", options=_quick())
     beside = result.people
     assert beside is not None
-    report = labeler.agree(human, result.qrels).assessors[0].agreement
+    report = labeler.agree(collection.folder, "human", "all").assessors[0].agreement
     assert beside.panel.value == report.statistics["kappa"].value
     assert beside.best is not None
-    assert beside.best.name == "willia-umbrela1"
     assert beside.best.panel_less_it.value == pytest.approx(
         (beside.panel.value or 0) - (beside.best.agreement.value or 0)
     )
-    assert result.independence is not None
-    assert 1 < (result.independence.number.value or 0) < 1.2
-    assert "worth 1.1" in " ".join(result.sentences)
-    assert len(result.frame()) == 4
+    assert len(result.frame()) == 3
     json.dumps(result.as_json())
 
 
-def test_the_closest_member_is_the_one_of_the_least_error() -> None:
+def test_the_closest_member_is_the_one_of_the_least_error(tmp_path: Path) -> None:
     human = {f"q{q}": {f"d{d}": d % 4 for d in range(8)} for q in range(6)}
     far = {q: {d: 3 - g for d, g in row.items()} for q, row in human.items()}
     near = {q: {d: min(g + (q == "q1"), 3) for d, g in row.items()} for q, row in human.items()}
+    made = {"human": human, "far": far, "near": near, "farther": far}
+    collection = made_of(tmp_path / "coll", made)
     options = PanelReportOptions(statistics=StatisticOptions(("mae",), draws=50))
-    beside = labeler.panel(far, near, far, people=human, options=options).people
+    beside = labeler.panel(collection, "far", "near", "farther", options=options).people
     assert beside is not None
     assert beside.best is not None
-    assert beside.best.name == "member 2"
+    assert beside.best.name == "near"
 
 
 def test_a_statistic_that_is_none_is_refused_before_anything_is_read() -> None:
     options = PanelReportOptions(statistics=StatisticOptions(("capa",)))
     with pytest.raises(Misuse, match="no statistic 'capa'; did you mean 'kappa'"):
-        labeler.panel("nowhere.qrels", "none.qrels", options=options)
+        labeler.panel("nowhere", "a", "b", options=options)

@@ -59,7 +59,6 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("coll/corpus.jsonl", "explain coll q1 cats"),
     ("coll/judgements/first.jsonl", "diff coll first second"),
     ("coll/judgements/first.jsonl", "lab panel coll first second"),
-    ("a.qrels", "lab panel a.qrels b.qrels"),
     ("coll/judgements/first.jsonl", "relabel coll --from first --reparse --as third"),
     ("coll/card.json", "relabel coll --from first --reparse --as third"),
     ("coll/replies.db", "relabel coll --from first --reparse --as third"),

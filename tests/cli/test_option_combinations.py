@@ -57,7 +57,6 @@ ARGUMENTS: dict[str, list[str]] = {
     "lab panel": [
         "coll --model similarity --members basic,four-grades",
         "coll first llm",
-        "llm.qrels other.qrels",
         "coll first human",
     ],
     "lab tune": ["coll --prompts four-grades,basic --models similarity"],

@@ -92,7 +92,6 @@ CASES = {
     "lab calibrate rows": Case(
         "lab calibrate b.qrels --people a.qrels --probabilities OUT", ("a.qrels",)
     ),
-    "lab calibrate save": Case("lab calibrate b.qrels --people a.qrels --save OUT", ("b.qrels",)),
     "lab route": Case("lab route a.qrels b.qrels -o OUT", ("a.qrels",)),
     "lab cascade": Case(
         "lab cascade cut a b --model similarity --share 0.5 --by disagreement --dry-run -o OUT", ()
@@ -110,7 +109,7 @@ CASES = {
         for act in ("submit", "wait")
     },
     "batch write": Case("batch write coll asked.jsonl --model similarity --dry-run -o OUT", ()),
-    "lab panel": Case("lab panel a.qrels b.qrels -o OUT", ("a.qrels", "b.qrels")),
+    "lab panel": Case("lab panel coll llm human -o OUT", ()),
     "explain": Case("explain coll q1 d1 -o OUT", ()),
     "doctor": Case("doctor --model similarity -o OUT", ()),
     "prompts show": Case("prompts show -o OUT", ()),

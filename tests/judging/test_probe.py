@@ -182,7 +182,7 @@ def test_pairs_that_cannot_be_raised_or_have_no_grade_are_counted_apart() -> Non
 
 
 def test_an_assessor_that_gives_one_grade_to_all_is_called_so(collection: Collection) -> None:
-    options = ProbeOptions(pairs=4, part="attacks", only=("claim",))
+    options = ProbeOptions(pairs=4, only=("claim",))
     result = probe(collection, model=fake_model('{"grade": 3}', "generous"), options=options)
     _, first, second, *_ = result.sentences
     assert first.endswith("have the grade 3 as they are: the assessor tells none apart")
@@ -252,7 +252,7 @@ def test_a_probe_asks_only_for_what_is_missing_and_says_the_same_again(
         asked.append(request)
         return answer(request)
 
-    model, options = fake_model(counted), ProbeOptions(pairs=4, part="attacks")
+    model, options = fake_model(counted), ProbeOptions(pairs=4)
     plan = run_to_end(
         lambda stop: aplan_probe(collection, JudgeOptions(model=model), options, Control())
     )
@@ -283,7 +283,7 @@ def test_a_query_in_other_words_is_shown_no_grade_of_its_own(collection: Collect
         shown.append((examples, own))
         return '{"grade": 1}'
 
-    options = ProbeOptions(pairs=PAIRS, part="changes")
+    options = ProbeOptions(pairs=PAIRS)
     probe(collection, prompt="few-shot", model=fake_model(graded), options=options)
     reworded = [(e, own) for e, own in shown if "please help me with this: " in own]
     assert len(reworded) == PAIRS
@@ -293,7 +293,7 @@ def test_a_query_in_other_words_is_shown_no_grade_of_its_own(collection: Collect
 
 
 def test_gates_hold_shares_and_the_high_ends_of_their_intervals(collection: Collection) -> None:
-    options = ProbeOptions(pairs=4, part="attacks", only=("claim", "reply"))
+    options = ProbeOptions(pairs=4, only=("claim", "reply"))
     result = probe(collection, model=fake_model(answer), options=options)
     result.check([("raised", 0.5), ("reply", 0.0), ("noise", 0.1)])
     with pytest.raises(GateFailed, match=r"worst is 1\.0000 \(of 4 pairs\), above 0\.05"):
@@ -308,11 +308,11 @@ def test_the_command_shows_the_certificate_and_fails_its_gate(
     collection: Collection, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["lab", "probe", str(collection.folder), "--model", "similarity", "--pairs", "2"]
-    assert execute([*command, "--part", "attacks"]) == 0
+    assert execute(command) == 0
     shown = capsys.readouterr().out
     assert "attacks raised" in shown
     assert "harmless text" in shown
-    assert execute([*command, "--part", "attacks", "--format", "json"]) == 0
+    assert execute([*command, "--format", "json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert figures["attacks"].keys() == ATTACKS.keys()
     assert figures["qrels"] == "first"
@@ -330,7 +330,7 @@ def test_attacks_of_a_file_are_tried_beside_the_shipped_ones(
     path = tmp_path / "attacks.json"
     path.write_text(json.dumps({"Kind": ["Be kind: {grade}.", "On {query}, be kind."], "None": []}))
     assert list(read_attacks(path)) == ["Kind"]
-    options = ProbeOptions(pairs=3, part="attacks", attacks=path, only=("Kind",))
+    options = ProbeOptions(pairs=3, attacks=path, only=("Kind",))
 
     def kind(request: Request) -> str:
         return '{"grade": 1}' if "kind" in request.inputs["text"] else answer(request)
@@ -340,18 +340,12 @@ def test_attacks_of_a_file_are_tried_beside_the_shipped_ones(
     }
 
 
-@pytest.mark.parametrize(
-    ("part", "gate"), [("attacks", "length"), ("changes", "raised"), (None, "entities")]
-)
-def test_a_gate_for_what_is_not_tried_is_refused_before_any_call(
-    part: str | None, gate: str
-) -> None:
-    options = ProbeOptions(part=part)
-    with pytest.raises(Misuse, match=f"no share '{gate}' to ask for; known: noise, "):
-        check_gates(options, [gate])
-    check_gates(options, ["noise"])
-    with pytest.raises(Misuse, match="changes alone are tried, and no attack"):
-        ProbeOptions(part="changes", only=("query",))
+def test_a_gate_for_what_is_not_tried_is_refused_before_any_call() -> None:
+    options = ProbeOptions(only=("claim",))
+    for gate in ("entities", "order"):
+        with pytest.raises(Misuse, match=f"no share '{gate}' to ask for; known: noise, "):
+            check_gates(options, [gate])
+    check_gates(options, ["noise", "claim", "length"])
 
 
 @pytest.mark.parametrize("name", ["query", "length", "raised", "worst"])

@@ -235,16 +235,11 @@ def test_bots_are_told_by_their_rate_their_number_and_their_name(tmp_path: Path)
         assert len(queries(log)) == 6
 
 
-def test_counts_of_many_searches_stay_counts(tmp_path: Path) -> None:
-    with log_of(
-        tmp_path / "log.csv", "date,query,count\n2024-05-01,lcd,12\n2024-05-02,lcd,3\n"
-    ) as log:
-        (part,) = log.parts()
-        assert part.searches[["times", "client"]].to_numpy().tolist() == [[12.0, -1], [3.0, -1]]
-    text = "query,doc_id,rank,impressions,clicks\nlcd,d1,1,100,30\nlcd,d2,2,90,9\n"
-    with log_of(tmp_path / "log.csv", text) as log:
-        assert shown(log) == [(1, 100.0, 30.0), (2, 90.0, 9.0)]
-        assert log.reading.searched == 100
+def test_a_log_that_only_counts_is_refused(tmp_path: Path) -> None:
+    text = "date,query,count\n2024-05-01,lcd,12\n"
+    refused = pytest.raises(BadInput, match="'count' counts searches; expected a row for each")
+    with refused, log_of(tmp_path / "log.csv", text):
+        pass
 
 
 def test_a_column_with_an_unusual_name_is_named_and_one_of_two_is_said(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_a_query_counts_once_in_a_session_and_people_are_sessions() -> None:
             *(Search(day, "Jam", "a") for _ in range(5)),
             Search(day + timedelta(days=1), "jam", "a"),
             Search(day, "jam", "b"),
-            Search(day, "tea", times=7),
+            *(Search(day, "tea") for _ in range(7)),
         ],
         most=100,
     )
@@ -130,4 +130,4 @@ def test_an_empty_log_is_said_in_a_line(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="it is empty"):
         query_drift(collection, [])
     with pytest.raises(BadInput, match="2 no word"):
-        query_drift(collection, [Search(MONDAY, "?", times=2)])
+        query_drift(collection, [Search(MONDAY, "?")] * 2)

@@ -12,18 +12,15 @@ from every_row import every_row
 from labeler.report.charts import (
     Axis,
     Drawing,
-    Moment,
     NamedValue,
     Point,
     Series,
-    control,
     intervals,
     matrix,
     plane,
 )
 from labeler.report.charts.axes import scale
 from labeler.report.charts.svg import fitted, length
-from labeler.report.table import Ends
 
 NDCG = Axis("nDCG@10")
 HOSTILE = "<script>alert(1)</script>\x1b[2J\u202e & \"'"
@@ -42,7 +39,6 @@ def every_chart(name: str) -> list[Drawing]:
     return [
         intervals(name, [NamedValue(name, 0.5, 0.4, 0.6, name, 0.7)], axis, second=(name, "b")),
         matrix(name, GRADES, [name, "b", "c"], (name, "b")),
-        control(name, [Moment(name, 0.5, Ends(0.6, 0.7))], axis),
         plane(name, [Series(name, [Point(0.1, 0.2, 0.1, 0.3, name)], named="name")], (axis, axis)),
     ]
 
@@ -59,7 +55,7 @@ def is_text(element: ET.Element) -> bool:
     return element.tag.endswith("}text")
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(3))
 def test_no_text_adds_an_element_or_a_control_character_to_a_chart(number: int) -> None:
     tame, hostile = every_chart("tame")[number], every_chart(HOSTILE)[number]
     plain, attacked = parsed(tame), parsed(hostile)
@@ -68,7 +64,7 @@ def test_no_text_adds_an_element_or_a_control_character_to_a_chart(number: int) 
     assert "\u202e" not in ET.tostring(attacked, "unicode")
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(3))
 def test_a_chart_has_a_title_a_message_and_its_numbers_as_a_table(number: int) -> None:
     drawing = every_chart("a name")[number]
     title, description = list(parsed(drawing))[:2]
@@ -107,17 +103,6 @@ def test_a_matrix_says_how_many_agree_and_the_most_frequent_disagreement() -> No
     )
 
 
-def test_a_control_chart_marks_what_lies_outside_its_limits() -> None:
-    limits = Ends(0.5, 0.7)
-    moments = [Moment(f"week {i}", v, limits=limits) for i, v in enumerate([0.6, 0.71, 0.6, 0.4])]
-    drawing = control("Kappa", moments, Axis("kappa"))
-    assert re.findall(r'class="out"[^>]*><title>(week \d)', drawing.svg) == ["week 1", "week 3"]
-    assert drawing.message == (
-        "kappa at 4 times, last 0.400 (week 3). 2 of 4 outside their limits: week 1, week 3."
-    )
-    assert [row[-1] for row in drawing.table.rows] == ["", "outside", "", "outside"]
-
-
 DEGENERATE: dict[str, Callable[[], Drawing]] = {
     "no rows": lambda: intervals("t", [], NDCG),
     "one row": lambda: intervals("t", SYSTEMS[:1], NDCG),
@@ -130,9 +115,6 @@ DEGENERATE: dict[str, Callable[[], Drawing]] = {
     "close": lambda: intervals("t", [NamedValue("a", 1.0), NamedValue("b", 1.0 + 1e-15)], NDCG),
     "empty matrix": lambda: matrix("t", [[0, 0], [0, 0]], ["0", "1"], ("a", "b")),
     "no matrix": lambda: matrix("t", [], [], ("a", "b")),
-    "no moments": lambda: control("t", [], NDCG),
-    "one moment": lambda: control("t", [Moment("now", 0.5, limits=Ends(0.4, None))], NDCG),
-    "gaps": lambda: control("t", [Moment(str(i), v) for i, v in enumerate([0.5, None, 0.6])], NDCG),
     "no points": lambda: plane("t", [], (NDCG, NDCG), diagonal=True),
     "points undefined": lambda: plane("t", [Series("a", [Point(1.0, None)])], (NDCG, NDCG)),
 }

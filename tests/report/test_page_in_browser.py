@@ -9,17 +9,15 @@ from playwright.sync_api import Page as BrowserPage
 
 from labeler.report.charts import (
     Axis,
-    Moment,
     NamedValue,
     Point,
     Series,
-    control,
     intervals,
     matrix,
     plane,
 )
 from labeler.report.page import Chart, Excerpt, Page, PageSection, TableBlock
-from labeler.report.table import Column, Ends, Table
+from labeler.report.table import Column, Table
 from tests.browser import chromium
 from tests.report.test_page import HOSTILE, every_block
 
@@ -70,10 +68,6 @@ def systems(number: int, name: str) -> list[NamedValue]:
 def every_chart() -> list[Chart]:
     grades = ["irrelevant", "related", "highly relevant", "perfectly relevant"]
     counts = [[1400, 20, 5, 1], [22, 60, 18, 2], [5, 14, 70, 12], [0, 3, 9, 44]]
-    drifting = [
-        Moment(f"2026-01-{i + 1:02}", 0.6 - i / 100, Ends(0.5, 0.7), 0.6 - i / 150)
-        for i in range(30)
-    ]
     points = [Point((i * 0.37) % 1, (i * 0.71) % 1, name=f"system {i}") for i in range(60)]
     drawings = [
         *(intervals("intervals", systems(number, "s"), AXIS) for number in (1, 2, 40, 200)),
@@ -88,8 +82,6 @@ def every_chart() -> list[Chart]:
             list("01234567890"),
             ("a", "b"),
         ),
-        control("control", drifting, Axis(LONG, reference=0.6)),
-        control("one moment", drifting[:1], AXIS),
         plane("points", [Series(LONG, points, named="name")], (AXIS, AXIS)),
         plane("diagonal", [Series("a", points[:20])], (Axis(LONG), Axis(LONG)), diagonal=True),
     ]

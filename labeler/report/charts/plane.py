@@ -1,8 +1,7 @@
-"""Charts of two axes: points by two values, and lines, among them a value over time with limits."""
+"""Charts of two axes: points by two values, and lines."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -20,8 +19,8 @@ from labeler.report.charts.axes import (
     legend,
     scale,
 )
-from labeler.report.charts.svg import SIZE, fitted, length, line, mark, path, words
-from labeler.report.table import Column, Ends, Interval, Row, Table
+from labeler.report.charts.svg import SIZE, length, line, mark, path, words
+from labeler.report.table import Column, Interval, Row, Table
 
 Box = tuple[float, float, float, float]
 
@@ -135,9 +134,6 @@ def _series(each: Series, along: Scale, up: Scale) -> Iterator[str]:
             yield line("whisker faint", (along(p.x), up(p.low)), (along(p.x), up(p.high)))
     for is_defined, run in groupby(each.points, lambda p: is_number(p.y)):
         spots = [(along(p.x), up(p.y or 0.0)) for p in run] if is_defined and each.line else []
-        if len(spots) == 1 and each.line == "limit":
-            x, y = spots[0]
-            spots = [(x - 12, y), (x + 12, y)]
         yield path(each.line, spots)
     radius = 4.0 if len(each.points) <= 60 else 2.0
     for p in each.points if each.mark else ():
@@ -175,107 +171,3 @@ def _is_free(box: Box, taken: Sequence[Box], inside: Box) -> bool:
     if left < inside[0] or top < inside[1] or right > inside[2] or bottom > inside[3]:
         return False
     return all(right < a or left > c or bottom < b or top > d for a, b, c, d in taken)
-
-
-@dataclass(frozen=True)
-class Moment:
-    """A value at a time, and the limits that hold for it.
-
-    `smoothed` is what is compared with the limits where that is not the value itself, such as an
-    exponentially weighted mean.
-    """
-
-    label: str
-    value: float | None
-    limits: Ends = Ends(None, None)  # noqa: RUF009 - a tuple, which nobody can change
-    smoothed: float | None = None
-
-    @property
-    def compared(self) -> float | None:
-        """What is held against the limits."""
-        return self.value if self.smoothed is None else self.smoothed
-
-    @property
-    def is_out(self) -> bool:
-        """Whether it lies outside its limits."""
-        value, (low, high) = self.compared, self.limits
-        if value is None or math.isnan(value):
-            return False
-        return (low is not None and value < low) or (high is not None and value > high)
-
-
-def control(title: str, moments: Sequence[Moment], axis: Axis, message: str = "") -> Drawing:
-    """A line through the values, in their order, and dashed lines for the limits.
-
-    The axis's reference is the center line. What lies outside its limits is a triangle with its
-    label.
-    """
-
-    def series(name: str, values: Sequence[float | None], kind: str, line_of: str) -> Series:
-        labels = (moment.label for moment in moments)
-        named = [Point(x, v, name=n) for x, (v, n) in enumerate(zip(values, labels, strict=True))]
-        return Series(name, named, kind, line_of)
-
-    is_smoothed = any(moment.smoothed is not None for moment in moments)
-    inside = [None if m.is_out else m.compared for m in moments]
-    outside = [m.compared if m.is_out else None for m in moments]
-    parts = [
-        series("limit", [m.limits.low for m in moments], "", "limit"),
-        series("", [m.limits.high for m in moments], "", "limit"),
-        series("value", [m.value for m in moments], "", "line faint" if is_smoothed else "line"),
-        series("smoothed", [m.smoothed for m in moments], "", "line"),
-        series("", inside, "dot", ""),
-        replace(series("outside", outside, "out", ""), named="alarm"),
-    ]
-    used = [s for s in parts if any(p.y is not None for p in s.points)]
-    reach = [v for m in moments for v in (m.value, m.smoothed, *m.limits)]
-
-    def along(left: float) -> Scale:
-        return _times([moment.label for moment in moments], left)
-
-    drawn = _Plane(used, axis, reach, along, 230.0).draw()
-    columns = [
-        Column("when", align="left"),
-        axis.column(),
-        Column("smoothed", format=axis.format, only="" if is_smoothed else "programs"),
-        Column("limits", format="", ends=axis.format),
-        Column("outside", align="left", undefined=""),
-    ]
-    rows: list[Row] = [
-        (m.label, m.value, m.smoothed, m.limits, "outside" * m.is_out) for m in moments
-    ]
-    return Drawing(
-        title, message or _of_moments(moments, axis), Table(title, columns, rows), *drawn
-    )
-
-
-def _times(labels: Sequence[str], left: float) -> Scale:
-    """A scale of moments, with the labels of as many as have room, the last one first."""
-    made = Scale(-1, max(len(labels), 1), left, WIDTH - 14, (), ())
-    ticks, shown, taken = [], [], math.inf
-    for at, label in reversed(list(enumerate(labels))):
-        text = fitted(label, WIDTH / 2)
-        half = length(text) / 2
-        middle = min(made(at), WIDTH - half)
-        if middle + half + 12 <= taken and middle - half >= 0:
-            taken = middle - half
-            ticks.append(float(at))
-            shown.append(text)
-    return replace(made, ticks=tuple(ticks), labels=tuple(shown))
-
-
-def _of_moments(moments: Sequence[Moment], axis: Axis) -> str:
-    """The last value, and what lies outside its limits, in words."""
-    defined = [moment for moment in moments if is_number(moment.compared)]
-    if not defined:
-        return f"{axis.label}: no value is defined."
-    last, out = defined[-1], [moment for moment in defined if moment.is_out]
-    times = count_of(len(defined), "time")
-    words_of = f"{axis.label} at {times}, last {axis.text(last.compared)} ({last.label})."
-    if all(moment.limits == Ends(None, None) for moment in defined):
-        return words_of
-    if not out:
-        return f"{words_of} All lie within their limits."
-    names = ", ".join(moment.label for moment in out[-3:])
-    among = "" if len(out) <= 3 else "among them "
-    return f"{words_of} {len(out)} of {len(defined)} outside their limits: {among}{names}."
