@@ -33,15 +33,11 @@ from labeler.queries.kinds import (
 )
 from labeler.queries.style import Style, read_personas
 from labeler.queries.write import (
-    example_replies,
-    example_terms,
     generate_queries,
-    without_echoes,
 )
 from labeler.queries.writer import Generated, Writer, generation_requests
 from labeler.testing import fake_model
 from labeler.text.languages import code_of, language_of
-from labeler.text.terms import terms
 
 DOCUMENTS = [
     Document(f"d{n}", " ".join(f"word{n}x{i}" for i in range(40)), f"Guide > Part {n}")
@@ -409,52 +405,6 @@ def test_fragments_are_dropped_where_an_english_passage_was_to_give_questions(
         tmp_path / "c", queries=3, model=llm, mix="question=1", topics=False, samples=2
     )
     assert (result.total, result.reasons) == (3, {"no question": 3})
-
-
-COPYING = {
-    "description": "The person wants to know which files a recursive copy writes before it runs.",
-    "narrative": "It must hold word1x2. A document that only says how to copy directories is not.",
-}
-
-
-@pytest.mark.parametrize(
-    ("echoed", "narrative"),
-    [
-        ({"narrative": COPYING["narrative"]}, "It must hold word1x2."),
-        ({"description": COPYING["description"]}, None),
-        ({"narrative": "Relevant is how to list or simulate a copy."}, None),
-        ({"description": "They want to know when a file is needed."}, TOPIC["narrative"]),
-    ],
-)
-def test_what_a_topic_says_of_the_prompts_examples_is_left_out(
-    echoed: dict[str, str], narrative: str | None, tmp_path: Path
-) -> None:
-    collection = collection_of(tmp_path)
-    reply = json.dumps(TOPIC | echoed)
-    llm = fake_model(lambda request: reply if asks_topic(request) else answer(request))
-    result = generate(collection, queries=1, model=llm)
-    (query,) = read_queries(collection.queries).values()
-    assert query.metadata.get("narrative") == narrative
-    assert result.without_topic == (narrative is None)
-
-
-def test_the_examples_of_the_shipped_topics_have_terms_of_their_own_and_one_wording() -> None:
-    own = example_terms(find_prompt("topic", "topic"))
-    assert {"copi", "sourdough", "deadlin"} <= own
-    assert own.isdisjoint(terms("The person wants to know how. A relevant document says which."))
-
-
-def test_a_sentence_of_an_example_is_left_out_even_where_the_passage_shares_its_words() -> None:
-    prompt = find_prompt("topic", "topic")
-    said = "A document that only says how to register in time is not relevant."
-    own = "register in time"
-    assert without_echoes(said, example_terms(prompt), own) == said
-    assert without_echoes(said, example_terms(prompt), own, example_replies(prompt)) == ""
-
-
-def test_a_topic_about_copies_may_speak_of_copies() -> None:
-    own = example_terms(find_prompt("topic", "topic"))
-    assert without_echoes(COPYING["description"], own, "recursive copies of files: what runs") != ""
 
 
 @pytest.mark.parametrize(
