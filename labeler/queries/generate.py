@@ -75,7 +75,7 @@ class GenerateResult(WithCost, Result):
     no query. `spent` is what this took. `set_aside` counts the passages that nobody asks about, by
     reason. `kinds` counts the generated queries by kind, `given_up` those kinds that passage after
     passage gave none of. `without_topic` counts the queries written now for which the model gave no
-    topic, `not_found` those whose source no retriever finds.
+    topic.
     """
 
     queries: Path
@@ -92,7 +92,6 @@ class GenerateResult(WithCost, Result):
     kinds: Mapping[str, int] = field(default_factory=dict)
     given_up: Mapping[str, int] = field(default_factory=dict)
     without_topic: int = 0
-    not_found: int = 0
 
     def check(self) -> None:
         """Raise `Incomplete` where queries are missing because replies failed, or none came."""
@@ -197,27 +196,6 @@ def _size(request: Request) -> int:
     return sum(len(message.content) for message in request.messages)
 
 
-# Whether the passage that a query was written for is found by it again.
-
-
-def flag_round_trips(generated: Generated, writer: Writer) -> int:
-    """Say with each new query at which rank its source is found; how many are not found at all.
-
-    A source that nobody finds is no reason to drop a query: the hard ones tell systems apart.
-    """
-    new = enumerate(generated.queries[len(writer.already) :], start=len(writer.already))
-    with_source = {at: query for at, query in new if "source" in query.metadata}
-    if writer.search is None or not with_source:
-        return 0
-    not_found, several = 0, writer.search.ranks([*with_source.values()])
-    for (at, query), ranks in zip(with_source.items(), several, strict=True):
-        is_found = any(rank is not None for rank in ranks.values())
-        not_found += not is_found
-        flags = {"source_ranks": ranks, "round_trip": is_found}
-        generated.queries[at] = replace(query, metadata={**query.metadata, **flags})
-    return not_found
-
-
 EMBEDDED_SAMPLES = 5
 
 
@@ -314,7 +292,6 @@ async def agenerate(
             generated = await generate_queries(
                 choice.passages, writer, options.queries, session.at_once, advance
             )
-        not_found = flag_round_trips(generated, writer)
         is_priced, spent = session.selection.price is not None, control.spent.since(earlier)
         async with locked_in_loop(opened, control.stop, control.note):
             before = len(generated_before(opened, writer))
@@ -335,7 +312,6 @@ async def agenerate(
         _by_kind(all_of_them),
         generated.given_up,
         generated.without_topic,
-        not_found,
     )
 
 

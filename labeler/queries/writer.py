@@ -10,7 +10,7 @@ from typing import Any
 
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import Collection
-from labeler.collection.search import KEPT_FROM, Bm25Index, DenseIndex, Searched, searched_corpus
+from labeler.collection.search import KEPT_FROM, Bm25Index, Searched, searched_corpus
 from labeler.data import Document, Query, Run
 from labeler.errors import CallFailed
 from labeler.messages import Progress, no_progress
@@ -27,21 +27,19 @@ from labeler.queries.filter import (
 from labeler.queries.kinds import KINDS, Mix, next_kind, not_of_its_kind, turns
 from labeler.queries.style import Style
 from labeler.text.languages import code_of, language_of
-from labeler.text.terms import can_encode, embedded_encoder
 
-# Searching the corpus while queries are written: is a source found, does anything else answer.
+# Searching the corpus: which passage is like another, and is a source found.
 
 DEPTH = 100
-"""A source that no retriever has among so many first documents was not found."""
+"""A source that is not among so many first documents was not found."""
 
 _WORDS_OF_A_PASSAGE = 60
 
 
 class CorpusSearch:
-    """Retrievers over a corpus: BM25, and the embedded encoder's cosine where that is installed.
+    """BM25 over a corpus.
 
-    Each is indexed when it is first used; the indexes of a large corpus are those that `pool`
-    keeps.
+    It is indexed when it is first used; the index of a large corpus is the one that `pool` keeps.
     """
 
     def __init__(
@@ -56,7 +54,7 @@ class CorpusSearch:
 
     @classmethod
     def of(cls, collection: Collection, progress: Progress = no_progress) -> CorpusSearch:
-        """The retrievers over a collection's corpus, whose texts stay in its file.
+        """BM25 over a collection's corpus, whose texts stay in its file.
 
         The progress is that of a large corpus; a small one is indexed in a moment.
         """
@@ -69,25 +67,14 @@ class CorpusSearch:
 
     def prepare(self) -> None:
         """Index the corpus now, so that no search has to wait for it."""
-        _ = self._bm25, self._dense
+        _ = self._bm25
 
     @cached_property
     def _bm25(self) -> Bm25Index:
         return Bm25Index.of(self._searched, self._progress)
 
-    @cached_property
-    def _dense(self) -> DenseIndex | None:
-        if not can_encode():
-            return None
-        return DenseIndex.of(self._searched, embedded_encoder(), self._progress)
-
-    def ranks(self, queries: Sequence[Query]) -> list[dict[str, int | None]]:
-        """The best rank of each query's sources by retriever; None beyond `DEPTH`."""
-        runs = self._runs(queries, DEPTH)
-        return [{name: _rank(run, query) for name, run in runs.items()} for query in queries]
-
     def bm25_ranks(self, queries: Sequence[Query]) -> list[int | None]:
-        """The same by BM25 alone."""
+        """The best rank of each query's sources; None beyond `DEPTH`."""
         run = self._bm25.run(queries, DEPTH)
         return [_rank(run, query) for query in queries]
 
@@ -96,12 +83,6 @@ class CorpusSearch:
         if document.id not in self._neighbours:
             self._neighbours[document.id] = self._most_similar(document)
         return self._neighbours[document.id]
-
-    def _runs(self, queries: Sequence[Query], depth: int) -> dict[str, Run]:
-        runs = {"bm25": self._bm25.run(queries, depth, self._progress)}
-        if self._dense is not None:
-            runs["dense"] = self._dense.run(queries, depth, self._progress)
-        return runs
 
     def _most_similar(self, document: Document) -> Document | None:
         text = " ".join(document.text.split()[:_WORDS_OF_A_PASSAGE])
@@ -132,7 +113,7 @@ class Writer:
 
     `prompt` writes all queries where no `mix` of kinds is given, else those kinds that have none in
     `prompts`. With `retry_failed`, a remembered reply that is no query is not taken, but asked for
-    again. `search` finds second passages and sources. `real` are
+    again. `search` finds second passages. `real` are
     queries of people's, which no generated one repeats. `topic` asks for a query's description.
     """
 

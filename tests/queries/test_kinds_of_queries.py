@@ -249,15 +249,6 @@ def test_there_are_no_more_calls_than_the_dry_run_says(
         assert 6 < len(server.calls) <= most + 1
 
 
-def test_a_source_that_nothing_finds_is_flagged_and_stays(tmp_path: Path) -> None:
-    collection = collection_of(tmp_path, 12)
-    result = generate(collection, queries=2, model=fake_model(answer), topics=False)
-    for query in read_queries(collection.queries).values():
-        assert query.metadata["round_trip"] is True
-        assert query.metadata["source_ranks"]["bm25"] == 1
-    assert result.not_found == 0
-
-
 REAL = ["usb c hub", "how do i pair a mouse", "oled vs lcd", "hdmi cable 2m", "cheap laptop"]
 
 
