@@ -251,10 +251,7 @@ def _term_set(text: str) -> frozenset[str]:
 def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
     """A query with where it comes from and what it is."""
     writer = now.writer
-    sources = [
-        {"doc_id": d.id, "sha256": hashlib.sha256(d.text.encode()).hexdigest()}
-        for d in turn.documents
-    ]
+    text_hash = hashlib.sha256(turn.document.text.encode()).hexdigest()
     described = {
         "language": expected_language(turn.document, writer),
         "persona": writer.style.persona(turn.document, writer.seed),
@@ -262,7 +259,7 @@ def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
     metadata = {
         "origin": "generated",
         "kind": turn.kind,
-        "source": sources,
+        "source": [{"doc_id": turn.document.id, "sha256": text_hash}],
         **{name: value for name, value in described.items() if value},
         **writer.origin_of(turn.kind),
     }
