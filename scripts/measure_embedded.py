@@ -20,8 +20,7 @@ from harness import parser
 
 from labeler.agreement.compare import StatisticOptions, compare_qrels
 from labeler.cli import execute
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import write_pool
 from labeler.data import Pair, Pooled, Qrels
 from labeler.trec.qrels import read_qrels

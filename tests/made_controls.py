@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from labeler.collection.card import update_card_entry
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.queries import write_queries
 from labeler.data import Query
 from labeler.judging.judge import judge

@@ -23,8 +23,7 @@ from labeler.collection.card import read_card, update_card
 from labeler.collection.controls import read_fixed
 from labeler.collection.corpus import read_corpus
 from labeler.collection.judgements import grades_of, read_judgements
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.monitoring import read_watch_run
 from labeler.collection.people import read_people, read_sample
 from labeler.collection.pool import pool_pairs, read_pool

@@ -8,7 +8,7 @@ from made import fill_sheet
 from labeler.annotate.annotate import AnnotateOptions, rating_sessions
 from labeler.annotate.session import RaterAnswer
 from labeler.cli import execute
-from labeler.collection.lock import locked
+from labeler.collection.layout import locked
 from labeler.collection.queries import read_queries, write_queries
 from labeler.data import Query
 from labeler.people.sample import SampleDesign, draw_sheets

@@ -16,7 +16,6 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import people_path, read_people
 from labeler.collection.queries import read_queries
 from labeler.collection.scale import grade_names
-from labeler.collection.stale import stale_in, without
 from labeler.collection.user_files import run_paths, runs_by_name
 from labeler.collection.whose import (
     collection_of_qrels,
@@ -25,6 +24,8 @@ from labeler.collection.whose import (
     not_of_people,
     routed_of_file,
     routed_pairs,
+    stale_in,
+    without,
 )
 from labeler.data import Failure, Pair, Qrels, Run
 from labeler.errors import Misuse

@@ -14,8 +14,7 @@ from labeler.annotate.passages import PageTexts
 from labeler.annotate.samples import SampleChoice, draw_of, purposes, samples_of
 from labeler.annotate.session import Check, RaterAnswer, RatingItem, RatingSession, RatingTask
 from labeler.collection.annotations import Purpose, journal_path
-from labeler.collection.layout import Collection, check_name, open_collection, safe_name
-from labeler.collection.lock import Note
+from labeler.collection.layout import Collection, Note, check_name, open_collection, safe_name
 from labeler.collection.people import SampledPair, read_sample, sample_path
 from labeler.collection.scale import sample_scale
 from labeler.errors import Misuse, about

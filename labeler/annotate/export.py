@@ -11,8 +11,7 @@ from labeler.annotate.journal import AnswersGiven, of_kind, read_journal
 from labeler.annotate.passages import PageTexts
 from labeler.annotate.samples import draw_of, purposes
 from labeler.collection.annotations import JournalRow, Purpose, journal_names, journal_path
-from labeler.collection.layout import Collection, open_collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked, open_collection
 from labeler.collection.people import (
     HumanAnswer,
     SampledPair,

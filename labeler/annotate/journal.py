@@ -17,8 +17,7 @@ from labeler.collection.annotations import (
     journal_rows,
     read_journal,
 )
-from labeler.collection.layout import Collection
-from labeler.collection.lock import lock_file
+from labeler.collection.layout import Collection, lock_file
 from labeler.errors import BadInput, FileProblem
 from labeler.files.read import file_problems
 

@@ -9,8 +9,7 @@ from typing import Any
 from labeler.agreement.align import parse_share
 from labeler.collection.annotations import Purpose
 from labeler.collection.card import card_section, read_card
-from labeler.collection.layout import Collection
-from labeler.collection.lock import Note
+from labeler.collection.layout import Collection, Note
 from labeler.collection.people import read_sample, sample_path
 from labeler.errors import Misuse, about
 from labeler.options import COUNT, SEED, option

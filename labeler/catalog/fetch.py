@@ -19,8 +19,7 @@ from labeler.catalog.recipes import (
 )
 from labeler.collection.card import card_section, making, read_card, update_card
 from labeler.collection.corpus import write_corpus
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.queries import write_queries
 from labeler.data import Pooled

@@ -13,8 +13,7 @@ from labeler.catalog.fetch import refuse_another
 from labeler.catalog.layouts import HUMAN
 from labeler.collection.card import making, update_card
 from labeler.collection.corpus import write_corpus
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Pair, Pooled, Qrels, Query

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from labeler.collection.layout import Collection
-from labeler.collection.lock import check_locked
+from labeler.collection.layout import Collection, check_locked
 from labeler.errors import Misuse
 from labeler.files.atomic import replacing
 from labeler.files.boundary import count, reading

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.collection.card import card_section, read_card, update_card_entry
-from labeler.collection.layout import Collection
-from labeler.collection.lock import check_locked
+from labeler.collection.layout import Collection, check_locked
 from labeler.collection.rows import records
 from labeler.data import Pair
 from labeler.files.jsonl import write_rows

@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from threading import Lock
 
-from labeler.collection.lock import check_locked
+from labeler.collection.layout import check_locked
 from labeler.collection.rows import Row, check_exists, records, repeated_id
 from labeler.data import Document
 from labeler.errors import BadInput

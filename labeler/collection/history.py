@@ -5,8 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from labeler.collection.layout import Collection
-from labeler.collection.lock import check_locked
+from labeler.collection.layout import Collection, check_locked
 from labeler.files.read import file_problems
 
 FOLDER = "history"

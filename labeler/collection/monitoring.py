@@ -9,8 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labeler.collection.layout import Collection
-from labeler.collection.lock import check_locked
+from labeler.collection.layout import Collection, check_locked
 from labeler.errors import BadInput
 from labeler.files.atomic import replacing
 from labeler.files.boundary import reading

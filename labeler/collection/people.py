@@ -10,8 +10,7 @@ from pathlib import Path
 
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.corpus import corpus_lines, ids_among
-from labeler.collection.layout import Collection, check_name, is_name
-from labeler.collection.lock import check_locked
+from labeler.collection.layout import Collection, check_locked, check_name, is_name
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import Row, ids_in_words, records

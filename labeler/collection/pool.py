@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from labeler.collection.lock import check_locked
+from labeler.collection.layout import check_locked
 from labeler.collection.rows import Row, records
 from labeler.data import Pair, Pooled
 from labeler.files.jsonl import write_rows

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from labeler.collection.lock import check_locked
+from labeler.collection.layout import check_locked
 from labeler.collection.rows import Row, records, repeated_id
 from labeler.data import Query
 from labeler.errors import Misuse

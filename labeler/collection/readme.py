@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from labeler.collection.card import card_section, read_card
-from labeler.collection.layout import Collection
-from labeler.collection.lock import check_locked
+from labeler.collection.layout import Collection, check_locked
 from labeler.collection.queries import read_queries
 from labeler.data import Query
 from labeler.files.atomic import replacing

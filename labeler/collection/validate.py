@@ -18,7 +18,7 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import DROPS, read_pool
 from labeler.collection.queries import query_in
 from labeler.collection.rows import Record, Row
-from labeler.collection.stale import stale_pairs
+from labeler.collection.whose import stale_pairs
 from labeler.data import Judgement, Pair, Query
 from labeler.errors import BadInput, LabelerError
 from labeler.files.cache import sha256_of

@@ -15,14 +15,13 @@ from labeler.collection.corpus import corpus_on_demand, write_corpus
 from labeler.collection.dropped import dropped_pairs
 from labeler.collection.history import keep_state
 from labeler.collection.judgements import grades_of, read_judgements, remove_repeats
-from labeler.collection.layout import Collection, open_collection
-from labeler.collection.lock import MadeFile, claimed, locked
+from labeler.collection.layout import Collection, MadeFile, claimed, locked, open_collection
 from labeler.collection.people import people_path, read_people, read_sample, write_people
 from labeler.collection.people import write_sample as write_sampled
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.readme import write_readme
-from labeler.collection.stale import shown_by, shown_in
+from labeler.collection.whose import shown_by, shown_in
 from labeler.corpus.documents import Ingested, Reading, read_documents
 from labeler.corpus.ingest import card_of, refuse_to_write_into, settings_of
 from labeler.corpus.matching import CARRIED, GONE, MERGED, STATES, UNCHANGED, Match, match_passages

@@ -83,7 +83,7 @@ def _changed_since(path: Path, warn: Callable[[str], None], stale: str = "drop")
     """The pairs of a collection's qrels whose texts have changed since they were judged."""
     if true_path(path).parent.name not in ("qrels", "judgements"):
         return set()
-    from labeler.collection.stale import stale_in  # takes long to load
+    from labeler.collection.whose import stale_in  # takes long to load
 
     return stale_in(path, warn, stale)
 
@@ -91,7 +91,7 @@ def _changed_since(path: Path, warn: Callable[[str], None], stale: str = "drop")
 def _without(grades: Qrels, pairs: set[Pair]) -> Qrels:
     if not pairs:
         return grades
-    from labeler.collection.stale import without  # takes long to load
+    from labeler.collection.whose import without  # takes long to load
 
     return without(grades, pairs)
 

@@ -23,13 +23,19 @@ from labeler.collection.judgements import (
     read_judgements,
     replacing_set,
 )
-from labeler.collection.layout import Collection, check_name, safe_name
-from labeler.collection.lock import MadeFile, Note, claimed, locked_in_loop
+from labeler.collection.layout import (
+    Collection,
+    MadeFile,
+    Note,
+    check_name,
+    claimed,
+    locked_in_loop,
+    safe_name,
+)
 from labeler.collection.pool import PoolPairs, pool_pairs
 from labeler.collection.queries import read_queries
 from labeler.collection.readme import write_readme
-from labeler.collection.stale import rules_of, shown_by, stale_pairs
-from labeler.collection.whose import check_model_name
+from labeler.collection.whose import check_model_name, rules_of, shown_by, stale_pairs
 from labeler.data import FAILURES, JUDGED, Document, Failure, Judged, Judgement, Pair, Query
 from labeler.errors import BudgetReached, Misuse, about
 from labeler.files.boundary import count

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from labeler.collection.batches import held_back
 from labeler.collection.judgements import JudgementLines, repeat_file
-from labeler.collection.layout import Collection, open_collection
-from labeler.collection.lock import locked_in_loop
+from labeler.collection.layout import Collection, locked_in_loop, open_collection
 from labeler.data import Pair
 from labeler.errors import BudgetReached, Misuse
 from labeler.files.atomic import replacing

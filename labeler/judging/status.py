@@ -13,7 +13,7 @@ from labeler.collection.dropped import dropped_pairs
 from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import pool_pairs
-from labeler.collection.stale import stale_by_set
+from labeler.collection.whose import stale_by_set
 from labeler.errors import LabelerError
 from labeler.judging.job import Tally, cached_before
 from labeler.models.choose import declared_assessors, project_file

@@ -22,9 +22,8 @@ from labeler.collection.controls import (
     write_fixed,
 )
 from labeler.collection.judgements import JudgementRow, origin_of, read_judgements
-from labeler.collection.layout import Collection, check_name, open_collection
-from labeler.collection.lock import locked_in_loop
-from labeler.collection.stale import stale_pairs
+from labeler.collection.layout import Collection, check_name, locked_in_loop, open_collection
+from labeler.collection.whose import stale_pairs
 from labeler.data import Judgement, Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.judging.assessor import Assessor, Texts, as_shown

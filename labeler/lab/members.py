@@ -20,12 +20,10 @@ from labeler.collection.judgements import (
     read_judgements,
     replacing_set,
 )
-from labeler.collection.layout import Collection
-from labeler.collection.lock import Note, locked
+from labeler.collection.layout import Collection, Note, locked
 from labeler.collection.readme import write_readme
-from labeler.collection.stale import shown_in
 from labeler.collection.user_files import Output
-from labeler.collection.whose import check_model_name, made_by
+from labeler.collection.whose import check_model_name, made_by, shown_in
 from labeler.data import FAILURES, Failure, Judged, Judgement, Pair, Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing

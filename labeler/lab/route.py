@@ -11,8 +11,7 @@ import numpy as np
 
 from labeler.agreement.shares import RoutingSources, open_routing, spread
 from labeler.arrays import Flags, Floats, Integers
-from labeler.collection.layout import Collection
-from labeler.collection.lock import Note
+from labeler.collection.layout import Collection, Note
 from labeler.collection.user_files import Output
 from labeler.data import Pair
 from labeler.errors import Misuse, about

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler import __version__
-from labeler.collection.layout import Collection, open_collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked, open_collection
 from labeler.collection.monitoring import WatchRun, read_watch_runs, write_watch_run
 from labeler.errors import BadInput, Misconfigured, Misuse
 from labeler.files.paths import true_path

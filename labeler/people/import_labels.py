@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.collection.card import card_section, read_card
-from labeler.collection.layout import Collection, check_name
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, check_name, locked
 from labeler.collection.people import (
     HumanAnswer,
     SampledPair,

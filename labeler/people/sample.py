@@ -16,8 +16,7 @@ from labeler.collection.annotations import texts_identity
 from labeler.collection.card import update_card_entry
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.judgements import read_judgements
-from labeler.collection.layout import Collection
-from labeler.collection.lock import Note, locked
+from labeler.collection.layout import Collection, Note, locked
 from labeler.collection.people import SampledPair, people_path, sample_path, write_sample
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries

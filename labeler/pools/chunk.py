@@ -11,8 +11,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from labeler.collection.corpus import read_corpus
-from labeler.collection.layout import Collection, is_collection, open_collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, is_collection, locked, open_collection
 from labeler.collection.queries import read_queries, write_queries
 from labeler.corpus.blocks import lengths_of
 from labeler.corpus.documents import read_documents

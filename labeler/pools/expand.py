@@ -19,8 +19,7 @@ from typing import Any
 
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.corpus import CorpusTexts, documents_of
-from labeler.collection.layout import Collection, open_collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked, open_collection
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.search import Searched, searched_corpus
 from labeler.data import Pair, Pooled, Qrels

@@ -11,8 +11,7 @@ from typing import Any
 from labeler import __version__
 from labeler.collection.card import making, update_card_entry
 from labeler.collection.dropped import drop_absent
-from labeler.collection.layout import Collection, check_name, open_collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, check_name, locked, open_collection
 from labeler.collection.people import OwnQrels, own_qrels, people_path, pool_judged
 from labeler.collection.queries import read_queries
 from labeler.collection.whose import whose

@@ -13,8 +13,7 @@ from labeler.arrays import Floats
 from labeler.collection.card import card_section, check_made, read_card, update_card
 from labeler.collection.corpus import CorpusTexts
 from labeler.collection.dropped import Dropped, drop_absent
-from labeler.collection.layout import STEPS, Collection, open_collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import STEPS, Collection, locked, open_collection
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import check_exists

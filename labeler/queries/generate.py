@@ -12,8 +12,14 @@ from typing import Any, NamedTuple
 
 from labeler.collection.card import check_made, making, update_card
 from labeler.collection.corpus import CorpusDocuments, corpus_on_demand, distinct_documents
-from labeler.collection.layout import Collection, open_collection
-from labeler.collection.lock import MadeFile, claimed, locked, locked_in_loop
+from labeler.collection.layout import (
+    Collection,
+    MadeFile,
+    claimed,
+    locked,
+    locked_in_loop,
+    open_collection,
+)
 from labeler.collection.queries import read_queries, write_queries
 from labeler.data import Document, Query
 from labeler.errors import Incomplete, Misuse

@@ -11,8 +11,7 @@ from typing import Any
 
 from labeler.collection.card import check_made, making, update_card_entry
 from labeler.collection.corpus import CorpusTexts, distinct_documents
-from labeler.collection.layout import STEPS, Collection, check_name, open_collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import STEPS, Collection, check_name, locked, open_collection
 from labeler.collection.queries import read_queries
 from labeler.collection.search import searched_corpus
 from labeler.data import Document, Query, Run

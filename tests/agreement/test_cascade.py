@@ -13,8 +13,7 @@ from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
 from labeler.collection.judgements import read_judgements
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Failure, Pair, Pooled, Qrels, Query

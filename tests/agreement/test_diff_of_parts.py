@@ -13,8 +13,7 @@ import labeler
 from labeler.cli import execute
 from labeler.collection.card import parent_of, read_card
 from labeler.collection.judgements import read_judgements
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.people import HumanAnswer, people_path, write_people
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse

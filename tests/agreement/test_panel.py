@@ -12,8 +12,7 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.cli import execute
 from labeler.collection.card import read_card, update_card
 from labeler.collection.judgements import read_judgements
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
 from labeler.lab.beside_people import effective_number, independence

@@ -11,8 +11,7 @@ import labeler
 from labeler.agreement.shares import GradeShares, spread
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.people import read_people, read_sample, sample_path
 from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries

@@ -10,8 +10,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from labeler.cli import execute
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.people import HumanAnswer, people_path, write_people
 from labeler.data import Pair, Query
 from labeler.errors import BadInput, Misuse

@@ -9,8 +9,7 @@ from typing import Any
 from labeler.annotate.look import LookChoice, QueryDraw, look_sessions
 from labeler.annotate.session import RaterAnswer, RatingSession
 from labeler.collection.corpus import write_corpus
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Query
 

@@ -16,8 +16,7 @@ from labeler.annotate.app import HEADERS, LARGEST_BODY, PageGuard, RaterPage
 from labeler.annotate.journal import read_journal
 from labeler.annotate.session import RatingSession
 from labeler.collection.corpus import write_corpus
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Query
 from labeler.testing import small_collection

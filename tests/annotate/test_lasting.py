@@ -12,8 +12,7 @@ from labeler.annotate.export import export_answers
 from labeler.annotate.journal import RatingJournal, read_journal
 from labeler.annotate.session import RaterAnswer
 from labeler.collection.corpus import read_corpus
-from labeler.collection.layout import Collection, is_own_file
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, is_own_file, locked
 from labeler.collection.people import read_people
 from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries

@@ -14,8 +14,7 @@ from labeler.agreement.several.joint import grade_matrix, together
 from labeler.annotate.journal import RatingJournal, answers_in
 from labeler.annotate.status import status_of_raters
 from labeler.collection.annotations import JournalRow, journal_path
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.people import SampledPair, sample_path, write_sample
 from labeler.data import Pair
 from labeler.errors import BadInput

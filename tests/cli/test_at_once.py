@@ -21,8 +21,7 @@ from labeler.cli import COMMANDS, execute
 from labeler.collection.card import read_card
 from labeler.collection.corpus import read_corpus
 from labeler.collection.judgements import origin_of
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries
 from labeler.data import Pair

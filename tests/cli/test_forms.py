@@ -246,7 +246,7 @@ FOLDERS = {
     "corpus ingest docs -o NEW": {"files", "documents", "unread", "queries"},
     "build docs -o NEW --model similarity --queries-file q.txt": {"documents", "pooled", "judging"},
     "build docs -o NEW --model similarity --queries-file q.txt --dry-run": {"documents", "pairs"},
-    "export coll --to csv --qrels a -o NEW": {"files", "documents", "queries", "pairs", "reader"},
+    "export coll --to trec --qrels a -o NEW": {"files", "documents", "queries", "pairs", "reader"},
 }
 
 

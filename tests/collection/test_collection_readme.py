@@ -6,8 +6,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.readme import write_readme
 
 HOSTILE = (

@@ -18,8 +18,14 @@ from forked import Forked
 from running import environment, finish
 
 from labeler.collection.card import read_card, update_card, update_card_entry
-from labeler.collection.layout import Collection
-from labeler.collection.lock import MadeFile, check_locked, claimed, locked, locked_in_loop
+from labeler.collection.layout import (
+    Collection,
+    MadeFile,
+    check_locked,
+    claimed,
+    locked,
+    locked_in_loop,
+)
 from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries
 from labeler.errors import FileProblem, Misuse, Stopped
@@ -30,7 +36,7 @@ import sys
 from pathlib import Path
 from labeler.collection.card import update_card_entry
 from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import locked
 collection = Collection(Path(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.readline()
@@ -106,7 +112,7 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import locked
 with locked(Collection(Path(sys.argv[1]))):
     print("held", flush=True)
     sys.stdin.readline()
@@ -256,9 +262,9 @@ def made(folder: Path, prompt: str) -> MadeFile:
 CLAIM = """
 import sys
 from pathlib import Path
-from labeler.collection.lock import MadeFile, claimed
+from labeler.collection.layout import MadeFile, claimed
 from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import locked
 collection = Collection(Path(sys.argv[1]))
 with locked(collection):
     claim = claimed(MadeFile(collection, collection.judgements("a"), {"prompt": "one"}, "wait"))

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.collection.judgements import JudgementLines, Origin, grades_of, read_judgements
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import pool_pairs, read_pool, write_pool
 from labeler.data import FAILURES, Failure, Judged, Judgement, Pair, Pooled
 from labeler.errors import BadInput

@@ -7,8 +7,7 @@ from pathlib import Path
 from labeler.collection.card import update_card
 from labeler.collection.corpus import write_corpus
 from labeler.collection.judgements import JudgementLines, Origin
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Failure, Judged, Judgement, Pair, Pooled, Query

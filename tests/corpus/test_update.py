@@ -7,11 +7,10 @@ import pytest
 
 from labeler.collection.corpus import read_corpus
 from labeler.collection.judgements import grades_of, read_judgements
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import read_pool, write_pool
 from labeler.collection.queries import read_queries, write_queries
-from labeler.collection.stale import stale_pairs
+from labeler.collection.whose import stale_pairs
 from labeler.corpus.documents import Reading, read_documents
 from labeler.corpus.ingest import ingest
 from labeler.corpus.matching import CARRIED, STATES, Match, match_passages

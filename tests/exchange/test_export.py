@@ -15,8 +15,7 @@ import labeler
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
 from labeler.collection.export import ExportOptions, export
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.queries import write_queries
 from labeler.collection.user_files import Output
 from labeler.data import Document, Query

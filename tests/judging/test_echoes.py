@@ -10,8 +10,7 @@ from made import grade_in, make_collection, pair_of
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
 from labeler.collection.judgements import read_judgements
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.queries import read_queries
 from labeler.data import Document, Failure, Judgement, Outcome, Pair
 from labeler.judging.reply import parse_grade

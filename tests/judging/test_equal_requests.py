@@ -5,8 +5,7 @@ import re
 from pathlib import Path
 
 from labeler.cli import execute
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import write_pool
 from labeler.data import Pair, Pooled
 from labeler.testing import Answer, FakeServer

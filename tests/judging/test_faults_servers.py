@@ -18,7 +18,7 @@ from made import grade_in, grade_of, make_collection, pair_calls, pair_of
 from labeler.cli import execute
 from labeler.collection.corpus import read_corpus, write_corpus
 from labeler.collection.judgements import read_judgements
-from labeler.collection.lock import locked
+from labeler.collection.layout import locked
 from labeler.data import Failure, Judgement, Pair
 from labeler.errors import CallFailed, Misconfigured, Retryable
 from labeler.judging.reply import parse_grade

@@ -10,7 +10,7 @@ import pytest
 from made import grade_in, make_collection
 
 from labeler.cli import execute
-from labeler.collection.lock import locked
+from labeler.collection.layout import locked
 from labeler.collection.pool import PoolPairs, pool_pairs, read_pool, write_pool
 from labeler.data import Pair
 from labeler.judging.judge import judge

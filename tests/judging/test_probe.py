@@ -12,8 +12,7 @@ from every_row import every_row
 
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Pair, Pooled, Qrels, Query

@@ -11,7 +11,7 @@ from every_row import every_row
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
 from labeler.collection.judgements import read_judgements
-from labeler.collection.lock import locked
+from labeler.collection.layout import locked
 from labeler.data import Document, Query
 from labeler.errors import BadInput
 from labeler.judging.judge import judge

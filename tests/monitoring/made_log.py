@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from labeler.collection.corpus import write_corpus
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Query
 from labeler.monitoring.searches import Search

@@ -9,8 +9,7 @@ import pytest
 import labeler
 from labeler.agreement.sources import sources_of
 from labeler.collection.corpus import write_corpus
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.people import (
     HumanAnswer,
     people_path,

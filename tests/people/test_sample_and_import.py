@@ -22,8 +22,7 @@ from labeler.agreement.statistics import (
 )
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.people import read_people, read_sample
 from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries

@@ -6,8 +6,7 @@ import pytest
 
 from labeler.cli import execute
 from labeler.collection.corpus import read_corpus
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.queries import write_queries
 from labeler.corpus.ingest import ingest
 from labeler.data import Query

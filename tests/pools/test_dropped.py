@@ -7,8 +7,7 @@ import pytest
 
 from labeler.cli import execute
 from labeler.collection.dropped import drop_absent, dropped_pairs
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import read_pool, write_pool
 from labeler.collection.validate import validate
 from labeler.corpus.update import update

@@ -10,8 +10,7 @@ import pytest
 
 from labeler.cli import execute
 from labeler.collection.card import read_card
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.queries import read_queries, write_queries
 from labeler.corpus.ingest import ingest
 from labeler.data import Document, Query

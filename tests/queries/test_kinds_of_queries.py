@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from labeler.cli import execute
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.queries import read_queries, write_queries
 from labeler.corpus.ingest import ingest
 from labeler.data import Document, Query

@@ -5,8 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from labeler.collection.corpus import distinct_documents, write_corpus
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.data import Document
 from labeler.queries.passages import considered
 

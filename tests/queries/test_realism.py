@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from labeler.collection.corpus import write_corpus
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Query
 from labeler.errors import BadInput

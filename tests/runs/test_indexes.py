@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from labeler.collection.corpus import write_corpus
-from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.search import (
     BestRows,
     DenseIndex,

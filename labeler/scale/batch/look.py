@@ -24,8 +24,7 @@ from labeler.collection.batches import (
     sweep,
     write_batch,
 )
-from labeler.collection.layout import Collection, open_collection
-from labeler.collection.lock import is_acquired, lock_file
+from labeler.collection.layout import Collection, is_acquired, lock_file, open_collection
 from labeler.errors import LabelerError, Locked, Misuse, NotFound, ProviderError
 from labeler.files.read import file_problems, numbered_bytes
 from labeler.models.batch.answers import BatchRequests, Collected, store_answers

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.collection.judgements import JudgementLines, read_judgements
-from labeler.collection.lock import POLL_SECONDS, is_acquired, lock_file
+from labeler.collection.layout import POLL_SECONDS, is_acquired, lock_file
 from labeler.data import Document, Judged, Query
 from labeler.errors import Misconfigured, Misuse, Stopped
 from labeler.files.atomic import replacing
