@@ -1378,7 +1378,7 @@ LIFE: dict[str, Case] = {
         pool world --depth 3
         judge world --model similarity --as s --quiet
         reuse world --qrels human
-        reuse world --qrels llm -m AP --family bm25,other
+        reuse world --qrels llm -m AP
         report world --qrels s -o page.html
         report world -m AP -m P@5 --baseline bm25
     """,

@@ -315,7 +315,6 @@ def test_a_build_takes_another_encoder_for_its_queries_and_its_pool(
         assert sorted(texts) == sorted({*texts})
         assert len(texts) == len(read_corpus(collection.corpus)) + len(queries)
         assert collection.run("dense").read_text().split()[5] == "acme-embed"
-        assert all("dense" in query.metadata["source_ranks"] for query in queries.values())
         first, calls = contents(out), len(server.calls)
         assert build(documents, out, server, *encoder) == 0
         assert len(server.calls) == calls

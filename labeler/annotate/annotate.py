@@ -5,28 +5,18 @@ from __future__ import annotations
 import getpass
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from labeler.annotate.journal import RatingJournal
-from labeler.annotate.passages import PageTexts, shown_line
+from labeler.annotate.passages import PageTexts
 from labeler.annotate.samples import SampleChoice, draw_of, purposes, samples_of
 from labeler.annotate.session import Check, RaterAnswer, RatingItem, RatingSession, RatingTask
 from labeler.collection.annotations import Purpose, journal_path
-from labeler.collection.card import card_section, read_card
-from labeler.collection.judgements import read_judgements
-from labeler.collection.layout import (
-    Collection,
-    Note,
-    check_name,
-    is_name,
-    open_collection,
-    safe_name,
-)
+from labeler.collection.layout import Collection, Note, check_name, open_collection, safe_name
 from labeler.collection.people import SampledPair, read_sample, sample_path
 from labeler.collection.scale import sample_scale
-from labeler.data import Judgement, Pair
 from labeler.errors import Misuse, about
 from labeler.messages import count_of
 from labeler.options import option
@@ -122,46 +112,9 @@ def _scale_shown(
     ]
 
 
-# What the assessor said of a pair, for a rater who has graded it.
-
-
-def revealing(task: RatingTask, collection: Collection, source: str | None = None) -> RatingTask:
-    """The task, which shows an assessor's grade and reason after each answer.
-
-    That is the assessor `source`, else the one from whose grades the sample was drawn; `Misuse`
-    where there is none.
-    """
-    entry = card_section(card_section(read_card(collection), "samples"), task.sample)
-    source = source or entry.get("source")
-    path = collection.judgements(source) if isinstance(source, str) and is_name(source) else None
-    if path is None or not path.exists():
-        names = ", ".join(collection.judgement_names()) or "none"
-        problem = f"the sample {task.sample} was drawn from no assessor's judgements"
-        advice = f"name whose to show; there are: {names}"
-        raise Misuse(f"{problem}; {advice}", parameter="source")
-    judgements = {
-        outcome.pair: outcome
-        for row in read_judgements(path)
-        if isinstance(outcome := row.judged.outcome, Judgement)
-    }
-
-    def reveal(item: RatingItem) -> Mapping[str, Any] | None:
-        judgement = judgements.get(Pair(item.query_id, item.doc_id))
-        if judgement is None:
-            return None
-        reason = "\n".join(map(shown_line, (judgement.reason or "").split("\n")))
-        return {"grade": judgement.grade, "reason": reason or None}
-
-    return replace(task, reveal=reveal, reveals_assessor=True)
-
-
 @dataclass(frozen=True)
 class AnnotateOptions:
-    """Who grades, and what.
-
-    With `reveal` the assessor's grade is shown once the rater has given one,
-    that of the choice's `source`, else of the assessor from whose grades the sample was drawn.
-    """
+    """Who grades, and what."""
 
     raters: tuple[str, ...] = option(
         (),
@@ -170,7 +123,6 @@ class AnnotateOptions:
         metavar="NAME",
     )
     choice: SampleChoice = field(default_factory=SampleChoice)
-    reveal: bool = option(False, "Show the assessor's grade and reason, once a grade is given.")
 
 
 def rating_sessions(
@@ -225,10 +177,5 @@ def _tasks(
 ) -> Mapping[str, RatingTask]:
     """The task of each sample; they share the collection's texts."""
     texts, by_id = PageTexts(collection), purposes(collection)
-    tasks = {}
-    for sample in dict.fromkeys(samples):
-        task = grading(collection, texts, sample, by_id[sample])
-        if options.reveal:
-            task = revealing(task, collection, options.choice.source)
-        tasks[sample] = task
-    return tasks
+    own = dict.fromkeys(samples)
+    return {sample: grading(collection, texts, sample, by_id[sample]) for sample in own}

@@ -210,8 +210,7 @@ class RaterPage:
     async def _about(self, _request: Request) -> Response:
         task = self._session.task
         own = {"task": task.name, "purpose": task.purpose, "sample": task.sample}
-        more = {"reveal": task.reveals_assessor, "csrf": self._csrf}
-        about = {**own, "rater": self._session.rater, **more}
+        about = {**own, "rater": self._session.rater, "csrf": self._csrf}
         return JSONResponse({**task.session, **about})
 
     async def _item(self, _request: Request) -> Response:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from labeler.annotate.journal import AnswersGiven, GradesShown, read_journal
+from labeler.annotate.journal import AnswersGiven, of_kind, read_journal
 from labeler.annotate.passages import PageTexts
 from labeler.annotate.samples import draw_of, purposes
 from labeler.collection.annotations import JournalRow, Purpose, journal_names, journal_path
@@ -41,11 +41,9 @@ class GradedBy:
 class AnswersExported:
     """What of a rater's answers became the qrels `name`.
 
-    `cannot_judge` and `open` count the pairs of the sample without a grade. `changed` counts grades
-    that were changed or taken back after the assessor's had been shown: of a random sample the
-    blind one counts all the same, of routed pairs the last one. `gone` counts answers to pairs that
-    left the sample with their query or document, and `outdated` grades of texts that were changed
-    since, which are kept.
+    `cannot_judge` and `open` count the pairs of the sample without a grade, `gone` answers to pairs
+    that left the sample with their query or document, and `outdated` grades of texts that were
+    changed since, which are kept.
     """
 
     name: str
@@ -55,7 +53,6 @@ class AnswersExported:
     graded: int
     cannot_judge: int
     open: int
-    changed: int = 0
     gone: int = 0
     outdated: int = 0
 
@@ -84,18 +81,14 @@ def export_answers(
     which = graded_by if isinstance(graded_by, GradedBy) else GradedBy(graded_by)
     rater = which.rater
     journal = journal_path(opened, rater)
-    grades_shown = GradesShown()
-    lines = [grades_shown.marked(row) for row in read_journal(journal)]
-    rows = [row for row in lines if row.task == "grade"]
+    rows = of_kind(read_journal(journal), "grade")
     if not rows:
         others = [name for name in journal_names(opened) if name != rater]
         raise Misuse(f"{rater} has graded nothing{_answers_of(others)}")
     own = which.sample or _only_sample(opened, which, rows)
     sampled = {str(row.number): row for row in read_sample(sample_path(opened.folder, own))}
     given, gone = _given([row for row in rows if row.sample == own], sampled)
-    is_blind = purposes(opened)[own] == "audit"
-    blind_grades = grades_shown if is_blind else None
-    answers, changed = _answers(given, sampled, rater, blind_grades)
+    answers = _answers(given, sampled, rater)
     _check_scale(opened, own, answers, journal)
     name = name or default_name(opened, rater, own)
     times = {row.time for row in rows if row.sample == own}
@@ -104,9 +97,9 @@ def export_answers(
         options = ImportOptions(name, rater, "", replace=None)
         take_in_answers(opened, answers, options, str(journal), lambda a: _is_of(a, rater, times))
     graded = sum(answer.grade is not None for answer in answers.values())
-    counts = (graded, len(answers) - graded, len(sampled) - len(answers), changed, gone)
+    counts = (graded, len(answers) - graded, len(sampled) - len(answers), gone)
     outdated = _outdated(PageTexts(opened), given, sampled)
-    return AnswersExported(name, rater, own, "audit" if is_blind else "fix", *counts, outdated)
+    return AnswersExported(name, rater, own, purposes(opened)[own], *counts, outdated)
 
 
 def _is_of(answer: HumanAnswer, rater: str, times: Set[str]) -> bool:
@@ -163,29 +156,17 @@ def _texts_now(texts: PageTexts, pair: Pair) -> str:
 
 
 def _answers(
-    given: AnswersGiven,
-    sampled: dict[str, SampledPair],
-    rater: str,
-    grades_shown: GradesShown | None,
-) -> tuple[dict[Pair, HumanAnswer], int]:
-    """The answers by pair, and how many were changed after the assessor's grade was shown.
-
-    With `grades_shown` the blind answer counts, which the rater may have given in other work.
-    """
-    answers, changed = defaultdict[Pair, list[HumanAnswer]](list), 0
-    for item in dict.fromkeys([*given.answered, *given.at_reveal]):
-        last, blind, row = given.row_of(item), given.blind_row_of(item), sampled[item]
-        if grades_shown and blind and blind.revealed:  # other work showed a grade of the pair
-            first = grades_shown.first.get(blind.pair)
-            blind = first and replace(first, sample=blind.sample)
-        own = last if grades_shown is None else blind
-        changed += (last and last.grade) != (blind and blind.grade)
-        if own is not None:
-            comment = "; ".join(filter(None, ["cannot judge" * own.cannot_judge, own.note]))
-            who = (own.grade, rater, own.time, comment, row.probability)
-            answers[row.pair].append(HumanAnswer(row.pair, *who, own.sample))
+    given: AnswersGiven, sampled: Mapping[str, SampledPair], rater: str
+) -> dict[Pair, HumanAnswer]:
+    """The answers by pair."""
+    answers = defaultdict[Pair, list[HumanAnswer]](list)
+    for item, own in given.standing().items():
+        row = sampled[item]
+        comment = "; ".join(filter(None, ["cannot judge" * own.cannot_judge, own.note]))
+        who = (own.grade, rater, own.time, comment, row.probability)
+        answers[row.pair].append(HumanAnswer(row.pair, *who, own.sample))
     # two passages that were merged since are one pair now: the higher grade holds, as of judgements
-    return {pair: max(rows, key=_rank) for pair, rows in answers.items()}, changed
+    return {pair: max(rows, key=_rank) for pair, rows in answers.items()}
 
 
 def _rank(answer: HumanAnswer) -> float:

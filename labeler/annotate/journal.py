@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +18,6 @@ from labeler.collection.annotations import (
     read_journal,
 )
 from labeler.collection.layout import Collection, lock_file
-from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
 from labeler.files.read import file_problems
 
@@ -161,40 +159,17 @@ def _sync_folder(folder: Path) -> None:
 # Which answers stand, by the lines of a journal: of several to one item, the last one.
 
 
-class GradesShown:
-    """Of which pairs a rater was shown a grade, as the lines of a whole journal are read.
-
-    A pair may be in several samples: once its grade was shown, no later
-    answer to it is blind, in whichever sample. `first` has the answer of each pair after which its
-    grade was shown for the first time, which was given blind.
-    """
-
-    def __init__(self) -> None:
-        self.first: dict[Pair, JournalRow] = {}
-
-    def marked(self, row: JournalRow) -> JournalRow:
-        """The next line of the journal, which says that it is not blind where that is so."""
-        if row.task != "grade":
-            return row
-        is_late = row.pair in self.first
-        if row.reveals:
-            self.first.setdefault(row.pair, row)
-        return replace(row, revealed=True) if is_late and not row.revealed else row
-
-
 class AnswersGiven:
     """The answers of one task, as lines are read; an answer that is taken back leaves the earlier.
 
     `is_own` tells which lines of the journal are of the task. `answered` are the items with an
-    answer, `skipped` those that were only put off, `at_reveal` the answers after which the
-    assessor's grade was shown for the first time.
+    answer, `skipped` those that were only put off.
     """
 
     def __init__(self, is_own: Callable[[JournalRow], bool]) -> None:
         self._is_own = is_own
         self._rows: dict[str, list[JournalRow]] = {}
         self._order: list[JournalRow] = []
-        self.at_reveal: dict[str, JournalRow] = {}
         self.answered: set[str] = set()
         self.skipped: set[str] = set()
 
@@ -210,8 +185,6 @@ class AnswersGiven:
             last = rows.pop()
             position = next(n for n in reversed(range(len(self._order))) if self._order[n] is last)
             del self._order[position]
-        if row.reveals:
-            self.at_reveal.setdefault(row.item, row)
         for items in (self.answered, self.skipped):
             items.discard(row.item)
         if rows:
@@ -230,17 +203,6 @@ class AnswersGiven:
         """The answer that stands for an item."""
         rows = self._rows.get(item, [])
         return next((row for row in reversed(rows) if row.is_answer), None)
-
-    def blind_row_of(self, item: str) -> JournalRow | None:
-        """The answer to an item before the assessor's grade was shown, taken back later or not.
-
-        To leave out what raters take back once they see another grade would flatter the assessor.
-        """
-        return self.at_reveal.get(item) or self.row_of(item)
-
-    def was_revealed(self, item: str) -> bool:
-        """Whether the assessor's grade was ever shown after an answer to an item."""
-        return item in self.at_reveal
 
     def standing(self) -> dict[str, JournalRow]:
         """The answer of each item that has one, the earliest item first."""
@@ -272,35 +234,26 @@ def of_kind(rows: Sequence[JournalRow], kind: RatingKind) -> list[JournalRow]:
 
 
 class RaterAnswers(NamedTuple):
-    """A rater's answers, each list in the order in which they were given.
+    """A rater's answers in the order in which they were given, and how many are put off.
 
-    Of several answers to one item the last stands, and one that was taken back does not. Those of
-    `blind` were given before any grade of the pair was shown, be they taken back later or not.
+    Of several answers to one item the last stands, and one that was taken back does not. Put off
+    are items of random samples.
     """
 
     standing: list[JournalRow]
-    blind: list[JournalRow]
     skipped: int
 
 
 def answers_in(rows: Sequence[JournalRow]) -> RaterAnswers:
-    """The answers that stand, the blind ones, and how many items of random samples are put off."""
+    """The answers that stand, and how many items of random samples are put off."""
     by_sample: dict[tuple[RatingKind, str], AnswersGiven] = {}
     items: dict[tuple[RatingKind, str], dict[str, Purpose]] = {}
-    grades_shown = GradesShown()
-    rows = [grades_shown.marked(row) for row in rows]
     for row in rows:
         key = (row.task, row.sample)
         by_sample.setdefault(key, AnswersGiven(lambda _row: True)).take(row)
         items.setdefault(key, {})[row.item] = row.purpose
-    standing: list[JournalRow] = []
-    blind: list[JournalRow] = []
-    for key, given in by_sample.items():
-        standing += given.standing().values()
-        first_answers = (given.blind_row_of(item) for item in items[key])
-        blind += [row for row in first_answers if row is not None and not row.revealed]
+    standing = [row for given in by_sample.values() for row in given.standing().values()]
     position = {id(row): number for number, row in enumerate(rows)}
+    standing.sort(key=lambda row: position[id(row)])
     put_off = (items[key][item] for key, given in by_sample.items() for item in given.skipped)
-    for answers in (standing, blind):
-        answers.sort(key=lambda row: position[id(row)])
-    return RaterAnswers(standing, blind, sum(purpose == "audit" for purpose in put_off))
+    return RaterAnswers(standing, sum(purpose == "audit" for purpose in put_off))

@@ -42,7 +42,7 @@ class SampleChoice:
     )
     source: str | None = option(
         None,
-        "Balance a draw over these qrels; reveal theirs, where any are revealed.",
+        "Balance a draw over these qrels.",
         flags="--from",
         panel=DRAW,
     )

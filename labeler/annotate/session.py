@@ -23,9 +23,8 @@ from pydantic import (
     ValidationError,
 )
 
-from labeler.annotate.journal import AnswersGiven, GradesShown, JournalRow, RatingJournal
+from labeler.annotate.journal import AnswersGiven, JournalRow, RatingJournal
 from labeler.collection.annotations import ANSWERS, LONGEST_TIME, Purpose, RatingKind
-from labeler.data import Pair
 from labeler.errors import Misuse, NotCurrent
 from labeler.files.boundary import finite
 
@@ -75,9 +74,8 @@ class RatingTask:
 
     `show` gives an item's JSON without its id, for which texts are read when they are asked for.
     `check` is not asked about an item that is skipped. `texts` identifies what `show` shows.
-    `reveal` gives what is shown of an item once it is answered, None where that is nothing.
-    `reveals_assessor` says that it shows the assessor's grades. `session` is JSON that holds for
-    all items: the scale and the instructions. `notes` are lines for whoever starts the work.
+    `session` is JSON that holds for all items: the scale and the instructions. `notes` are lines
+    for whoever starts the work.
     """
 
     name: RatingKind
@@ -87,8 +85,6 @@ class RatingTask:
     show: Callable[[RatingItem], Shown]
     check: Check
     texts: Callable[[RatingItem], str] = lambda _item: ""
-    reveal: Callable[[RatingItem], Shown | None] = lambda _item: None
-    reveals_assessor: bool = False
     session: Shown = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -128,7 +124,6 @@ class RatingSession:
         self._by_id = {item.id: number for number, item in enumerate(task.items)}
         self._first = 0
         self._given = AnswersGiven(self._is_of_task)
-        self._grades_shown = GradesShown()
         self._goto: str | None = None
         self._last_shown: tuple[str, Shown] = ("", {})
         self._lock = threading.Lock()
@@ -153,7 +148,7 @@ class RatingSession:
             return self._state()
 
     def answer(self, answer: RaterAnswer) -> dict[str, Any]:
-        """Write an answer to the current item; the state after it, and what it reveals.
+        """Write an answer to the current item; the state after it.
 
         `NotCurrent` where another item is the current one: nothing is written.
         """
@@ -163,13 +158,12 @@ class RatingSession:
             if item is None or item.id != answer.item:
                 was = "answered in another window" if self._given.has(answer.item) else "left"
                 raise NotCurrent(f"this one was {was}; here is the next")
-            shown = None if answer.skip else self.task.reveal(item)
-            row = self._row(item, answer, reveals=shown is not None)
+            row = self._row(item, answer)
             if row is not None:
                 self._journal.append(row)
                 self._refresh()
             self._goto = self._next_after(item)
-            return {**self._state(), "reveal": shown}
+            return self._state()
 
     def undo(self) -> dict[str, Any]:
         """Take the last answer back and make its item the current one; the state after it."""
@@ -203,19 +197,17 @@ class RatingSession:
         rows, is_other = self._journal.fresh()
         if is_other:
             self._given, self._first = AnswersGiven(self._is_of_task), 0
-            self._grades_shown = GradesShown()
         for row in rows:
-            self._given.take(self._grades_shown.marked(row))
+            self._given.take(row)
             if row.undo:
                 self._first = min(self._first, self._by_id.get(row.item, self._first))
 
-    def _row(self, item: RatingItem, answer: RaterAnswer, reveals: bool) -> JournalRow | None:
+    def _row(self, item: RatingItem, answer: RaterAnswer) -> JournalRow | None:
         """The line of an answer; None where what is skipped was answered already."""
         if answer.skip:
             is_new = item.id not in self._given.answered
             return self._row_of(item, skip=True, note=answer.note) if is_new else None
         detail = self.task.check(item, answer)
-        was_shown = Pair(item.query_id, item.doc_id) in self._grades_shown.first
         return self._row_of(
             item,
             grade=answer.grade,
@@ -223,8 +215,6 @@ class RatingSession:
             cannot_judge=answer.cannot_judge,
             note=answer.note,
             seconds=answer.seconds,
-            revealed=was_shown or self._given.was_revealed(item.id),
-            reveals=reveals,
             texts=self.task.texts(item),
             detail=detail,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -26,7 +26,6 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import read_sample, sample_path
 from labeler.data import Qrels
 from labeler.messages import count_of
-from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Interval, Table, interval_text, shown, table_of
 from labeler.stats.intervals import Sample
@@ -59,9 +58,8 @@ class RaterStatus(NamedTuple):
     """One rater's work.
 
     `graded`, `cannot_judge` and `skipped` count pairs of random samples, of which `left` have no
-    answer; `fixed` routed pairs, which enter no statistic. `revealed` pairs were graded after the
-    assessor's grade had been shown: they are not blind, and in no statistic. `looks` counts answers
-    about pages of results.
+    answer; `fixed` routed pairs, which enter no statistic. `looks` counts answers about pages of
+    results.
     """
 
     rater: str
@@ -69,7 +67,6 @@ class RaterStatus(NamedTuple):
     left: int
     skipped: int
     cannot_judge: int
-    revealed: Annotated[int, Column(title="not blind")]
     fixed: Annotated[int, Column(title="corrected")]
     looks: Annotated[int, Column(title="pages of results")]
     seconds_median: Annotated[float | None, Column("seconds", "seconds a pair", ".1f")]
@@ -105,7 +102,6 @@ class RatersStatus(Result):
 
     raters: tuple[RaterStatus, ...]
     alpha: Interval | None
-    findings: tuple[Finding, ...] = ()
 
     @shown
     def sentences(self) -> list[str]:
@@ -137,16 +133,13 @@ class RatersStatus(Result):
 
     def as_json(self) -> dict[str, Any]:
         """All figures by name; what is undefined is None."""
-        return self.picked("raters", "alpha", "sentences", warnings=self.findings)
+        return self.picked("raters", "alpha", "sentences")
 
 
-def status_of_raters(
-    collection: Collection | Path | str, *, with_revealed: bool = False, seed: int = 0
-) -> RatersStatus:
+def status_of_raters(collection: Collection | Path | str, *, seed: int = 0) -> RatersStatus:
     """How far each rater of a collection is, and what their journals say of them.
 
-    Statistics count pairs of random samples that were graded blind; `with_revealed` adds those
-    that were graded after the assessor's grade had been shown.
+    Statistics count pairs of random samples.
 
     >>> from labeler.annotate.annotate import AnnotateOptions, rating_sessions
     >>> from labeler.annotate.session import RaterAnswer
@@ -160,8 +153,8 @@ def status_of_raters(
     opened = open_collection(collection)
     journals = read_journals(opened)
     given = {rater: answers_in(of_kind(rows, "grade")) for rater, rows in journals.items()}
-    counted = {rater: of.standing if with_revealed else of.blind for rater, of in given.items()}
-    matrix, options = _matrix_of(counted), StatisticOptions(seed=seed)
+    matrix = _matrix_of({rater: of.standing for rater, of in given.items()})
+    options = StatisticOptions(seed=seed)
     samples = {name: _SampleFacts.of(opened, name) for name in purposes(opened)}
     samples = {name: of for name, of in samples.items() if purposes(opened)[name] == "audit"}
     statuses = []
@@ -170,8 +163,7 @@ def status_of_raters(
         overlap = None if matrix is None else _overlap_of(matrix, rater, options)
         statuses.append(_status(rater, given[rater], samples, looks, overlap))
     together = None if matrix is None else alpha_of(matrix, "alpha-ordinal", options)
-    findings = (_about_revealed(each, with_revealed=with_revealed) for each in statuses)
-    return RatersStatus(tuple(statuses), together, tuple(f for of in findings for f in of))
+    return RatersStatus(tuple(statuses), together)
 
 
 class _SampleFacts(NamedTuple):
@@ -197,7 +189,7 @@ def _status(
     begun = {row.sample for row in audit}
     whole = sum(of.pairs for name, of in samples.items() if name in begun or of.rater == rater)
     left = max(whole - sum(row.sample in samples for row in audit), 0)
-    times = [row.seconds for row in given.blind if row.is_answer and row.seconds is not None]
+    times = [row.seconds for row in given.standing if row.is_answer and row.seconds is not None]
     middle = median(times) if times else None
     hours = sum(min(time, LONGEST_BY_MEDIAN * (middle or 0)) for time in times) / 3600
     return RaterStatus(
@@ -206,7 +198,6 @@ def _status(
         left,
         given.skipped,
         sum(row.cannot_judge for row in audit),
-        sum(row.revealed and row.grade is not None for row in audit),
         sum(row.purpose == "fix" for row in given.standing),
         looks,
         middle,
@@ -258,11 +249,3 @@ def alpha_of(matrix: GradeMatrix, statistic: str, options: StatisticOptions) -> 
         return None
     of = people.statistics[statistic]
     return Interval(of.value, of.low, of.high)
-
-
-def _about_revealed(of: RaterStatus, *, with_revealed: bool) -> Iterator[Finding]:
-    if of.revealed:
-        pairs = count_of(of.revealed, "pair", "pairs")
-        counted = "which statistics count" if with_revealed else "which no statistic counts"
-        text = f"{of.rater} graded {pairs} after the assessor's grade had been shown, {counted}"
-        yield Finding(text, about=of.rater, level="warning" if with_revealed else "note")

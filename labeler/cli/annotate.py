@@ -58,14 +58,11 @@ def status(
     folder: Folder,
     *,
     look: Annotated[LookChoice, Without(["queries", "seed"])],
-    with_revealed: bool = option(
-        False, "Count what raters changed after they saw the assessor's grade."
-    ),
     output: OutputFlags,
 ) -> None:
     """Say how far raters are and how they agree, or what they say of runs."""
     to, form = output.made_from(folder), output.format
-    result = _answers(folder, look, with_revealed=with_revealed)
+    result = _answers(folder, look)
     if form == "json":
         show_json(result.as_json(), to)
         return
@@ -75,14 +72,12 @@ def status(
         warn(context, result.findings)
 
 
-def _answers(folder: Path, look: LookChoice, *, with_revealed: bool) -> LookReport | RatersStatus:
+def _answers(folder: Path, look: LookChoice) -> LookReport | RatersStatus:
     _check_look(look, {})
     if look.is_asked_for:
-        if with_revealed:
-            raise Misuse("that is about the status of raters", parameter="with_revealed")
         runs = look.side_by_side or (str(look.lgtm),)
         return look_report(folder, *runs, options=LookOptions(look.draw.depth))
-    return status_of_raters(folder, with_revealed=with_revealed)
+    return status_of_raters(folder)
 
 
 OPEN = (
@@ -113,7 +108,7 @@ def command(
         "source": choice.source,
     }
     of_pairs |= {"export": export, "routed": choice.routed or None}
-    _check_look(look, {**of_pairs, "reveal": options.reveal or None})
+    _check_look(look, of_pairs)
     if export is not None:
         _export(folder, options, export)
     else:
@@ -183,8 +178,6 @@ def _counts(done: AnswersExported) -> str:
     counts = [f"{done.graded:,} of {done.graded + done.cannot_judge + done.open:,} pairs graded"]
     if done.cannot_judge:
         counts.append(f"{done.cannot_judge:,} that cannot be judged")
-    if done.changed:
-        counts.append(f"{done.changed:,} changed after the assessor's grade was shown")
     if done.gone:
         counts.append(f"{done.gone:,} answers to pairs that left the collection")
     if done.outdated:

@@ -48,17 +48,12 @@ class FairnessFlags:
     rel: int = option(
         1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=PANEL, rare=True
     )
-    family: tuple[str, ...] = option(
-        (), "Of --reuse: runs to leave out together; repeatable.", metavar="RUN,RUN", rare=True
-    )
 
     @property
     def is_asked(self) -> bool:
-        """Whether it is to be said; `Misuse` of both at once, or of families of nothing."""
+        """Whether it is to be said; `Misuse` of both at once."""
         if self.missed and self.reuse:
             raise Misuse("one at a time", parameter="missed")
-        if self.family and not self.reuse:
-            raise Misuse("it goes with --reuse", parameter="family")
         return self.missed or self.reuse
 
     def show(
@@ -77,7 +72,7 @@ class FairnessFlags:
             result: Missed | Reusability = _missed(folder, name, self.rel)
         else:
             with about("measures", "measure"):
-                result = reuse(folder, name, measure, self.family)
+                result = reuse(folder, name, measure)
         show_result(result, output.format, to)
         warn(context, result.findings)
 

@@ -150,9 +150,6 @@ def _note_kinds(result: GenerateResult) -> None:
     if result.without_topic:
         queries = count_of(result.without_topic, "query has", "queries have")
         note(f"{queries} no topic: the model wrote none that would do")
-    if result.not_found:
-        without_source = count_of(result.not_found, "query is", "queries are")
-        note(f"{without_source} flagged: no retriever finds the source (metadata: round_trip)")
 
 
 def show_judging(result: JudgeResult) -> None:

@@ -38,8 +38,7 @@ class JournalRow:
     `sample` names what was worked through: a sample, a run or two runs; `item` is the id of the
     item in it, which stays where a document is renamed. `purpose` is `audit` for a random sample
     and its `probability`, `fix` for pairs that were routed.
-    `revealed` is true where the assessor's grade had been shown before this answer, `reveals` where
-    it was to be shown right after. `texts` identifies the texts that the rater read.
+    `texts` identifies the texts that the rater read.
     """
 
     task: RatingKind
@@ -54,8 +53,6 @@ class JournalRow:
     skip: bool = False
     undo: bool = False
     note: str = ""
-    revealed: bool = False
-    reveals: bool = False
     seconds: float | None = None
     time: str = ""
     probability: float | None = None
@@ -142,4 +139,4 @@ def _answer(row: Row) -> JournalRow:
 
 
 _TEXTS = ("doc_id", "note", "time", "texts")
-_FLAGS = ("cannot_judge", "skip", "undo", "revealed", "reveals")
+_FLAGS = ("cannot_judge", "skip", "undo")

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import secrets
-import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -323,7 +322,7 @@ NOTE_SECONDS = 60.0
 """After how long it is said again."""
 
 _HELD: ContextVar[frozenset[str]] = ContextVar("held", default=frozenset())
-_HOLDER = re.compile(rb"(\d{1,10}) (\S{1,80}) (\S{1,40})\n")
+_HOLDER = re.compile(r"(\d{1,10}) ([\d:]{8})\n")
 
 
 def _say_nothing(_line: str) -> None:
@@ -444,22 +443,20 @@ class _FolderLock:
     def _sign(self, descriptor: int) -> None:
         """Write into the lock file who holds it; it is the lock that counts, not the text."""
         self._descriptor = descriptor
-        line = f"{os.getpid()} {socket.gethostname()} {time.strftime('%H:%M:%S')}\n"
+        line = f"{os.getpid()} {time.strftime('%H:%M:%S')}\n"
         with suppress(OSError):
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, line.encode(), 0)
 
     def _holder(self) -> str:
         """Who holds the lock, in words."""
-        text = b""
-        with suppress(OSError):
-            text = Path(self._lock.lock_file).read_bytes()
+        text = ""
+        with suppress(OSError, ValueError):
+            text = Path(self._lock.lock_file).read_text(encoding="utf-8")
         holder = _HOLDER.fullmatch(text)
         if not holder:
             return f"another process, which is writing {self._folder}"
-        process, host, since = (part.decode("utf-8", "replace") for part in holder.groups())
-        elsewhere = "" if host == socket.gethostname() else f" on {host}"
-        return f"process {process}{elsewhere}, which has been writing {self._folder} since {since}"
+        return f"process {holder[1]}, which has been writing {self._folder} since {holder[2]}"
 
 
 # Claims: while a process makes a file of a collection, nobody makes it in another way.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,7 +28,7 @@ DEPTH = 10
 
 @dataclass(frozen=True)
 class RunLeftOut:
-    """A run with the pool's judgements, and without those that its family alone brought.
+    """A run with the pool's judgements, and without those that it alone brought.
 
     `unique` judged pairs are those, `unique_relevant` have a grade of 1 or more. Scores are means
     over the queries of the qrels; ranks count from 1 among all runs. `judged` is the share of its
@@ -97,13 +97,11 @@ def reuse(
     collection: Collection | Path | str,
     qrels: str,
     measure: str = "nDCG@10",
-    families: Iterable[str] = (),
 ) -> Reusability:
-    """Leave each run, or each family of runs, out of a collection's pool, and score it again.
+    """Leave each run out of a collection's pool, and score it again.
 
-    A family is a text of names with commas between them, as `dense,hybrid`: runs that would not
-    have been there without one another. The pairs that none of the others has within the pool's
-    depth lose their grades. After Zobel (SIGIR 1998).
+    The pairs that none of the others has within the pool's depth lose their grades. After Zobel
+    (SIGIR 1998).
 
     >>> from labeler.judging.judge import judge
     >>> from labeler.pools.pool import pool
@@ -123,33 +121,18 @@ def reuse(
     (parsed,) = parse_all([measure])
     pool = read_pool(opened.pool)
     finders = _finders(pool, runs, _depth(opened))
-    groups = _families(runs, families)
     full = {name: _scores(grades, run, str(parsed)) for name, run in runs.items()}
     rows = []
-    for family in groups:
-        alone = brought_alone(pool, finders, set(family))
+    for name in runs:
+        alone = brought_alone(pool, finders, {name})
         reduced = _without(grades, alone)
-        scores = {name: _scores(reduced, run, str(parsed), grades) for name, run in runs.items()}
+        scores = {other: _scores(reduced, run, str(parsed), grades) for other, run in runs.items()}
         gone = [grades[q][d] for q, d in alone if d in grades.get(q, {})]
-        for name in family:
-            (score, judged), (left_out, judged_left_out) = full[name], scores[name]
-            counts = (len(gone), sum(grade >= 1 for grade in gone))
-            ranks = (_rank(full, name), _rank(scores, name))
-            shares = (judged, judged_left_out)
-            rows.append(RunLeftOut(name, *counts, score, left_out, *ranks, *shares))
+        (score, judged), (left_out, judged_left_out) = full[name], scores[name]
+        counts = (len(gone), sum(grade >= 1 for grade in gone))
+        ranks = (_rank(full, name), _rank(scores, name))
+        rows.append(RunLeftOut(name, *counts, score, left_out, *ranks, judged, judged_left_out))
     return Reusability(str(parsed), tuple(sorted(rows, key=lambda row: (row.rank, row.run))))
-
-
-def _families(runs: Mapping[str, Run], families: Iterable[str]) -> list[tuple[str, ...]]:
-    groups = [tuple(filter(None, map(str.strip, text.split(",")))) for text in families]
-    named = [name for group in groups for name in group]
-    for name in named:
-        if name not in runs:
-            names = ", ".join(runs)
-            raise Misuse(f"no run {name!r}; there are: {names}", parameter="family")
-        if named.count(name) > 1:
-            raise Misuse(f"the run {name!r} is of two families", parameter="family")
-    return [*groups, *((name,) for name in runs if name not in named)]
 
 
 def _depth(collection: Collection) -> int:

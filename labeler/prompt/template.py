@@ -209,7 +209,7 @@ PLACEHOLDERS = {
         "examples",
     ),
     "generate": (
-        *("title", "text", "passage", "other"),
+        *("title", "text", "passage"),
         *("language", "persona", "examples", "length"),
     ),
     "topic": ("query", "title", "text", "passage"),
@@ -235,7 +235,6 @@ OPTIONAL = frozenset(
         "narrative",
         "reference",
         "nuggets",
-        "other",
         "language",
         "persona",
         "examples",

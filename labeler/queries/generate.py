@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.collection.card import check_made, making, update_card
-from labeler.collection.corpus import CorpusDocuments, distinct_documents
+from labeler.collection.corpus import CorpusDocuments, corpus_on_demand, distinct_documents
 from labeler.collection.layout import (
     Collection,
     MadeFile,
@@ -45,7 +45,7 @@ from labeler.models.settings import (
 from labeler.options import CANDIDATES, COUNT, SEED, check_options, given, option
 from labeler.prompt import find_prompt
 from labeler.queries.filter import FilterRules
-from labeler.queries.kinds import KINDS, turns
+from labeler.queries.kinds import turns
 from labeler.queries.passages import PassageChoice, choose_passages, considered, heading_queries
 from labeler.queries.set_aside import PassageRules
 from labeler.queries.style import Asking
@@ -57,7 +57,6 @@ from labeler.queries.write import (
     topic_request,
 )
 from labeler.queries.writer import (
-    CorpusSearch,
     Generated,
     PassageTurn,
     Turns,
@@ -81,7 +80,7 @@ class GenerateResult(WithCost, Result):
     no query. `spent` is what this took. `set_aside` counts the passages that nobody asks about, by
     reason. `kinds` counts the generated queries by kind, `given_up` those kinds that passage after
     passage gave none of. `without_topic` counts the queries written now for which the model gave no
-    topic, `not_found` those whose source no retriever finds.
+    topic.
     """
 
     queries: Path
@@ -98,7 +97,6 @@ class GenerateResult(WithCost, Result):
     kinds: Mapping[str, int] = field(default_factory=dict)
     given_up: Mapping[str, int] = field(default_factory=dict)
     without_topic: int = 0
-    not_found: int = 0
 
     def check(self) -> None:
         """Raise `Incomplete` where queries are missing because replies failed, or none came."""
@@ -203,27 +201,6 @@ def _size(request: Request) -> int:
     return sum(len(message.content) for message in request.messages)
 
 
-# Whether the passage that a query was written for is found by it again.
-
-
-def flag_round_trips(generated: Generated, writer: Writer) -> int:
-    """Say with each new query at which rank its source is found; how many are not found at all.
-
-    A source that nobody finds is no reason to drop a query: the hard ones tell systems apart.
-    """
-    new = enumerate(generated.queries[len(writer.already) :], start=len(writer.already))
-    with_source = {at: query for at, query in new if "source" in query.metadata}
-    if writer.search is None or not with_source:
-        return 0
-    not_found, several = 0, writer.search.ranks([*with_source.values()])
-    for (at, query), ranks in zip(with_source.items(), several, strict=True):
-        is_found = any(rank is not None for rank in ranks.values())
-        not_found += not is_found
-        flags = {"source_ranks": ranks, "round_trip": is_found}
-        generated.queries[at] = replace(query, metadata={**query.metadata, **flags})
-    return not_found
-
-
 EMBEDDED_SAMPLES = 5
 
 
@@ -320,7 +297,6 @@ async def agenerate(
             generated = await generate_queries(
                 choice.passages, writer, options.queries, session.at_once, advance
             )
-        not_found = flag_round_trips(generated, writer)
         is_priced, spent = session.selection.price is not None, control.spent.since(earlier)
         async with locked_in_loop(opened, control.stop, control.note):
             before = len(generated_before(opened, writer))
@@ -341,7 +317,6 @@ async def agenerate(
         _by_kind(all_of_them),
         generated.given_up,
         generated.without_topic,
-        not_found,
     )
 
 
@@ -388,9 +363,6 @@ async def _prepared(
     own = find_prompt(options.prompt, "generate") if options.prompt else None
     shares = {} if own else options.asking.shares(style)
     documents = CorpusDocuments(collection.corpus)
-    search = CorpusSearch.of(collection, control.progress)
-    if any(KINDS[kind].passages > 1 for kind in shares):
-        search.prepare()
     selection = await select_model("generate", session_options, control)
     samples = options.samples or (EMBEDDED_SAMPLES if selection.is_embedded else 1)
     async with open_session(selection, documents, collection.store, control) as session:
@@ -400,14 +372,13 @@ async def _prepared(
             session.declared_model,
             closeness(documents),
             *(samples, options.seed, (), options.retry_failed, shares, prompts, style),
-            search=search,
             rules=options.filters,
             topic=find_prompt("topic", "topic") if options.asking.topics else None,
             real=(*style.like, *real_queries(collection)),
         )
         among = considered(documents, options.seed)
-        if len(among) < len(search.documents):
-            drawn = f"{len(among):,} of {len(search.documents):,} passages may be asked about"
+        if len(among) < (passages := len(corpus_on_demand(collection.corpus))):
+            drawn = f"{len(among):,} of {passages:,} passages may be asked about"
             control.note(f"{drawn}; the seed decides which")
         encoder = encode if can_encode() else None
         choice = choose_passages(among, options.seed, options.passages, encoder)

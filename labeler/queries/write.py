@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
-from collections import Counter
 from collections.abc import Coroutine, Iterable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, TypeVar
 
@@ -38,53 +35,7 @@ from labeler.queries.writer import (
 )
 from labeler.text.terms import TermStatistics, can_encode, encode, matched_share, terms
 
-# What a topic says of its prompt's examples instead of its own query.
-
-BY_CHANCE = 1
-"""So many terms of an example may stand in a sentence of which the query and passage have none."""
-
-_WORDS_OF_ANY_SENTENCE = (
-    "a after an and any be been before can do does done has have how if in is it much no of on or"
-    " so than that the then to was what when where which who why with without"
-)
-_END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+")
-
-
-def example_replies(prompt: Prompt) -> list[str]:
-    """What a prompt's examples answer."""
-    return [turn.content for turn in prompt.turns if turn.role == "assistant"]
-
-
-def example_terms(prompt: Prompt) -> frozenset[str]:
-    """The terms that one example of a prompt uses alone; what several use is how a reply is worded.
-
-    Of a prompt with one example nothing tells these apart: it has none.
-    """
-    replies = example_replies(prompt)
-    uses = Counter(term for reply in replies for term in set(terms(reply)))
-    of_one = {term for term, count in uses.items() if count == 1 < len(replies)}
-    return frozenset(of_one.difference(terms(_WORDS_OF_ANY_SENTENCE)))
-
-
-def without_echoes(
-    text: str, of_examples: AbstractSet[str], own: str, replies: Sequence[str] = ()
-) -> str:
-    """A text without the sentences that speak of a prompt's example, and not of what is their own.
-
-    One that stands in the examples' `replies` word for word is left out whatever it speaks of.
-
-    >>> said = "It says how to bake bread. It says how to fold paper."
-    >>> without_echoes(said, {"bake", "bread"}, "folding paper cranes")
-    'It says how to fold paper.'
-    """
-    alien = of_examples - set(terms(own))
-    return " ".join(
-        sentence
-        for sentence in _END_OF_SENTENCE.split(text)
-        if len(alien & set(terms(sentence))) <= BY_CHANCE
-        and not any(sentence in reply for reply in replies)
-    )
-
+# What the person behind a query wants.
 
 Sentences = Annotated[str, StringConstraints(strip_whitespace=True, min_length=10, max_length=1200)]
 
@@ -128,15 +79,7 @@ async def topic_of(writer: Writer, query: str, document: Document) -> Topic | No
         reply = await writer.model.ask(topic_request(prompt, query, document))
     except CallFailed:
         return None
-    topic = parsed(reply, Topic)
-    return topic and _own_words(topic, prompt, f"{query}\n{document.title}\n{document.text}")
-
-
-def _own_words(topic: Topic, prompt: Prompt, own: str) -> Topic | None:
-    """A topic without what it says of the prompt's examples; None where nothing else is left."""
-    echoed, replies = example_terms(prompt), example_replies(prompt)
-    left = {name: without_echoes(text, echoed, own, replies) for name, text in topic}
-    return Topic.model_validate(left) if all(left.values()) else None
+    return parsed(reply, Topic)
 
 
 T = TypeVar("T")
@@ -308,10 +251,7 @@ def _term_set(text: str) -> frozenset[str]:
 def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
     """A query with where it comes from and what it is."""
     writer = now.writer
-    sources = [
-        {"doc_id": d.id, "sha256": hashlib.sha256(d.text.encode()).hexdigest()}
-        for d in turn.documents
-    ]
+    text_hash = hashlib.sha256(turn.document.text.encode()).hexdigest()
     described = {
         "language": expected_language(turn.document, writer),
         "persona": writer.style.persona(turn.document, writer.seed),
@@ -319,7 +259,7 @@ def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
     metadata = {
         "origin": "generated",
         "kind": turn.kind,
-        "source": sources,
+        "source": [{"doc_id": turn.document.id, "sha256": text_hash}],
         **{name: value for name, value in described.items() if value},
         **writer.origin_of(turn.kind),
     }

@@ -30,7 +30,7 @@ def test_what_is_appended_reads_back(tmp_path: Path) -> None:
     rows = [
         ROW,
         replace(ROW, item="2", grade=None, cannot_judge=True, probability=0.25),
-        replace(ROW, undo=True, grade=None, detail={"more": 3}, revealed=True, reveals=True),
+        replace(ROW, undo=True, grade=None, detail={"more": 3}),
     ]
     path = tmp_path / "anna.jsonl"
     written(path, *rows)

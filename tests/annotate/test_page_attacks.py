@@ -88,13 +88,10 @@ def test_no_attack_in_a_text_runs_leaves_or_moves_anything(raters: Raters) -> No
     assert rater.answers[-1].grade == 3
 
 
-def test_attacks_in_what_the_assessor_says_and_the_scale_are_text(raters: Raters) -> None:
-    reveal = {"grade": 1, "reason": MARKUP}
+def test_attacks_in_the_scale_are_text(raters: Raters) -> None:
     scale = {**SCALE, 3: MARKUP}
-    rater = raters.rater(grading_of([BENIGN] * 2, scale=scale, reveal=lambda *_item: reveal))
-    rater.press("3").at("revealed")
-    assert_inert(rater, 1)
-    rater.page.keyboard.press("Enter")
+    rater = raters.rater(grading_of([BENIGN] * 2, scale=scale))
+    assert_inert(rater.press("3"), 1)
     rater.press("i")
     assert_inert(rater, 1)
 

@@ -179,17 +179,6 @@ def test_a_note_outlives_the_server_and_its_address(raters: Raters, tmp_path: Pa
     assert [(row.grade, row.note) for row in rater.answers] == [(1, "kept")]
 
 
-def test_what_the_assessor_gave_shows_after_the_grade_alone(raters: Raters) -> None:
-    shown = {"grade": 0, "reason": "Only sofas."}
-    rater = raters.rater(grading_of(pairs(2), reveal=lambda *_item: shown))
-    assert "sofas" not in rater.ready().page.locator("body").inner_text()
-    rater.press("2").at("revealed")
-    expect(rater.page.locator("#reveal")).to_contain_text("The assessor gave: 0, irrelevant.")
-    expect(rater.page.get_by_role("button", name="Next pair")).to_be_focused()
-    rater.page.keyboard.press("u")
-    rater.ready().asks("where does cat 0 sleep")
-
-
 def test_grades_that_are_no_digit_have_letters(raters: Raters) -> None:
     scale = {-1: "spam", 0: "no", 5: "half", 10: "full"}
     rater = raters.rater(grading_of(pairs(3), scale=scale))

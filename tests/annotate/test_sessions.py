@@ -1,4 +1,4 @@
-"""What a rater is given to grade: drawn or routed pairs, and what is shown once graded."""
+"""What a rater is given to grade: drawn or routed pairs."""
 
 import json
 import shutil
@@ -10,10 +10,7 @@ from paged import Page
 import labeler
 from labeler.annotate.annotate import AnnotateOptions, rating_sessions
 from labeler.annotate.export import GradedBy, export_answers
-from labeler.annotate.journal import read_journal
 from labeler.annotate.samples import SampleChoice
-from labeler.annotate.status import status_of_raters
-from labeler.collection.annotations import Purpose
 from labeler.collection.layout import Collection
 from labeler.collection.people import read_people, read_sample, sample_path
 from labeler.collection.whose import routed_pairs
@@ -71,67 +68,6 @@ def test_no_answer_of_the_page_holds_the_assessors_grade(coll: Collection) -> No
     own = page(coll)
     seen = [own.get("api/session"), own.get("api/item"), own.grade(1)]
     assert "a cat" not in json.dumps(seen)
-    assert seen[2]["reveal"] is None
-
-
-def test_the_reason_is_shown_after_the_grade_and_that_is_recorded(coll: Collection) -> None:
-    own = page(coll, reveal=True)
-    first = own.get("api/item")["item"]["id"]
-    assert own.grade(0)["reveal"] == {"grade": 2, "reason": "It names <b>a cat</b>."}
-    own.post("api/goto", {"item": first})
-    own.grade(2)
-    rows = read_journal(coll.annotations / "anna.jsonl")
-    assert [(row.grade, row.revealed, row.reveals) for row in rows] == [
-        (0, False, True),
-        (2, True, True),
-    ]
-
-
-@pytest.mark.parametrize(("purpose", "grade"), [("audit", 0), ("fix", 3)])
-def test_of_a_random_sample_the_blind_grade_counts_and_of_routed_pairs_the_last(
-    coll: Collection, purpose: Purpose, grade: int
-) -> None:
-    routed(coll)
-    own = page(coll, reveal=True, **({"routed": True} if purpose == "fix" else {}))
-    item = own.get("api/item")["item"]["id"]
-    own.grade(0)
-    own.post("api/goto", {"item": item})
-    own.grade(3)
-    done = export_answers(coll, GradedBy("anna", purpose=purpose), "people")
-    assert (done.graded, done.changed) == (1, 1)
-    (answer,) = read_people(coll.folder / "people" / "people.jsonl")
-    assert answer.grade == grade
-
-
-def test_taking_a_grade_back_after_the_reveal_does_not_take_it_out_of_statistics(
-    coll: Collection,
-) -> None:
-    own = page(coll, reveal=True)
-    own.grade(0)
-    own.post("api/undo", {})
-    assert export_answers(coll, "anna").graded == 1
-    own.grade(2)
-    assert read_journal(coll.annotations / "anna.jsonl")[-1].revealed
-    export_answers(coll, "anna")
-    assert [row.grade for row in read_people(coll.folder / "people" / "anna.jsonl")] == [0]
-
-
-def test_of_a_drawn_pair_whose_grade_was_shown_in_other_work_the_blind_grade_counts(
-    coll: Collection,
-) -> None:
-    routed(coll)
-    graded(page(coll, routed=True, reveal=True), 0)
-    graded(page(coll, pairs=12), 3)
-    rows = read_journal(coll.annotations / "anna.jsonl")
-    seen = {Pair("q1", "cats"), Pair("q2", "fish")}
-    assert {row.pair for row in rows if row.purpose == "audit" and row.revealed} == seen
-    for _ in range(2):
-        assert export_answers(coll, "anna").changed == 2
-        people = read_people(coll.folder / "people" / "anna.jsonl")
-        assert {row.pair for row in people if row.grade == 0} == seen
-        assert {row.grade for row in people if row.pair not in seen} == {3}
-    (anna,) = status_of_raters(coll).raters
-    assert (anna.graded, anna.revealed) == (12, 2)
 
 
 def test_routed_pairs_and_drawn_ones_never_share_a_session_nor_qrels(coll: Collection) -> None:

@@ -122,7 +122,6 @@ VALUES: dict[str, list[str]] = {
     "from": ["first", "human", "nobody"],
     "prompt": ["four-grades", "basic", "nothing"],
     "weights": ["1,2", "0.5,0.5"],
-    "family": ["a,b", "a"],
     "fields": ["title,text", "text"],
     "words": ["20", "200"],
 }

@@ -510,22 +510,6 @@ def test_a_parameter_that_the_server_refuses_is_found_out_once_and_kept(
         assert len(server.calls) == first + 10
 
 
-@pytest.mark.parametrize("status", [404, 500, 501])
-def test_a_shape_that_is_refused_with_the_wrong_status_is_found_out_as_well(
-    status: int, tmp_path: Path
-) -> None:
-    make_collection(tmp_path)
-
-    def no_shapes(call: Call) -> Answer | str:
-        return Answer({}, status) if "response_format" in call.body else grade_in(call)
-
-    with FakeServer(no_shapes) as server:
-        assert judge(tmp_path, server, "--set", "model.tries=8") == 0
-        assert len(set(pair_calls(server))) == 10
-        assert "response_format" not in server.calls[-1].body
-        assert len(server.calls) < 20
-
-
 def test_a_server_that_fails_at_first_gets_the_schema_all_the_same(tmp_path: Path) -> None:
     make_collection(tmp_path)
     with FakeServer(grade_in) as server:

@@ -47,13 +47,9 @@ def test_a_run_loses_the_grades_that_it_alone_brought(pooled: Path) -> None:
     assert (rows["a"].judged, rows["a"].judged_left_out) == (1.0, 0.5)
 
 
-def test_runs_that_found_the_same_are_only_missed_together(pooled: Path) -> None:
+def test_a_run_whose_twin_found_the_same_loses_nothing(pooled: Path) -> None:
     alone = {row.run: row for row in reuse(pooled, "llm", "P@2").runs}
     assert (alone["c"].unique, alone["c"].change) == (0, 0.0)
-    together = {row.run: row for row in reuse(pooled, "llm", "P@2", ["c, twin"]).runs}
-    assert (together["c"].unique, together["c"].score_left_out) == (4, 0.0)
-    assert together["c"].rank_left_out == 3
-    assert together["a"] == alone["a"]
 
 
 def test_a_run_that_is_judged_less_than_any_left_out_is_named(pooled: Path) -> None:
@@ -91,8 +87,6 @@ def test_the_command_shows_a_table_and_what_it_means(
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--family", "a,nope"], "--family: no run 'nope'; there are: a, b, c, twin"),
-        (["--family", "a,b", "--family", "b"], "--family: the run 'b' is of two families"),
         (["-m", "foo"], "--measure: no measure 'foo'"),
         (["--qrels", "nope"], "--qrels: "),
     ],

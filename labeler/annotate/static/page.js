@@ -8,16 +8,16 @@ import { byId, keyedButton } from "./dom.js";
 import { draftKey, dropDraft, keepDraft, readDraft } from "./drafts.js";
 import { measure, watchHeights } from "./heights.js";
 import { listen } from "./keys.js";
-import { revealNodes, showDocuments, showEnd, showProgress, showQuery } from "./views.js";
+import { showDocuments, showEnd, showProgress, showQuery } from "./views.js";
 
 // Nobody reads a pair faster: a key that comes sooner was pressed twice, or meant the pair before.
 const SOONEST = 250; // milliseconds
 
-const NEW = "new", READY = "ready", SAVING = "saving", REVEALED = "revealed", ENDED = "ended", STOPPED = "stopped";
+const NEW = "new", READY = "ready", SAVING = "saving", ENDED = "ended", STOPPED = "stopped";
 
 const page = {
   session: null, choices: [], state: "loading", item: null, around: {}, views: [],
-  clock: new Clock(), draft: "", next: null,
+  clock: new Clock(), draft: "",
 };
 
 function enter(state) {
@@ -37,8 +37,7 @@ const warn = (sentence) => { byId("alert").textContent = sentence; };
 
 function take(answer, sentence) {
   const { item, progress, ...around } = answer;
-  Object.assign(page, { item, around, next: null });
-  byId("reveal").hidden = true;
+  Object.assign(page, { item, around });
   showProgress(progress);
   tell(sentence);
   if (item) showItem(item);
@@ -99,33 +98,11 @@ async function answer(choice) {
   return during(`Saving ${said(choice)} …`, async () => {
     const saved = await api.sendAnswer(sent);
     dropDraft(page.draft);
-    if (saved.reveal) showReveal(saved, choice);
-    else take(saved, `${choice.skip ? "Skipped" : `Saved: ${said(choice)}`}. ${nextIs(saved)}`);
+    take(saved, `${choice.skip ? "Skipped" : `Saved: ${said(choice)}`}. ${nextIs(saved)}`);
   });
 }
 
 const nextIs = ({ item }) => (item ? `Next ${noun()}.` : "That was the last one.");
-
-function showReveal(saved, choice) {
-  page.next = saved;
-  showProgress(saved.progress);
-  tell("");
-  const reveal = byId("reveal");
-  const nodes = revealNodes(saved.reveal, page.session.scale ?? [], said(choice));
-  const on = keyedButton(`Next ${noun()}`, "Enter", goOn, { class: "way" });
-  reveal.replaceChildren(...nodes, on);
-  reveal.hidden = false;
-  byId("choices").hidden = byId("note-field").hidden = true;
-  byId("others").replaceChildren(keyedButton("Undo", "u", undo, { class: "way" }));
-  enter(REVEALED);
-  tell(nodes.map((node) => node.textContent).join(" "));
-  on.focus({ preventScroll: true });
-  reveal.scrollIntoView({ block: "nearest" });
-}
-
-function goOn() {
-  if (page.state === REVEALED) take(page.next, nextIs(page.next));
-}
 
 // Runs one request at a time. Whatever fails is said, and what is on the page stays.
 async function during(sentence, act, failed = "Not saved.") {
@@ -155,18 +132,17 @@ async function fail(error, state, failed) {
 
 // --- moving
 
-const isIdle = () => [NEW, READY, REVEALED, ENDED].includes(page.state);
+const isIdle = () => [NEW, READY, ENDED].includes(page.state);
 
 function go(item, sentence = "") {
   if (item && isIdle()) moving(() => api.goTo(item), sentence);
 }
 
-const back = () => (page.state === REVEALED ? undefined : go(page.around.before, `The ${noun()} before.`));
-const forward = () => (page.state === REVEALED ? undefined : go(page.around.after, `The ${noun()} after.`));
+const back = () => go(page.around.before, `The ${noun()} before.`);
+const forward = () => go(page.around.after, `The ${noun()} after.`);
 
 function undo() {
-  const canUndo = page.state === REVEALED || page.around.can_undo;
-  if (canUndo && isIdle()) moving(() => api.undo(), `Undone: this ${noun()} is open again.`);
+  if (page.around.can_undo && isIdle()) moving(() => api.undo(), `Undone: this ${noun()} is open again.`);
 }
 
 function moving(ask, sentence) {
@@ -193,7 +169,7 @@ function openAll() {
 // --- what a reload finds again
 
 function keep() {
-  if (!page.item || page.state === REVEALED) return;
+  if (!page.item) return;
   const opened = Object.fromEntries(page.views.filter((v) => v.opened).map((v) => [v.id, v.opened]));
   const { seconds } = page.clock;
   keepDraft(page.draft, { note: byId("note").value, opened, seconds, scroll: scrollY });
@@ -203,7 +179,6 @@ function keep() {
 
 function bindings() {
   const bound = new Map([["i", () => openDialog("instructions")], ["?", () => openDialog("help")]]);
-  if (page.state === REVEALED) return bound.set("Enter", goOn).set("u", undo);
   bound.set("u", undo).set("b", back).set("Backspace", back).set("v", forward);
   if (page.state === ENDED) return bound.set("s", () => go(page.around.first_skipped));
   for (const choice of [...page.choices, CANNOT_JUDGE, SKIP]) {

@@ -64,17 +64,3 @@ export function showEnd(progress, buttons) {
     element("p", { class: "buttons" }, buttons),
   );
 }
-
-// What the rater may see once the answer is saved: the assessor's grade and why.
-export function revealNodes(reveal, scale, own) {
-  const named = (grade) => {
-    const name = scale.find((row) => row.grade === grade)?.name;
-    return name ? `${grade}, ${name}` : String(grade);
-  };
-  const rows = [element("p", { text: `Saved. You answered: ${own}.` })];
-  if (reveal.grade !== null && reveal.grade !== undefined) {
-    rows.push(element("p", { class: "agreed", text: `The assessor gave: ${named(reveal.grade)}.` }));
-  }
-  if (reveal.reason) rows.push(element("blockquote", { dir: "auto", text: reveal.reason }));
-  return rows;
-}

@@ -14,8 +14,6 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from labeler.errors import (
     CallFailed,
     Misconfigured,
-    NoAnswer,
-    NoCompletion,
     NotFound,
     ProviderError,
     Retryable,
@@ -218,15 +216,14 @@ _PROBE = Request(
     {"temperature": 0.0, "max_tokens": PROBE_TOKENS, "stop": ["\n\n\n"]},
     PROBE_SCHEMA,
 )
-_PLAIN = Abilities("text", refused=("temperature", "stop", "logprobs"))
 _BLINDLY = ("logprobs", "max_tokens", "temperature", "stop", "response_format")
 """What is left out one after the other, where a refusal does not say what is wrong."""
 
 
-async def found_abilities(quick: Model, patient: Model) -> Abilities:
+async def found_abilities(model: Model) -> Abilities:
     """What `probe` finds, or what ends the run."""
     try:
-        return await probe(quick, patient)
+        return await probe(model)
     except Retryable as error:
         raise first_failed(error) from error
     except CallFailed as error:
@@ -243,24 +240,19 @@ def refuses_all(error: Exception) -> Misconfigured:
     return Misconfigured(f"the server refuses a plain request: {error}")
 
 
-async def probe(model: Model, patient: Model | None = None) -> Abilities:
+async def probe(model: Model) -> Abilities:
     """Find out what a server accepts, beginning with everything.
 
-    Some servers answer what they do not know with a 404 or a 5xx: those count as a refusal where
-    the plainest request, asked of `patient`, works. Raises `Misconfigured` where not even that is
-    accepted.
+    Raises `Misconfigured` where not even the plainest request is accepted.
     """
-    abilities, is_sure = Abilities(), False
+    abilities = Abilities()
     while True:
         try:
             reply = await _answered(model, abilities.fit(_PROBE))
-        except (CallFailed, NotFound) as error:
-            refused = isinstance(error, CallFailed) and error.refused
-            if not refused and not is_sure:
-                await _check_plain(patient or model, error)
-                is_sure = True  # and the same once more, as it may have passed
-                continue
-            less = _less(abilities, str(error), shape_first=not refused)
+        except CallFailed as error:
+            if not error.refused:
+                raise
+            less = _less(abilities, str(error))
             if less is None:
                 raise refuses_all(error) from error
             abilities = less
@@ -279,30 +271,10 @@ async def _answered(model: Model, request: Request) -> Reply:
     raise Misconfigured(f"expected a chat completion, {PROBES} times, the last time found: {shown}")
 
 
-async def _check_plain(patient: Model, error: CallFailed | NotFound) -> None:
-    """Raise an error that is not about what was asked for."""
-    if not may_be_refusal(error):
-        raise error
-    try:
-        await patient.ask(_PLAIN.fit(_PROBE))
-    except (CallFailed, NotFound):
-        raise error from None
-
-
-def may_be_refusal(error: Exception) -> bool:
-    """Whether a server may mean by its error that it does not know what was sent."""
-    if isinstance(error, NoAnswer | NoCompletion):
-        return False
-    if isinstance(error, Retryable):
-        return not error.busy
-    return isinstance(error, NotFound) or (isinstance(error, CallFailed) and error.refused)
-
-
-def _less(abilities: Abilities, message: str, *, shape_first: bool) -> Abilities | None:
+def _less(abilities: Abilities, message: str) -> Abilities | None:
     """The abilities without what the server's message names, else without the next; or None."""
     named = named_in(message, abilities.fit(_PROBE))
-    shape = ("response_format",) if shape_first else ()
-    tried = (without(abilities, name) for name in (named, *shape, *_BLINDLY) if name)
+    tried = (without(abilities, name) for name in (named, *_BLINDLY) if name)
     return next((less for less in tried if less is not None), None)
 
 
@@ -445,7 +417,7 @@ class Adapting(Policy):
             self._check_not_declared(call, name, error)
             if name and without(call.fitted_by or self.abilities, name) is not None:
                 return self._leave_out(call, name)
-        if call.is_first and not self._is_probed and isinstance(error, CallFailed | NotFound):
+        if call.is_first and not self._is_probed and isinstance(error, CallFailed):
             return self._first_failed(call, error)
         self.is_known = self.is_known or self._is_probed
         self._let_others(call)
@@ -469,10 +441,10 @@ class Adapting(Policy):
         if less is not None and self.is_known:  # else the first reply has it kept
             await self._save()
 
-    async def _first_failed(self, call: ModelCall, error: CallFailed | NotFound) -> None:
+    async def _first_failed(self, call: ModelCall, error: CallFailed) -> None:
         """Find out whether the first request is at fault, or how it is sent, or the server."""
         try:
-            if not may_be_refusal(error):
+            if not error.refused:
                 if isinstance(error, Retryable):
                     raise first_failed(error) from error
                 raise refuses_all(error) from error

@@ -196,9 +196,8 @@ class Patience:
     """How often and how long one request is tried; waits double from `first` to at most `longest`.
 
     `seconds` bounds all tries of a request together: no try begins after them. `first_tries` and
-    `first_seconds` are for a server that has answered nothing yet, `error_tries` for a
-    first small question that it answers with a 5xx, without saying that it is busy: it may not know
-    what was sent. So a first request is not tried again, before such a question.
+    `first_seconds` are for a server that has answered nothing yet, the former also for a first
+    request that it answers with a 5xx, without saying that it is busy.
     """
 
     tries: int = 8
@@ -207,7 +206,6 @@ class Patience:
     longest: float = 60.0
     first_tries: int = 4
     first_seconds: float = 5.0
-    error_tries: int = 2
 
 
 class Retrying(Policy):
@@ -216,16 +214,9 @@ class Retrying(Policy):
     Waits are exponential with full jitter, and never shorter than the server asked for.
     """
 
-    def __init__(
-        self,
-        patience: Patience | None = None,
-        sleep: Sleep = asyncio.sleep,
-        *,
-        is_first: bool = False,
-    ) -> None:
+    def __init__(self, patience: Patience | None = None, sleep: Sleep = asyncio.sleep) -> None:
         self._patience = how = patience or Patience()
         self._sleep = sleep
-        self._is_first = is_first
         self._jitter = tenacity.wait_random_exponential(multiplier=how.first, max=how.longest)
         self._usual = tenacity.stop_any(
             tenacity.stop_after_attempt(how.tries), tenacity.stop_before_delay(how.seconds)
@@ -256,8 +247,7 @@ class Retrying(Policy):
         how, seconds = self._patience, tries.seconds_since_start or 0.0
         many = tries.attempt_number >= how.first_tries or seconds >= how.first_seconds
         is_5xx = type(error) is Retryable and not error.busy
-        most = 1 if call.is_first else how.error_tries if self._is_first else how.tries
-        if is_5xx and tries.attempt_number >= most:
+        if is_5xx and call.is_first and tries.attempt_number >= how.first_tries:
             return True
         return self._usual(tries) or (isinstance(error, NoAnswer) and error.is_first and many)
 
@@ -346,9 +336,8 @@ def _adapting(
     name = _abilities_of(model.id)
     if deferral.assumes_abilities and not knows(model, store):
         store.learn(name, written_abilities(Abilities()))
-    quick = Retrying(guard.patience, guard.stop.sleep, is_first=True)
-    asked = asked_through([quick, *_tries(model, guard)], model), unremembered(model, guard)
-    return Adapting(name, store, partial(found_abilities, *asked), declared)
+    asked = partial(found_abilities, unremembered(model, guard))
+    return Adapting(name, store, asked, declared)
 
 
 def _abilities_of(model_id: str) -> str:
