@@ -25,6 +25,7 @@ MADE = {
     "title": "Returns",
     "text": "You may send back what you bought within 30 days, unworn and in its box.",
     "passage": "Returns\nYou may send back what you bought within 30 days, unworn and in its box.",
+    "other": "Shoes that were worn outside are repaired, and not taken back.",
     "language": "English",
     "persona": "a person who shops online for the first time",
     "examples": "return window | send shoes back",

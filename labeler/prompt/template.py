@@ -209,7 +209,7 @@ PLACEHOLDERS = {
         "examples",
     ),
     "generate": (
-        *("title", "text", "passage"),
+        *("title", "text", "passage", "other"),
         *("language", "persona", "examples", "length"),
     ),
     "topic": ("query", "title", "text", "passage"),
@@ -235,6 +235,7 @@ OPTIONAL = frozenset(
         "narrative",
         "reference",
         "nuggets",
+        "other",
         "language",
         "persona",
         "examples",

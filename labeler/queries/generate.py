@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.collection.card import check_made, making, update_card
-from labeler.collection.corpus import CorpusDocuments, corpus_on_demand, distinct_documents
+from labeler.collection.corpus import CorpusDocuments, distinct_documents
 from labeler.collection.layout import (
     Collection,
     MadeFile,
@@ -45,7 +45,7 @@ from labeler.models.settings import (
 from labeler.options import CANDIDATES, COUNT, SEED, check_options, given, option
 from labeler.prompt import find_prompt
 from labeler.queries.filter import FilterRules
-from labeler.queries.kinds import turns
+from labeler.queries.kinds import KINDS, turns
 from labeler.queries.passages import PassageChoice, choose_passages, considered, heading_queries
 from labeler.queries.set_aside import PassageRules
 from labeler.queries.style import Asking
@@ -57,6 +57,7 @@ from labeler.queries.write import (
     topic_request,
 )
 from labeler.queries.writer import (
+    CorpusSearch,
     Generated,
     PassageTurn,
     Turns,
@@ -363,6 +364,9 @@ async def _prepared(
     own = find_prompt(options.prompt, "generate") if options.prompt else None
     shares = {} if own else options.asking.shares(style)
     documents = CorpusDocuments(collection.corpus)
+    search = CorpusSearch.of(collection, control.progress)
+    if any(KINDS[kind].passages > 1 for kind in shares):
+        search.prepare()
     selection = await select_model("generate", session_options, control)
     samples = options.samples or (EMBEDDED_SAMPLES if selection.is_embedded else 1)
     async with open_session(selection, documents, collection.store, control) as session:
@@ -372,13 +376,14 @@ async def _prepared(
             session.declared_model,
             closeness(documents),
             *(samples, options.seed, (), options.retry_failed, shares, prompts, style),
+            search=search,
             rules=options.filters,
             topic=find_prompt("topic", "topic") if options.asking.topics else None,
             real=(*style.like, *real_queries(collection)),
         )
         among = considered(documents, options.seed)
-        if len(among) < (passages := len(corpus_on_demand(collection.corpus))):
-            drawn = f"{len(among):,} of {passages:,} passages may be asked about"
+        if len(among) < len(search.documents):
+            drawn = f"{len(among):,} of {len(search.documents):,} passages may be asked about"
             control.note(f"{drawn}; the seed decides which")
         encoder = encode if can_encode() else None
         choice = choose_passages(among, options.seed, options.passages, encoder)

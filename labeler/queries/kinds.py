@@ -20,11 +20,12 @@ Mix = Mapping[str, float]
 class QueryKind:
     """A kind of queries: the name of the shipped prompt that writes it, and what it is.
 
-    `max_words` is how long it may be.
+    `passages` is how many passages a query of it is written about, `max_words` how long it may be.
     """
 
     name: str
     meaning: str
+    passages: int = 1
     max_words: int = 12
 
 
@@ -33,6 +34,8 @@ _KINDS = (
     QueryKind("question", "a question: what, why, which, when, can"),
     QueryKind("how-to", "a task to do, or trouble to get out of"),
     QueryKind("known-item", "a page that the person knows to exist", max_words=8),
+    QueryKind("comparative", "a choice between two things; from two passages", passages=2),
+    QueryKind("multi-passage", "takes two passages to answer", passages=2, max_words=14),
     QueryKind("vague", "one to three words that say too little", max_words=4),
 )
 
@@ -44,7 +47,8 @@ DEFAULT_MIX: Mix = MappingProxyType(
 """People type keywords more often than sentences, also where they search documentation.
 
 Of the queries of TREC DL 2023, which are real, 4 % are questions; those that GPT-4 wrote for it all
-are. A fifth of questions leaves room for assistants.
+are. A fifth of questions leaves room for assistants. Kinds of two passages are had by asking for
+them.
 """
 
 
@@ -108,6 +112,10 @@ def turns(mix: Mix, counts: Mapping[str, int] | None = None) -> Iterator[str]:
         yield kind
 
 
+_COMPARES = re.compile(r"\b(?:vs\.?|versus|differences? between|compared?|better than)\b", re.I)
+_CHOOSES = re.compile(
+    r"\b(?:vs\.?|versus|or|than|between|differ\w*|compar\w*|instead of|rather|which)\b", re.I
+)
 _DOES = re.compile(
     r"^how (?:to|do|does|can|could|should|would)\b|^(?:steps|guide|tutorial)\b"
     r"|\b(?:error|fails?|failed|fix|broken|(?:not|n['’]t|never) (?:work|start|load|connect|open))",
@@ -128,9 +136,11 @@ def is_question(text: str) -> bool:
 def kind_of(text: str) -> str:
     """The kind that a query of somebody's looks like, as far as its words tell.
 
-    >>> [kind_of(text) for text in ("usb hub", "how to pair a mouse", "is it oled")]
-    ['keyword', 'how-to', 'question']
+    >>> [kind_of(text) for text in ("usb hub", "how to pair a mouse", "lcd vs oled", "is it oled")]
+    ['keyword', 'how-to', 'comparative', 'question']
     """
+    if _COMPARES.search(text):
+        return "comparative"
     if _DOES.search(text):
         return "how-to"
     if is_question(text):
@@ -146,6 +156,8 @@ def not_of_its_kind(text: str, kind: str) -> str:
     """
     if kind == "question" and not is_question(text):
         return "no question"
+    if kind == "comparative" and not _CHOOSES.search(text):
+        return "compares nothing"
     return ""
 
 

@@ -11,15 +11,14 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
-from labeler.collection.search import Bm25Index, searched_corpus
-from labeler.data import Document, Query, Run
+from labeler.data import Document, Query
 from labeler.errors import BadInput
 from labeler.exchange.queries import read_query_list
 from labeler.queries.filter import words
 from labeler.queries.kinds import is_question, kind_of
+from labeler.queries.writer import CorpusSearch
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Table, interval_text, table_of
 from labeler.stats.means import share_interval
@@ -142,24 +141,17 @@ def _measured(name: str, texts: Sequence[str], length: int) -> QuerySet:
 
 def _with_sources(plain: QuerySet, queries: Sequence[Query], collection: Collection) -> QuerySet:
     """The same with how near the queries are to their sources, where the corpus has these."""
-    by_id = corpus_on_demand(collection.corpus)
+    search = CorpusSearch.of(collection)
+    by_id = search.documents
     with_sources = [q for q in queries if all(s["doc_id"] in by_id for s in q.metadata["source"])]
     if not with_sources:
         return plain
-    run = Bm25Index.of(searched_corpus(collection)).run(with_sources, FAR)
-    ranks = [_rank(run, query) for query in with_sources]
+    ranks = search.bm25_ranks(with_sources)
     return plain._replace(
         overlap=sum(_overlap(query, by_id) for query in with_sources) / len(with_sources),
         first=_share(rank == FIRST for rank in ranks),
-        far=_share(rank is None for rank in ranks),
+        far=_share(rank is None or rank > FAR for rank in ranks),
     )
-
-
-def _rank(run: Run, query: Query) -> int | None:
-    """The rank of the first of a query's sources, counted from 1; None beyond `FAR`."""
-    sources = {source["doc_id"] for source in query.metadata["source"]}
-    ranked = enumerate(run[query.id], start=1)
-    return next((rank for rank, doc_id in ranked if doc_id in sources), None)
 
 
 def _overlap(query: Query, documents: Mapping[str, Document]) -> float:

@@ -251,7 +251,10 @@ def _term_set(text: str) -> frozenset[str]:
 def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
     """A query with where it comes from and what it is."""
     writer = now.writer
-    text_hash = hashlib.sha256(turn.document.text.encode()).hexdigest()
+    sources = [
+        {"doc_id": d.id, "sha256": hashlib.sha256(d.text.encode()).hexdigest()}
+        for d in turn.documents
+    ]
     described = {
         "language": expected_language(turn.document, writer),
         "persona": writer.style.persona(turn.document, writer.seed),
@@ -259,7 +262,7 @@ def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
     metadata = {
         "origin": "generated",
         "kind": turn.kind,
-        "source": [{"doc_id": turn.document.id, "sha256": text_hash}],
+        "source": sources,
         **{name: value for name, value in described.items() if value},
         **writer.origin_of(turn.kind),
     }

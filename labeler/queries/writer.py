@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from labeler.data import Document, Query
+from labeler.collection.corpus import corpus_on_demand
+from labeler.collection.layout import Collection
+from labeler.collection.search import KEPT_FROM, Bm25Index, Searched, searched_corpus
+from labeler.data import Document, Query, Run
 from labeler.errors import CallFailed
+from labeler.messages import Progress, no_progress
 from labeler.model import NO_COMPLETION, NO_TEXT, Model, Reply, Request, status_of_ending
 from labeler.prompt import Prompt
 from labeler.queries.filter import (
@@ -22,6 +27,76 @@ from labeler.queries.filter import (
 from labeler.queries.kinds import KINDS, Mix, next_kind, not_of_its_kind, turns
 from labeler.queries.style import Style
 from labeler.text.languages import code_of, language_of
+
+# Searching the corpus: which passage is like another, and is a source found.
+
+DEPTH = 100
+"""A source that is not among so many first documents was not found."""
+
+_WORDS_OF_A_PASSAGE = 60
+
+
+class CorpusSearch:
+    """BM25 over a corpus.
+
+    It is indexed when it is first used; the index of a large corpus is the one that `pool` keeps.
+    """
+
+    def __init__(
+        self,
+        searched: Searched,
+        documents: Mapping[str, Document],
+        progress: Progress = no_progress,
+    ) -> None:
+        self.documents = documents
+        self._searched, self._progress = searched, progress
+        self._neighbours: dict[str, Document | None] = {}
+
+    @classmethod
+    def of(cls, collection: Collection, progress: Progress = no_progress) -> CorpusSearch:
+        """BM25 over a collection's corpus, whose texts stay in its file.
+
+        The progress is that of a large corpus; a small one is indexed in a moment.
+        """
+        documents = corpus_on_demand(collection.corpus)
+        is_large = collection.corpus.stat().st_size >= KEPT_FROM
+        shown = progress if is_large else no_progress
+        with shown("reading the corpus") as advance:
+            searched = searched_corpus(collection, advance)
+        return cls(searched, documents, progress=shown)
+
+    def prepare(self) -> None:
+        """Index the corpus now, so that no search has to wait for it."""
+        _ = self._bm25
+
+    @cached_property
+    def _bm25(self) -> Bm25Index:
+        return Bm25Index.of(self._searched, self._progress)
+
+    def bm25_ranks(self, queries: Sequence[Query]) -> list[int | None]:
+        """The best rank of each query's sources; None beyond `DEPTH`."""
+        run = self._bm25.run(queries, DEPTH)
+        return [_rank(run, query) for query in queries]
+
+    def neighbour(self, document: Document) -> Document | None:
+        """The most similar passage under another heading, by BM25; None where none is similar."""
+        if document.id not in self._neighbours:
+            self._neighbours[document.id] = self._most_similar(document)
+        return self._neighbours[document.id]
+
+    def _most_similar(self, document: Document) -> Document | None:
+        text = " ".join(document.text.split()[:_WORDS_OF_A_PASSAGE])
+        run = self._bm25.run([Query("", f"{document.title} {text}")], DEPTH)
+        others = (self.documents[doc_id] for doc_id in run[""] if doc_id != document.id)
+        return next((other for other in others if other.title != document.title), None)
+
+
+def _rank(run: Run, query: Query) -> int | None:
+    """The rank of the first of a query's sources, counted from 1."""
+    sources = {source["doc_id"] for source in query.metadata.get("source", ())}
+    ranked = enumerate(run[query.id], start=1)
+    return next((rank for rank, doc_id in ranked if doc_id in sources), None)
+
 
 SHOWN_WORDS = 260
 """The words of a passage that the model is shown, counted from its beginning."""
@@ -38,7 +113,7 @@ class Writer:
 
     `prompt` writes all queries where no `mix` of kinds is given, else those kinds that have none in
     `prompts`. With `retry_failed`, a remembered reply that is no query is not taken, but asked for
-    again. `real` are
+    again. `search` finds second passages. `real` are
     queries of people's, which no generated one repeats. `topic` asks for a query's description.
     """
 
@@ -52,6 +127,7 @@ class Writer:
     mix: Mix = field(default_factory=dict)
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
     style: Style = field(default_factory=Style)
+    search: CorpusSearch | None = None
     rules: FilterRules = field(default_factory=FilterRules)
     topic: Prompt | None = None
     real: tuple[str, ...] = ()
@@ -81,13 +157,20 @@ class Writer:
         longest = max((len(words(text)) for text in self.style.like), default=0)
         return self.rules.max_words or max(usual, min(longest, _LONGEST_LIKE))
 
+    def other(self, document: Document, kind: str) -> Document | None:
+        """The second passage of a query, where its kind takes two and the corpus has one."""
+        takes_two = kind in KINDS and KINDS[kind].passages > 1
+        return self.search.neighbour(document) if takes_two and self.search else None
+
 
 def generation_requests(document: Document, writer: Writer, kind: str = "") -> list[Request]:
     """The requests for a query of a kind about a passage: the same messages, another seed each."""
     kind = kind or next(iter(writer.shares))
     prompt = writer.prompt_of(kind)
     text = shown(document)
+    other = writer.other(document, kind)
     values = {"title": document.title, "text": text, "passage": f"{document.title}\n{text}"}
+    values["other"] = shown(other) if other else ""
     values |= writer.style.values(document, kind, writer.seed)
     messages = prompt.render(values)
     shared: dict[str, Any] = {
@@ -136,10 +219,16 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class PassageTurn:
-    """A passage whose turn it is to be asked about, and the kind of query."""
+    """A passage whose turn it is to be asked about, the kind of query, and a second passage."""
 
     document: Document
     kind: str
+    other: Document | None = None
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """The passages that the query is about."""
+        return (self.document, self.other) if self.other else (self.document,)
 
 
 @dataclass(slots=True)
@@ -227,7 +316,7 @@ def _reason_to_reject(text: str, turn: PassageTurn, writer: Writer) -> str | Non
     """Why a text is no query of a kind about some passages."""
     turns = writer.prompt_of(turn.kind).turns
     examples = [m.content for m in turns if m.role == "assistant"]
-    passage = turn.document.text
+    passage = "\n".join(document.text for document in turn.documents)
     has_one_word = writer.style.length(turn.document, turn.kind, writer.seed) == 1
     reason = reason_to_reject(
         text,
@@ -260,7 +349,7 @@ def _ranked(texts: list[str], turn: PassageTurn, writer: Writer) -> list[str]:
     """The closest text first; among real queries' likenesses, first one of the length asked for."""
     if len(texts) < 2:
         return texts
-    passage = turn.document.text
+    passage = "\n".join(document.text for document in turn.documents)
     scores = dict(zip(texts, writer.closeness(passage, texts), strict=True))
     length = writer.style.length(turn.document, turn.kind, writer.seed)
 
@@ -310,7 +399,7 @@ class Turns:
             if document is None:
                 kinds.remove(kind)
                 continue
-            result.append(PassageTurn(document, kind))
+            result.append(PassageTurn(document, kind, self.writer.other(document, kind)))
             counts[kind] += 1
             places[kind] += 1
         return result

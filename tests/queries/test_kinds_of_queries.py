@@ -158,15 +158,32 @@ def test_failures_and_calls_at_once_change_nothing_of_what_the_kinds_are_about(
 
 
 def test_a_kind_that_passage_after_passage_gives_none_of_is_given_up_and_said() -> None:
-    vague = find_prompt("vague", "generate").turns[0].content
+    def no_comparison(request: Request) -> str:
+        return "x" if "choose between" in request.messages[0].content else answer(request)
 
-    def nothing_vague(request: Request) -> str:
-        return "x" if request.messages[0].content[:40] == vague[:40] else answer(request)
-
-    result = written(writer_of("keyword=.5,vague=.5", nothing_vague), 20)
+    result = written(writer_of("keyword=.5,comparative=.5", no_comparison), 20)
     assert len(result.queries) == 20
-    assert result.given_up == {"vague": 0}
-    assert sum(rejected.kind == "vague" for rejected in result.rejected) == 10
+    assert result.given_up == {"comparative": 0}
+    assert sum(rejected.kind == "comparative" for rejected in result.rejected) == 10
+
+
+def test_a_query_of_two_passages_has_two_sources(tmp_path: Path) -> None:
+    collection = collection_of(tmp_path)
+    for n in range(40):
+        text = f"shared words about storage and speed number {n} "
+        (tmp_path / "docs" / f"{n}.txt").write_text(text + " ".join(f"w{n}x{i}" for i in range(40)))
+    ingest(tmp_path / "docs", collection)
+    seen: list[str] = []
+
+    def look(request: Request) -> str:
+        seen.append(request.messages[-1].content)
+        return f"compare speed and storage {len(seen)}"
+
+    generate(collection, queries=2, model=fake_model(look), mix="comparative=1", topics=False)
+    for query in read_queries(collection.queries).values():
+        first, second = (source["doc_id"] for source in query.metadata["source"])
+        assert first != second
+    assert "Second passage: shared words" in seen[0]
 
 
 def test_a_topic_is_written_with_each_query_and_a_judging_prompt_uses_it(tmp_path: Path) -> None:
@@ -202,7 +219,7 @@ def test_a_query_without_a_topic_that_would_do_stands_alone_and_is_counted(
     assert "narrative" not in next(iter(read_queries(collection.queries).values())).metadata
 
 
-@pytest.mark.parametrize("mix", ["", "keyword=.8,vague=.2"])
+@pytest.mark.parametrize("mix", ["", "keyword=.8,comparative=.2"])
 def test_there_are_no_more_calls_than_the_dry_run_says(
     mix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -235,7 +252,7 @@ REAL = ["usb c hub", "how do i pair a mouse", "oled vs lcd", "hdmi cable 2m", "c
 
 
 def test_the_mix_and_the_lengths_are_those_of_real_queries() -> None:
-    assert mix_of(REAL) == {"keyword": 0.8, "how-to": 0.2}
+    assert mix_of(REAL) == {"keyword": 0.6, "how-to": 0.2, "comparative": 0.2}
     style = Style(like=tuple(REAL))
     lengths = {style.length(document, "keyword", 0) for document in DOCUMENTS}
     assert lengths == {2, 3}
@@ -352,6 +369,9 @@ def test_a_query_in_another_language_than_the_one_asked_for_is_dropped(tmp_path:
         ("to use a favicon", "question", "no question"),
         ("where do I add a favicon", "question", ""),
         ("favicon kaputt?", "question", ""),
+        ("blueprints, authentication and posts", "comparative", "compares nothing"),
+        ("gas or electric oven for bread", "comparative", ""),
+        ("difference between a list and a tuple", "comparative", ""),
         ("to use a favicon", "keyword", ""),
     ],
 )
@@ -381,7 +401,7 @@ def test_fragments_are_dropped_where_an_english_passage_was_to_give_questions(
     ("text", "kind"),
     [
         ("notebook 15 zoll", "keyword"),
-        ("usb-c vs thunderbolt", "keyword"),
+        ("usb-c vs thunderbolt", "comparative"),
         ("printer not working", "how-to"),
         ("wifi fails after update", "how-to"),
         ("which ssd is faster", "question"),

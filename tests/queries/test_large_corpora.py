@@ -4,10 +4,14 @@ import tracemalloc
 from collections import Counter
 from pathlib import Path
 
-from labeler.collection.corpus import distinct_documents, write_corpus
+import pytest
+
+from labeler.collection.corpus import corpus_on_demand, distinct_documents, write_corpus
 from labeler.collection.layout import Collection, locked
-from labeler.data import Document
+from labeler.collection.search import searched_corpus
+from labeler.data import Document, Query
 from labeler.queries.passages import considered
+from labeler.queries.writer import CorpusSearch
 
 
 def document(number: int) -> Document:
@@ -16,6 +20,16 @@ def document(number: int) -> Document:
 
 
 DOCUMENTS = [document(number) for number in range(150)]
+QUERIES = [
+    Query(f"q{n}", f"cat w{n} w{n * 5 % 97}", {"source": [{"doc_id": f"d{n}"}]}) for n in range(20)
+]
+
+
+def made(folder: Path) -> Collection:
+    collection = Collection(folder)
+    with locked(collection):
+        write_corpus(collection.corpus, DOCUMENTS)
+    return collection
 
 
 def test_all_of_a_few_passages_are_considered_in_their_order() -> None:
@@ -38,6 +52,19 @@ def test_what_is_drawn_stays_in_the_order_of_the_corpus_and_of_the_seed() -> Non
         d.id for d in drawn
     )
     assert {d.id for d in considered(DOCUMENTS, 4, most=20)} < {d.id for d in drawn}
+
+
+@pytest.mark.parametrize("lines", [7, 1000])
+def test_kept_indexes_find_sources_as_those_in_the_memory(tmp_path: Path, lines: int) -> None:
+    collection = made(tmp_path)
+    searched = searched_corpus(collection, kept_from=0, lines_of_a_part=lines)
+    small = CorpusSearch.of(collection)
+    large = CorpusSearch(searched, corpus_on_demand(collection.corpus))
+    assert large.bm25_ranks(QUERIES) == small.bm25_ranks(QUERIES)
+    for each in DOCUMENTS[:5]:
+        neighbour = large.neighbour(each)
+        assert neighbour == small.neighbour(each)
+        assert neighbour is None or neighbour.title != each.title
 
 
 def test_drawing_holds_the_texts_of_what_is_drawn(tmp_path: Path) -> None:
