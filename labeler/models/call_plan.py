@@ -105,12 +105,12 @@ class CallPlan:
     @property
     def about_cost(self) -> float | None:
         """About what the calls cost in dollars."""
-        return self.price.of(*self.about) if self.price else None
+        return self.price.of(*self.about, self.calls) if self.price else None
 
     @property
     def at_most_cost(self) -> float | None:
         """What all requests cost in dollars at most, with re-asks and thoughts."""
-        return self.price.of(*self.at_most) if self.price else None
+        return self.price.of(*self.at_most, self.most_calls) if self.price else None
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name; a cost that is not known is None."""

@@ -32,17 +32,26 @@ _CHARGED_BESIDE = ("requests_kcount", "output_reasoning_mtok", "output_citation_
 """What is charged for a chat beside its tokens; a model with such a price has none that we know."""
 
 
+class Tier(NamedTuple):
+    """Dollars for a million tokens of a call with more tokens in than `above`."""
+
+    above: int
+    tokens_in: float
+    tokens_out: float
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """Dollars for a million tokens, in and out, and as of when: a day, or the version of a list.
 
-    `cached` is the share of `tokens_in` that is asked for tokens which the server had ready from an
-    earlier call.
+    `tiers` hold what longer calls cost, those of the longest first; `cached` is the share of
+    `tokens_in` that is asked for tokens which the server had ready from an earlier call.
     """
 
     tokens_in: float
     tokens_out: float
     as_of: str = ""
+    tiers: tuple[Tier, ...] = ()
     cached: float = 1.0
 
     @property
@@ -50,10 +59,14 @@ class Price:
         """Where the price comes from; one of no day is that of a model on this machine."""
         return f"at prices of {self.as_of}" if self.as_of else "it runs here"
 
-    def of(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
-        """What so many tokens cost; of those in, so many were cached."""
+    def of(self, tokens_in: int, tokens_out: int, calls: int = 1, cached: int = 0) -> float:
+        """What so many tokens cost, in so many calls of the same length; of those in, so many were
+        cached.
+        """
+        longer = (tier for tier in self.tiers if tokens_in > tier.above * calls)
+        rate = next(longer, self)
         charged = tokens_in - cached * (1 - self.cached)
-        return (charged * self.tokens_in + tokens_out * self.tokens_out) / 1_000_000
+        return (charged * rate.tokens_in + tokens_out * rate.tokens_out) / 1_000_000
 
 
 BATCH_SHARE = 0.5
@@ -64,8 +77,11 @@ def batch_price(price: Price, address: str | None) -> Price:
     """What a request costs in a batch: OpenAI asks half; of others nobody says that it is less."""
     if urlsplit(address or OPENAI).hostname != urlsplit(OPENAI).hostname:
         return price
+    tiers = (
+        Tier(t.above, t.tokens_in * BATCH_SHARE, t.tokens_out * BATCH_SHARE) for t in price.tiers
+    )
     rates = (price.tokens_in * BATCH_SHARE, price.tokens_out * BATCH_SHARE)
-    return Price(*rates, price.as_of, price.cached)
+    return Price(*rates, price.as_of, tuple(tiers), price.cached)
 
 
 def price_of(address: str | None, model: str, *, writes: bool = True) -> Price | None:
@@ -112,13 +128,27 @@ def _is_at(provider: Provider, address: str) -> bool:
 
 
 def _price(info: ModelInfo, as_of: str, *, writes: bool) -> Price | None:
-    """The price of a call now, where tokens are all that is charged."""
-    now = info.get_prices(datetime.now(UTC))
-    if not _counts_tokens_alone(now, writes):
+    """The price of a call, where tokens are all that is charged; the highest of a day's."""
+    prices = [price for price in _prices_of_today(info) if _counts_tokens_alone(price, writes)]
+    if not prices:
         return None
-    ready, full = _rate(now.cache_read_mtok), _rate(now.input_mtok)
-    share = ready / full if 0 < ready < full else 1.0
-    return Price(full, _rate(now.output_mtok), as_of, share)
+    highest = max(prices, key=lambda price: (_at(price.output_mtok), _at(price.input_mtok)))
+    starts = sorted({*_starts(highest.input_mtok), *_starts(highest.output_mtok)}, reverse=True)
+    rate_in, rate_out = highest.input_mtok, highest.output_mtok
+    tiers = tuple(Tier(n, _at(rate_in, n + 1), _at(rate_out, n + 1)) for n in starts)
+    ready, full = _at(highest.cache_read_mtok), _at(rate_in)
+    return Price(full, _at(rate_out), as_of, tiers, ready / full if 0 < ready < full else 1.0)
+
+
+def _prices_of_today(info: ModelInfo) -> list[ModelPrice]:
+    """The prices that hold today, at any hour of it."""
+    from genai_prices.types import TimeOfDateConstraint
+
+    now = info.get_prices(datetime.now(UTC))
+    if not isinstance(info.prices, list):
+        return [now]
+    hours = [p.prices for p in info.prices if isinstance(p.constraint, TimeOfDateConstraint)]
+    return [now, *hours]
 
 
 def _counts_tokens_alone(price: ModelPrice, writes: bool) -> bool:
@@ -127,9 +157,17 @@ def _counts_tokens_alone(price: ModelPrice, writes: bool) -> bool:
     return not charged and price.input_mtok is not None and is_whole
 
 
-def _rate(rate: Decimal | TieredPrices | None) -> float:
-    """The rate of a call of usual length; where it rises with the length, that of a short one."""
-    return float((rate if rate is None or isinstance(rate, Decimal) else rate.base) or 0)
+def _at(rate: Decimal | TieredPrices | None, tokens_in: int = 0) -> float:
+    """A rate for a call with so many tokens in."""
+    if rate is None or isinstance(rate, Decimal):
+        return float(rate or 0)
+    prices = [rate.base, *(tier.price for tier in rate.tiers if tokens_in > tier.start)]
+    return float(prices[-1])
+
+
+def _starts(rate: Decimal | TieredPrices | None) -> list[int]:
+    """The lengths of calls beyond which a rate is another."""
+    return [] if rate is None or isinstance(rate, Decimal) else [tier.start for tier in rate.tiers]
 
 
 BYTES_OF_A_TOKEN = 4

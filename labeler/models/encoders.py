@@ -333,7 +333,7 @@ class EncodingPlan:
     @property
     def cost(self) -> float | None:
         """About what it costs in dollars; None where no price is known."""
-        return self.price.of(*self.about) if self.price else None
+        return self.price.of(*self.about, self.calls) if self.price else None
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name; a cost that is not known is None."""

@@ -16,7 +16,7 @@ from made import grade_in, make_collection, pair_calls
 from labeler.cli import execute
 from labeler.errors import BudgetReached, CallFailed, Retryable, Stopped
 from labeler.model import Message, Model, Reply, Request
-from labeler.models.cost import Price, price_of
+from labeler.models.cost import Price, Tier, price_of
 from labeler.models.policies.call import Stopping, StopSignal, asked_through
 from labeler.models.policies.limits import Bucket, Budget, Budgeting, RateLimiter, RateLimits
 from labeler.models.policies.stack import Patience, Retrying
@@ -525,10 +525,18 @@ def test_what_is_not_listed_as_a_price_of_tokens_is_unknown(address: str, model:
     assert price_of(address, model) is None
 
 
-def test_a_listed_price_has_its_rates_and_its_share_of_cached_tokens() -> None:
+def test_a_longer_call_has_the_price_of_its_length() -> None:
+    price = Price(1.0, 2.0, "today", (Tier(200_000, 3.0, 4.0), Tier(100_000, 2.0, 3.0)))
+    assert price.of(100_000, 0) == pytest.approx(0.1)
+    assert price.of(150_000, 0) == pytest.approx(0.3)
+    assert price.of(300_000, 100_000) == pytest.approx(0.9 + 0.4)
+    assert price.of(300_000, 0, calls=3) == pytest.approx(0.3)
     assert price_of("https://api.openai.com/v1", "gpt-4o") == Price(
         2.5, 10.0, f"genai-prices {version('genai-prices')}", cached=0.5
     )
+    tiered = price_of("https://api.openai.com/v1", "gpt-5.5")
+    assert tiered is not None
+    assert tiered.of(300_000, 0) > 300 * tiered.of(1000, 0)
 
 
 def test_cached_tokens_cost_their_share() -> None:
@@ -536,6 +544,26 @@ def test_cached_tokens_cost_their_share() -> None:
     assert price is not None
     assert price.of(1_000_000, 0, cached=400_000) == pytest.approx(0.6 * 2.5 + 0.4 * 1.25)
     assert Price(1.0, 2.0).of(1000, 0, cached=400) == Price(1.0, 2.0).of(1000, 0)
+
+
+def test_of_prices_that_change_in_a_day_the_highest_counts() -> None:
+    from genai_prices.data import providers
+    from genai_prices.types import TimeOfDateConstraint
+
+    (deepseek,) = [provider for provider in providers if provider.id == "deepseek"]
+    changing = [
+        (model.id, part.prices)
+        for model in deepseek.models
+        if isinstance(model.prices, list)
+        for part in model.prices
+        if isinstance(part.constraint, TimeOfDateConstraint)
+    ]
+    assert changing
+    for name, prices in changing:
+        price = price_of("https://api.deepseek.com/v1", name)
+        assert price is not None
+        assert price.tokens_in >= float(str(prices.input_mtok))
+        assert price.tokens_out >= float(str(prices.output_mtok))
 
 
 def test_with_a_price_the_cost_is_shown_and_kept(
