@@ -1,4 +1,4 @@
-"""The records that every room shares: documents, queries, requests, replies, judgements."""
+"""The records that every room shares: documents, queries, pairs, judgements and failures."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ def compare_qrels(
     rules: Rules | None = None,
     options: StatisticOptions | None = None,
 ) -> Agreement:
-    """How far `other` agrees with `people`, from the labels as they are."""
+    """How far `assessor` agrees with `human`, from the labels as they are."""
     return agreement_of(
         human, AssessorLabels(assessor), rules or Rules(), options or StatisticOptions()
     )

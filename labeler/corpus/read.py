@@ -50,7 +50,7 @@ TEXT_READERS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
 }
 """The registry of what reads a text of some ending: it gives a title and blocks."""
 
-_EXTRACTED: dict[str, Callable[[Path, bytes], Extracted]] = {
+EXTRACTED: dict[str, Callable[[Path, bytes], Extracted]] = {
     ".pdf": read_pdf,
     ".html": read_html,
     ".htm": read_html,
@@ -59,6 +59,8 @@ _EXTRACTED: dict[str, Callable[[Path, bytes], Extracted]] = {
     ".epub": read_epub,
     ".ipynb": lambda path, raw: read_notebook(path, decoded(path, raw)),
 }
+"""The registry of what takes the text out of other files' bytes."""
+
 _ARCHIVES = (".pdf", ".docx", ".epub")
 _PLAIN = (".txt", ".text")
 _ANY_LINE_END = (".md", ".markdown", ".mdx")
@@ -75,7 +77,7 @@ up to the bound of tokens, and plain text 12 times.
 def kinds_read() -> tuple[str, ...]:
     """The endings of files that are read unasked; of rows, they may be compressed (`.jsonl.gz`)."""
     fill(TEXT_READERS, "readers", Callable)  # type: ignore[arg-type]  # a kind of values
-    return (*TEXT_READERS, *_EXTRACTED, *_TABLES, *_ROWS)
+    return (*TEXT_READERS, *EXTRACTED, *_TABLES, *_ROWS)
 
 
 def kind_of(path: Path) -> str:
@@ -97,7 +99,7 @@ def documents_in(path: Path, fields: FieldNames = _USUAL) -> Iterator[SourceDocu
     with reading(path):
         if kind in TEXT_READERS and not (kind in _PLAIN and _holds_rows(path)):
             sources: Iterable[SourceDocument] = [_of_text(path, kind)]
-        elif kind in _EXTRACTED:
+        elif kind in EXTRACTED:
             sources = [_of_extracted(path, kind)]
         else:
             sources = _documents_of_rows(path, kind, fields)
@@ -118,7 +120,7 @@ def _of_extracted(path: Path, kind: str) -> SourceDocument:
     raw = read_bytes(path, LARGEST_FILE if kind in _ARCHIVES else LARGEST_MARKUP)
     if not raw:
         raise BadInput(f"{path}: empty")
-    read = _EXTRACTED[kind](path, raw)
+    read = EXTRACTED[kind](path, raw)
     if read.note:
         tell(path, read.note)
     spans_in = SourceText(read.text, own=False, paged=read.paged)

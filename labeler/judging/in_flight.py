@@ -102,7 +102,7 @@ class LatestPairs:
             return None
         share, failed = self.proof.max_failed, [each for each in self.failures if each]
         most = LATEST * share + CERTAIN * math.sqrt(LATEST * share * (1 - share))
-        if len(failed) <= max(most, (LATEST - 1) * self.proof.no_pilot):
+        if len(failed) <= (max(most, LATEST - 1) if self.proof.no_pilot else most):
             return None
         problem = f"{len(failed)} of the latest {len(self.failures)} pairs have no grade"
         return TooManyFailed(f"{problem}: {looks(failed)}", parameter="max_failed")

@@ -1,4 +1,4 @@
-"""A reply that lists questions, which documents are then held against. Pure."""
+"""What a reply of each kind says: a grade, numbered grades, or a list of questions. Pure."""
 
 from __future__ import annotations
 
