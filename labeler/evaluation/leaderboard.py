@@ -13,12 +13,12 @@ from labeler.arrays import Flags, Floats
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import mean_measure
-from labeler.evaluation.favour import JudgeBias, favour_findings, judge_bias
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
     Kin,
     kin_behind,
+    kin_finding,
     origin_findings,
     qrels_from,
     qrels_path,
@@ -48,7 +48,7 @@ from labeler.evaluation.two_sided import (
 from labeler.messages import count_of, no_pair_in_common, no_query_in_common
 from labeler.metrics import Measure, parse
 from labeler.report.finding import Finding
-from labeler.report.result import Result
+from labeler.report.result import Hidden, Result
 from labeler.report.table import Table, interval_text
 from labeler.stats.correlation import (
     Correlation,
@@ -157,7 +157,7 @@ class Leaderboard(Result):
     the pairs that both judged (`shared`), or each side's on all of its own. `decisions` says how
     far the two agree on which pairs of systems differ, each pair tested `alone` or allowing for all
     pairs (`hsd`); `ceiling` is the tau-b of two sets of as many queries by the first qrels,
-    `bias` what the second does to systems' scores, `facts` are of the runs.
+    `kin` are the systems akin to whoever judged, `facts` are of the runs.
     """
 
     measure: str
@@ -171,7 +171,7 @@ class Leaderboard(Result):
     pairs: PairCounts
     shared: bool
     ceiling: float | None
-    bias: JudgeBias
+    kin: Hidden[tuple[Kin, ...]]
     facts: tuple[Facts, ...]
     qrels: tuple[str, str] = ("the first qrels", "the second qrels")
     findings: tuple[Finding, ...] = ()
@@ -186,7 +186,7 @@ class Leaderboard(Result):
     def sentences(self) -> list[str]:
         """How alike the two orders are, and on which differences of systems the two agree."""
         first, second = self.names
-        return [*board_sentences(self, first, second), *self.bias.sentences(first, second)]
+        return list(board_sentences(self, first, second))
 
     def tables(self, most_swaps: int | None = SHOWN) -> list[Table]:
         """The tables `runs`, `statistics`, `significance` and `swaps`, of these the surest."""
@@ -213,8 +213,6 @@ class Leaderboard(Result):
             statistics={name: correlation_as_json(each) for name, each in correlations},
             noise_ceiling=self.ceiling,
             significance=self.decisions_as_json(),
-            judge_bias=self.bias,
-            circular=self.bias.favors,
             warnings=self.findings,
         )
 
@@ -260,7 +258,7 @@ class Leaderboard(Result):
             left_out = count_of(self.undefined, "query", "queries")
             text = f"{self.measure} is undefined for some run in {left_out}: left out"
             findings.append(Finding(text))
-        return (*findings, *favour_findings(self.bias.favors))
+        return (*findings, *kin_finding(self.kin))
 
 
 def correlation_as_json(correlation: Correlation) -> dict[str, Any]:
@@ -306,7 +304,7 @@ def leaderboard_of(
         two.counts,
         two.shared,
         noise_ceiling(first, seed),
-        judge_bias(names, first, second, kin),
+        tuple(kin),
         scored.facts,
     )
 
