@@ -329,7 +329,6 @@ def statistic_table(
     titles = {
         "tau_b": "Kendall's tau-b",
         "tau_ap": f"tau-ap ({names[0]} is the truth)",
-        "tau_ap_b": "tau-ap,b (neither is)",
         "rbo": "RBO, p .9",
         "max_drop": "max drop",
     }
