@@ -30,12 +30,10 @@ from labeler.evaluation.equivalence import most_lost
 from labeler.stats.means import mean_interval, paired_interval
 from labeler.stats.power import (
     PlannedTest,
-    chance_to_show,
     lower_bound,
     paired_deviations,
     pooled,
     queries_needed,
-    spread_of,
     variance_factors,
 )
 from labeler.stats.randomization import holm, randomised_hsd, randomization_test
@@ -118,11 +116,11 @@ def gates(given: argparse.Namespace) -> None:
             cells = f"{np.mean(passed):.3f}  worst {max(passed):.2f}"
             five = f"five runs {np.mean(together):.3f}" if together else ""
             print(f"{name:17} {queries:3} queries  {cells}  {five}", flush=True)
-    print("gate: how often an equal run passes a margin of .05, and how often that was said")
+    print("gate: how often an equal run passes a margin of .05")
     for name in GATED:
         real = scores_of(given.data, name)
         for queries in (25, 50, 100):
-            passed, said = [], []
+            passed = []
             for base, run in itertools.combinations(real, 2):
                 if np.array_equal(base, run):
                     continue
@@ -132,8 +130,7 @@ def gates(given: argparse.Namespace) -> None:
                 theirs = np.where(signs, base[chosen], run[chosen])
                 rows = [(a - b, most_lost(b)) for a, b in zip(ours, theirs, strict=True)]
                 passed += [lower_bound(*row) > -0.05 for row in rows]
-                said += [chance_to_show(queries, spread_of(*row), 0.05) for row in rows]
-            print(f"{name:17} {queries:3} queries  {np.mean(passed):.3f}  said {np.mean(said):.3f}")
+            print(f"{name:17} {queries:3} queries  {np.mean(passed):.3f}")
 
 
 def passes(run: np.ndarray, base: np.ndarray, chosen: np.ndarray, margin: float) -> np.ndarray:

@@ -66,8 +66,7 @@ class AgreeOptions:
     """What a user asks for: how grades are read, which statistics, what orders the systems.
 
     `width` is that of the interval for which more human grades are planned; `gated` names the
-    statistics that will have to keep a gate. With `own_pools` systems are scored by each side's own
-    pairs, also where the two did not judge the same. `epsilon` is that of `alternative_test`.
+    statistics that will have to keep a gate. `epsilon` is that of `alternative_test`.
     `stale` says whether grades of texts that have changed since are left out (`drop`) or counted
     (`keep`).
     """
@@ -93,12 +92,6 @@ class AgreeOptions:
         panel=INTERVALS_OF,
     )
     gated: tuple[str, ...] = ()
-    own_pools: bool = option(
-        False,
-        "Score systems by each side's own pairs, not by those that both judged.",
-        panel=SYSTEMS,
-        rare=True,
-    )
     epsilon: float = option(
         EPSILON,
         "Of three people or more: how much less often than a person may it be as close?",
@@ -303,7 +296,7 @@ def _leaderboard(
     scale = scale_of(sources.human, rules)
     human = grades_of_human(sources.human, scale, rules)
     assessor = grades_of_assessor(source.judged.labels, scale, rules)
-    two = two_qrels(human, assessor, own_pools=options.own_pools)
+    two = two_qrels(human, assessor)
     measure, seed = parse(options.measure), options.statistics.seed
     board = leaderboard_of(two, sources.runs, measure, seed, kin)
     return board and replace(board, qrels=(sources.human_name, source.name))

@@ -200,8 +200,7 @@ def _order(board: Leaderboard | None, human: str, assessor: str, *, sampled: boo
         return f"{whether} is not known: no runs were given."
     from labeler.evaluation.leaderboard import board_sentences
 
-    of_order = board_sentences(board, human, assessor)
-    return "\n".join([*of_order, *board.bias.sentences(human, assessor)])
+    return "\n".join(board_sentences(board, human, assessor))
 
 
 def left_out_lines(report: AssessorReport) -> list[str]:

@@ -300,8 +300,6 @@ def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[st
     shown = [report.query_table() if flags.per_query else tables["scores"]]
     if flags.comparisons or flags.compare or (for_people and not flags.per_query):
         shown += [tables["comparisons"]] if "comparisons" in tables else []
-        if flags.compare and for_people:
-            shown += [tables["discrimination"]] if "discrimination" in tables else []
     if for_people and "equivalence" in tables:
         shown.append(tables["equivalence"])
     if report.by and for_people:

@@ -169,9 +169,6 @@ def leaderboard(
     ],
     *,
     measure: str = option("nDCG@10", "To rank by.", flags="-m --measure"),
-    own_pools: bool = option(
-        False, "Score systems by each side's own pairs, not by those that both judged."
-    ),
     seed: int = option(0, "Of the resampling.", SEED),
     table: Literal["runs", "statistics", "significance", "swaps"] | None = option(
         None, "This table alone; csv and jsonl hold one, by default the runs.", panel=TABLES
@@ -185,7 +182,7 @@ def leaderboard(
         raise Misuse("a leaderboard needs two qrels; as in: labeler lab leaderboard A B RUNS...")
     to, drawing = output.made_from(*qrels, *runs), output.picture(picture, *qrels, *runs)
     name_unread_runs(*sources)
-    board = rank_twice(qrels[0], qrels[1], runs, measure, own_pools=own_pools, seed=seed)
+    board = rank_twice(qrels[0], qrels[1], runs, measure, seed=seed)
     if output.format == "json":
         show_json(board.as_json(), to)
     else:

@@ -1,7 +1,7 @@
 """Whether runs are shown to lose no more than a margin against a baseline, or to gain or lose it.
 
 The procedure is that of two one-sided tests (`labeler.stats.power`). What is not shown either
-way stays so: more queries may show it, and how many is said.
+way stays so: more queries may show it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from labeler.evaluation.options import DEFAULT_MEASURES
 from labeler.evaluation.scores import MEANS, UNBOUNDED
 from labeler.metrics import Measure, Scores, parse, parse_all
 from labeler.report.table import Column, Interval, Table, interval_text, shown
-from labeler.stats.power import chance_to_show, lower_bound, queries_to_show, spread_of, upper_bound
+from labeler.stats.power import lower_bound, upper_bound
 from labeler.stats.randomization import TIED
 
 # Margins: which loss against a baseline would matter, by measure, in the measure's own units.
@@ -75,8 +75,7 @@ class Equivalence:
 
     A positive difference is a gain, also where lower is better. `low` and `high` are the bounds of
     two one-sided tests at 5 %; `least_margin` is the smallest margin that these data exclude.
-    `chance` is how often a run that is truly equal would pass with so many queries that vary so
-    much, and `queries_needed` how many give it four chances in five. `identical` says that both
+    `identical` says that both
     rank the same judged documents alike in every query.
     """
 
@@ -89,8 +88,6 @@ class Equivalence:
     difference: float
     low: float
     high: float
-    chance: float
-    queries_needed: int | None
     can_pass: bool = True
     can_fail: bool = True
     identical: bool = False
@@ -163,9 +160,8 @@ def _equivalence(
     n = len(gains)
     if n < 2:
         ends = (float(gains[0]) if n else math.nan, -math.inf, math.inf)
-        return Equivalence(*names, str(measure), margin, n, n, *ends, 0.0, None, False, True)
+        return Equivalence(*names, str(measure), margin, n, n, *ends, False, True)
     lose, win = most_lost(base, lower=lower), most_won(base, measure)
-    spread = spread_of(gains, lose)
     differing = np.abs(gains) > TIED
     best, worst = _extremes(base, differing, measure)
     return Equivalence(
@@ -177,8 +173,6 @@ def _equivalence(
         float(gains.mean()),
         lower_bound(gains, lose),
         upper_bound(gains, win),
-        chance_to_show(n, spread, margin),
-        queries_to_show(spread, margin),
         can_pass=lower_bound(best, lose) > -margin,
         can_fail=not lower_bound(worst, lose) > -margin,
         identical=identical,
@@ -241,12 +235,8 @@ def _failure(e: Equivalence) -> str:
 
 
 def _remedy(e: Equivalence) -> str:
-    """What would show that a run loses less than the margin, if it is equal."""
-    least = f"a loss of {e.least_margin:.3f} or more is"
-    chance = f"an equal run would pass in {e.chance:.0%} of cases"
-    if e.queries_needed is None or e.queries_needed <= e.queries:
-        return f"{least}; {chance}"
-    return f"{least}; {chance}, and with {e.queries_needed:,} queries in 80%"
+    """What these data do exclude, and what may show that a run loses less than the margin."""
+    return f"a loss of {e.least_margin:.3f} or more is; more queries may show less"
 
 
 def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:
@@ -258,14 +248,12 @@ def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:
         Column("margin", format="g"),
         Column("difference", format="+.4f", ends="+.3f"),
         *(Column(name, only="programs") for name in ("queries", "differing")),
-        Column("passes if equal", format=".0%"),
-        Column("queries for 80%", format=",", undefined="more"),
         Column("verdict", align="left", colors=COLORS),
     ]
     rows = [
         (
             *(e.run, e.baseline, e.measure, e.margin, e.interval),
-            *(e.queries, e.differing, e.chance, e.queries_needed, e.verdict),
+            *(e.queries, e.differing, e.verdict),
         )
         for e in equivalences
     ]

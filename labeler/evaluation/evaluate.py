@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -59,7 +59,6 @@ from labeler.evaluation.scores import (
     NAMED,
     Comparison,
     Correction,
-    Discrimination,
     RunScores,
     Weights,
     best,
@@ -67,8 +66,6 @@ from labeler.evaluation.scores import (
     compare_all_pairs,
     compare_scores,
     counted,
-    discrimination,
-    discrimination_table,
     few_queries,
     for_both,
     hole_findings,
@@ -187,7 +184,6 @@ def report_on(
         tuple(scored),
         between.comparisons,
         tuple(findings),
-        between.discrimination,
         between.equivalences,
         by,
         grouping.weights,
@@ -239,10 +235,9 @@ def score_runs(
 
 
 class RunsCompared(NamedTuple):
-    """The runs against a baseline, each measure over all pairs of runs, and what margins show."""
+    """The runs against a baseline, and what margins show."""
 
     comparisons: tuple[Comparison, ...] = ()
-    discrimination: tuple[Discrimination, ...] = ()
     equivalences: tuple[Equivalence, ...] = ()
 
 
@@ -273,7 +268,6 @@ def compared(
     identical = [run.name for run in runs if run.mark == mark]
     return RunsCompared(
         tuple(compare_scores(scores, baseline, correction, options.seed, pairs)),
-        discrimination(pairs),
         tuple(equivalences(scores, baseline, options.margins, identical))
         if options.margins
         else (),
@@ -354,7 +348,6 @@ class Report(Result):
     runs: tuple[RunScores, ...]
     comparisons: tuple[Comparison, ...] = ()
     findings: tuple[Finding, ...] = ()
-    discrimination: tuple[Discrimination, ...] = ()
     equivalences: tuple[Equivalence, ...] = ()
     by: tuple[ByGroup, ...] = ()
     weights: str = ""
@@ -378,15 +371,14 @@ class Report(Result):
         return sorted(of, key=lambda c: (names.index(c.measure), order[c.run]))
 
     def tables(self, compare: Sequence[str] | None = None) -> list[Table]:
-        """The tables `scores`, `comparisons`, `discrimination`, `equivalence` and `scenarios`.
+        """The tables `scores`, `comparisons`, `equivalence` and `scenarios`.
 
         Those without a row are left out. Runs are compared by the measures of `compare`, by the
         first of them by default.
         """
         tables = [
             score_table(self.ranked, self.measures),
-            comparison_table(self.compared(compare), self.discrimination),
-            discrimination_table(self.discrimination),
+            comparison_table(self.compared(compare)),
             *([equivalence_table(self.equivalences)] if self.equivalences else []),
             scenario_table(self.ranked),
         ]
@@ -433,7 +425,7 @@ class Report(Result):
         groups = {"groups": as_plain(self.by)} if self.by else {}
         weights = {"weights": self.weights} if self.weights else {}
         figures = self.picked(
-            *("qrels", "measures", "stale", "comparisons", "discrimination"),
+            *("qrels", "measures", "stale", "comparisons"),
             equivalence=self.equivalences,
             runs=[run.as_json(per_query=per_query) for run in self.ranked],
             warnings=self.findings,
@@ -544,9 +536,7 @@ def scenario_table(runs: Sequence[RunScores]) -> Table:
 P_TITLES = {"holm": "p Holm", "hsd": "p HSD"}
 
 
-def comparison_table(
-    comparisons: Sequence[Comparison], discriminations: Iterable[Discrimination] = ()
-) -> Table:
+def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     """A row for each comparison with the baseline, which a header for people names."""
     programs = table_of("comparisons", Comparison, comparisons)
     if not comparisons:
@@ -573,20 +563,15 @@ def comparison_table(
         for c in comparisons
     ]
     title = f"against {comparisons[0].baseline}" + ("" if by_measure else f" by {measures[0]}")
-    apart = (
-        f", of which {d.measure} tells {d.told_apart} apart"
-        for d in discriminations
-        if measures == [d.measure]
-    )
-    note = allowance(comparisons, "".join(apart))
+    note = allowance(comparisons)
     return for_both(programs, Table("comparisons", columns, rows, title, note))
 
 
-def allowance(compared: Sequence[Compared], apart: str = "") -> str:
+def allowance(compared: Sequence[Compared]) -> str:
     """What p allows for: the runs compared with a baseline, or all pairs; empty of one pair."""
     runs = len({c.run for c in compared})
     if runs == 1:
         return ""
     if compared[0].correction == "holm":
         return f"p allows for the {runs} runs compared with {compared[0].baseline} (Holm)"
-    return f"p allows for all {(runs + 1) * runs // 2} pairs of runs (HSD){apart}"
+    return f"p allows for all {(runs + 1) * runs // 2} pairs of runs (HSD)"

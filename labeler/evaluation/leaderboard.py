@@ -13,12 +13,12 @@ from labeler.arrays import Flags, Floats
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import mean_measure
-from labeler.evaluation.favour import JudgeBias, favour_findings, judge_bias
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
     Kin,
     kin_behind,
+    kin_finding,
     origin_findings,
     qrels_from,
     qrels_path,
@@ -48,7 +48,7 @@ from labeler.evaluation.two_sided import (
 from labeler.messages import count_of, no_pair_in_common, no_query_in_common
 from labeler.metrics import Measure, parse
 from labeler.report.finding import Finding
-from labeler.report.result import Result
+from labeler.report.result import Hidden, Result
 from labeler.report.table import Table, interval_text
 from labeler.stats.correlation import (
     Correlation,
@@ -61,21 +61,19 @@ from labeler.stats.randomization import Decisions, decisions, pairwise_p, random
 from labeler.trec.rankings import Facts
 
 
-def leaderboard(  # noqa: PLR0913 - whoever calls it names the few that are needed
+def leaderboard(
     first: AnyQrels,
     second: AnyQrels,
     runs: AnyRuns | None = None,
     measure: object = "nDCG@10",
     *,
-    own_pools: bool = False,
     seed: int = 0,
 ) -> Leaderboard:
     """Rank the same runs by two qrels: correlations with intervals, drops, and pairs that swap.
 
     Over the queries that both qrels judge. `first` is the one to trust. Qrels and runs are taken as
     by `evaluate`; a collection as `runs` stands for all of its runs. Where the two did not judge
-    the same pairs, both are scored on the pairs that both judged, or with `own_pools` each on all
-    that it judged.
+    the same pairs, both are scored on the pairs that both judged.
 
     >>> import labeler
     >>> human = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 0, "d2": 1}}
@@ -93,7 +91,7 @@ def leaderboard(  # noqa: PLR0913 - whoever calls it names the few that are need
         raise Misuse("a leaderboard needs at least two runs")
     parsed = mean_measure(measure)
     sides = [_side(first, "the first qrels"), _side(second, "the second qrels")]
-    two, findings = _common(sides, own_pools=own_pools)
+    two, findings = _common(sides)
     kin = kin_behind(second, runs_by_name)
     board = leaderboard_of(two, runs_by_name, parsed, seed, kin)
     if board is None:
@@ -126,17 +124,17 @@ def _side(qrels: AnyQrels, name: str) -> _Side:
     return _Side(name if path is None else str(path), grades, top_grade_beside(qrels), of_qrels)
 
 
-def _common(sides: Sequence[_Side], *, own_pools: bool) -> tuple[TwoQrels, list[Finding]]:
+def _common(sides: Sequence[_Side]) -> tuple[TwoQrels, list[Finding]]:
     """Both over their common queries, and what to say of them; `BadInput` where there is none."""
     first, second = sides
     queries = [{q for q, row in side.qrels.items() if row} for side in sides]
     if not queries[0] & queries[1]:
         raise BadInput(no_query_in_common(first.name, queries[0], second.name, queries[1]))
     tops = first.top, second.top
-    two = two_qrels(first.qrels, second.qrels, tops, own_pools=own_pools, name=first.name)
+    two = two_qrels(first.qrels, second.qrels, tops, name=first.name)
     if two is None:
         apart = no_pair_in_common(first.name, first.qrels, second.name, second.qrels)
-        raise BadInput(f"{apart}; own pools would score each on all that it judged")
+        raise BadInput(apart)
     findings = [*first.findings, *second.findings]
     if dropped := len(queries[0] ^ queries[1]):
         left_out = count_of(dropped, "query is", "queries are")
@@ -154,10 +152,10 @@ class Leaderboard(Result):
     `systems` are in the order of the runs; `scores` is `(2, systems, queries)`, by the first qrels
     and by the second. Queries of which the measure is undefined for some run are left out;
     `undefined` counts them. `pairs` counts what the two judged; where that differs, scores are on
-    the pairs that both judged (`shared`), or each side's on all of its own. `decisions` says how
+    the pairs that both judged. `decisions` says how
     far the two agree on which pairs of systems differ, each pair tested `alone` or allowing for all
     pairs (`hsd`); `ceiling` is the tau-b of two sets of as many queries by the first qrels,
-    `bias` what the second does to systems' scores, `facts` are of the runs.
+    `kin` are the systems akin to whoever judged, `facts` are of the runs.
     """
 
     measure: str
@@ -169,9 +167,8 @@ class Leaderboard(Result):
     scores: Floats
     undefined: int
     pairs: PairCounts
-    shared: bool
     ceiling: float | None
-    bias: JudgeBias
+    kin: Hidden[tuple[Kin, ...]]
     facts: tuple[Facts, ...]
     qrels: tuple[str, str] = ("the first qrels", "the second qrels")
     findings: tuple[Finding, ...] = ()
@@ -186,7 +183,7 @@ class Leaderboard(Result):
     def sentences(self) -> list[str]:
         """How alike the two orders are, and on which differences of systems the two agree."""
         first, second = self.names
-        return [*board_sentences(self, first, second), *self.bias.sentences(first, second)]
+        return list(board_sentences(self, first, second))
 
     def tables(self, most_swaps: int | None = SHOWN) -> list[Table]:
         """The tables `runs`, `statistics`, `significance` and `swaps`, of these the surest."""
@@ -213,8 +210,6 @@ class Leaderboard(Result):
             statistics={name: correlation_as_json(each) for name, each in correlations},
             noise_ceiling=self.ceiling,
             significance=self.decisions_as_json(),
-            judge_bias=self.bias,
-            circular=self.bias.favors,
             warnings=self.findings,
         )
 
@@ -224,7 +219,7 @@ class Leaderboard(Result):
 
     def pairs_as_json(self) -> dict[str, Any]:
         """How many pairs the two judged, and whether scores are on those that both judged."""
-        return {**vars(self.pairs), "on_shared_pairs": self.shared}
+        return {**vars(self.pairs), "on_shared_pairs": not self.pairs.same}
 
     def __repr__(self) -> str:
         tau = self.statistics["tau_b"].value
@@ -255,12 +250,12 @@ class Leaderboard(Result):
     @property
     def own_findings(self) -> tuple[Finding, ...]:
         """What was left out of the comparison."""
-        findings = list(pair_findings(self.pairs, self.names, shared=self.shared))
+        findings = list(pair_findings(self.pairs, self.names))
         if self.undefined:
             left_out = count_of(self.undefined, "query", "queries")
             text = f"{self.measure} is undefined for some run in {left_out}: left out"
             findings.append(Finding(text))
-        return (*findings, *favour_findings(self.bias.favors))
+        return (*findings, *kin_finding(self.kin))
 
 
 def correlation_as_json(correlation: Correlation) -> dict[str, Any]:
@@ -304,9 +299,8 @@ def leaderboard_of(
         scores,
         int((~defined).sum()),
         two.counts,
-        two.shared,
         noise_ceiling(first, seed),
-        judge_bias(names, first, second, kin),
+        tuple(kin),
         scored.facts,
     )
 
@@ -374,7 +368,7 @@ def order_sentence(board: Leaderboard, first: str, second: str) -> str:
         return f"Whether {second} would order systems as {first} {_do(first)} cannot be told."
     count = len(board.systems)
     both = count_of(board.pairs.both, "pair", "pairs")
-    over = f", over the {both} that both judged," if board.shared else ""
+    over = f", over the {both} that both judged," if not board.pairs.same else ""
     likeness = _likeness(tau, first)
     swaps = _swaps_text(board.swaps, count * (count - 1) // 2, first, second)
     return f"By {board.measure}{over} {second} orders {count} systems {likeness}: {swaps}."

@@ -53,7 +53,7 @@ def _change(system: System) -> tuple[float | None, float | None]:
 
 def _bias(board: Leaderboard, first: str, second: str) -> Drawing:
     """Each system by both qrels, and the line of equal scores."""
-    kin = {favour.kin.run for favour in board.bias.favors}
+    kin = {system.run for system in board.kin}
     points = {s.run: Point(s.first, s.second, *_change(s), s.run) for s in board.systems}
     unrelated = [point for run, point in points.items() if run not in kin]
     series = [Series("system", unrelated, "dot unclear", named="name")]

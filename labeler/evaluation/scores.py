@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from labeler.metrics.registry import Measure, parse, renamed
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, Weighting, summed_up
 from labeler.report.finding import Finding, Setting
 from labeler.report.result import as_plain
-from labeler.report.table import Column, Interval, Table, shown, table_of
+from labeler.report.table import Column, Interval, Table, shown
 from labeler.stats.means import (
     bounded_interval,
     mean_interval,
@@ -259,44 +259,6 @@ def best(runs: Mapping[str, Scores], measure: Measure) -> str:
     by_name = {name: scores.summed_up(measure) for name, scores in runs.items()}
     sign = -1 if measure.definition.lower_is_better else 1
     return max(by_name, key=lambda name: (not math.isnan(by_name[name]), sign * by_name[name]))
-
-
-# How many pairs of runs each measure tells apart: its discriminative power.
-
-
-class Discrimination(NamedTuple):
-    """How many pairs of runs a measure tells apart, allowing for all pairs (randomised HSD, 5 %).
-
-    `least_difference` is the smallest difference of two means that it tells apart.
-    """
-
-    measure: str
-    pairs: int
-    told_apart: int
-    discriminative_power: Annotated[float, Column("share", format=".3f")]
-    least_difference: Annotated[float, Column()]
-
-
-def discrimination(pairs: Mapping[str, AllPairs]) -> tuple[Discrimination, ...]:
-    """What each measure tells apart of three runs or more: Sakai (2006), SIGIR."""
-    return tuple(
-        Discrimination(
-            measure,
-            tests.pairs,
-            tests.told_apart(),
-            tests.discriminative_power(),
-            tests.least_difference(),
-        )
-        for measure, tests in pairs.items()
-        if len(tests.p) > 2
-    )
-
-
-def discrimination_table(discriminations: Sequence[Discrimination]) -> Table:
-    """A row for each measure, the most discriminative first."""
-    ordered = sorted(discriminations, key=lambda d: -d.discriminative_power)
-    title = "pairs of runs that each measure tells apart (randomised HSD over all pairs)"
-    return table_of("discrimination", Discrimination, ordered, title=title)
 
 
 @dataclass(frozen=True)

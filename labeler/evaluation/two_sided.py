@@ -1,4 +1,4 @@
-"""The same runs by two qrels: on the pairs that both judged, or each on all that it judged.
+"""The same runs by two qrels, on the pairs that both judged.
 
 Where the two did not judge the same pairs, their scores differ by what was judged as much as by how
 it was graded: a document that one of them lacks counts 0 on its side. So both are scored on the
@@ -22,7 +22,7 @@ from labeler.evaluation.inputs import rank
 from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, parse, score
 from labeler.metrics.rankings import top_grade
-from labeler.report.finding import Finding, Setting
+from labeler.report.finding import Finding
 from labeler.report.table import Cell, Column, Interval, Row, Table, shown
 from labeler.stats.correlation import Correlation
 from labeler.stats.randomization import Decisions
@@ -58,15 +58,14 @@ class PairCounts:
 class TwoQrels:
     """Two qrels over their common queries as one pool, whose grades are codes of both grades.
 
-    `grades` is `(2, codes)`; `tops` are the top grades of the two. On `shared` pairs alone, queries
-    of which no pair was judged by both are left out.
+    `grades` is `(2, codes)`; `tops` are the top grades of the two. Queries of which no
+    pair was judged by both are left out.
     """
 
     pool: Pool
     grades: Integers
     tops: tuple[int, int]
     counts: PairCounts
-    shared: bool
 
     def own(self, ranked: Rankings, side: int) -> Rankings:
         """The rankings by all that one of the two judged."""
@@ -93,14 +92,11 @@ def two_qrels(
     first: Qrels,
     second: Qrels,
     tops: tuple[int | None, int | None] = (None, None),
-    *,
-    own_pools: bool = False,
     name: str = "the qrels",
 ) -> TwoQrels | None:
     """The two over the queries that both hold; `None` where no query is left.
 
-    `tops` are the top grades of the scales, the largest grades where they are not known. With
-    `own_pools` each side keeps all that it judged.
+    `tops` are the top grades of the scales, the largest grades where they are not known.
     """
     queries = sorted(q for q in first.keys() & second.keys() if first[q] and second[q])
     code_of: dict[tuple[int, int], int] = {}
@@ -113,8 +109,7 @@ def two_qrels(
         }
     grades = np.array([*code_of], dtype=np.int64).reshape(-1, 2).T
     counts, shared_queries = _counted(coded, grades)
-    shared = not own_pools and not counts.same
-    if shared:
+    if not counts.same:
         coded = {query: coded[query] for query in shared_queries}
     if not coded:
         return None
@@ -122,7 +117,7 @@ def two_qrels(
         top_grade(np.array([g for q in queries for g in qrels[q].values()])) if top is None else top
         for qrels, top in zip((first, second), tops, strict=True)
     ]
-    return TwoQrels(pool_of(coded, name), grades, (limits[0], limits[1]), counts, shared)
+    return TwoQrels(pool_of(coded, name), grades, (limits[0], limits[1]), counts)
 
 
 def _counted(coded: Qrels, grades: Integers) -> tuple[PairCounts, list[str]]:
@@ -201,7 +196,8 @@ def score_twice(two: TwoQrels, runs: Mapping[str, Path | Run], measure: Measure)
     for run in runs.values():
         ranked, facts_of_run = rank(run, two.pool)
         own = [two.own(ranked, side) for side in (0, 1)]
-        scored = [two.on_shared_pairs(ranked, side) for side in (0, 1)] if two.shared else own
+        same = two.counts.same
+        scored = own if same else [two.on_shared_pairs(ranked, side) for side in (0, 1)]
         values.append([score(side, [measure]).of(measure) for side in scored])
         judged.append([score(side, [shares]).means()[str(shares)] for side in own])
         facts.append(facts_of_run)
@@ -213,10 +209,7 @@ def score_twice(two: TwoQrels, runs: Mapping[str, Path | Run], measure: Measure)
     )
 
 
-OWN_POOLS = Setting("own_pools")
-
-
-def pair_findings(counts: PairCounts, names: tuple[str, str], *, shared: bool) -> Iterator[Finding]:
+def pair_findings(counts: PairCounts, names: tuple[str, str]) -> Iterator[Finding]:
     """That the two did not judge the same pairs, and on which of them systems are scored."""
     if counts.same:
         return
@@ -226,15 +219,9 @@ def pair_findings(counts: PairCounts, names: tuple[str, str], *, shared: bool) -
     )
     both = f"{count_of(counts.both, 'pair', 'pairs')} by both"
     judged = f"the two did not judge the same pairs ({both}, {which})"
-    if shared:
-        others = "the latter" if counts.nearly_same else "other documents"
-        how = f"systems are scored on what both judged, {others} taken out of the rankings"
-        yield Finding(
-            f"{judged}: {how} ({OWN_POOLS} scores each on all of its own)", "", (OWN_POOLS,)
-        )
-    else:
-        why = "what one of them lacks counts 0 on its side, so that part of each difference is that"
-        yield Finding(f"{judged}: {why}")
+    others = "the latter" if counts.nearly_same else "other documents"
+    how = f"systems are scored on what both judged, {others} taken out of the rankings"
+    yield Finding(f"{judged}: {how}")
 
 
 # Systems with their means by two qrels, the pairs that swap, and both as tables.
@@ -342,7 +329,6 @@ def statistic_table(
     titles = {
         "tau_b": "Kendall's tau-b",
         "tau_ap": f"tau-ap ({names[0]} is the truth)",
-        "tau_ap_b": "tau-ap,b (neither is)",
         "rbo": "RBO, p .9",
         "max_drop": "max drop",
     }

@@ -66,23 +66,6 @@ def tau_ap(x: ArrayLike, y: ArrayLike) -> Any:
     return (2 * total / (n - 1) - 1)[()]
 
 
-def tau_ap_b(x: ArrayLike, y: ArrayLike) -> Any:
-    """AP correlation when neither of the two is the truth, and both may tie items; symmetric.
-
-    `nan` where one of the two ties all items. After Urbano and Marrero (ICTIR 2017), tau_AP,b.
-    """
-    return (_tau_ap_of_groups(x, y) + _tau_ap_of_groups(y, x)) / 2
-
-
-def _tau_ap_of_groups(x: ArrayLike, y: ArrayLike) -> Any:
-    above, concordant, _ = _counts_above(x, y)
-    # the mean over the items that any other stands above
-    lower = above > 0
-    count = lower.sum(axis=-1)
-    total = np.where(lower, concordant / np.where(lower, above, 1), 0.0).sum(axis=-1)
-    return np.where(count > 0, 2 * total / np.where(count > 0, count, 1) - 1, np.nan)[()]
-
-
 def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9) -> Any:
     """Rank-biased overlap, extrapolated: 1 for equal rankings, weight `p` ** depth.
 
@@ -165,7 +148,6 @@ class RankStatistic(NamedTuple):
 RANK_STATISTICS = {
     "tau_b": RankStatistic(tau_b),
     "tau_ap": RankStatistic(tau_ap),
-    "tau_ap_b": RankStatistic(tau_ap_b),
     "rbo": RankStatistic(rbo, 0.0),
     "max_drop": RankStatistic(max_drop, 0.0, math.inf, less_is_alike=True),
 }

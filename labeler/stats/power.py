@@ -10,15 +10,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.stats.intervals import degrees
-from labeler.stats.means import largest_share, unseen_losses
-from labeler.stats.randomization import TIED
+from labeler.stats.means import unseen_losses
 from labeler.stats.student import SIGNIFICANT, chi_square_quantile, t_quantile
 
 # The smallest number for which something holds, as it does for all larger ones.
@@ -183,11 +181,6 @@ def power(
     return 1 - _noncentral_t(bound, freedom, shift) + _noncentral_t(-bound, freedom, shift)
 
 
-def exceeds(bound: float, freedom: int, shift: float) -> float:
-    """The chance that noncentral t lies above a bound."""
-    return 1 - _noncentral_t(bound, freedom, shift)
-
-
 def _noncentral_t(t: float, freedom: int, shift: float) -> float:
     """The probability that noncentral t lies below `t`: a normal averaged over chi."""
     s, weights = chi_weights(freedom)
@@ -298,46 +291,3 @@ def lower_bound(differences: Floats, largest: float, level: float = SIGNIFICANT)
 def upper_bound(differences: Floats, largest: float, level: float = SIGNIFICANT) -> float:
     """The most that the mean may be; `largest` is how much a query may gain."""
     return -lower_bound(-differences, largest, level)
-
-
-class Spread(NamedTuple):
-    """How the differences of two systems vary, were the systems equal.
-
-    `deviation` is their standard deviation over queries, `losing` the share of queries that lose,
-    `loss` how much one loses on average, and `largest` how much it may lose.
-    """
-
-    deviation: float
-    losing: float
-    loss: float
-    largest: float
-
-
-def spread_of(differences: Floats, largest: float) -> Spread:
-    """The spread of `(queries,)` differences; of equal systems half of those that differ lose."""
-    sizes = np.abs(differences)
-    differing = sizes > TIED
-    loss = float(sizes[differing].mean()) if differing.any() else 0.0
-    deviation = float(differences.std(ddof=1)) if len(differences) > 1 else math.nan
-    return Spread(deviation, float(differing.mean()) / 2, loss, largest)
-
-
-def chance_to_show(
-    queries: int, spread: Spread, margin: float, level: float = SIGNIFICANT
-) -> float:
-    """The chance that a system which is truly equal is shown to lose less than the margin."""
-    if queries < 2:
-        return 0.0
-    count = round(spread.losing * queries)
-    size = (count * spread.loss + spread.largest) / (count + 1)
-    unseen = (largest_share(count, queries, level) - count / queries) * size
-    if not spread.deviation > 0:
-        return float(unseen < margin)
-    errors = math.sqrt(queries) / spread.deviation
-    by_t = exceeds(t_quantile(1 - level, degrees(queries)), queries - 1, margin * errors)
-    return min(by_t, 0.5 * math.erfc((unseen - margin) * errors / math.sqrt(2)))
-
-
-def queries_to_show(spread: Spread, margin: float, power: float = POWER) -> int | None:
-    """The fewest queries with which an equal system passes so often; `None` beyond ten million."""
-    return fewest(lambda queries: chance_to_show(queries, spread, margin) >= power, MOST_QUERIES)

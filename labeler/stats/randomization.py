@@ -223,24 +223,6 @@ class AllPairs:
     p: Floats
     ranges: Floats
 
-    @property
-    def pairs(self) -> int:
-        """How many pairs of systems there are."""
-        return len(self.p) * (len(self.p) - 1) // 2
-
-    def told_apart(self, level: float = SIGNIFICANT) -> int:
-        """How many pairs have a p below the level."""
-        return int((self.p[np.triu_indices(len(self.p), 1)] < level).sum())
-
-    def discriminative_power(self, level: float = SIGNIFICANT) -> float:
-        """The share of pairs that are told apart: Sakai (2006), SIGIR, and (2012) with HSD."""
-        return self.told_apart(level) / self.pairs
-
-    def least_difference(self, level: float = SIGNIFICANT) -> float:
-        """The smallest difference of two means that has a p below the level."""
-        allowed = math.ceil(level * (1 + len(self.ranges))) - 2
-        return float(self.ranges[-1 - max(allowed, 0)])
-
 
 def randomised_hsd(values: Floats, seed: int, deals: int = DEALS) -> AllPairs:
     """The p of every pair of rows of `(systems, queries)` values, allowing for all pairs.

@@ -23,7 +23,7 @@ from labeler.agreement.several.joint import (
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.data import Pair, Qrels, Run
-from labeler.evaluation.inputs import families, kin_of
+from labeler.evaluation.inputs import families, kin_finding, kin_of
 from labeler.evaluation.leaderboard import leaderboard_of
 from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
@@ -168,18 +168,16 @@ def test_a_leaderboard_has_the_means_that_evaluate_gives() -> None:
     )
 
 
-def test_too_few_unrelated_systems_are_no_evidence_of_favour() -> None:
+def test_a_leaderboard_names_the_kin_of_the_assessor() -> None:
     people, other, runs = toy()
     kin = kin_of(list(runs), {"other": "claude-3"}, {"assessor": "gpt-4o"})
     board = leaderboard_of(two_qrels(people, other), runs, parse("nDCG@10"), kin=kin)
     assert board is not None
-    (found,) = board.bias.favors
-    assert (found.kin.run, found.kin.families) == ("gpt-ranker", ("GPT",))
-    assert found.kin.ties == (("assessor", "gpt-4o"),)
-    assert (found.verdict, found.residual, found.others) == ("no evidence", None, 2)
-    assert str(found).endswith(
-        "cannot be seen from 2 unrelated systems, where 6 that differ are needed"
-    )
+    (found,) = board.kin
+    assert (found.run, found.families) == ("gpt-ranker", ("GPT",))
+    assert found.ties == (("assessor", "gpt-4o"),)
+    (warning,) = kin_finding(board.kin)
+    assert str(warning).endswith("grades can show")
     assert kin_of(list(runs), {}, {"assessor": "mistral-large"}) == []
 
 
@@ -264,7 +262,7 @@ def with_card(folder: Path, card: dict[str, object]) -> Path:
                 "judge": {"judge1": {"model": "o3-mini"}},
                 "pool": {"runs": {"r1": "text-embedding-3-large"}},
             },
-            "circular: r1 (GPT) and r0 (GPT) are kin to the assessor o3-mini",
+            "circular: r0 (GPT) and r1 (GPT) are kin to the assessor o3-mini",
         ),
         ({"generate": {"model": "gpt-4.1"}}, "circular: r0 and the query writer gpt-4.1"),
         ({"judge": "x", "pool": {"runs": ["r1"]}, "generate": 3}, ""),

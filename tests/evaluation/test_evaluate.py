@@ -38,7 +38,6 @@ def test_json_follows_the_schema(folder: Path, capsys: pytest.CaptureFixture[str
         "stale",
         "runs",
         "comparisons",
-        "discrimination",
         "equivalence",
     ]
     assert set(found) == {*sections, "warnings"}
@@ -120,7 +119,7 @@ def test_no_worse_than_passes_what_is_shown_to_lose_less_than_the_margin(
     assert labeler(["evaluate", *two, "--no-worse-than", "up", "--margin", "0.04"]) == 5
     said = capsys.readouterr().err
     assert "so that a loss of 0.04 is not excluded; a loss of 0.0" in said
-    assert "; an equal run would pass in " in said
+    assert "more queries may show less" in said
 
 
 def test_five_losses_and_no_win_of_thirty_pass_no_gate(
@@ -665,28 +664,11 @@ def test_without_a_named_baseline_the_verdict_allows_for_all_pairs_of_runs(
     assert labeler(["evaluate", *files]) == 0
     shown = capsys.readouterr().out
     assert "p HSD" in shown
-    assert "p allows for all 10 pairs of runs (HSD), of which P@1 tells" in shown
+    assert "p allows for all 10 pairs of runs (HSD)" in shown
     assert labeler(["evaluate", *files, "--baseline", "r4"]) == 0
     shown = capsys.readouterr().out
     assert "p Holm" in shown
     assert "p allows for the 4 runs compared with r4 (Holm)" in shown
-
-
-def test_discriminative_power_is_said_of_each_measure_when_all_are_compared(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    runs = {f"r{k}": (lambda q, k=k: q % 4 < k) for k in range(4)}
-    files = [*crossed(tmp_path, 40, **runs), "-m", "P@1", "-m", "P@5"]
-    assert labeler(["evaluate", *files, "--json"]) == 0
-    found = printed_json(capsys)["discrimination"]
-    assert [d["measure"] for d in found] == ["P@1", "P@5"]
-    assert {d["pairs"] for d in found} == {6}
-    assert all(d["discriminative_power"] == d["told_apart"] / 6 for d in found)
-    assert found[0]["least_difference"] == pytest.approx(5 * found[1]["least_difference"])
-    assert labeler(["evaluate", *files, "--compare", "all"]) == 0
-    assert "pairs of runs that each measure tells apart" in capsys.readouterr().out
-    assert labeler(["evaluate", *files[:3], "--compare", "all"]) == 0
-    assert "pairs of runs that each measure" not in capsys.readouterr().out
 
 
 def test_of_two_runs_no_correction_changes_p(

@@ -227,7 +227,6 @@ def test_a_leaderboard_with_itself_is_perfect_and_one_run_is_none(
     assert {name: row["value"] for name, row in found["statistics"].items()} == {
         "tau_b": pytest.approx(1),
         "tau_ap": pytest.approx(1),
-        "tau_ap_b": pytest.approx(1),
         "rbo": pytest.approx(1),
         "max_drop": 0,
     }

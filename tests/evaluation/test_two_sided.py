@@ -55,7 +55,7 @@ def test_scores_are_those_of_condensed_lists_over_the_pairs_that_both_judged(mea
     first, second, runs = world(1)
     board = leaderboard_of(two_qrels(first, second), runs, parse(measure))
     assert board is not None
-    assert board.shared
+    assert not board.pairs.same
     sides = shared_pairs(first, second)
     for place, system in enumerate(board.systems):
         condensed = {
@@ -77,7 +77,7 @@ def test_a_few_failures_take_out_their_documents_and_no_others(measure: str) -> 
         del second[q][d]
     board = leaderboard_of(two_qrels(first, second), runs, parse(measure))
     assert board is not None
-    assert board.shared
+    assert not board.pairs.same
     assert board.pairs.first_only == 5
     (said,) = map(str, board.own_findings)
     assert "the latter taken out of the rankings" in said
@@ -92,35 +92,17 @@ def test_a_few_failures_take_out_their_documents_and_no_others(measure: str) -> 
             assert board.scores[side, place] == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-def test_own_pools_give_the_scores_that_evaluate_gives_to_the_last_bit(measure: str) -> None:
-    first, second, runs = world(2)
-    board = leaderboard_of(two_qrels(first, second, own_pools=True), runs, parse(measure))
-    assert board is not None
-    for place, system in enumerate(board.systems):
-        for side, qrels in enumerate((first, second)):
-            expected = evaluate(qrels, runs[system.run], [measure]).of(parse(measure))
-            assert board.scores[side, place].tolist() == expected.tolist()
-            share = evaluate(qrels, runs[system.run], [board.judged_name]).means()
-            assert system.judged[side] == share[board.judged_name]
-
-
-def test_the_same_pairs_give_what_evaluate_gives_whatever_is_asked() -> None:
+def test_the_same_pairs_give_what_evaluate_gives() -> None:
     first, _, runs = world(3)
     second = {q: {d: 3 - g if g >= 0 else g for d, g in row.items()} for q, row in first.items()}
-    boards = [
-        leaderboard_of(two_qrels(first, second, own_pools=own), runs, parse("nDCG@10"))
-        for own in (False, True)
-    ]
-    for board in boards:
-        assert board is not None
-        assert board.pairs.same
-        assert not board.shared
-        assert not board.own_findings
+    board = leaderboard_of(two_qrels(first, second), runs, parse("nDCG@10"))
+    assert board is not None
+    assert board.pairs.same
+    assert not board.own_findings
     for place, run in enumerate(runs.values()):
         for side, qrels in enumerate((first, second)):
             expected = evaluate(qrels, run, ["nDCG@10"]).values[0].tolist()
-            assert all(b is not None and b.scores[side, place].tolist() == expected for b in boards)
+            assert board.scores[side, place].tolist() == expected
 
 
 @pytest.fixture
@@ -155,11 +137,6 @@ def test_the_same_assessor_on_fewer_pairs_orders_systems_the_same(
         assert row["first"] == row["second"]
         assert row["judged_first"] <= row["judged_second"]
     assert "753 pairs by both, 8,507 pairs by nist alone" in shown.err
-    assert "--own-pools scores each on all of its own" in shown.err
-    assert execute(["lab", "leaderboard", pooled, nist, runs, "--json", "--own-pools"]) == 0
-    shown = capsys.readouterr()
-    assert json.loads(shown.out)["statistics"]["tau_b"]["value"] < 0.7
-    assert "what one of them lacks counts 0 on its side" in shown.err
 
 
 def test_agree_compares_leaderboards_on_the_pairs_that_both_judged(
@@ -174,14 +151,10 @@ def test_agree_compares_leaderboards_on_the_pairs_that_both_judged(
         in shown.out
     )
     assert "Judged@10 by pooled  Judged@10 by nist" in shown.out
-    assert "--own-pools" in shown.err
     assert execute([*command, "--json"]) == 0
     board = json.loads(capsys.readouterr().out)["leaderboard"]
     assert {row["difference"] for row in board["runs"]} == {0}
     assert board["swaps"] == []
-    assert execute([*command, "--json", "--own-pools"]) == 0
-    board = json.loads(capsys.readouterr().out)["leaderboard"]
-    assert max(row["difference"] for row in board["runs"]) > 0.05
 
 
 def test_queries_of_which_both_judged_no_pair_are_left_out_and_counted() -> None:

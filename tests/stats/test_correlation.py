@@ -9,24 +9,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from labeler.stats.correlation import max_drop, rbo, swapped_pairs, tau_ap, tau_ap_b, tau_b
+from labeler.stats.correlation import max_drop, rbo, swapped_pairs, tau_ap, tau_b
 
 # Scores and coefficients of the tests of Urbano's R package ircor (its test data, sets 1 to 3).
 SETS = [
     (
         (0.897, 0.372, 0.908, 0.898, 0.661, 0.062, 0.177, 0.384, 0.498, 0.992),
         (0.82, 0.406, 0.817, 0.953, 0.673, 0.073, 0.364, 0.547, 0.589, 0.988),
-        (0.8519, 0.7454, 0.8333, 0.7321),
+        (0.8519, 0.7454),
     ),
     (
         (0.266, 0.573, 0.202, 0.945, 0.629, 0.206, 0.687, 0.77, 0.718, 0.38),
         (0.263, 0.843, 0.728, 0.928, 0.08, 0.114, 0.467, 0.641, 0.973, 0.644),
-        (0.2504, 0.2692, 0.2880, 0.297),
+        (0.2504, 0.2692),
     ),
     (
         (0.185, 0.573, 0.944, 0.129, 0.468, 0.553, 0.761, 0.405, 0.976, 0.445),
         (0.845, 0.272, 0.275, 0.924, 0.605, 0.334, 0.162, 0.872, 0.018, 0.25),
-        (-0.6971, -0.5558, -0.668, -0.7047),
+        (-0.6971, -0.5558),
     ),
 ]
 TIED = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=30)
@@ -45,8 +45,6 @@ def test_ap_correlation_equals_the_published_implementation(
     found = (
         tau_ap(x, y),
         tau_ap(x, one_digit(y)),
-        tau_ap_b(x, y),
-        tau_ap_b(one_digit(x), one_digit(y)),
     )
     assert found == pytest.approx(published, abs=5e-5)
 
@@ -62,7 +60,7 @@ def test_ap_correlation_equals_the_published_implementation(
 def test_many_rankings_at_once_are_as_alike_as_one_at_a_time(rows: list[list[int]]) -> None:
     items = len(rows[0]) // 2
     x, y = np.array(rows)[:, :items], np.array(rows)[:, items:]
-    for statistic in (tau_b, tau_ap, tau_ap_b, rbo, max_drop):
+    for statistic in (tau_b, tau_ap, rbo, max_drop):
         singly = [statistic(a, b) for a, b in zip(x, y, strict=True)]
         np.testing.assert_allclose(statistic(x, y), singly, atol=1e-12)
 
@@ -100,7 +98,7 @@ def test_coefficients_stay_in_their_range_and_a_ranking_equals_itself(
     pairs: list[tuple[int, int]],
 ) -> None:
     x, y = zip(*pairs, strict=True)
-    for coefficient in (tau_b, tau_ap, tau_ap_b):
+    for coefficient in (tau_b, tau_ap):
         value = coefficient(x, y)
         assert math.isnan(value) or -1 - 1e-9 <= value <= 1 + 1e-9
     assert 0 <= rbo(x, y) <= 1 + 1e-9
@@ -112,7 +110,7 @@ def test_coefficients_stay_in_their_range_and_a_ranking_equals_itself(
 
 def test_a_reversed_ranking_swaps_every_pair() -> None:
     x, y = [3.0, 2.0, 1.0], [1.0, 2.0, 3.0]
-    assert (tau_b(x, y), tau_ap(x, y), tau_ap_b(x, y)) == pytest.approx((-1, -1, -1))
+    assert (tau_b(x, y), tau_ap(x, y)) == pytest.approx((-1, -1))
     assert swapped_pairs(x, y) == [(0, 1), (0, 2), (1, 2)]
     assert max_drop(x, y) == 2
 

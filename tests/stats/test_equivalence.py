@@ -8,7 +8,7 @@ from every_row import every_row
 from scipy import stats
 
 from labeler.stats.means import largest_share
-from labeler.stats.power import chance_to_show, lower_bound, queries_to_show, spread_of, upper_bound
+from labeler.stats.power import lower_bound, upper_bound
 from labeler.stats.student import binomial_below
 
 
@@ -48,20 +48,3 @@ def test_a_gain_is_a_loss_the_other_way() -> None:
 def test_ties_alone_exclude_what_many_queries_can() -> None:
     assert lower_bound(np.zeros(58), 1.0) < -0.05 < lower_bound(np.zeros(59), 1.0)
     assert lower_bound(np.zeros(5), 0.0) == 0
-
-
-@pytest.mark.parametrize("queries", [25, 60])
-def test_an_equal_system_passes_as_often_as_is_said(queries: int) -> None:
-    rng = np.random.default_rng(2)
-    drawn = rng.normal(0, 0.12, size=(1500, queries))
-    passed = np.mean([lower_bound(row, 0.7) > -0.05 for row in drawn])
-    said = chance_to_show(queries, spread_of(rng.normal(0, 0.12, 5000), 0.7), 0.05)
-    assert passed == pytest.approx(said, abs=0.05)
-
-
-def test_so_many_queries_show_a_margin_four_times_in_five_and_no_fewer() -> None:
-    spread = spread_of(np.random.default_rng(3).normal(0, 0.15, 43), 0.7)
-    enough = queries_to_show(spread, 0.05)
-    assert enough is not None
-    assert chance_to_show(enough, spread, 0.05) >= 0.8 > chance_to_show(enough - 1, spread, 0.05)
-    assert queries_to_show(spread, 1e-6) is None

@@ -41,7 +41,7 @@ def test_of_two_systems_it_is_the_randomization_test() -> None:
 
 def test_the_best_of_many_that_are_alike_is_rarely_told_from_any() -> None:
     rng = np.random.default_rng(5)
-    told = sum(randomised_hsd(rng.random((12, 20)), s, 1000).told_apart() > 0 for s in range(60))
+    told = sum((randomised_hsd(rng.random((12, 20)), s, 1000).p < 0.05).any() for s in range(60))
     assert told <= 8  # 3 expected, with a standard deviation of 1.7
 
 
@@ -54,17 +54,6 @@ def test_an_undefined_value_says_nothing() -> None:
     p, p_with_more = (randomised_hsd(v, 0).p for v in (values, with_more))
     assert p_with_more == pytest.approx(p, abs=0.02)
     assert (randomised_hsd(undefined, 0).p == 1).all()
-
-
-def test_a_difference_is_told_apart_from_the_least_one_on() -> None:
-    values = np.random.default_rng(7).random((4, 25)) * 0.2
-    values += np.array([0.0, 0.02, 0.1, 0.3])[:, None]
-    tests = randomised_hsd(values, 0)
-    means = values.mean(axis=1)
-    apart = np.abs(means[:, None] - means) > tests.least_difference()
-    assert (apart == (tests.p < 0.05)).all()
-    assert tests.told_apart() == np.triu(apart).sum()
-    assert tests.discriminative_power() == tests.told_apart() / 6
 
 
 @pytest.mark.parametrize(("systems", "queries"), [(2, 17), (3, 11), (7, 9), (90, 2)])

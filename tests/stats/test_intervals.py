@@ -45,7 +45,10 @@ def two_rankings(queries: int) -> tuple[Qrels, Qrels, dict[str, Run]]:
     rng = np.random.default_rng(8)
     docs = [f"d{place}" for place in range(6)]
     ids = [f"q{number:02}" for number in range(queries)]
-    first, second = ({query: {docs[rng.integers(0, 6)]: 1} for query in ids} for _ in range(2))
+    first, second = (
+        {query: dict.fromkeys(docs, 0) | {docs[rng.integers(0, 6)]: 1} for query in ids}
+        for _ in range(2)
+    )
     run = {query: {doc: -float(place) for place, doc in enumerate(docs)} for query in ids}
     return first, second, {"a": run, "b": {q: dict(row) for q, row in run.items()}}
 
@@ -53,7 +56,7 @@ def two_rankings(queries: int) -> tuple[Qrels, Qrels, dict[str, Run]]:
 def test_the_same_differences_get_the_same_interval_from_whoever_is_asked() -> None:
     """Of two qrels in a leaderboard, and of two runs in a comparison."""
     first, second, runs = two_rankings(30)
-    board = leaderboard_of(two_qrels(first, second, own_pools=True), runs, parse("RR"), 3)
+    board = leaderboard_of(two_qrels(first, second), runs, parse("RR"), 3)
     assert board is not None
     scores = [evaluate(qrels, runs["a"], ["RR"]) for qrels in (first, second)]
     (found,) = compare_scores({"first": scores[0], "second": scores[1]}, "first", seed=3)
