@@ -88,9 +88,9 @@ def write_files(folder: Path, queries: int, decimals: int = 4) -> Path:
 
 def labeler_files(qrels: Path, run: Path) -> dict[str, float]:
     from labeler.metrics import score
-    from labeler.trec.rankings import read_pool, read_rankings
+    from labeler.trec.rankings import read_judged_pairs, read_rankings
 
-    ranked, _ = read_rankings(run, read_pool(qrels, print))
+    ranked, _ = read_rankings(run, read_judged_pairs(qrels, print))
     return score(ranked, MEASURES).means()
 
 

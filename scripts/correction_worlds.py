@@ -10,7 +10,7 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats
 from labeler.metrics import parse_all, score
-from labeler.trec.rankings import read_pool, read_rankings
+from labeler.trec.rankings import read_judged_pairs, read_rankings
 
 MEASURES = ("P@10", "P@5", "P@1", "RR@10", "Success@5", "DCG")
 DEPTH = 10
@@ -21,7 +21,7 @@ def dl19(data: Path, measures: Sequence[str]) -> dict[str, Floats]:
     """`(measures, systems, queries)` scores of TREC DL 2019 by NIST's labels and each judge's."""
     scores = {}
     for name in ("nist", *JUDGES):
-        pool = read_pool(data / f"{name}.qrels", print)
+        pool = read_judged_pairs(data / f"{name}.qrels", print)
         paths = sorted((data / "runs").iterdir())
         rankings = [read_rankings(path, pool)[0] for path in paths]
         values = [score(ranked, parse_all(list(measures))).values for ranked in rankings]

@@ -52,9 +52,9 @@ def scores_of(folder: Path, measure: str) -> np.ndarray:
     """The scores of DL 2019's systems, `(systems, queries)`, by people's grades."""
     # here, as peers are measured in processes that import this module
     from labeler.metrics import score
-    from labeler.trec.rankings import read_pool, read_rankings
+    from labeler.trec.rankings import read_judged_pairs, read_rankings
 
-    pool = read_pool(folder / "nist.qrels", print)
+    pool = read_judged_pairs(folder / "nist.qrels", print)
     runs = sorted((folder / "runs").glob("*.gz"))
     return np.array([score(read_rankings(run, pool)[0], [measure]).values[0] for run in runs])
 

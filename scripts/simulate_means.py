@@ -16,7 +16,7 @@ from labeler.evaluation.scores import summary_interval
 from labeler.metrics import Scores, score
 from labeler.stats.intervals import percentile
 from labeler.stats.means import replicates_of_mean
-from labeler.trec.rankings import read_pool, read_rankings
+from labeler.trec.rankings import read_judged_pairs, read_rankings
 
 MEASURES = ("nDCG@10", "AP", "P@10", "R@100", "RR@10")
 
@@ -42,7 +42,7 @@ def covered(scores: Scores, size: int, repeats: int, seed: int) -> np.ndarray:
 
 def main() -> None:
     given = parser(__doc__, repeats=150, data=DL19, sizes=[10, 25, 50]).parse_args()
-    pool = read_pool(given.data / "nist.qrels", print)
+    pool = read_judged_pairs(given.data / "nist.qrels", print)
     runs = sorted((given.data / "runs").glob("*.trec.gz"))
     systems = [score(read_rankings(path, pool)[0], MEASURES) for path in runs]
     print(f"{len(runs)} systems, {given.repeats} samples of each: ours (plain percentiles)")

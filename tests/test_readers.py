@@ -44,8 +44,8 @@ from labeler.trec import rankings
 from labeler.trec.index import QRELS, RUN, Kind, batches, indexed
 from labeler.trec.labels import read_labels
 from labeler.trec.qrels import read_qrels
-from labeler.trec.rankings import pool_of
-from labeler.trec.rankings import read_pool as pool_of_file
+from labeler.trec.rankings import judged_pairs_of
+from labeler.trec.rankings import read_judged_pairs as pool_of_file
 from labeler.trec.runs import last_tag, read_loose_run, read_run, read_run_by_line, read_tag
 
 SOME = 120
@@ -170,7 +170,7 @@ def by_index(path: Path, kind: Kind) -> dict[str, dict[str, Any]]:
 
 def by_rankings(path: Path) -> Run:
     """The run, which must be ranked as its slow twin is."""
-    pool = pool_of({"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}, "quí": {"d3": 0}})
+    pool = judged_pairs_of({"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}, "quí": {"d3": 0}})
     ranked, _ = rankings.read_rankings(path, pool, block=64)
     run = read_run_by_line(path)
     slow, _ = rankings.rankings_of(run, pool)
@@ -383,7 +383,10 @@ READERS: dict[str, Reader] = {
     ),
     "personas": Reader("people.txt", "a beginner\nan operator, at night\n", read_personas),
     "pool": Reader(
-        "pool.jsonl", POOL, lambda p: [tuple(entry.pair) for entry in read_pool(p)], pairs_of
+        "pool.jsonl",
+        POOL,
+        lambda p: [tuple(entry.pair) for entry in read_pool(p)],
+        pairs_of,
     ),
     "pairs of a pool": Reader(
         "pool.jsonl", POOL, lambda p: list(map(tuple, pool_pairs(p))), pairs_of

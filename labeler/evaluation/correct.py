@@ -47,7 +47,7 @@ from labeler.messages import count_of, no_pair_in_common
 from labeler.metrics import Measure, parse_all
 from labeler.report.finding import Finding
 from labeler.stats.ppi import FEWEST
-from labeler.trec.rankings import Pool, pool_of
+from labeler.trec.rankings import JudgedPairs, judged_pairs_of
 
 NOT_OF_GRADES = {
     "Judged": "says how much is judged, not what it is worth",
@@ -198,7 +198,9 @@ def _top_grade_beside(assessor: AnyQrels) -> int | None:
     return None if collection is None else card_top_grade(collection.folder)
 
 
-def _pools(human: AnyQrels, assessor: AnyQrels, findings: list[Finding]) -> tuple[Pool, Pool]:
+def _pools(
+    human: AnyQrels, assessor: AnyQrels, findings: list[Finding]
+) -> tuple[JudgedPairs, JudgedPairs]:
     """People's grades of the queries that the assessor judged, too, and all of the assessor's."""
 
     def warn(text: str) -> None:
@@ -219,4 +221,4 @@ def _pools(human: AnyQrels, assessor: AnyQrels, findings: list[Finding]) -> tupl
     if extra := len(grades) - len(shared):
         judged = count_of(extra, "query that people judged has", "queries that people judged have")
         findings.append(Finding(f"{judged} no grades of the assessor"))
-    return pool_of(shared, name), by_assessor
+    return judged_pairs_of(shared, name), by_assessor

@@ -21,7 +21,7 @@ from labeler.stats.estimates import UNIT, at_random, balance
 from labeler.stats.ppi import CorrectedMean, Joint
 from labeler.stats.randomization import holm
 from labeler.stats.student import SIGNIFICANT
-from labeler.trec.rankings import Pool
+from labeler.trec.rankings import JudgedPairs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -285,7 +285,7 @@ RELEVANT = "share of relevant documents"
 
 
 def selection_findings(
-    runs: Sequence[ScoredByBoth], by_assessor: Pool, measures: Sequence[Measure]
+    runs: Sequence[ScoredByBoth], by_assessor: JudgedPairs, measures: Sequence[Measure]
 ) -> Iterator[Finding]:
     """That people's queries are no random sample of all, by what the assessor says of all.
 

@@ -30,7 +30,14 @@ from labeler.files.read import rereadable
 from labeler.messages import count_of
 from labeler.metrics import Rankings
 from labeler.report.finding import Finding
-from labeler.trec.rankings import Facts, Pool, pool_of, rankings_of, read_pool, read_rankings
+from labeler.trec.rankings import (
+    Facts,
+    JudgedPairs,
+    judged_pairs_of,
+    rankings_of,
+    read_judged_pairs,
+    read_rankings,
+)
 from labeler.trec.runs import read_tag
 
 if TYPE_CHECKING:
@@ -64,19 +71,19 @@ def folder_of(source: object) -> Path | None:
 
 def pool_from(
     qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qrels", stale: str = "drop"
-) -> Pool:
+) -> JudgedPairs:
     """The pool of any qrels; messages call those without a file `name`."""
     path = qrels_path(qrels)
     if path is None:
-        return pool_of(qrels_from(qrels, warn, name), name)
+        return judged_pairs_of(qrels_from(qrels, warn, name), name)
     changed = _changed_since(path, warn, stale)
     with rereadable():
         is_trec = judged_in(path) is None
     if is_trec and (stale == "keep" or not changed):
-        return replace(read_pool(path, warn), stale=len(changed))
+        return replace(read_judged_pairs(path, warn), stale=len(changed))
     grades = read_qrels(path, warn)
     grades = grades if stale == "keep" else _without(grades, changed)
-    return replace(pool_of(grades, str(path)), stale=len(changed))
+    return replace(judged_pairs_of(grades, str(path)), stale=len(changed))
 
 
 def _changed_since(path: Path, warn: Callable[[str], None], stale: str = "drop") -> set[Pair]:
@@ -204,7 +211,7 @@ def _run(run: Source, name: str) -> Path | Run:
     return as_run(run, name=f"the run {name}")
 
 
-def rank(run: Path | Run, pool: Pool, *, outside: bool = False) -> tuple[Rankings, Facts]:
+def rank(run: Path | Run, pool: JudgedPairs, *, outside: bool = False) -> tuple[Rankings, Facts]:
     """A run's rankings of the queries of the qrels, and facts to warn of.
 
     With `outside` the facts have the documents outside the qrels.

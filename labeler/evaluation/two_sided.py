@@ -27,7 +27,7 @@ from labeler.report.table import Cell, Column, Interval, Row, Table, shown
 from labeler.stats.correlation import Correlation
 from labeler.stats.randomization import Decisions
 from labeler.stats.student import SIGNIFICANT
-from labeler.trec.rankings import Facts, Pool, pool_of
+from labeler.trec.rankings import Facts, JudgedPairs, judged_pairs_of
 
 FEW = 0.05
 """Pairs of one side alone that are a smaller share of those of both are taken out alone."""
@@ -62,7 +62,7 @@ class TwoQrels:
     pair was judged by both are left out.
     """
 
-    pool: Pool
+    pool: JudgedPairs
     grades: Integers
     tops: tuple[int, int]
     counts: PairCounts
@@ -117,7 +117,7 @@ def two_qrels(
         top_grade(np.array([g for q in queries for g in qrels[q].values()])) if top is None else top
         for qrels, top in zip((first, second), tops, strict=True)
     ]
-    return TwoQrels(pool_of(coded, name), grades, (limits[0], limits[1]), counts)
+    return TwoQrels(judged_pairs_of(coded, name), grades, (limits[0], limits[1]), counts)
 
 
 def _counted(coded: Qrels, grades: Integers) -> tuple[PairCounts, list[str]]:

@@ -45,7 +45,7 @@ BLOCK = 1 << 22
 
 
 @dataclass(frozen=True)
-class Pool:
+class JudgedPairs:
     """The pairs of some qrels, by query (sorted by id), then by grade, best first.
 
     `source` is the file that they were read from, or the dict itself.
@@ -83,7 +83,7 @@ class Pool:
         return top_grade(self.grade)
 
 
-def read_pool(path: Path, warn: Callable[[str], None], block: int = BLOCK) -> Pool:
+def read_judged_pairs(path: Path, warn: Callable[[str], None], block: int = BLOCK) -> JudgedPairs:
     """The pairs of a qrels file; repeated pairs and bad lines as `read_qrels` has them."""
     try:
         blocks = fields(path, QRELS_COLUMNS, block)
@@ -91,13 +91,13 @@ def read_pool(path: Path, warn: Callable[[str], None], block: int = BLOCK) -> Po
         pool = _pool(path, str(path), parts)
         refuse_collisions(hashed(pool.documents) + mixed(pool.query))
     except (Irregular, BadInput):  # of several bad lines the slow reader names the first
-        return replace(pool_of(read_qrels(path, warn), str(path)), source=path)
+        return replace(judged_pairs_of(read_qrels(path, warn), str(path)), source=path)
     return pool
 
 
 def _pool(
     source: Path | Qrels, name: str, parts: Iterable[tuple[Stretches, Integers, Words]]
-) -> Pool:
+) -> JudgedPairs:
     stretches, grades, words = zip(*parts, strict=True)
     names = sorted({query_id for of_part in stretches for query_id in of_part.names})
     number = {query_id: i for i, query_id in enumerate(names)}
@@ -107,11 +107,11 @@ def _pool(
     top = int(grade.max())
     order = np.argsort(query * (top - int(grade.min()) + 1) + top - grade, kind="stable")
     queries = tuple(query_id.decode() for query_id in names)
-    return Pool(source, queries, query[order], grade[order], joined(words)[order], name)
+    return JudgedPairs(source, queries, query[order], grade[order], joined(words)[order], name)
 
 
-def pool_of(qrels: Qrels, name: str = "the qrels") -> Pool:
-    """The pool of qrels that a program holds; queries without a pair are none of it."""
+def judged_pairs_of(qrels: Qrels, name: str = "the qrels") -> JudgedPairs:
+    """The judged pairs of qrels that a program holds, without queries that have none."""
     qrels = {query_id: grades for query_id, grades in qrels.items() if grades}
     sizes = [len(grades) for grades in qrels.values()]
     edges = np.cumsum([0, *sizes])
@@ -153,7 +153,7 @@ class Facts:
 
 
 def read_rankings(
-    path: Path, pool: Pool, *, block: int = BLOCK, outside: bool = False
+    path: Path, pool: JudgedPairs, *, block: int = BLOCK, outside: bool = False
 ) -> tuple[Rankings, Facts]:
     """A run's rankings of the pool's queries (those that it lacks retrieve nothing), and facts.
 
@@ -169,7 +169,7 @@ def read_rankings(
     return rankings_of(read_run_by_line(path), pool, outside=outside)
 
 
-def rankings_of(run: Run, pool: Pool, *, outside: bool = False) -> tuple[Rankings, Facts]:
+def rankings_of(run: Run, pool: JudgedPairs, *, outside: bool = False) -> tuple[Rankings, Facts]:
     """The same of a run that a program holds, which has no ranks to contradict its scores."""
     ranked = rankings(pool.qrels, run)
     common = len(pool.qrels.keys() & run.keys())
@@ -193,7 +193,7 @@ def _tied(scores: Sequence[float]) -> int:
     return sum(count * (count - 1) // 2 for count in Counter(scores).values())
 
 
-def _ranked(parts: Iterator[Batch], pool: Pool, *, outside: bool) -> tuple[Rankings, Facts]:
+def _ranked(parts: Iterator[Batch], pool: JudgedPairs, *, outside: bool) -> tuple[Rankings, Facts]:
     facts = Facts()
     n = len(pool.queries)
     gathered: list[Outside] | None = [] if outside else None
@@ -217,7 +217,7 @@ def _ranked(parts: Iterator[Batch], pool: Pool, *, outside: bool) -> tuple[Ranki
 
 
 def _placed(
-    lines: Batch, pool: Pool, facts: Facts, gathered: list[Outside] | None
+    lines: Batch, pool: JudgedPairs, facts: Facts, gathered: list[Outside] | None
 ) -> dict[str, Any]:
     """The documents of the pool in some lines of a run, as columns by query and rank.
 
@@ -290,7 +290,7 @@ def _note(facts: Facts, lines: Batch, pool_query: Integers) -> None:
 
 
 def _matches(
-    lines: Batch, marks: Words, pool: Pool, pool_query: Integers
+    lines: Batch, marks: Words, pool: JudgedPairs, pool_query: Integers
 ) -> tuple[Integers, Integers]:
     """Which lines stand in the pool, and as which of its pairs."""
     # the pool's pairs of the batch's queries, with the mark that such a line would have

@@ -13,7 +13,7 @@ from labeler.data import Qrels, Run
 from labeler.evaluation.evaluate import evaluate
 from labeler.evaluation.inputs import pool_from
 from labeler.metrics import evaluate as scored
-from labeler.trec.rankings import rankings_of, read_pool, read_rankings
+from labeler.trec.rankings import rankings_of, read_judged_pairs, read_rankings
 
 TOP = 2
 MEASURES = (
@@ -81,7 +81,7 @@ def test_files_and_dicts_have_the_same_documents_outside_the_qrels(tmp_path: Pat
     (tmp_path / "h.qrels").write_text("".join(lines))
     rows = [f"{q} Q0 {d} 1 {s} t\n" for q, scores in run.items() for d, s in scores.items()]
     (tmp_path / "r.trec").write_text("".join(rows))
-    pool, held = read_pool(tmp_path / "h.qrels", print), pool_from(qrels, print)
+    pool, held = read_judged_pairs(tmp_path / "h.qrels", print), pool_from(qrels, print)
     _, by_file = read_rankings(tmp_path / "r.trec", pool, outside=True)
     _, by_dict = rankings_of(run, held, outside=True)
     assert by_file.outside is not None

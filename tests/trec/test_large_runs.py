@@ -14,7 +14,7 @@ from labeler.errors import BadInput
 from labeler.evaluation.inputs import rank
 from labeler.metrics import Rankings, rankings
 from labeler.trec.qrels import read_qrels_by_line
-from labeler.trec.rankings import Pool, pool_of, read_pool, read_rankings
+from labeler.trec.rankings import JudgedPairs, judged_pairs_of, read_judged_pairs, read_rankings
 from labeler.trec.runs import read_run_by_line
 
 BLOCKS = (1, 300, 1 << 20)
@@ -34,10 +34,10 @@ def made_lines(rng: np.random.Generator, queries: int, depth: int) -> list[str]:
 
 
 @pytest.fixture
-def pool(tmp_path: Path) -> Pool:
+def pool(tmp_path: Path) -> JudgedPairs:
     path = tmp_path / "a.qrels"
     path.write_text("".join(f"q{q} 0 d{d} {(q + d) % 3}\n" for q in range(1, 30) for d in range(9)))
-    return read_pool(path, print)
+    return read_judged_pairs(path, print)
 
 
 def assert_same(ours: Rankings, theirs: Rankings) -> None:
@@ -60,7 +60,9 @@ ORDERS: dict[str, Callable[[list[str], np.random.Generator], list[str]]] = {
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_blocks_give_what_the_whole_file_gives(order: str, pool: Pool, tmp_path: Path) -> None:
+def test_blocks_give_what_the_whole_file_gives(
+    order: str, pool: JudgedPairs, tmp_path: Path
+) -> None:
     rng = np.random.default_rng(7)
     lines = ORDERS[order](made_lines(rng, 16, 7), rng)
     forms = {
@@ -78,7 +80,7 @@ def test_blocks_give_what_the_whole_file_gives(order: str, pool: Pool, tmp_path:
             assert_same(read_rankings(path, pool, block=block)[0], whole)
 
 
-def test_a_pipe_is_read_whatever_the_order_of_its_lines(pool: Pool, tmp_path: Path) -> None:
+def test_a_pipe_is_read_whatever_the_order_of_its_lines(pool: JudgedPairs, tmp_path: Path) -> None:
     rng = np.random.default_rng(8)
     lines = made_lines(rng, 25, 12)
     whole, pipe = tmp_path / "a.trec", tmp_path / "pipe"
@@ -107,7 +109,7 @@ BAD = {
 
 @pytest.mark.parametrize("problem", BAD)
 def test_the_first_bad_line_is_named_as_the_slow_reader_names_it(
-    problem: str, pool: Pool, tmp_path: Path
+    problem: str, pool: JudgedPairs, tmp_path: Path
 ) -> None:
     rng = np.random.default_rng(9)
     path = tmp_path / "a.trec"
@@ -124,7 +126,7 @@ def test_the_first_bad_line_is_named_as_the_slow_reader_names_it(
 
 @pytest.mark.parametrize("again", [False, True])
 def test_a_damaged_gzip_is_named_at_its_line_and_after_what_is_wrong_before(
-    again: bool, pool: Pool, tmp_path: Path
+    again: bool, pool: JudgedPairs, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.trec.gz"
     lines = [line(q, d, q * d % 7 / 3) for q in range(30) for d in range(100)]
@@ -147,7 +149,7 @@ def peak(work: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-def test_what_is_held_does_not_grow_with_the_lines(pool: Pool, tmp_path: Path) -> None:
+def test_what_is_held_does_not_grow_with_the_lines(pool: JudgedPairs, tmp_path: Path) -> None:
     path = tmp_path / "a.trec"
 
     def held(queries: int) -> int:
@@ -166,7 +168,10 @@ def test_repeated_judgements_are_left_out_and_counted(block: int, tmp_path: Path
     path = tmp_path / "b.qrels"
     path.write_text("".join([*lines, *again]))
     warnings: list[str] = []
-    ours, whole = read_pool(path, warnings.append, block), pool_of(read_qrels_by_line(path))
+    ours, whole = (
+        read_judged_pairs(path, warnings.append, block),
+        judged_pairs_of(read_qrels_by_line(path)),
+    )
     for name in ("queries", "query", "grade", "documents"):
         assert np.array_equal(getattr(ours, name), getattr(whole, name)), name
     assert warnings == [f"{path}: 15 repeated lines, the same pair with the same grade"]
@@ -181,5 +186,5 @@ def test_the_first_bad_line_of_qrels_is_named_before_two_grades_of_a_pair(tmp_pa
             read_qrels_by_line(path)
         for block in BLOCKS:
             with pytest.raises(BadInput) as found:
-                read_pool(path, print, block)
+                read_judged_pairs(path, print, block)
             assert str(found.value) == str(wanted.value)

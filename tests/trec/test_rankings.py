@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from labeler.errors import BadInput
 from labeler.metrics import Rankings, evaluate, rankings, score
 from labeler.trec.qrels import read_qrels_by_line
-from labeler.trec.rankings import pool_of, rankings_of, read_pool, read_rankings
+from labeler.trec.rankings import judged_pairs_of, rankings_of, read_judged_pairs, read_rankings
 from labeler.trec.runs import read_run_by_line
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=80)
@@ -94,7 +94,7 @@ def check(folder: Path, qrels: bytes, run: bytes, block: int) -> None:
     (folder / "a.trec").write_bytes(run)
 
     def fast() -> Rankings:
-        pool = read_pool(folder / "a.qrels", print, block)
+        pool = read_judged_pairs(folder / "a.qrels", print, block)
         return read_rankings(folder / "a.trec", pool, block=block)[0]
 
     def slow() -> Rankings:
@@ -146,11 +146,11 @@ def test_what_a_program_holds_gives_what_its_files_give(
     (scratch / "a.qrels").write_bytes(qrels)
     (scratch / "a.trec").write_bytes(run)
     try:
-        pool = read_pool(scratch / "a.qrels", print)
+        pool = read_judged_pairs(scratch / "a.qrels", print)
         wanted, facts = read_rankings(scratch / "a.trec", pool)
     except BadInput:
         return
-    held = pool_of(read_qrels_by_line(scratch / "a.qrels"))
+    held = judged_pairs_of(read_qrels_by_line(scratch / "a.qrels"))
     assert_same(read_rankings(scratch / "a.trec", held)[0], wanted)
     ranked, counted = rankings_of(read_run_by_line(scratch / "a.trec"), held)
     assert_same(ranked, wanted)
@@ -166,13 +166,13 @@ def test_scores_are_read_as_python_reads_them(value: float, digits: int, scratch
     path = scratch / "a.trec"
     path.write_text("".join(f"{n} Q0 a 1 {text} t\n" for n, text in enumerate(texts)))
     (path.parent / "a.qrels").write_text("".join(f"{n} 0 a 1\n" for n in range(len(texts))))
-    ranked, _ = read_rankings(path, read_pool(path.parent / "a.qrels", print))
+    ranked, _ = read_rankings(path, read_judged_pairs(path.parent / "a.qrels", print))
     assert ranked.score.tolist() == [float(text) for text in texts]
 
 
 def test_real_runs_score_as_the_slow_reader_has_them(shared: Path) -> None:
     folder = shared / "dl19"
-    pool = read_pool(folder / "nist.qrels", print)
+    pool = read_judged_pairs(folder / "nist.qrels", print)
     qrels = read_qrels_by_line(folder / "nist.qrels")
     measures = ["nDCG@10", "AP", "Bpref", "R@100", "AUC"]
     for path in sorted((folder / "runs").glob("*.gz"))[:3]:
@@ -185,7 +185,7 @@ def test_ties_and_contradicting_ranks_are_counted(tmp_path: Path) -> None:
     (tmp_path / "a.qrels").write_text("q 0 a 1\n")
     run = ["q Q0 a 1 1 t", "q Q0 b 2 2 t", "q Q0 c 3 2 t", "q Q0 d 4 2 t", "r Q0 a x 1 t"]
     (tmp_path / "a.trec").write_text("\n".join(run))
-    pool = read_pool(tmp_path / "a.qrels", print)
+    pool = read_judged_pairs(tmp_path / "a.qrels", print)
     _, facts = read_rankings(tmp_path / "a.trec", pool)
     assert (facts.tied_pairs, facts.contradictions, facts.common, facts.extra) == (3, 1, 1, 1)
 
@@ -193,7 +193,7 @@ def test_ties_and_contradicting_ranks_are_counted(tmp_path: Path) -> None:
 def test_a_repeated_pair_of_qrels_is_warned_of(tmp_path: Path) -> None:
     (tmp_path / "a.qrels").write_text("q 0 a 1\nq 0 a 1\n")
     warnings: list[str] = []
-    pool = read_pool(tmp_path / "a.qrels", warnings.append)
+    pool = read_judged_pairs(tmp_path / "a.qrels", warnings.append)
     assert len(pool.grade) == 1
     assert "1 repeated line" in warnings[0]
 
@@ -202,6 +202,6 @@ def test_a_truncated_gzip_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.qrels").write_text("1 0 a 1\n")
     whole = gzip.compress(b"".join(b"1 Q0 d%d 1 2 t\n" % n for n in range(5000)))
     (tmp_path / "a.trec.gz").write_bytes(whole[:-20])
-    pool = read_pool(tmp_path / "a.qrels", print)
+    pool = read_judged_pairs(tmp_path / "a.qrels", print)
     with pytest.raises(BadInput, match="damaged gzip"):
         read_rankings(tmp_path / "a.trec.gz", pool)

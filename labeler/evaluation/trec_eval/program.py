@@ -17,7 +17,7 @@ from labeler.messages import no_query_in_common
 from labeler.metrics import measures as ours
 from labeler.metrics.rankings import Rankings, rankings
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
-from labeler.trec.rankings import read_pool, read_rankings
+from labeler.trec.rankings import read_judged_pairs, read_rankings
 from labeler.trec.rows import LARGEST_GRADE
 from labeler.trec.runs import last_tag, read_loose_run
 
@@ -163,7 +163,7 @@ def _read(qrels: Path, run: Path) -> tuple[Rankings, str]:
 
     A run that the fast reader refuses, as one with more columns, is put to the loose one.
     """
-    pool = read_pool(qrels, lambda _warning: None)
+    pool = read_judged_pairs(qrels, lambda _warning: None)
     try:
         ranked, facts = read_rankings(run, pool)
         run_id, some = last_tag(run), facts.some_ids
