@@ -22,7 +22,10 @@ import pandas as pd
 from labeler.monitoring.log import open_log
 from labeler.monitoring.online import online
 from labeler.report.table import Interval
-from labeler.testing.click_log import ClickWorld, made_clicks
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
+from made_clicks import ClickWorld, made_clicks
 
 WORLDS = {
     "100 queries": ClickWorld(),

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_clicks import ClickWorld, made_clicks
 
 from labeler.monitoring.log import open_log
 from labeler.monitoring.online import OnlineMeasures, online
 from labeler.report.page import Page
-from labeler.testing.click_log import ClickWorld, made_clicks
 
 
 def log_file(path: Path, world: ClickWorld, **columns: Any) -> Path:
