@@ -51,7 +51,9 @@ class Rule(NamedTuple):
 def rule_of(line: str) -> Rule | None:
     """The rule in a line of a `.gitignore`; `None` of blank lines, comments and nonsense."""
     line = line.rstrip("\r\n")[: _LONGEST + 1]
-    pattern = re.sub(r"(?<!\\)[ \t]{1,500}$", "", line)
+    pattern = line.rstrip(" \t")
+    if pattern.endswith("\\"):  # the blank behind it belongs to the name
+        pattern += line[len(pattern) :][:1]
     if not pattern or pattern.startswith("#") or len(line) > _LONGEST:
         return None
     takes_back = pattern.startswith("!")
