@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -211,9 +211,6 @@ class AnswersGiven:
 
 
 # Every rater's answers that stand, from the journals of a collection.
-
-Journals = Mapping[str, Sequence[JournalRow]]
-"""Rater to the lines of the journal, in the order in which they were written."""
 
 
 def read_journals(collection: Collection) -> dict[str, list[JournalRow]]:

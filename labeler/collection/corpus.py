@@ -223,11 +223,7 @@ class CorpusParts:
             advance(min(done, size), size)
         return cls(path, whole.hexdigest(), tuple(parts), lines, lines_of_a_part)
 
-    def documents(
-        self,
-        parts: Container[int],
-        shaped: Callable[[Document], Document] = lambda document: document,
-    ) -> Iterator[tuple[int, Iterator[Document]]]:
+    def documents(self, parts: Container[int]) -> Iterator[tuple[int, Iterator[Document]]]:
         """The documents of some parts, part by part in their order; others are not parsed.
 
         `BadInput` says so at the end of a part that is not what it was, or not there any more.
@@ -236,7 +232,7 @@ class CorpusParts:
         for part, lines in groupby(numbered_bytes(self.path), lambda line: (line[0] - 1) // size):
             passed = part + 1
             if part in parts:
-                yield part, map(shaped, self._documents_in(part, lines))
+                yield part, self._documents_in(part, lines)
         if passed < len(self.parts):
             raise self._changed()
 

@@ -50,11 +50,6 @@ class Collection:
         return self.folder / "rejected.jsonl"
 
     @property
-    def unanswerable(self) -> Path:
-        """The file of the queries that nothing in the corpus answers, which no score counts."""
-        return self.folder / "unanswerable.jsonl"
-
-    @property
     def pool(self) -> Path:
         """The file of the pairs to judge."""
         return self.folder / "pool.jsonl"

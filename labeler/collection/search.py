@@ -46,17 +46,14 @@ WritePart = Callable[[ArraysWriter, Iterator[Document]], None]
 class IndexFolder:
     """Where the indexes of a corpus are kept, a file for each part of it.
 
-    `shape` names what is indexed of each document, where that is not its title and text, and
-    `shaped` makes that of it. An index is a file that is whole or not there. Its name says of which
-    lines it is and with which settings it was made; those of other lines are removed when one is
-    written. A kill loses none but the part that was being made, and documents that are added to
-    the corpus change none but the last.
+    An index is a file that is whole or not there. Its name says of which lines it is and with which
+    settings it was made; those of other lines are removed when one is written. A kill loses none
+    but the part that was being made, and documents that are added to the corpus change none but the
+    last.
     """
 
     folder: Path
     corpus: CorpusParts
-    shape: str = ""
-    shaped: Callable[[Document], Document] = lambda document: document
 
     def parts(
         self, name: str, settings: Mapping[str, Any], write: WritePart, advance: Advance
@@ -65,7 +62,7 @@ class IndexFolder:
         files = [self._index(name, part, settings) for part in self.corpus.parts]
         by_part = [open_arrays(*file) for file in files]
         missing = {number for number, part in enumerate(by_part) if part is None}
-        for number, documents in self.corpus.documents(missing, self.shaped) if missing else ():
+        for number, documents in self.corpus.documents(missing) if missing else ():
             done = number * self.corpus.lines_of_a_part
             with writing_arrays(*files[number]) as out:
                 write(out, _counted(documents, done, self.corpus.lines, advance))
@@ -82,7 +79,7 @@ class IndexFolder:
         self, name: str, part: str, settings: Mapping[str, Any]
     ) -> tuple[Path, dict[str, Any]]:
         """Where the index of a part is, and what is noted of it."""
-        about = {"documents": part, "shape": self.shape, **settings}
+        about = {"documents": part, **settings}
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
         return self.folder / f"{name}-{part[:12]}-{digest[:12]}.index", about
 
@@ -133,27 +130,18 @@ class Searched:
         return counted(self.again(), self.count, advance)
 
 
-def searched_corpus(  # noqa: PLR0913, PLR0917  what is searched, and how it is cut
+def searched_corpus(
     collection: Collection,
     advance: Advance = lambda _done, _total: None,
-    shaped: Callable[[Document], Document] = lambda document: document,
-    shape: str = "",
     kept_from: int = KEPT_FROM,
     lines_of_a_part: int = LINES_OF_A_PART,
 ) -> Searched:
-    """The documents of a collection, which stay in its file; `advance` counts bytes of it.
-
-    What engines see of a document is what `shaped` makes of it; `shape` names that.
-    """
+    """The documents of a collection, which stay in its file; `advance` counts bytes of it."""
     path = collection.corpus
     corpus = CorpusParts.of(path, lines_of_a_part, advance)
     is_kept = path.stat().st_size >= kept_from
-    indexes = IndexFolder(collection.indexes, corpus, shape, shaped) if is_kept else None
-    return Searched(partial(_all_of, path, shaped), corpus.lines, indexes, corpus.sha256)
-
-
-def _all_of(path: Path, shaped: Callable[[Document], Document]) -> Iterator[Document]:
-    return map(shaped, distinct_documents(path))
+    indexes = IndexFolder(collection.indexes, corpus) if is_kept else None
+    return Searched(partial(distinct_documents, path), corpus.lines, indexes, corpus.sha256)
 
 
 def _counted(

@@ -172,12 +172,6 @@ class StoredTexts(TextsOnDemand):
         return self.blob[self.ends[index - 1] if index else 0 : self.ends[index]]
 
 
-def about_arrays(path: Path) -> Mapping[str, Any] | None:
-    """What is noted of the arrays of a file; None where it is not whole, or holds none."""
-    table = _table_in(path)
-    return table["about"] if table and isinstance(table["about"], dict) else None
-
-
 def open_arrays(path: Path, about: Mapping[str, Any]) -> Arrays | None:
     """The arrays of a file; None where there is none, or one that is not whole or about others."""
     table = _table_in(path) if path.is_file() else None

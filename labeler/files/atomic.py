@@ -205,8 +205,6 @@ ABANDONED_SECONDS = 3600.0
 _LEVEL = 6
 """The level of gzip: the default 9 takes three times as long for files that are no smaller."""
 
-_PARTIAL = re.compile(r"\..+\.[a-z0-9_]+\.part")
-
 
 @contextmanager
 def replacing(path: Path, check: Callable[[Path], object] | None = None) -> Iterator[TextIO]:
@@ -316,13 +314,6 @@ def _lock(handle: int) -> bool:
     except OSError:  # a file system without locks
         return True
     return True
-
-
-def partial_files(folder: Path) -> Iterator[Path]:
-    """The partial files of a folder that no process holds: what killed ones left."""
-    for path in sorted(folder.iterdir()):
-        if _PARTIAL.fullmatch(path.name) and _is_free(path):
-            yield path
 
 
 def remove_abandoned(folder: Path, name: str = "") -> None:

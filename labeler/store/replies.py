@@ -186,14 +186,14 @@ class ReplyStore:
             if self._lost is not None:
                 raise self._lost
             self.database.check()
-            return self.database.transaction(lambda to: self._write(to, batch))
+            rows = [row_of(keyed, redacted=self._redacted) for keyed in batch.replies]
+            return self.database.transaction(lambda to: self._write(to, batch, rows))
         except (BadInput, FileProblem) as error:
             raise self._kept_elsewhere(batch.replies, error) from error
 
-    def _write(self, to: Statements, batch: WriteBatch) -> Granted:
+    def _write(self, to: Statements, batch: WriteBatch, rows: Sequence[StoredRow]) -> Granted:
         earlier: dict[bytes, Reply] = {}
-        if batch.replies:
-            rows = [row_of(keyed, redacted=self._redacted) for keyed in batch.replies]
+        if rows:
             new = self.database.insert(to, rows)
             late = [keyed.key for keyed in batch.replies if keyed.key not in new]
             earlier = self._select(to, late) if late else {}

@@ -43,23 +43,6 @@ _KEY_BYTES = 16
 _READ_AT_ONCE = 4096
 
 
-def encoder_of(path: Path) -> str | None:
-    """The encoder that a file of vectors names; None where its first line was cut off."""
-    with file_problems(path):
-        check_regular(path)
-        with path.open("rb") as file:
-            head = file.read(HEAD)
-    try:
-        values = json.loads(head)
-    except (ValueError, RecursionError):
-        values = None
-    if len(head) < HEAD:
-        return None
-    if not isinstance(values, dict) or not isinstance(values.get("encoder"), str):
-        raise BadInput(f"{path}: no vectors that labeler keeps; move it away")
-    return str(values["encoder"])
-
-
 def key_of_text(text: str) -> bytes:
     """The hash under which a text's vector is kept."""
     encoded = text.encode("utf-8", "surrogatepass")
@@ -78,7 +61,6 @@ class VectorFile:
     dimensions: int = 0
     _rows: dict[bytes, int] = field(default_factory=dict)
     _records: int = 0
-    _whole: int = 0
     _append_to: FileIO | None = None
     _clock: Callable[[], float] = time.monotonic
     _synced_at: float = 0.0
@@ -109,11 +91,6 @@ class VectorFile:
         if held != b"".join(keys):
             raise self._changed()
         return vectors
-
-    @property
-    def damaged(self) -> int:
-        """How many records fail their checksum; their texts are encoded again."""
-        return self._records - self._whole
 
     @contextmanager
     def appending(self, note: Callable[[str], None]) -> Iterator[None]:
@@ -196,7 +173,7 @@ class VectorFile:
             )
 
     def _read_anew(self) -> None:
-        self.dimensions, self._records, self._whole, self._rows = 0, 0, 0, {}
+        self.dimensions, self._records, self._rows = 0, 0, {}
         if not self.path.exists():
             return
         check_regular(self.path)
@@ -208,7 +185,6 @@ class VectorFile:
             some = np.array(records[start : start + _READ_AT_ONCE])
             for at, check in enumerate(_checks(some)):
                 if check == some["check"][at]:
-                    self._whole += 1
                     self._rows[some["key"][at].tobytes()] = start + at
 
     def _whole_records(self) -> int:
