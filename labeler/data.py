@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-Qrels = dict[str, dict[str, int]]
+Qrels = Mapping[str, Mapping[str, int]]
 """Query id to document id to grade; what every IR tool of the ecosystem accepts."""
 
-Run = dict[str, dict[str, float]]
+Run = Mapping[str, Mapping[str, float]]
 """Query id to document id to score."""
 
 JUDGED = "judged"

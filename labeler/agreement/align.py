@@ -297,7 +297,7 @@ def grades_of_assessor(labels: Labels, scale: tuple[int, ...], rules: Rules) -> 
 def _graded(
     labels: Labels, indices: Mapping[Any, int | None], scale: tuple[int, ...], cut: int | None
 ) -> Qrels:
-    graded: Qrels = {}
+    graded: dict[str, dict[str, int]] = {}
     for query_id, row in labels.items():
         inside = {doc_id: p for doc_id, label in row.items() if (p := indices[label]) is not None}
         if inside:

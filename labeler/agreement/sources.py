@@ -303,7 +303,7 @@ def source_of_collection(collection: Collection, name: str) -> AssessorSource:
 class _Judged:
     """What a file of judgements holds: grades, failures, distributions, models and prompts."""
 
-    grades: Qrels = field(default_factory=dict)
+    grades: dict[str, dict[str, int]] = field(default_factory=dict)
     failures: dict[Pair, str] = field(default_factory=dict)
     distributions: dict[Pair, Mapping[int, float]] = field(default_factory=dict)
     models: set[str] = field(default_factory=set)

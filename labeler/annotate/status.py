@@ -24,7 +24,6 @@ from labeler.collection.annotations import JournalRow
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import read_sample, sample_path
-from labeler.data import Qrels
 from labeler.messages import count_of
 from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Interval, Table, interval_text, shown, table_of
@@ -208,7 +207,7 @@ def _status(
 
 def _matrix_of(rows_by_rater: Mapping[str, Sequence[JournalRow]]) -> GradeMatrix | None:
     """The grades of pairs of random samples side by side; `None` where nobody has given one."""
-    graded: dict[str, Qrels] = {}
+    graded: dict[str, dict[str, dict[str, int]]] = {}
     for rater, rows in rows_by_rater.items():
         for row in rows:
             if row.purpose == "audit" and row.grade is not None:

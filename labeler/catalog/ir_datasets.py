@@ -147,7 +147,7 @@ def _query(row: Any) -> Query:
 
 def _grades(dataset: Any, name: str) -> tuple[Qrels, list[Pair], list[Pair]]:
     """The grades, all pairs that have one, and the pairs that have two."""
-    qrels: Qrels = {}
+    qrels: dict[str, dict[str, int]] = {}
     conflicts: dict[Pair, None] = {}
     for row in dataset.qrels_iter() if dataset.has_qrels() else ():
         pair = Pair(*ids_of(f"{PREFIX}{name}", row.query_id, row.doc_id))

@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from labeler.catalog.recipes import Recipe
-from labeler.data import Document, Pair, Qrels, Query
+from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, LabelerError
 from labeler.exchange.shapes import head_of
 from labeler.exchange.tables import delimiter_of, first_line, rows_of_text
@@ -33,7 +33,7 @@ class UpstreamCollection:
 
     queries: dict[str, Query] = field(default_factory=dict)
     documents: dict[str, Document] = field(default_factory=dict)
-    qrels: dict[str, Qrels] = field(default_factory=dict)
+    qrels: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     pool: list[Pair] = field(default_factory=list)
     conflicts: list[Pair] = field(default_factory=list)
 

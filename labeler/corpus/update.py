@@ -195,7 +195,7 @@ class Carrying:
     def qrels(self, qrels: Qrels) -> Qrels:
         """The grades of qrels that hold."""
         rows = ((q, d, grade) for q, grades in qrels.items() for d, grade in grades.items())
-        result: Qrels = {}
+        result: dict[str, dict[str, int]] = {}
         for pair, (_, grade) in self.graded(rows).items():
             result.setdefault(pair.query_id, {})[pair.doc_id] = grade
         return result

@@ -81,8 +81,8 @@ def pool_from(
         is_trec = judged_in(path) is None
     if is_trec and (stale == "keep" or not changed):
         return replace(read_judged_pairs(path, warn), stale=len(changed))
-    grades = read_qrels(path, warn)
-    grades = grades if stale == "keep" else _without(grades, changed)
+    whole = read_qrels(path, warn)
+    grades = whole if stale == "keep" else _without(whole, changed)
     return replace(judged_pairs_of(grades, str(path)), stale=len(changed))
 
 

@@ -100,7 +100,7 @@ def two_qrels(
     """
     queries = sorted(q for q in first.keys() & second.keys() if first[q] and second[q])
     code_of: dict[tuple[int, int], int] = {}
-    coded: Qrels = {}
+    coded: dict[str, dict[str, int]] = {}
     for query in queries:
         ours, theirs = first[query], second[query]
         coded[query] = {

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from labeler.data import Qrels
 from labeler.errors import BadInput, SaysTooLittle
 from labeler.exchange import tables as usual
 from labeler.exchange.opensearch import ranking_evaluation, workbench_judgements
@@ -30,6 +29,7 @@ from labeler.files.read import read_instead, rereadable
 from labeler.messages import count_of
 from labeler.trec import qrels as trec_qrels
 from labeler.trec.index import QRELS, Index, indexed
+from labeler.trec.pairs import PairColumns
 from labeler.trec.values import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, ids_of
 
 # The ids of queries that a file names by their text.
@@ -174,8 +174,8 @@ def read_qrels(
     grade_map: str = "",
     scale: str = "",
     queries: Queries | None = None,
-) -> Qrels:
-    """Read a file of qrels as `{query: {document: grade}}`, in the file's order.
+) -> PairColumns[int]:
+    """The grades of a file of qrels, `qrels[query][document]`, in the file's order.
 
     It is TREC's columns, BEIR's or another table with a header (CSV, TSV, Parquet, JSON Lines), or
     JSON of ranx, pytrec_eval, OpenSearch or Quepid, which its content tells. Ratings that are no
@@ -186,7 +186,7 @@ def read_qrels(
     >>> from pathlib import Path
     >>> path = Path(tempfile.mkdtemp()) / "human.json"
     >>> _ = path.write_text('{"q1": {"d1": 2, "d2": 0}}')
-    >>> read_qrels(path)
+    >>> read_qrels(path).as_dict()
     {'q1': {'d1': 2, 'd2': 0}}
     """
     path = Path(path)

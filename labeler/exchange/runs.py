@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labeler.data import Run
 from labeler.errors import BadInput
 from labeler.exchange.ratings import number_of, shown, write_lines
 from labeler.exchange.shapes import JSON, TREC, head_of, shape_of, tell
@@ -26,6 +25,7 @@ from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable
 from labeler.trec import runs as trec_runs
 from labeler.trec.index import RUN, Index, indexed
+from labeler.trec.pairs import PairColumns
 from labeler.trec.values import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, ids_of, score_of
 
 _SHAPE = "expected an object of query: {document: score}"
@@ -54,8 +54,8 @@ def indexed_run(path: Path, form: str = "") -> Iterator[Index]:
             yield index
 
 
-def read_run(path: Path | str) -> Run:
-    """Read a run as `{query: {document: score}}`, in the file's order.
+def read_run(path: Path | str) -> PairColumns[float]:
+    """The scores of a run, `run[query][document]`, in the file's order.
 
     It is TREC's columns, MS MARCO's three, a table with a header (CSV, TSV, Parquet, JSON Lines)
     or BEIR's JSON, which its content tells. Where a table has ranks and no scores, the score falls
@@ -65,7 +65,7 @@ def read_run(path: Path | str) -> Run:
     >>> from pathlib import Path
     >>> path = Path(tempfile.mkdtemp()) / "bm25.csv"
     >>> _ = path.write_text("qid,docno,score\\nq1,d1,2.5\\nq1,d2,1\\n")
-    >>> read_run(path)
+    >>> read_run(path).as_dict()
     {'q1': {'d1': 2.5, 'd2': 1.0}}
     """
     path = Path(path)

@@ -103,7 +103,7 @@ def beside_people(
 
 def _qrels_of(votes: Votes, values: Integers) -> Qrels:
     """The grades of the pairs that have one."""
-    qrels: Qrels = {}
+    qrels: dict[str, dict[str, int]] = {}
     for pair, value in zip(votes.pairs, values.tolist(), strict=True):
         if value != UNGRADED:
             qrels.setdefault(pair.query_id, {})[pair.doc_id] = votes.grades[value]

@@ -18,7 +18,7 @@ from labeler.agreement.sources import (
 )
 from labeler.arrays import Floats
 from labeler.collection.user_files import Output
-from labeler.data import Pair, Qrels
+from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
 from labeler.files.jsonl import write_rows
 from labeler.lab.recalibration import (
@@ -264,7 +264,7 @@ def _reliability_at_cuts(pairs: CalibrationSet, calibrated: Floats) -> Iterator[
 
 
 def _at_cuts(pairs: CalibrationSet, grades: tuple[int, ...], matrix: Floats) -> list[Calibration]:
-    human: Qrels = {}
+    human: dict[str, dict[str, int]] = {}
     for pair, outcome in zip(pairs.shares.pairs, pairs.outcome.tolist(), strict=True):
         human.setdefault(pair.query_id, {})[pair.doc_id] = pairs.scale[outcome]
     rows = zip(pairs.shares.pairs, matrix.tolist(), strict=True)

@@ -242,7 +242,7 @@ class PanelSet:
     @property
     def qrels(self) -> Qrels:
         """The panel's grades."""
-        qrels: Qrels = {}
+        qrels: dict[str, dict[str, int]] = {}
         for outcome in (row.judged.outcome for row in self.rows):
             if isinstance(outcome, Judgement):
                 qrels.setdefault(outcome.pair.query_id, {})[outcome.pair.doc_id] = outcome.grade

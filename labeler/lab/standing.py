@@ -37,7 +37,7 @@ class CandidateAnswers:
     so that candidates compare.
     """
 
-    grades: Qrels = field(default_factory=dict)
+    grades: dict[str, dict[str, int]] = field(default_factory=dict)
     failures: dict[Pair, str] = field(default_factory=dict)
     pairs: int = 0
     tokens: int = 0

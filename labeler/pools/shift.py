@@ -119,11 +119,11 @@ def shift(
         problem = f"no run is in both states; `pool` makes the built-in ones of {now.folder} anew"
         raise BadInput(f"{before.folder}: {problem}")
     matches = match_passages(corpus_on_demand(before.corpus), corpus_on_demand(now.corpus))
-    old, new = read_qrels(before.qrels(name)), read_qrels(now.qrels(name))
-    queries = sorted(old.keys() & new.keys())
+    old_qrels, new_qrels = read_qrels(before.qrels(name)), read_qrels(now.qrels(name))
+    queries = sorted(old_qrels.keys() & new_qrels.keys())
     if not queries:
         raise BadInput(f"{now.qrels(name)}: no query that {before.qrels(name)} has grades of")
-    old, new = ({query: grades[query] for query in queries} for grades in (old, new))
+    old, new = ({q: grades[q] for q in queries} for grades in (old_qrels, new_qrels))
     shifts, tops = [], 0
     judged = 0
     for run in runs:
@@ -172,7 +172,7 @@ def translated(run: Run, matches: Mapping[str, Match]) -> Run:
     one after another, what is gone leaves its place, and of passages that became one the best
     ranked counts.
     """
-    result: Run = {}
+    result: dict[str, dict[str, float]] = {}
     for query, scores in run.items():
         new_ids = dict.fromkeys(
             new_id

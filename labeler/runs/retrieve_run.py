@@ -348,7 +348,7 @@ class Ranked:
     answered with no document; `by_rank` says that the system's scores did not give its order.
     """
 
-    run: Run = field(default_factory=dict)
+    run: dict[str, dict[str, float]] = field(default_factory=dict)
     unknown: int = 0
     repeated: int = 0
     empty: list[str] = field(default_factory=list)

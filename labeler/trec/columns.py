@@ -48,6 +48,12 @@ class Fields(NamedTuple):
         """One field."""
         return self.text[self.starts[line, column] : self.ends[line, column]].tobytes()
 
+    def cells(self, lines: Integers, column: int) -> list[bytes]:
+        """One field of each of some lines."""
+        text = self.text.tobytes()
+        starts, ends = self.starts[lines, column].tolist(), self.ends[lines, column].tolist()
+        return [text[start:end] for start, end in zip(starts, ends, strict=True)]
+
     def slice(self, first: int, last: int) -> Fields:
         """The lines from `first` up to `last`."""
         number = self.number + first

@@ -58,6 +58,7 @@ class Kind(NamedTuple):
 
     columns: str
     number: int
+    dtype: Any
     all_at_once: Callable[[Fields, int], Floats | Integers]
     parse: Callable[[Path, int, bytes], float]
 
@@ -70,8 +71,8 @@ class Kind(NamedTuple):
             return np.array([self.parse(Path(), 0, text) for text in texts])
 
 
-RUN = Kind(RUN_COLUMNS, 4, floats, score_of)
-QRELS = Kind(QRELS_COLUMNS, 3, integers, grade_of)
+RUN = Kind(RUN_COLUMNS, 4, np.float64, floats, score_of)
+QRELS = Kind(QRELS_COLUMNS, 3, np.int32, integers, grade_of)
 
 
 @dataclass(frozen=True)
@@ -234,43 +235,6 @@ def refuse_repeated(index: Index, query: bytes, document: bytes) -> BadInput:
     return BadInput(f"{index.path}: changed while it was read")
 
 
-# Whole qrels and runs as dicts, many lines at a time; the slow readers judge unusual files.
-
-
-def numbers_by_query(path: Path, kind: Kind) -> dict[str, dict[str, Any]]:
-    """The number of each document of each query, in the file's order.
-
-    Raises `Irregular` or `BadInput` where a line is not plain, or names a pair a second time.
-    """
-    return values_by_query(path, kind.columns, lambda part: kind.values(part).tolist())
-
-
-def values_by_query(
-    path: Path, columns: str, values_of: Callable[[Fields], list[Any]]
-) -> dict[str, dict[str, Any]]:
-    """The same of whatever value each line has."""
-    table: dict[str, dict[str, Any]] = {}
-    for part in fields(path, columns, BLOCK):
-        if int((part.ends - part.starts)[:, [0, 2]].max()) > LONGEST_ID:
-            raise Irregular
-        values, documents, stretches = values_of(part), column_texts(part, 2), Stretches.of(part)
-        edges = pairwise(stretches.edges.tolist())
-        for query, (first, end) in zip(stretches.names, edges, strict=True):
-            own = table.setdefault(query.decode(), {})
-            count = len(own) + end - first
-            own.update(zip(documents[first:end], values[first:end], strict=True))
-            if len(own) < count:
-                raise Irregular
-    return table
-
-
-def column_texts(part: Fields, column: int) -> list[str]:
-    """What each line has in a column."""
-    text = part.text.tobytes()
-    ends = zip(part.starts[:, column].tolist(), part.ends[:, column].tolist(), strict=True)
-    return [text[start:end].decode() for start, end in ends]
-
-
 # How counts per query spread, and how a table names files.
 
 _GUESSED = 10_000
@@ -360,9 +324,7 @@ class Batch:
 
     def texts(self, lines: Integers) -> list[bytes]:
         """The documents' ids of some lines."""
-        text = self.part.text.tobytes()
-        starts, ends = self.part.starts[lines, 2].tolist(), self.part.ends[lines, 2].tolist()
-        return [text[start:end] for start, end in zip(starts, ends, strict=True)]
+        return self.part.cells(lines, 2)
 
     def pairs(self) -> tuple[Integers, Integers]:
         """The lines sorted by query, document and file; and a number for each pair of the former.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, rereadable
 from labeler.trec.columns import Irregular
-from labeler.trec.index import column_texts, values_by_query
+from labeler.trec.pairs import labels_in_file
 from labeler.trec.rows import QRELS_COLUMNS
 
 CONFLICT, MALFORMED = "conflict", "malformed"
@@ -31,7 +31,7 @@ class Labels:
     has no label (`malformed`); `repeated` counts the lines that say the same a second time.
     """
 
-    labels: dict[str, dict[str, str]] = field(default_factory=dict)
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     failures: dict[Pair, str] = field(default_factory=dict)
     repeated: int = 0
 
@@ -43,9 +43,7 @@ def read_labels(path: Path) -> Labels:
     it is no label, and one with fewer than three columns is `BadInput`.
     """
     with rereadable(), suppress(Irregular, BadInput), reading(path):
-        plain = values_by_query(path, QRELS_COLUMNS, lambda part: column_texts(part, 3))
-        if plain:
-            return Labels(plain)
+        return Labels(labels_in_file(path))
     return _read_by_line(path)
 
 

@@ -77,7 +77,7 @@ def as_run(source: Source, *, name: str = "run") -> Run:
     """
     if isinstance(source, str | os.PathLike):
         return read_run(Path(source))
-    run: Run = {}
+    run: dict[str, dict[str, float]] = {}
     for where, query_id, doc_id, value in _rows(source, name, _SCORE):
         scores = run.setdefault(query_id, {})
         if doc_id in scores:

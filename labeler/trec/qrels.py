@@ -16,7 +16,8 @@ from labeler.files.boundary import reading
 from labeler.files.read import rereadable
 from labeler.messages import count_of
 from labeler.trec.columns import Irregular
-from labeler.trec.index import QRELS, Batch, Index, batches, numbers_by_query
+from labeler.trec.index import QRELS, Batch, Index, batches
+from labeler.trec.pairs import PairColumns, numbers_in_file
 from labeler.trec.rows import QRELS_COLUMNS, grade_of, rows, texts
 
 SHOWN = 3
@@ -25,8 +26,10 @@ GradedRow = tuple[int | str, str, str, int]
 """The number of a line, or what else says where; a query, a document and its grade."""
 
 
-def read_qrels(path: Path | str, warn: Callable[[str], None] = lambda _message: None) -> Qrels:
-    """Read a qrels file as `{query: {document: grade}}`, in the file's order.
+def read_qrels(
+    path: Path | str, warn: Callable[[str], None] = lambda _message: None
+) -> PairColumns[int]:
+    """The grades of a qrels file, `qrels[query][document]`, in the file's order.
 
     A pair that stands there twice with one grade is counted in a warning; with two grades it is
     `BadInput`, which names the pairs. Lines that begin with `#` are comments. Of what a program
@@ -36,16 +39,16 @@ def read_qrels(path: Path | str, warn: Callable[[str], None] = lambda _message: 
     >>> from pathlib import Path
     >>> path = Path(tempfile.mkdtemp()) / "human.qrels"
     >>> _ = path.write_text("q1 0 d1 2\\nq1 0 d2 0\\n")
-    >>> read_qrels(path)
+    >>> read_qrels(path).as_dict()
     {'q1': {'d1': 2, 'd2': 0}}
     """
     path = Path(path)
     with rereadable():
         try:
             with reading(path):
-                return numbers_by_query(path, QRELS)
+                return numbers_in_file(path, QRELS)
         except (Irregular, BadInput):
-            return read_qrels_by_line(path, warn)
+            return PairColumns.of(read_qrels_by_line(path, warn), np.int32)
 
 
 def read_qrels_by_line(path: Path, warn: Callable[[str], None] = lambda _message: None) -> Qrels:
@@ -66,7 +69,7 @@ def gathered(rows: Iterable[GradedRow], source: Path | str, warn: Callable[[str]
     A pair that stands there twice with one grade is counted in a warning; with two grades it is
     `BadInput`. Messages call the rows `source`.
     """
-    qrels: Qrels = {}
+    qrels: dict[str, dict[str, int]] = {}
     repeated = 0
     conflicts: list[str] = []
     for where, query_id, doc_id, grade in rows:

@@ -13,7 +13,8 @@ from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.read import byte_blocks, numbered_lines, rereadable
 from labeler.trec.columns import Irregular
-from labeler.trec.index import RUN, numbers_by_query
+from labeler.trec.index import RUN
+from labeler.trec.pairs import PairColumns, numbers_in_file
 from labeler.trec.rows import RUN_COLUMNS, rows, score_of, second_time, texts
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ def last_tag(path: Path) -> str:
     return last.decode("utf-8", "replace")
 
 
-def read_run(path: Path | str) -> Run:
-    """Read a run as `{query: {document: score}}`, in the file's order; the rank is not read.
+def read_run(path: Path | str) -> PairColumns[float]:
+    """The scores of a run, `run[query][document]`, in the file's order; the rank is not read.
 
     `BadInput` names the line that is not six columns, has no finite score, or retrieves a document
     a second time. Of what a program holds already, `labeler.trec.memory.as_run` makes the same.
@@ -83,21 +84,21 @@ def read_run(path: Path | str) -> Run:
     >>> from pathlib import Path
     >>> path = Path(tempfile.mkdtemp()) / "bm25.trec"
     >>> _ = path.write_text("q1 Q0 d1 1 2.5 bm25\\nq1 Q0 d2 2 1 bm25\\n")
-    >>> read_run(path)
+    >>> read_run(path).as_dict()
     {'q1': {'d1': 2.5, 'd2': 1.0}}
     """
     path = Path(path)
     with rereadable():
         try:
             with reading(path):
-                return numbers_by_query(path, RUN)
+                return numbers_in_file(path, RUN)
         except (Irregular, BadInput):
-            return read_run_by_line(path)
+            return PairColumns.of(read_run_by_line(path), np.float64)
 
 
 def read_run_by_line(path: Path) -> Run:
     """The same, line by line: it knows the line that is wrong, and takes several times as long."""
-    run: Run = {}
+    run: dict[str, dict[str, float]] = {}
     with reading(path):
         for number, columns in rows(path, RUN_COLUMNS):
             _add(run, path, number, columns)
@@ -109,7 +110,7 @@ def read_loose_run(path: Path) -> tuple[Run, str]:
 
     Columns after the sixth are ignored, and the last line's tag is the run's.
     """
-    run: Run = {}
+    run: dict[str, dict[str, float]] = {}
     tag = b""
     with reading(path):
         for number, columns in rows(path, RUN_COLUMNS, more=True):
@@ -118,7 +119,7 @@ def read_loose_run(path: Path) -> tuple[Run, str]:
     return run, tag.decode("utf-8", "replace")
 
 
-def _add(run: Run, path: Path, number: int, columns: list[bytes]) -> None:
+def _add(run: dict[str, dict[str, float]], path: Path, number: int, columns: list[bytes]) -> None:
     """Put one line's document into the run."""
     query_id, doc_id = texts(path, number, columns[0], columns[2])
     score = score_of(path, number, columns[4])

@@ -232,7 +232,7 @@ def _state(label: int | str) -> State:
 
 def grades_in(side: JudgedSet) -> Qrels:
     """The grades of a set, by query and document."""
-    qrels: Qrels = {}
+    qrels: dict[str, dict[str, int]] = {}
     for pair, state in side.states.items():
         if state.grade is not None:
             qrels.setdefault(pair.query_id, {})[pair.doc_id] = state.grade

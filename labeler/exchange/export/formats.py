@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -84,7 +84,7 @@ def _bulk(content: Content) -> Iterator[dict[str, Any]]:
         yield {"title": document.title, "text": document.text}
 
 
-def _ratings(grades: dict[str, int]) -> list[dict[str, str]]:
+def _ratings(grades: Mapping[str, int]) -> list[dict[str, str]]:
     """The workbench has ratings as texts of decimal numbers."""
     return [{"docId": doc, "rating": f"{grade}.0"} for doc, grade in sorted(grades.items())]
 

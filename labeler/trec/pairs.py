@@ -1,0 +1,343 @@
+"""A value for each of many pairs of a query and a document, as columns.
+
+This is what qrels, runs and labels are in memory, from wherever they came: each query and each
+document is one number, its id stands once, and the values are one array. Read like a dict,
+`columns[query_id][document_id]`, it gives plain values; several are joined by numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeler.arrays import Flags, Integers
+from labeler.data import Pair
+from labeler.errors import Misconfigured
+from labeler.trec.columns import (
+    Fields,
+    Irregular,
+    Small,
+    Stretches,
+    fields,
+    keys,
+    widened,
+)
+from labeler.trec.index import Kind
+from labeler.trec.rows import LONGEST_ID, QRELS_COLUMNS
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Value = TypeVar("Value")
+
+NONE = -1
+"""The row of a pair in a set that does not hold it."""
+
+_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
+    """Values of `n` pairs of a query and a document, those of one query in a row.
+
+    `queries` are `q` distinct ids and `documents` are `d` distinct ids; the pairs of query `i` are
+    those from `edges[i]` up to `edges[i + 1]`, `(q + 1,)`. `document` is the place of each pair's
+    document, `(n,)`. `value` is an array of numbers, `(n,)`; or, where there are `labels`, each
+    pair's place among these.
+    """
+
+    queries: tuple[str, ...]
+    edges: Integers
+    documents: Sequence[str]
+    document: Small
+    value: NDArray[Any]
+    labels: tuple[Value, ...] | None = None
+
+    @classmethod
+    def of(cls, table: Mapping[str, Mapping[str, Value]], dtype: Any = None) -> PairColumns[Value]:
+        """The columns of a dict of dicts, whose queries without a document stay.
+
+        `dtype` is the type of number that the values are; without one they are labels of any kind.
+        """
+        if isinstance(table, PairColumns):
+            return table
+        rows = table.values()
+        documents, document = factorised(chain.from_iterable(rows))
+        values = chain.from_iterable(row.values() for row in rows)
+        edges = np.cumsum([0, *map(len, rows)])
+        if dtype is not None:
+            value = np.fromiter(values, dtype=dtype, count=len(document))
+            return cls(tuple(table), edges, documents, document, value)
+        labels, value = factorised(values)
+        return cls(tuple(table), edges, documents, document, value, tuple(labels))
+
+    @cached_property
+    def query(self) -> Small:
+        """The place of each pair's query, `(n,)`, ascending."""
+        return np.repeat(np.arange(len(self.queries), dtype=np.int32), np.diff(self.edges))
+
+    @cached_property
+    def place_of_query(self) -> dict[str, int]:
+        """The place of each query's id."""
+        return {query_id: at for at, query_id in enumerate(self.queries)}
+
+    @property
+    def size(self) -> int:
+        """How many pairs."""
+        return len(self.document)
+
+    @cached_property
+    def _last_row(self) -> dict[str, dict[str, Value]]:
+        """The query that was asked for last: who asks for one document asks for the next one."""
+        return {}
+
+    def __getitem__(self, query_id: str) -> dict[str, Value]:
+        row = self._last_row.get(query_id)
+        if row is None:
+            at = self.place_of_query[query_id]
+            row = self._row(int(self.edges[at]), int(self.edges[at + 1]))
+            self._last_row.clear()
+            self._last_row[query_id] = row
+        return row
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.queries)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __contains__(self, query_id: object) -> bool:
+        return query_id in self.place_of_query
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.queries):,} queries, {self.size:,} pairs)"
+
+    def _row(self, first: int, last: int) -> dict[str, Value]:
+        documents = map(self.documents.__getitem__, self.document[first:last].tolist())
+        return dict(zip(documents, self._plain(self.value[first:last]), strict=True))
+
+    def _plain(self, values: NDArray[Any]) -> list[Value]:
+        plain: list[Value] = values.tolist()
+        return plain if self.labels is None else [self.labels[code] for code in values.tolist()]
+
+    def as_dict(self) -> dict[str, dict[str, Value]]:
+        """Plain dicts of plain values, as pytrec_eval, ranx and ir_measures take them."""
+        edges = pairwise(self.edges.tolist())
+        return {q: self._row(*ends) for q, ends in zip(self.queries, edges, strict=True)}
+
+    def pairs(self) -> Iterator[Pair]:
+        """The pairs, in their order."""
+        documents = map(self.documents.__getitem__, self.document.tolist())
+        return map(Pair, map(self.queries.__getitem__, self.query.tolist()), documents)
+
+    def keep(self, mask: Flags) -> PairColumns[Value]:
+        """The pairs of a mask, `(n,)`, alone, and the queries that have any of them."""
+        sizes = np.bincount(self.query[mask], minlength=len(self.queries))
+        left = np.flatnonzero(sizes)
+        return PairColumns(
+            tuple(self.queries[at] for at in left.tolist()),
+            np.append(0, np.cumsum(sizes[left])),
+            self.documents,
+            self.document[mask],
+            self.value[mask],
+            self.labels,
+        )
+
+    def frame(self, value: str = "relevance") -> DataFrame:
+        """The columns `query_id`, `doc_id` and one for the value, as ir_measures calls them."""
+        import pandas as pd
+
+        columns = {
+            "query_id": np.array(self.queries, dtype=object)[self.query],
+            "doc_id": np.array(self.documents, dtype=object)[self.document],
+            value: self.value if self.labels is None else self._plain(self.value),
+        }
+        return pd.DataFrame(columns)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The same three columns in Arrow's form, ids as dictionaries; needs `pyarrow`."""
+        try:
+            import pyarrow as pa
+        except ImportError as error:
+            problem = "Arrow's form needs pyarrow: pip install 'ir-labeler[parquet]'"
+            raise Misconfigured(problem) from error
+        columns = {
+            "query_id": pa.DictionaryArray.from_arrays(self.query, pa.array(self.queries)),
+            "doc_id": pa.DictionaryArray.from_arrays(self.document, pa.array(self.documents)),
+            "value": pa.array(self.value if self.labels is None else self._plain(self.value)),
+        }
+        return pa.table(columns).__arrow_c_stream__(requested_schema)
+
+
+def factorised(values: Iterable[Any]) -> tuple[list[Any], Small]:
+    """Distinct values in the order in which they first appear, and the place of each of all."""
+    every = list(values)
+    places = {value: at for at, value in enumerate(dict.fromkeys(every))}
+    return list(places), np.fromiter(map(places.__getitem__, every), np.int32, len(every))
+
+
+# Several sets over one numbering of their pairs.
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """All pairs that any of `s` sets holds, and where each set has them.
+
+    Queries are ordered by their first appearance, the first set's first, and so are the pairs of a
+    query. `query` and `document`, `(n,)`, are places in `queries` and `documents`; `row`,
+    `(n, s)`, is where the pair stands in each set, -1 where it does not.
+    """
+
+    queries: tuple[str, ...]
+    documents: tuple[str, ...]
+    query: Small
+    document: Small
+    row: Small
+
+    def values(self, column: int, values: NDArray[Any], missing: Any) -> NDArray[Any]:
+        """The values, `(pairs of the set,)`, of one set for all pairs; `missing` where it has none.
+
+        `column` is the set's.
+        """
+        rows = self.row[:, column]
+        if not len(values):
+            return np.full(len(rows), missing)
+        return np.where(rows == NONE, missing, values[rows])
+
+
+def joined_pairs(sets: Sequence[PairColumns[Any]]) -> Joined:
+    """Sets of pairs side by side. No set holds a pair twice."""
+    queries, of_query = _one_numbering([own.queries for own in sets])
+    documents, of_document = _one_numbering([own.documents for own in sets])
+    # one number for a pair: its query's, then its document's
+    parts = [
+        of_query[i][own.query].astype(np.int64) * len(documents) + of_document[i][own.document]
+        for i, own in enumerate(sets)
+    ]
+    key, first, number = np.unique(np.concatenate(parts), return_index=True, return_inverse=True)
+    order = np.lexsort((first, key // max(len(documents), 1)))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    row = np.full((len(key), len(sets)), NONE, dtype=np.int32)
+    ends = np.cumsum([len(part) for part in parts])
+    for column, own in enumerate(np.split(rank[number], ends[:-1])):
+        row[own, column] = np.arange(len(own))
+    query, document = np.divmod(key[order], max(len(documents), 1))
+    return Joined(queries, documents, query.astype(np.int32), document.astype(np.int32), row)
+
+
+def _one_numbering(ids: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], list[Integers]]:
+    """All distinct ids by first appearance, and the new place of each of every list's."""
+    places: dict[str, int] = {}
+    for own in ids:
+        for text in own:
+            places.setdefault(text, len(places))
+    numbers = [np.array([places[text] for text in own], dtype=np.int64) for own in ids]
+    return tuple(places), numbers
+
+
+# Columns of a file whose lines are plain; the slow readers judge others.
+
+
+class _Part(NamedTuple):
+    """The pairs of one block of lines, by the places of their ids in the whole file."""
+
+    query: Small
+    document: Small
+    value: NDArray[Any]
+
+
+def numbers_in_file(path: Path, kind: Kind, block: int = _BLOCK) -> PairColumns[Any]:
+    """The grade or score of each pair of a file, in the file's order but for scattered queries.
+
+    Raises `Irregular` or `BadInput` where a line is not plain, or names a pair a second time.
+    """
+    return _gathered(fields(path, kind.columns, block), kind.values, kind.dtype, None)
+
+
+def labels_in_file(path: Path, block: int = _BLOCK) -> PairColumns[str]:
+    """The same of the fourth column's texts, whatever they are."""
+    labels = _Numbering(3)
+    return _gathered(fields(path, QRELS_COLUMNS, block), labels.of, np.int32, labels)
+
+
+def _gathered(
+    blocks: Iterator[Fields],
+    values_of: Callable[[Fields], NDArray[Any]],
+    dtype: Any,
+    labels: _Numbering | None,
+) -> PairColumns[Any]:
+    queries: dict[bytes, int] = {}
+    documents = _Numbering(2)
+    parts: list[_Part] = []
+    for part in blocks:
+        if int((part.ends - part.starts)[:, [0, 2]].max()) > LONGEST_ID:
+            raise Irregular
+        stretches = Stretches.of(part)
+        numbers = [queries.setdefault(name, len(queries)) for name in stretches.names]
+        query = np.array(numbers, dtype=np.int32)[stretches.of_line]
+        parts.append(_Part(query, documents.of(part), values_of(part).astype(dtype)))
+    query, document, value = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if (np.diff(query) < 0).any():  # lines of one query stand apart
+        order = np.argsort(query, kind="stable")
+        query, document, value = query[order], document[order], value[order]
+    _refuse_repeated(query, document, len(documents.texts))
+    edges = np.searchsorted(query, np.arange(len(queries) + 1))
+    names = tuple(name.decode() for name in queries)
+    of = None if labels is None else tuple(labels.texts)
+    return PairColumns(names, edges, documents.texts, document, value, of)
+
+
+class _Numbering:
+    """The distinct texts of one column in the lines so far, numbered as they first appear.
+
+    Beside the `texts` stand their `hashes`, ascending, each with the words and the number of its
+    text.
+    """
+
+    def __init__(self, column: int) -> None:
+        self.column = column
+        self.texts: list[str] = []
+        self.hashes = np.zeros(0, dtype=np.uint64)
+        self.words = np.zeros((0, 1), dtype=np.uint64)
+        self.number = np.zeros(0, dtype=np.int32)
+
+    def of(self, part: Fields) -> Small:
+        """The number of each line's text; `Irregular` where two texts have one hash."""
+        own = keys(part, self.column)
+        hashes, first, line = np.unique(own.hashes, return_index=True, return_inverse=True)
+        words = own.words[first]
+        if (own.words != words[line]).any():
+            raise Irregular
+        at = np.searchsorted(self.hashes, hashes)
+        is_new = at == len(self.hashes)
+        is_new[~is_new] = self.hashes[at[~is_new]] != hashes[~is_new]
+        earlier = at[~is_new]
+        width = max(words.shape[1], self.words.shape[1])
+        words, self.words = widened(words, width), widened(self.words, width)
+        if (self.words[earlier] != words[~is_new]).any():
+            raise Irregular
+        numbers = np.empty(len(hashes), dtype=np.int32)
+        numbers[~is_new] = self.number[earlier]
+        new = np.flatnonzero(is_new)
+        new = new[np.argsort(first[new])]  # in the order of their lines
+        numbers[new] = np.arange(len(self.texts), len(self.texts) + len(new))
+        self.texts += [text.decode() for text in part.cells(first[new], self.column)]
+        self.hashes = np.insert(self.hashes, at[is_new], hashes[is_new])
+        self.words = np.insert(self.words, at[is_new], words[is_new], axis=0)
+        self.number = np.insert(self.number, at[is_new], numbers[is_new])
+        return numbers[line]
+
+
+def _refuse_repeated(query: Small, document: Small, documents: int) -> None:
+    """`Irregular` where a pair stands there twice."""
+    key = np.sort(query.astype(np.int64) * documents + document)
+    if (key[1:] == key[:-1]).any():
+        raise Irregular
