@@ -175,8 +175,8 @@ def test_parameters_mean_what_they_mean_to_pytrec_eval(
     files = [str(folder / name) for name in ("qrels.rel_level", "results.test")]
     assert labeler(["trec-eval", "-q", "-n", "-m", measure, *files]) == 0
     ours = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    oracle = pytrec_eval.RelevanceEvaluator(read_qrels(Path(files[0])), {measure})
-    theirs = oracle.evaluate(read_run(Path(files[1])))
+    oracle = pytrec_eval.RelevanceEvaluator(read_qrels(Path(files[0])).as_dict(), {measure})
+    theirs = oracle.evaluate(read_run(Path(files[1])).as_dict())
     assert ours
     for name, query, value in ours:
         assert f"{theirs[query][name.strip()]:.4f}" == value
