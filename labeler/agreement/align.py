@@ -19,6 +19,7 @@ from labeler.options import GRADE, option
 from labeler.report.finding import Finding, Setting
 from labeler.report.result import Hidden
 from labeler.trec.labels import number
+from labeler.trec.pairs import PairColumns, taken
 
 PEOPLE = "people"
 """What those are called whose grades an assessor's stand beside, where nobody names them."""
@@ -78,52 +79,48 @@ class LabelColumns:
     def label_counts(self, of: Flags | None = None) -> Counter[Label]:
         """How many pairs have each label, by first appearance; `of` those rows alone."""
         rows = self.label >= 0 if of is None else of & (self.label >= 0)
-        counts = Counter(self.label[rows].tolist())
-        return Counter({self.labels[code]: count for code, count in counts.items()})
+        return Counter({self.labels[code]: n for code, n in _counted(self.label[rows])})
 
     def status_counts(self, of: Flags) -> Counter[str]:
         """How many pairs of those rows failed with each status, by first appearance."""
-        codes = Counter(self.label[of & (self.label <= _FIRST_STATUS)].tolist())
-        return Counter({self.statuses[_FIRST_STATUS - code]: n for code, n in codes.items()})
+        codes = _counted(self.label[of & (self.label <= _FIRST_STATUS)])
+        return Counter({self.statuses[_FIRST_STATUS - code]: n for code, n in codes})
+
+
+def _counted(codes: Integers) -> Iterator[tuple[int, int]]:
+    """Each code with how often it stands there, by first appearance."""
+    distinct, first, counts = np.unique(codes, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return zip(distinct[order].tolist(), counts[order].tolist(), strict=True)
 
 
 def label_columns(
     human: Qrels, assessor: AssessorLabels, weights: Mapping[Pair, float] | None = None
 ) -> LabelColumns:
     """The assessor's labels beside the human grades, which are in the order of `human`."""
-    lookups = ((row, assessor.labels.get(query_id, {})) for query_id, row in human.items())
-    beside = [label for row, own in lookups for label in map(own.get, row)]
-    grades = [grade for row in human.values() for grade in row.values()]
-    used = dict.fromkeys(label for label in beside if label is not None)
-    for given in assessor.labels.values():
-        used.update(dict.fromkeys(given.values()))
-    label = _codes([*used, None], beside)
-    label[label == len(used)] = NO_LABEL
-    only_assessor = sum(map(len, assessor.labels.values())) - int((label >= 0).sum())
-    is_per_pair = bool(assessor.failures) or weights is not None
-    pairs = [Pair(q, d) for q, row in human.items() for d in row] if is_per_pair else []
-    statuses: dict[str, int] = {}
-    for at in np.flatnonzero(label == NO_LABEL).tolist() if assessor.failures else ():
-        if (status := assessor.failures.get(pairs[at])) is not None:
-            label[at] = _FIRST_STATUS - statuses.setdefault(status, len(statuses))
-    of_grades = dict.fromkeys(grades)
+    people, given = PairColumns.of(human, np.int64), PairColumns.of(assessor.labels)
+    labels, code = given.coded
+    label = taken(code, people.rows_in(given), NO_LABEL)
+    only_assessor = given.size - int((label >= 0).sum())
+    failed = PairColumns.of_pairs(assessor.failures)
+    if assessor.failures:
+        status = people.beside(failed, NO_LABEL)
+        label = np.where((label == NO_LABEL) & (status >= 0), _FIRST_STATUS - status, label)
+    grades, grade = people.coded
+    weight = None
+    if weights is not None:
+        weight = people.beside(PairColumns.of_pairs(weights, np.float64), 0.0)
     return LabelColumns(
-        tuple(human),
-        tuple(map(int, of_grades)),
-        tuple(used),
-        tuple(map(str, statuses)),
-        np.repeat(np.arange(len(human)), [len(row) for row in human.values()]),
-        _codes(of_grades, grades),
+        people.queries,
+        grades,
+        labels,
+        tuple(map(str, failed.labels or ())),
+        people.query.astype(np.int64),
+        grade,
         label,
         only_assessor,
-        None if weights is None else np.array([weights.get(pair, 0.0) for pair in pairs]),
+        weight,
     )
-
-
-def _codes(values: Iterable[object], of: Sequence[object]) -> Integers:
-    """The place among distinct values of each of many."""
-    numbers = {value: number for number, value in enumerate(values)}
-    return np.fromiter(map(numbers.__getitem__, of), dtype=np.int64, count=len(of))
 
 
 GRADES = "Reading grades"
@@ -200,7 +197,7 @@ def scale_of(human: Qrels, rules: Rules) -> tuple[int, ...]:
     People who happen to use no 3 do not make an assessor's 3 any less of a grade.
     Negative grades mean "in the pool, not judged" unless the named scale holds them.
     """
-    return scale_of_grades((grade for row in human.values() for grade in set(row.values())), rules)
+    return scale_of_grades(PairColumns.of(human, np.int64).coded[0], rules)
 
 
 def scale_of_grades(grades: Iterable[int], rules: Rules) -> tuple[int, ...]:
@@ -281,31 +278,30 @@ def _by_text(counts: Mapping[Label, int]) -> dict[str, int]:
     return dict(texts.most_common())
 
 
-def grades_of_human(human: Qrels, scale: tuple[int, ...], rules: Rules) -> Qrels:
+def grades_of_human(human: Qrels, scale: tuple[int, ...], rules: Rules) -> PairColumns[int]:
     """The human grades as the rules read them; those left unjudged are left out."""
-    used = {grade for row in human.values() for grade in row.values()}
-    indices = _indices_of_grades(used, scale, rules)
-    return _graded(human, indices, scale, rules.cut)
+    people = PairColumns.of(human, np.int64)
+    return people.replaced(
+        _as_read(_indices_of_grades(people.coded[0], scale, rules), scale, rules)
+    )
 
 
-def grades_of_assessor(labels: Labels, scale: tuple[int, ...], rules: Rules) -> Qrels:
+def grades_of_assessor(labels: Labels, scale: tuple[int, ...], rules: Rules) -> PairColumns[int]:
     """The assessor's usable grades as the rules read them."""
-    indices = {label: p.at for label, p in _positions_of_labels(labels, scale, rules).items()}
-    return _graded(labels, indices, scale, rules.cut)
+    given = PairColumns.of(labels)
+    places = {label: _position(label, scale, rules).at for label in given.coded[0]}
+    return given.replaced(_as_read(places, scale, rules))
 
 
-def _graded(
-    labels: Labels, indices: Mapping[Any, int | None], scale: tuple[int, ...], cut: int | None
-) -> Qrels:
-    graded: dict[str, dict[str, int]] = {}
-    for query_id, row in labels.items():
-        inside = {doc_id: p for doc_id, label in row.items() if (p := indices[label]) is not None}
-        if inside:
-            graded[query_id] = {
-                doc_id: scale[p] if cut is None else int(scale[p] >= cut)
-                for doc_id, p in inside.items()
-            }
-    return graded
+def _as_read(
+    places: Mapping[Any, int | None], scale: tuple[int, ...], rules: Rules
+) -> dict[Any, int | None]:
+    """The grade of each label, of which the places in the scale are known; after a cut 0 or 1."""
+    cut = rules.cut
+    return {
+        label: None if at is None else scale[at] if cut is None else int(scale[at] >= cut)
+        for label, at in places.items()
+    }
 
 
 def _indices_of_grades(
@@ -321,13 +317,6 @@ def _indices_of_grades(
                 f"the human qrels hold the grade {grade}, outside the scale {scale_ends}"
             )
     return indices
-
-
-def _positions_of_labels(
-    labels: Labels, scale: tuple[int, ...], rules: Rules
-) -> dict[int | str, _Position]:
-    distinct = {label for row in labels.values() for label in row.values()}
-    return {label: _position(label, scale, rules) for label in distinct}
 
 
 def _position(label: int | str, scale: tuple[int, ...], rules: Rules) -> _Position:

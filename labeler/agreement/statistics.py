@@ -56,11 +56,23 @@ def restricted(pairs: GradedPairs, rows: Integers) -> GradedPairs:
 
 def query_tables(pairs: GradedPairs) -> Floats:
     """One `(k, k)` table of counts (or of weights) a query, human grades in rows."""
-    k = len(pairs.grades)
-    cell = (pairs.query * k + pairs.human) * k + pairs.assessor
-    size = len(pairs.queries) * k * k
-    counts = np.bincount(cell, weights=pairs.weight, minlength=size)
-    return counts.astype(np.float64).reshape(len(pairs.queries), k, k)
+    size = len(pairs.queries), len(pairs.grades)
+    return tables_of(pairs.query, pairs.human, pairs.assessor, size, pairs.weight)
+
+
+def tables_of(
+    query: Integers,
+    first: Integers,
+    second: Integers,
+    size: tuple[int, int],
+    weight: Floats | None = None,
+) -> Floats:
+    """`(queries, k, k)` counts of two grades of each pair, the first in rows; `size` is that."""
+    queries, k = size
+    # a number for each cell of all queries' tables, counted at once
+    cell = (query.astype(np.int64) * k + first) * k + second
+    counts = np.bincount(cell, weights=weight, minlength=queries * k * k)
+    return counts.astype(np.float64).reshape(queries, k, k)
 
 
 def row_totals(tables: Floats) -> Floats:

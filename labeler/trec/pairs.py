@@ -8,7 +8,7 @@ document is one number, its id stands once, and the values are one array. Read l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
@@ -78,6 +78,14 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         labels, value = factorised(values)
         return cls(tuple(table), edges, documents, document, value, tuple(labels))
 
+    @classmethod
+    def of_pairs(cls, values: Mapping[Pair, Value], dtype: Any = None) -> PairColumns[Value]:
+        """The columns of a dict by pairs; `dtype` is as of `of`."""
+        table: dict[str, dict[str, Value]] = {}
+        for pair, value in values.items():
+            table.setdefault(pair.query_id, {})[pair.doc_id] = value
+        return cls.of(table, dtype)
+
     @cached_property
     def query(self) -> Small:
         """The place of each pair's query, `(n,)`, ascending."""
@@ -136,6 +144,32 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         """The pairs, in their order."""
         documents = map(self.documents.__getitem__, self.document.tolist())
         return map(Pair, map(self.queries.__getitem__, self.query.tolist()), documents)
+
+    @cached_property
+    def coded(self) -> tuple[tuple[Value, ...], Integers]:
+        """The distinct values, and each pair's place among them, `(n,)`."""
+        if self.labels is not None:
+            return self.labels, self.value
+        distinct, code = np.unique(self.value, return_inverse=True)
+        return tuple(distinct.tolist()), code
+
+    def replaced(self, of_value: Mapping[Value, Any]) -> PairColumns[Any]:
+        """Integers in place of values, as a dict from these says; without those of None."""
+        distinct, code = self.coded
+        to = [of_value[value] for value in distinct]
+        numbers = np.array([0 if each is None else each for each in to], dtype=np.int64)
+        kept = np.array([each is not None for each in to], dtype=np.bool_)
+        whole = replace(self, value=numbers[code], labels=None)
+        return whole if kept.all() else whole.keep(kept[code])
+
+    def rows_in(self, other: PairColumns[Any]) -> Small:
+        """Where each of these pairs stands in another set, `(n,)`; -1 where it does not."""
+        row = joined_pairs([self, other]).row
+        return np.asarray(row[row[:, 0] != NONE, 1])
+
+    def beside(self, other: PairColumns[Any], missing: Any) -> NDArray[Any]:
+        """Another set's numbers, or places in its labels, of these pairs; else `missing`."""
+        return taken(other.value, self.rows_in(other), missing)
 
     def keep(self, mask: Flags) -> PairColumns[Value]:
         """The pairs of a mask, `(n,)`, alone, and the queries that have any of them."""
@@ -206,10 +240,14 @@ class Joined:
 
         `column` is the set's.
         """
-        rows = self.row[:, column]
-        if not len(values):
-            return np.full(len(rows), missing)
-        return np.where(rows == NONE, missing, values[rows])
+        return taken(values, self.row[:, column], missing)
+
+
+def taken(values: NDArray[Any], rows: Small, missing: Any) -> NDArray[Any]:
+    """The values of some rows; `missing` where a row is -1."""
+    if not len(values):
+        return np.full(len(rows), missing)
+    return np.where(rows == NONE, missing, values[rows])
 
 
 def joined_pairs(sets: Sequence[PairColumns[Any]]) -> Joined:
@@ -221,6 +259,10 @@ def joined_pairs(sets: Sequence[PairColumns[Any]]) -> Joined:
         of_query[i][own.query].astype(np.int64) * len(documents) + of_document[i][own.document]
         for i, own in enumerate(sets)
     ]
+    if all(np.array_equal(part, parts[0]) for part in parts[1:]):
+        rows = np.repeat(np.arange(len(parts[0]), dtype=np.int32)[:, None], len(sets), axis=1)
+        of = of_document[0][sets[0].document].astype(np.int32)
+        return Joined(queries, documents, of_query[0][sets[0].query].astype(np.int32), of, rows)
     key, first, number = np.unique(np.concatenate(parts), return_index=True, return_inverse=True)
     order = np.lexsort((first, key // max(len(documents), 1)))
     rank = np.empty(len(order), dtype=np.int64)
@@ -235,6 +277,8 @@ def joined_pairs(sets: Sequence[PairColumns[Any]]) -> Joined:
 
 def _one_numbering(ids: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], list[Integers]]:
     """All distinct ids by first appearance, and the new place of each of every list's."""
+    if all(list(own) == list(ids[0]) for own in ids[1:]) and len(set(ids[0])) == len(ids[0]):
+        return tuple(ids[0]), [np.arange(len(ids[0]))] * len(ids)
     places: dict[str, int] = {}
     for own in ids:
         for text in own:

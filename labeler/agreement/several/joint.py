@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, combinations
+from itertools import combinations, product
 
 import numpy as np
 
@@ -16,13 +16,15 @@ from labeler.agreement.statistics import (
     interval_alpha,
     nominal_alpha,
     ordinal_alpha,
+    tables_of,
 )
-from labeler.arrays import Floats, Integers
+from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
 from labeler.report.result import Hidden
 from labeler.report.table import shown
 from labeler.stats.intervals import Sample, between
+from labeler.trec.pairs import PairColumns, joined_pairs
 
 UNGRADED = -1
 
@@ -59,9 +61,10 @@ class GradeMatrix:
 
     def graded_by(self, assessors: int) -> GradeMatrix:
         """The pairs that so many assessors graded at least, and their queries."""
-        return self._keep((self.values != UNGRADED).sum(axis=1) >= assessors)
+        return self.rows((self.values != UNGRADED).sum(axis=1) >= assessors)
 
-    def _keep(self, rows: Floats) -> GradeMatrix:
+    def rows(self, rows: Flags) -> GradeMatrix:
+        """Some of the pairs, and their queries."""
         used, query = np.unique(self.query[rows], return_inverse=True)
         queries = tuple(self.queries[index] for index in used)
         return replace(
@@ -82,56 +85,53 @@ def grade_matrix(
 
     With `weights` of a sample, the pairs of the sample alone, which stand for the pool.
     """
-    index_of = {grade: index for index, grade in enumerate(grades)}
-    queries = dict.fromkeys(query_id for qrels in assessors.values() for query_id in qrels)
-    pairs: list[Pair] = []
-    columns: list[list[int]] = [[] for _ in assessors]
-    for query_id in queries:
-        rows = [qrels.get(query_id, {}) for qrels in assessors.values()]
-        every = [Pair(query_id, doc_id) for doc_id in dict.fromkeys(chain.from_iterable(rows))]
-        own = [pair for pair in every if weights is None or pair in weights]
-        pairs += own
-        for column, row in zip(columns, rows, strict=True):
-            column += [index_of.get(row.get(pair.doc_id, UNGRADED), UNGRADED) for pair in own]
-    number_of = {query_id: number for number, query_id in enumerate(queries)}
+    sets = [PairColumns.of(qrels, np.int64) for qrels in assessors.values()]
+    drawn = PairColumns.of_pairs(weights or {}, np.float64)
+    joined = joined_pairs([*sets, drawn])
+    values = [
+        joined.values(column, _places(own, grades), UNGRADED) for column, own in enumerate(sets)
+    ]
     whole = GradeMatrix(
         tuple(assessors),
-        tuple(queries),
+        joined.queries,
         tuple(grades),
-        np.array([number_of[pair.query_id] for pair in pairs], dtype=np.int64),
-        np.array(columns, dtype=np.int64).T,
-        None if weights is None else np.array([weights[pair] for pair in pairs]),
+        joined.query.astype(np.int64),
+        np.stack(values, axis=1),
+        None if weights is None else joined.values(len(sets), drawn.value, np.nan),
     )
-    return whole.graded_by(1)
+    rows = (whole.values != UNGRADED).any(axis=1)
+    return whole.rows(rows if weights is None else rows & ~np.isnan(whole.weights))
+
+
+def _places(own: PairColumns[int], grades: Sequence[int]) -> Integers:
+    """The place of each pair's grade among `grades`, `UNGRADED` of another one."""
+    distinct, code = own.coded
+    places = [grades.index(grade) if grade in grades else UNGRADED for grade in distinct]
+    return np.array(places, dtype=np.int64)[code]
 
 
 def query_coincidences(matrix: GradeMatrix) -> Floats:
     """One `(k, k)` coincidence matrix a query; a pair that one assessor graded adds nothing."""
-    k = len(matrix.grades)
-    # (pairs, k): how many assessors gave each grade
-    counts = np.stack([(matrix.values == grade).sum(axis=1) for grade in range(k)], axis=1)
-    counts = counts.astype(np.float64)
-    assessors = counts.sum(axis=1)
+    k, queries = len(matrix.grades), len(matrix.queries)
+    # of each grade, `(pairs,)`: how many assessors gave it
+    counts = [(matrix.values == grade).sum(axis=1).astype(np.float64) for grade in range(k)]
+    assessors = np.sum(counts, axis=0)
     # 1 / (m - 1) for each ordered pair of the m grades of one pair
     share = np.where(assessors > 1, matrix.weights / np.maximum(assessors - 1, 1), 0.0)
-    # (pairs, k, k): ordered pairs of grades, a grade with itself left out
-    within = counts[:, :, None] * counts[:, None, :]
-    within[:, range(k), range(k)] -= counts
-    matrices = np.zeros((len(matrix.queries), k, k))
-    np.add.at(matrices, matrix.query, within * share[:, None, None])
+    matrices = np.zeros((queries, k, k))
+    for i, j in product(range(k), repeat=2):
+        # ordered pairs of these two grades, a grade with itself left out
+        within = counts[i] * counts[j] - (counts[i] if i == j else 0.0)
+        matrices[:, i, j] = np.bincount(matrix.query, within * share, queries)
     return matrices
 
 
 def tables_of_two(matrix: GradeMatrix, first: int, second: int) -> Floats:
     """One `(k, k)` contingency table a query of two of the assessors, the first one's in rows."""
-    k = len(matrix.grades)
     a, b = matrix.values[:, first], matrix.values[:, second]
     both = (a != UNGRADED) & (b != UNGRADED)
-    # a number for each cell of all queries' tables, counted at once
-    cell = (matrix.query[both] * k + a[both]) * k + b[both]
-    size = len(matrix.queries) * k * k
-    counts = np.bincount(cell, weights=matrix.weights[both], minlength=size)
-    return counts.astype(np.float64).reshape(len(matrix.queries), k, k)
+    size = len(matrix.queries), len(matrix.grades)
+    return tables_of(matrix.query[both], a[both], b[both], size, matrix.weights[both])
 
 
 JOINT = {
