@@ -14,7 +14,10 @@ A package names what it brings in its `pyproject.toml`, by the key that it has i
 
 from __future__ import annotations
 
+import sys
 from functools import cache
+from itertools import chain
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from labeler.errors import Misconfigured
@@ -36,10 +39,13 @@ def fill(registry: dict[str, Value], kind: Kind, expected: type) -> None:
 @cache
 def brought(kind: Kind, expected: type) -> dict[str, Any]:
     """What installed packages bring of a kind, by the names of their entry points."""
-    from importlib.metadata import entry_points  # few commands need it, and it takes long to load
+    group = f"ir_labeler.{kind}"
+    if not any(map(_may_hold, sys.path, (group,) * len(sys.path))):
+        return {}
+    from importlib.metadata import entry_points  # takes as long to load as all of `labeler --help`
 
     values = {}
-    for entry in entry_points(group=f"ir_labeler.{kind}"):
+    for entry in entry_points(group=group):
         try:
             value = entry.load()
             if not isinstance(value, expected):
@@ -48,6 +54,13 @@ def brought(kind: Kind, expected: type) -> dict[str, Any]:
         except Exception as error:  # whatever their package raises
             _warn(kind, entry, error)
     return values
+
+
+def _may_hold(folder: str, group: str) -> bool:
+    """Whether a folder of packages has entry points of a group; one in an archive may have them."""
+    path = Path(folder)
+    infos = chain(path.glob("*.dist-info/entry_points.txt"), path.glob("*.egg-info/*points.txt"))
+    return path.is_file() or any(group.encode() in info.read_bytes() for info in infos)
 
 
 def _warn(kind: Kind, entry: Any, error: Exception) -> None:

@@ -12,13 +12,12 @@ from labeler.agreement.align import AssessorLabels, Labels
 from labeler.agreement.calibration import Distributions
 from labeler.collection.card import card_section, read_card
 from labeler.collection.judgements import read_judgements
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import Collection, collection_of_qrels, open_collection
 from labeler.collection.people import people_path, read_people
 from labeler.collection.queries import read_queries
 from labeler.collection.scale import grade_names
 from labeler.collection.user_files import run_paths, runs_by_name
 from labeler.collection.whose import (
-    collection_of_qrels,
     drawn_by_chance,
     made_by,
     not_of_people,

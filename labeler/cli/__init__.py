@@ -6,6 +6,8 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
 
 from labeler.cli.process import Terminated, end_by_signals, prepare_streams, raise_signals
 from labeler.cli.screen import complain, note, say
@@ -14,6 +16,7 @@ from labeler.errors import FileProblem, LabelerError, Misuse, SaysTooLittle
 
 __all__ = ["COMMANDS", "complain_of_file", "execute", "main"]
 
+HELP = {"--help", "-h", "--help-all"}
 INTERRUPTED = 130
 TERMINATED = 143
 SHELLS = ("--install-completion", "--show-completion")
@@ -81,12 +84,23 @@ def _answer(words: Sequence[str]) -> object:
 
 
 def _run(command: Command, words: Sequence[str]) -> object:
+    _refuse_missing(command, words)
     from labeler.cli.options import run
     from labeler.exchange.shapes import told_what_files_are
     from labeler.files.read import rereadable
 
     with rereadable(), told_what_files_are(note):
         return run(command, words)
+
+
+def _refuse_missing(command: Command, words: Sequence[str]) -> None:
+    """`FileProblem` of a file that is not there, before what takes long to load is loaded."""
+    from labeler.files.paths import check_existing
+
+    files = [*takewhile(lambda word: word == "-" or not word.startswith("-"), words)]
+    are_files = 0 < command.files <= len(files) and not os.path.isdir(files[0])
+    if are_files and not HELP.intersection(words):
+        check_existing(map(Path, files))
 
 
 def _refuse_no_text(words: Sequence[str]) -> None:

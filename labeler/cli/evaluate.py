@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,16 +19,15 @@ from labeler.cli.screen import progress
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.user_files import collection_qrels, run_paths
 from labeler.errors import Misuse, about
-from labeler.evaluation.equivalence import margins_by_measure, read_margins
-from labeler.evaluation.evaluate import Report, report_of
-from labeler.evaluation.gates import Gates, check_scores, group_failures, read_gates
 from labeler.evaluation.options import GROUPS, EvaluationOptions
-from labeler.metrics import parse_all
 from labeler.options import TOP_GRADE, option
-from labeler.pools.missed import Missed, missed
-from labeler.pools.reuse import Reusability, reuse
 from labeler.report.render import FORMS
 from labeler.report.table import FormName, Table
+
+if TYPE_CHECKING:  # what takes long to load is loaded once all files are found to be there
+    from labeler.evaluation.evaluate import Report
+    from labeler.evaluation.gates import Gates
+    from labeler.pools.missed import Missed
 
 # What a pool leaves open, as `labeler evaluate` says it of a collection where it is asked to.
 
@@ -65,6 +64,8 @@ class FairnessFlags:
         output: OutputFlags,
     ) -> None:
         """Write what the pool of a collection leaves open."""
+        from labeler.pools.reuse import Reusability, reuse
+
         with about("qrels"):
             name = collection_qrels(folder, qrels).stem
         to = output.made_from(open_collection(folder).folder)
@@ -79,6 +80,8 @@ class FairnessFlags:
 
 def _missed(folder: Path, name: str, rel: int) -> Missed:
     """How many relevant documents the pool missed, from the pairs sampled beyond it."""
+    from labeler.pools.missed import missed
+
     try:
         return missed(folder, name, rel)
     except Misuse as error:
@@ -120,12 +123,16 @@ class GateFlags:
         is_gate = bool(self.no_worse_than)
         if not is_gate and not self.margin:
             return {}
+        from labeler.evaluation.equivalence import margins_by_measure, read_margins
+
         return margins_by_measure(read_margins(self.margin), measures, default=is_gate)
 
     def read(self) -> Gates | None:
         """The gates on scores that were asked for."""
         if not self.require and not self.require_low:
             return None
+        from labeler.evaluation.gates import read_gates
+
         return read_gates(self.require, self.require_low)
 
     def blamed_for_groups(self, by: Sequence[str]) -> AbstractContextManager[None]:
@@ -138,6 +145,8 @@ class GateFlags:
         """`GateFailed` names all that did not keep its gate."""
         if not gates and not self.no_worse_than:
             return
+        from labeler.evaluation.gates import check_scores, group_failures
+
         failures = group_failures(report, gates.groups) if gates else ()
         held = gates.overall if gates else ()
         check_scores(report, held, no_worse_than=bool(self.no_worse_than), of_groups=failures)
@@ -207,6 +216,8 @@ def command(
         problem = "of weighted means it is not known what unjudged documents leave open"
         raise Misuse(problem, parameter="scenarios")
     tables.check_one(by, output.format)
+    from labeler.evaluation.evaluate import report_of  # takes long to load
+
     held = gates.read()
     groups = tuple(dict.fromkeys([*by, *(held.fields if held else ())]))
     asked_for = replace(
@@ -275,6 +286,8 @@ def _compared(report: Report, names: Sequence[str] | None) -> tuple[str, ...] | 
     every = tuple(dict.fromkeys(c.measure for c in report.comparisons))
     if "all" in names:
         return every
+    from labeler.metrics import parse_all
+
     with about("compare"):
         asked = tuple(map(str, parse_all(names)))
     if missing := [name for name in asked if name not in every]:

@@ -7,10 +7,10 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import typer
 
@@ -348,8 +348,52 @@ def parser_of(command: Command, *, is_whole: bool = False) -> Any:
     with typer.Context(parser, help_option_names=HELP["help_option_names"]) as context:
         for parameter in parser.get_params(context):
             _show_plainly(parameter, context)
+            parameter.get_runtime_param = partial(_Plain, parameter)
             parameter.hidden = getattr(parameter, "hidden", False) and not is_whole
     return parser
+
+
+_SMALL = re.compile(r"-?[0-9]{1,15}", re.ASCII)
+_PLAIN: Mapping[Any, Callable[[Any], Any]] = {
+    str: lambda value: value if isinstance(value, str) else None,
+    Path: lambda value: Path(value) if _is_readable(value) else None,
+    int: lambda value: int(value) if _SMALL.fullmatch(str(value)) else None,
+    float: lambda value: float(value) if _SMALL.fullmatch(str(value).replace(".", "", 1)) else None,
+}
+"""A value of a type out of what a command line gives; None where it is no plain one."""
+
+
+def _is_readable(value: Any) -> bool:
+    return os.access(value, os.R_OK) or not os.path.lexists(value)
+
+
+class _Plain(NamedTuple):
+    """Reads the values of a parameter, in place of Typer, whose way loads pydantic.
+
+    That takes longer than scoring a run, so it is left to what is not plain, and says what is
+    wrong.
+    """
+
+    parameter: Any
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value of a parameter out of what the command line gives, as Typer makes it."""
+        are_several = param.multiple or param.nargs == -1
+        if value is None:
+            return () if are_several else None
+        read = [self._read(each) for each in (value if are_several else [value])]
+        if None not in read:
+            return read if are_several else read[0]
+        return type(param).get_runtime_param(param).coerce(value, param=param, ctx=ctx)
+
+    def _read(self, value: Any) -> Any:
+        of = self.parameter.type_descriptor
+        if of.is_choice:
+            return value if value in of.choices else None
+        kind = (*get_args(of.annotation), of.annotation)[0]
+        read = _PLAIN[kind](value) if kind in _PLAIN else None
+        is_low = None not in (read, of.parameter_info.min) and read < of.parameter_info.min
+        return None if is_low else read
 
 
 WORDS = {"path": "PATH", "list[path]": "PATH", "str": "TEXT", "list[str]": "TEXT"}

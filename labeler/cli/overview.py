@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
+from labeler.cli.screen import terminal_width
 from labeler.cli.table import COMMANDS, GROUPS, MORE, SHOWN, Command, commands_of
 
 LEAST, MOST = 60, 100
@@ -48,7 +48,7 @@ def in_columns(rows: Iterable[tuple[str, str]]) -> list[str]:
     """Names and texts in two columns, as wide as the screen."""
     rows = list(rows)
     indent = max(len(name) for name, _ in rows) + 4
-    width = min(max(shutil.get_terminal_size().columns, LEAST), MOST)
+    width = min(max(terminal_width(), LEAST), MOST)
     return [
         line
         for name, text in rows

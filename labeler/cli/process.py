@@ -10,12 +10,10 @@ import os
 import re
 import signal
 import sys
-import traceback
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
 from labeler import __version__
 from labeler.cli.screen import complain, note
@@ -31,8 +29,7 @@ ESCAPED = "labeler-escaped"
 """The name of the error handler that writes `\\u2026`, which is also what JSON writes."""
 
 
-@dataclass(frozen=True)
-class Streams:
+class Streams(NamedTuple):
     """The file that stands behind standard output, unless that is a terminal."""
 
     output: _Output | None
@@ -256,6 +253,8 @@ def report_bug(error: Exception, environment: Mapping[str, str] = os.environ) ->
     if isinstance(error, ImportError) and not f"{error.name}.".startswith("labeler."):
         complain(f"{error}; is everything that labeler needs installed?")
         return Misconfigured.exit_code
+    import traceback  # takes long to load
+
     shown = without_secrets("".join(traceback.format_exception(error)), environment)
     print(printable(shown.rstrip("\n")), file=sys.stderr)
     words = shown.splitlines()[-1]

@@ -7,7 +7,6 @@ which a passage could drive the terminal, are shown as `\\x1b` rather than sent.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -36,13 +35,13 @@ def _fitted(text: str) -> str:
         return text
     from labeler.report.render import wrapped
 
-    width = shutil.get_terminal_size().columns
+    width = terminal_width()
     return wrapped(text, width, indent="  ").ljust(width - 1)  # over a line that is rewritten
 
 
 def rewrite(text: str) -> None:
     """Show a line on a terminal in place of the one that was shown so before; empty clears it."""
-    shown = flat(text)[: shutil.get_terminal_size().columns - 1]
+    shown = flat(text)[: terminal_width() - 1]
     print(f"{shown}\x1b[K", end="\r", file=sys.stderr, flush=True)
 
 
@@ -62,7 +61,26 @@ def result_width() -> int | None:
     None, for any number, where a result goes elsewhere and COLUMNS says nothing.
     """
     if sys.stdout.isatty():
-        return shutil.get_terminal_size().columns
+        return terminal_width()
+    return _columns_said()
+
+
+def terminal_width() -> int:
+    """The columns of the terminal, or those that COLUMNS says; 80 where neither is known.
+
+    The same as `shutil.get_terminal_size`, without what that module loads.
+    """
+    try:
+        shown = sys.__stdout__.fileno() if sys.__stdout__ else -1
+        return _columns_said() or os.get_terminal_size(shown).columns or USUAL_WIDTH
+    except (ValueError, OSError):
+        return USUAL_WIDTH
+
+
+USUAL_WIDTH = 80
+
+
+def _columns_said() -> int | None:
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isascii() and columns.isdigit() and int(columns[:9]) else None
 

@@ -7,7 +7,6 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_origin
@@ -230,6 +229,8 @@ def _problem(each: Declared, value: object) -> str:
 
 
 def _hint(name: str, choices: Iterable[str]) -> str:
+    from difflib import get_close_matches  # takes long to load
+
     names = list(choices)
     close = get_close_matches(name, names, 1)
     hint = f"did you mean {close[0]!r}? " if close else ""

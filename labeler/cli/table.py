@@ -33,7 +33,8 @@ class Command(NamedTuple):
 
     `function` is `module:name`. Its parameters are the command's options and its docstring begins
     with `summary`. It is imported when the command runs: importing all takes longer than most run.
-    `words` finds the command in `labeler help WORD`, where its name and help do not say them.
+    `words` finds the command in `labeler help WORD`, where its name and help do not say them. It
+    reads at least so many `files`: all words before its first option, unless the first is a folder.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Command(NamedTuple):
     function: str
     example: str
     words: str = ""
+    files: int = 0
 
     def load(self) -> Callable[..., Any]:
         """The function that does what the command says."""
@@ -62,6 +64,7 @@ class _Row(NamedTuple):
     example: str
     words: str = ""
     at: str = ""
+    files: int = 0
 
 
 SIDE_ROOMS: Mapping[str, str] = {
@@ -88,7 +91,8 @@ def _group(group: str, *rows: _Row) -> Iterator[Command]:
         name = f"{group} {row.name}" if inside else row.name
         at = row.at or (f"{group}:{verb}" if inside else f"{verb}:command")
         example = f"labeler {name} {row.example}".rstrip()
-        yield Command(name, group, row.summary, f"labeler.cli.{at}", example, row.words)
+        function = f"labeler.cli.{at}"
+        yield Command(name, group, row.summary, function, example, row.words, row.files)
 
 
 _COMMANDS = (
@@ -146,11 +150,13 @@ _COMMANDS = (
             "Score runs against qrels, with intervals and the share judged.",
             "qrels/human.qrels runs/*.trec",
             words="missed reuse",
+            files=2,
         ),
         _Row(
             "agree",
             "Say how far assessors agree with people, and how sure that is.",
             "human.qrels gpt-4o.qrels",
+            files=2,
         ),
         _Row(
             "diff",
@@ -162,11 +168,13 @@ _COMMANDS = (
             "correct",
             "Correct an assessor's scores by people's qrels of some queries.",
             "human.qrels llm.qrels runs/*.trec",
+            files=3,
         ),
         _Row(
             "power",
             "Say what so many queries can tell apart, and how many are needed.",
             "human.qrels runs/*.trec --difference 0.02",
+            files=2,
         ),
         _Row("report", "Write what a collection says on one page.", "coll/ -o report.html"),
     ),
@@ -241,7 +249,10 @@ _COMMANDS = (
             "coll/ bm25 --as bm25-gpt --model gpt-4.1",
         ),
         _Row(
-            "fuse", "Fuse runs, by rank (RRF) or by score.", "bm25.trec dense.trec -o hybrid.trec"
+            "fuse",
+            "Fuse runs, by rank (RRF) or by score.",
+            "bm25.trec dense.trec -o hybrid.trec",
+            files=2,
         ),
         _Row(
             "mmr",
@@ -252,26 +263,31 @@ _COMMANDS = (
             "cut",
             "Keep the first documents of every query.",
             "bm25.trec -o top100.trec --depth 100",
+            files=1,
         ),
         _Row(
             "sort",
             "Sort by query, then as trec_eval does, and number the ranks anew.",
             "bm25.trec -o sorted.trec",
+            files=1,
         ),
         _Row(
             "convert",
             "Convert between TREC's columns, BEIR's JSON and parquet, by the files' names.",
             "bm25.trec.gz -o bm25.json",
+            files=1,
         ),
         _Row(
             "stats",
             "Count queries, documents, ties, and ranks that contradict their scores.",
             "bm25.trec dense.trec",
+            files=1,
         ),
         _Row(
             "validate",
             "Read runs strictly; warn of ties and ranks that contradict scores.",
             "bm25.trec.gz",
+            files=1,
         ),
     ),
     *_group(
@@ -384,6 +400,7 @@ _COMMANDS = (
             "Rank the same runs by two qrels: correlation, drops, and pairs that swap.",
             "human.qrels llm.qrels runs/*.trec",
             at="lab_grades:leaderboard",
+            files=3,
         ),
     ),
     *_group(

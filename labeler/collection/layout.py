@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labeler.errors import FileProblem, Misuse, Stopped
-from labeler.files.paths import did_you_mean
+from labeler.files.paths import did_you_mean, true_path
 from labeler.files.read import check_regular, file_problems
 
 if TYPE_CHECKING:
@@ -196,6 +196,19 @@ def next_step(folder: Path) -> str:
     """The command that makes the first part of a collection that is not there."""
     missing = (how for part, how in STEPS.items() if not (folder / part).exists())
     return next(missing, STEPS["qrels"]).format(folder)
+
+
+def collection_of_qrels(path: Path) -> tuple[Collection, str] | None:
+    """The collection in whose folder `qrels` the file stands, and its name there."""
+    true = true_path(path)
+    if true.parent.name != "qrels":
+        return None
+    return Collection(true.parent.parent), true.name.removesuffix(".gz").removesuffix(".qrels")
+
+
+def sources_path(qrels: Path) -> Path:
+    """The file beside qrels that says where each of their lines came from."""
+    return qrels.with_name(f"{qrels.name}.sources.tsv")
 
 
 def open_collection(folder: Collection | Path | str) -> Collection:

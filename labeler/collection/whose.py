@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from labeler.collection.card import card_section, read_card
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.judgements import read_judgements
-from labeler.collection.layout import Collection, check_name
+from labeler.collection.layout import (
+    Collection,
+    check_name,
+    collection_of_qrels,
+    sources_path,
+)
 from labeler.collection.people import people_path, read_people
 from labeler.collection.queries import read_queries
 from labeler.data import Document, Judgement, Pair, Qrels, Query
@@ -89,14 +94,6 @@ def _judged_by(judgements: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(model for model in models if model))
 
 
-def collection_of_qrels(path: Path) -> tuple[Collection, str] | None:
-    """The collection in whose folder `qrels` the file stands, and its name there."""
-    true = true_path(path)
-    if true.parent.name != "qrels":
-        return None
-    return Collection(true.parent.parent), true.name.removesuffix(".gz").removesuffix(".qrels")
-
-
 HUMAN = "human"
 COLUMNS = "query_id\tdoc_id\tgrade\tsource"
 
@@ -153,11 +150,6 @@ def not_of_people(path: Path) -> str:
     if whose(path) != "model":
         return ""
     return f"{path} holds a model's grades, and is taken for people's"
-
-
-def sources_path(qrels: Path) -> Path:
-    """The file beside qrels that says where each of their lines came from."""
-    return qrels.with_name(f"{qrels.name}.sources.tsv")
 
 
 def sources_beside(qrels: Path) -> Counter[str]:

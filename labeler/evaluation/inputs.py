@@ -13,7 +13,7 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from labeler.collection.layout import Collection
+from labeler.collection.layout import Collection, collection_of_qrels, sources_path
 from labeler.collection.user_files import (
     collection_qrels,
     collection_runs,
@@ -253,8 +253,6 @@ def caveats(models: Sequence[str]) -> Iterator[Finding]:
 
 def origin_findings(qrels: AnyQrels) -> list[Finding]:
     """Whose judgements these are, and how many failed."""
-    from labeler.collection.whose import collection_of_qrels, made_by  # takes long to load
-
     path = qrels_path(qrels)
     if path is None:
         return []
@@ -262,6 +260,8 @@ def origin_findings(qrels: AnyQrels) -> list[Finding]:
     origin = collection_of_qrels(path)
     if origin is None:
         return mixed
+    from labeler.collection.whose import made_by  # takes long to load
+
     collection, name = origin
     findings = [*_routed(collection, name), *caveats(made_by(collection, name).models)]
     findings += part_findings(collection, name)
@@ -271,8 +271,6 @@ def origin_findings(qrels: AnyQrels) -> list[Finding]:
 
 def pool_findings(qrels: AnyQrels) -> list[Finding]:
     """Why grades may not stand for those of a pool: they are mixed, routed, or those of a part."""
-    from labeler.collection.whose import collection_of_qrels  # takes long to load
-
     path = qrels_path(qrels)
     if path is None:
         return []
@@ -283,6 +281,8 @@ def pool_findings(qrels: AnyQrels) -> list[Finding]:
 
 def mixed_findings(path: Path) -> list[Finding]:
     """That qrels hold grades from several sources, and how many from each."""
+    if not sources_path(path).is_file():
+        return []
     from labeler.collection.whose import mixture  # takes long to load
 
     text = mixture(path)
@@ -333,12 +333,12 @@ def kin_behind(qrels: AnyQrels, runs: Mapping[str, Path | Run]) -> list[Kin]:
 
     Of qrels outside a collection only the file's name may tell, where it names a family of models.
     """
-    from labeler.collection.whose import MadeBy, collection_of_qrels, made_by
-
     path = qrels_path(qrels)
-    if path is None:
+    origin = collection_of_qrels(path) if path else None
+    if path is None or (origin is None and not families(short_name(path.name))):
         return []
-    origin = collection_of_qrels(path)
+    from labeler.collection.whose import MadeBy, made_by  # takes long to load
+
     made = MadeBy() if origin is None else made_by(*origin)
     stem = short_name(path.name)
     model = ", ".join(made.models) or (stem if families(stem) else "")
@@ -425,8 +425,17 @@ def families(text: str) -> set[str]:
     """
     spellings = {" ".join(_words(text)), " ".join(_words(_apart(text)))}
     return {
-        family for family in FAMILIES if any(_pattern(family).search(words) for words in spellings)
+        family
+        for family in FAMILIES
+        for words in spellings
+        if _may_stand_in(words, family) and _pattern(family).search(words)
     }
+
+
+def _may_stand_in(words: str, family: str) -> bool:
+    """Whether a member's name is part of a text, which is soon known; a pattern takes long."""
+    names = FAMILIES[family].split()
+    return any(name.rstrip("#").replace("-", " ") in words for name in names)
 
 
 def _words(text: str) -> list[str]:

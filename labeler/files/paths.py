@@ -6,7 +6,6 @@ import os
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -48,6 +47,8 @@ def did_you_mean(path: Path) -> str:
     """What follows the name of a path that does not exist: one beside it with a like name."""
     if not path.parent.is_dir() or not os.access(path.parent, os.R_OK):
         return ""
+    from difflib import get_close_matches  # few paths are wrong
+
     with os.scandir(path.parent) as entries:
         names = [entry.name for entry in islice(entries, _LISTED)]
     return "".join(

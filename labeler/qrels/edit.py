@@ -11,8 +11,9 @@ from tempfile import TemporaryFile
 import numpy as np
 
 from labeler.arrays import Flags, Integers
+from labeler.collection.layout import sources_path
 from labeler.collection.user_files import Output
-from labeler.collection.whose import COLUMNS, MIXED, mixture, sources_path, whose
+from labeler.collection.whose import COLUMNS, MIXED, mixture, whose
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.qrels import Meaning, hold_qrels, indexed_qrels
 from labeler.exchange.written import QRELS_FORMATS, qrels_format_of, write_qrels_as

@@ -8,8 +8,8 @@ from made import make_collection
 
 import labeler
 from labeler.cli import execute
-from labeler.collection.layout import Collection
-from labeler.collection.whose import is_of_people, mixture, sources_beside, sources_path, whose
+from labeler.collection.layout import Collection, sources_path
+from labeler.collection.whose import is_of_people, mixture, sources_beside, whose
 from labeler.errors import Misuse
 from labeler.testing import fake_model
 from labeler.trec.qrels import read_qrels

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, cast
 
 from labeler.agreement.sources import JUDGEMENTS, AssessorSource, assessor_of
 from labeler.collection.card import QUERIES, Parent, parent_of
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import Collection, collection_of_qrels, open_collection
 from labeler.collection.people import people_path, read_people
 from labeler.collection.scale import grade_names
-from labeler.collection.whose import collection_of_qrels, routed_pairs, stale_in
+from labeler.collection.whose import routed_pairs, stale_in
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
 from labeler.files.paths import true_path
