@@ -185,7 +185,7 @@ def test_a_users_run_joins_the_pool(documents: Path, tmp_path: Path) -> None:
     with FakeServer(answer) as server:
         assert build(documents, out, server) == 0
     collection = Collection(out)
-    before = read_pool(collection.pool)
+    before = list(read_pool(collection.pool))
     query_id = before[0].pair.query_id
     unseen = next(
         doc_id
@@ -194,7 +194,7 @@ def test_a_users_run_joins_the_pool(documents: Path, tmp_path: Path) -> None:
     )
     mine.write_text(f"{query_id} Q0 {unseen} 1 9.5 mine\nother Q0 {unseen} 1 9.5 mine\n")
     assert execute(["pool", str(out), "--depth", "3", "--run", str(mine)]) == 0
-    after = read_pool(collection.pool)
+    after = list(read_pool(collection.pool))
     assert after[: len(before)] == before
     assert [(e.pair, e.runs, e.best_rank) for e in after[len(before) :]] == [
         ((query_id, unseen), ("mine",), 1)

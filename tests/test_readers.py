@@ -24,7 +24,7 @@ from labeler.collection.judgements import grades_of, read_judgements
 from labeler.collection.layout import Collection, locked
 from labeler.collection.monitoring import read_watch_run
 from labeler.collection.people import read_people, read_sample
-from labeler.collection.pool import pool_pairs, read_pool
+from labeler.collection.pool import read_pool
 from labeler.collection.queries import parse_ids, read_queries
 from labeler.collection.readme import write_readme
 from labeler.collection.scale import card_top_grade, grade_names
@@ -387,9 +387,6 @@ READERS: dict[str, Reader] = {
         POOL,
         lambda p: [tuple(entry.pair) for entry in read_pool(p)],
         pairs_of,
-    ),
-    "pairs of a pool": Reader(
-        "pool.jsonl", POOL, lambda p: list(map(tuple, pool_pairs(p))), pairs_of
     ),
     "judgements": Reader("a.jsonl", JUDGED, graded_pairs, plain_judgements),
     "sample": Reader(

@@ -20,7 +20,7 @@ from labeler.catalog.recipes import (
 from labeler.collection.card import card_section, making, read_card, update_card
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection, locked
-from labeler.collection.pool import merge_pools, read_pool, write_pool
+from labeler.collection.pool import merge_pools, standing_pool, write_pool
 from labeler.collection.queries import write_queries
 from labeler.data import Pooled
 from labeler.errors import BadInput, Misuse
@@ -96,9 +96,9 @@ def _write(upstream: UpstreamCollection, collection: Collection) -> None:
     write_corpus(collection.corpus, upstream.documents.values())
     for name, qrels in upstream.qrels.items():
         write_qrels(collection.qrels(name), qrels)
-    old = read_pool(collection.pool) if collection.pool.exists() else []
+    old = standing_pool(collection)
     new = [Pooled(pair) for pair in upstream.pool]
-    write_pool(collection.pool, merge_pools(old, new) if old else new)
+    write_pool(collection.pool, merge_pools(old, new) if len(old) else new)
 
 
 def _card(recipe_file: RecipeFile, upstream: UpstreamCollection) -> dict[str, object]:

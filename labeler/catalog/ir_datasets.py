@@ -14,7 +14,7 @@ from labeler.catalog.layouts import HUMAN
 from labeler.collection.card import making, update_card
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection, locked
-from labeler.collection.pool import merge_pools, read_pool, write_pool
+from labeler.collection.pool import merge_pools, standing_pool, write_pool
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import FileProblem, Misconfigured, Misuse
@@ -173,8 +173,8 @@ class _Counted(Iterator[Document]):
 
 
 def _add_to_pool(collection: Collection, pairs: list[Pair]) -> None:
-    old = read_pool(collection.pool) if collection.pool.exists() else []
-    if pairs or old:
+    old = standing_pool(collection)
+    if pairs or len(old):
         write_pool(collection.pool, merge_pools(old, map(Pooled, pairs)))
 
 

@@ -6,18 +6,17 @@ knew of it, so that a query which is only missing for a while loses nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.corpus import corpus_lines
 from labeler.collection.judgements import grades_of
 from labeler.collection.layout import Collection
-from labeler.collection.pool import merge_pools, read_pool, write_pool
+from labeler.collection.pool import Pairs, Pool, merge_pools, read_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import ids_in_words
-from labeler.data import Pair, Pooled
+from labeler.data import Pair
 from labeler.messages import SHOWN, count_of
 
 
@@ -55,17 +54,6 @@ class Dropped:
             yield f"{pairs} in the pool again, as the query and the document are there again"
 
 
-class _Present(NamedTuple):
-    """The ids of a collection's queries, and of those documents that some pairs name."""
-
-    queries: Container[str]
-    documents: Container[str]
-
-    def has(self, pair: Pair) -> bool:
-        """Whether the collection has both sides of a pair."""
-        return pair.query_id in self.queries and pair.doc_id in self.documents
-
-
 def drop_absent(
     collection: Collection, note: Callable[[str], None] = lambda _line: None
 ) -> Dropped | None:
@@ -77,52 +65,47 @@ def drop_absent(
     if not collection.pool.exists():
         return None
     pool, away = read_pool(collection.pool), dropped_pairs(collection)
-    present = _present(collection, [*pool, *away])
-    gone = [entry for entry in pool if not present.has(entry.pair)]
-    back = [entry for entry in away if present.has(entry.pair)]
-    if not gone and not back:
+    queries = read_queries(collection.queries)
+    named = {*pool.pairs.documents, *away.pairs.documents}
+    documents = {d.id for _, d in corpus_lines(collection.corpus) if d.id in named}
+    is_left, is_back = (each.pairs.among(queries, documents) for each in (pool, away))
+    if is_left.all() and not is_back.any():
         return None
-    write_pool(collection.dropped, merge_pools(away, gone))
-    left = merge_pools([entry for entry in pool if present.has(entry.pair)], back)
+    gone, all_away = pool.keep(~is_left), merge_pools(away, pool.keep(~is_left))
+    write_pool(collection.dropped, all_away)
+    left = merge_pools(pool.keep(is_left), away.keep(is_back))
     write_pool(collection.pool, left)
-    _write_dropped(collection, merge_pools(away, gone), present)
+    absent = all_away.keep(~all_away.pairs.among(queries, documents))
+    if len(absent):
+        write_pool(collection.dropped, absent)
+    else:  # without any, there is no file
+        collection.dropped.unlink()
     section = card_section(read_card(collection), "pool")
     update_card(collection, "pool", {**section, "pairs": len(left)})
-    result = _result(collection, gone, len(back), present)
+    result = _result(collection, gone.pairs, int(is_back.sum()), queries, documents)
     for line in result.sentences():
         note(line)
     return result
 
 
-def dropped_pairs(collection: Collection) -> list[Pooled]:
+def dropped_pairs(collection: Collection) -> Pool:
     """The pairs that left the pool; none without a file."""
-    return read_pool(collection.dropped) if collection.dropped.exists() else []
-
-
-def _present(collection: Collection, pairs: Iterable[Pooled]) -> _Present:
-    named = {entry.pair.doc_id for entry in pairs}
-    documents = {d.id for _, d in corpus_lines(collection.corpus) if d.id in named}
-    return _Present(read_queries(collection.queries), documents)
-
-
-def _write_dropped(collection: Collection, pairs: Iterable[Pooled], present: _Present) -> None:
-    """Keep those of the pairs that are not in the collection; without any, there is no file."""
-    absent = [entry for entry in pairs if not present.has(entry.pair)]
-    if absent:
-        write_pool(collection.dropped, absent)
-    else:
-        collection.dropped.unlink()
+    return read_pool(collection.dropped) if collection.dropped.exists() else Pool.of(())
 
 
 def _result(
-    collection: Collection, gone: Sequence[Pooled], returned: int, present: _Present
+    collection: Collection,
+    gone: Pairs,
+    returned: int,
+    queries: Container[str],
+    documents: Container[str],
 ) -> Dropped:
-    pairs = {entry.pair for entry in gone}
-    queries = sorted({pair.query_id for pair in pairs if pair.query_id not in present.queries})
-    documents = sorted({pair.doc_id for pair in pairs if pair.doc_id not in present.documents})
+    absent_queries = sorted({pair.query_id for pair in gone if pair.query_id not in queries})
+    absent_documents = sorted({pair.doc_id for pair in gone if pair.doc_id not in documents})
     grades = {
-        name: sum(Pair(q, d) in pairs for q, d, _ in grades_of(collection.judgements(name)))
-        for name in (collection.judgement_names() if pairs else ())
+        name: sum(Pair(q, d) in gone for q, d, _ in grades_of(collection.judgements(name)))
+        for name in (collection.judgement_names() if len(gone) else ())
     }
     not_none = {name: count for name, count in grades.items() if count}
-    return Dropped(len(gone), returned, tuple(queries), tuple(documents), not_none)
+    ids = tuple(absent_queries), tuple(absent_documents)
+    return Dropped(len(gone), returned, *ids, not_none)

@@ -11,7 +11,7 @@ from pathlib import Path
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.corpus import corpus_lines, ids_among
 from labeler.collection.layout import Collection, check_locked, check_name, is_name
-from labeler.collection.pool import merge_pools, read_pool, write_pool
+from labeler.collection.pool import merge_pools, standing_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import Row, ids_in_words, records
 from labeler.data import Pair, Pooled, Qrels
@@ -205,7 +205,7 @@ def pool_judged(
 
     The collection must be locked. Its card names the qrels that the pairs came from.
     """
-    old = read_pool(collection.pool) if collection.pool.exists() else []
+    old = standing_pool(collection)
     by_name = {name: own.judged_pairs() for name, own in qrels_by_name.items()}
     for name, own in qrels_by_name.items():
         if own.unjudged:

@@ -1,31 +1,228 @@
-"""`pool.jsonl`: the pairs to judge, which runs found each, and its best rank."""
+"""`pool.jsonl`: the pairs to judge, which runs found each, and its best rank, held as columns."""
 
 from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from labeler.arrays import Flags, Integers
+from labeler.collection.layout import Collection as CollectionFolder
 from labeler.collection.layout import check_locked
 from labeler.collection.rows import Row, records
 from labeler.data import Pair, Pooled
+from labeler.errors import BadInput
 from labeler.files.jsonl import write_rows
 
+_BITS = 32
+_LOW = 2**_BITS - 1
+_BLOCK = 1 << 16
+"""So many numbers of a column are Python's at a time."""
 
-def read_pool(path: Path) -> list[Pooled]:
-    """The pairs of a `pool.jsonl`, of which only `query_id` and `doc_id` are required."""
-    pairs: set[Pair] = set()
+Which = Flags | Integers | slice
+"""Some rows of columns: a mask `(n,)`, their places, or a slice."""
 
-    def pooled(row: Row) -> Pooled:
+
+@dataclass(frozen=True, eq=False)
+class Pairs(Collection[Pair]):
+    """`n` pairs in eight bytes each, in their order; none stands there twice.
+
+    `query` and `document`, `(n,)`, are places in `queries` and `documents`, the distinct ids, of
+    which some may be of no pair.
+    """
+
+    queries: Sequence[str]
+    documents: Sequence[str]
+    query: NDArray[np.int32]
+    document: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, pairs: Iterable[Pair]) -> Pairs:
+        """The columns of some pairs."""
+        return pairs if isinstance(pairs, Pairs) else Pool.of(map(Pooled, pairs)).pairs
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def __iter__(self) -> Iterator[Pair]:
+        queries = map(self.queries.__getitem__, _plain(self.query))
+        return map(Pair, queries, map(self.documents.__getitem__, _plain(self.document)))
+
+    def __contains__(self, pair: object) -> bool:
+        assert isinstance(pair, tuple)
+        queries, documents, codes = self._lookup
+        code = queries.get(pair[0], -1) << _BITS | documents.get(pair[1], -1)
+        at = int(np.searchsorted(codes, code))
+        return code in codes[at : at + 1].tolist()
+
+    @cached_property
+    def _lookup(self) -> tuple[dict[str, int], dict[str, int], Integers]:
+        """The place of each query and of each document, and the codes of all pairs, ascending."""
+        queries, documents = (
+            {id_: at for at, id_ in enumerate(ids)} for ids in (self.queries, self.documents)
+        )
+        return queries, documents, np.sort(self.codes)
+
+    @property
+    def codes(self) -> Integers:
+        """One number a pair, `(n,)`: its query's place, then its document's."""
+        return self.query.astype(np.int64) << _BITS | self.document
+
+    def keep(self, which: Which) -> Pairs:
+        """Some of the pairs."""
+        return Pairs(self.queries, self.documents, self.query[which], self.document[which])
+
+    def by_query(self) -> Pairs:
+        """The same pairs, those of a query one after another, otherwise in their order."""
+        _, first, number = np.unique(self.query, return_index=True, return_inverse=True)
+        return self.keep(np.argsort(first[number], kind="stable"))
+
+    def order(self, *between: NDArray[Any]) -> Integers:
+        """The places of all pairs by query, then by what stands between, then by document."""
+        of_document = _ranks(self.documents)[self.document]
+        return np.lexsort((of_document, *between, _ranks(self.queries)[self.query]))
+
+    def among(self, queries: Container[str], documents: Container[str]) -> Flags:
+        """Which pairs have both ids among some, `(n,)`."""
+        has_query = np.array([id_ in queries for id_ in self.queries], dtype=np.bool_)
+        has_document = np.array([id_ in documents for id_ in self.documents], dtype=np.bool_)
+        return has_query[self.query] & has_document[self.document]
+
+
+def _plain(column: NDArray[Any]) -> Iterator[int]:
+    for start in range(0, len(column), _BLOCK):
+        yield from column[start : start + _BLOCK].tolist()
+
+
+def _ranks(ids: Sequence[str]) -> Integers:
+    """The place of each id among the sorted ones."""
+    ranks = np.empty(len(ids), dtype=np.int64)
+    ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
+    return ranks
+
+
+class PoolSource(NamedTuple):
+    """How a pair came into a pool, but for its best rank; `Pooled` says what each value is."""
+
+    runs: tuple[str, ...]
+    inclusion: float | None
+    seeds: tuple[str, ...]
+    round: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Pool(Iterable[Pooled]):
+    """The pairs of a pool and how each came there, in sixteen bytes a pair and the distinct ids.
+
+    `rank`, `(n,)`, is the best rank, 0 of a pair without one; `source`, `(n,)`, a place in
+    `sources`.
+    """
+
+    pairs: Pairs
+    rank: NDArray[np.uint32]
+    source: NDArray[np.int32]
+    sources: Sequence[PoolSource]
+
+    @classmethod
+    def of(cls, entries: Iterable[Pooled]) -> Pool:
+        """The columns of some entries."""
+        if isinstance(entries, Pool):
+            return entries
+        numbered = _Numbered()
+        deque(map(numbered.add, entries), maxlen=0)
+        return numbered.pool()
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __iter__(self) -> Iterator[Pooled]:
+        sources = map(self.sources.__getitem__, _plain(self.source))
+        for pair, rank, source in zip(self.pairs, _plain(self.rank), sources, strict=True):
+            yield Pooled(pair, source.runs, rank or None, *source[1:])
+
+    def keep(self, which: Which) -> Pool:
+        """Some of the entries."""
+        return Pool(self.pairs.keep(which), self.rank[which], self.source[which], self.sources)
+
+    @property
+    def is_sampled(self) -> Flags:
+        """Which pairs were drawn at random from beyond the pool, `(n,)`."""
+        drawn = [source.inclusion is not None for source in self.sources]
+        return np.array(drawn, dtype=np.bool_)[self.source]
+
+    @property
+    def rounds(self) -> Integers:
+        """The round of expansion that added each pair, `(n,)`, 0 where none did."""
+        return np.array([source.round or 0 for source in self.sources], dtype=np.int64)[self.source]
+
+
+class _Numbered:
+    """The entries of a pool, numbered by their ids as they come."""
+
+    def __init__(self) -> None:
+        self.queries, self.documents = dict[str, int](), dict[str, int]()
+        self.sources = dict[PoolSource, int]()
+        self.query, self.document, self.source = (array("i") for _ in range(3))
+        self.rank = array("I")
+
+    def add(self, entry: Pooled) -> None:
+        query, document = entry.pair
+        source = PoolSource(entry.runs, entry.inclusion, entry.seeds, entry.round)
+        self.query.append(self.queries.setdefault(query, len(self.queries)))
+        self.document.append(self.documents.setdefault(document, len(self.documents)))
+        self.source.append(self.sources.setdefault(source, len(self.sources)))
+        self.rank.append(entry.best_rank or 0)
+
+    def pool(self) -> Pool:
+        query, document, source = map(np.array, (self.query, self.document, self.source))
+        pairs = Pairs(tuple(self.queries), tuple(self.documents), query, document)
+        return Pool(pairs, np.array(self.rank), source, tuple(self.sources))
+
+
+DROPS = "labeler pool {} (which takes such pairs out)"
+"""What to do where a pool names queries or documents that are gone."""
+
+
+def read_pool(
+    path: Path, queries: Container[str] | None = None, documents: Container[str] | None = None
+) -> Pool:
+    """The pairs of a `pool.jsonl`, of which only `query_id` and `doc_id` are required.
+
+    `BadInput` names the first line that holds a pair a second time, or, where `queries` or
+    `documents` are given, an id that is not among them.
+    """
+    numbered = _Numbered()
+
+    def add(row: Row) -> None:
         entry = _pooled(row)
-        if entry.pair in pairs:
-            raise row.error(f"the pair {' '.join(entry.pair)} stands there twice")
-        pairs.add(entry.pair)
-        return entry
+        query, document = entry.pair
+        if query not in numbered.queries:
+            _check_exists(row, "query", query, queries)
+        if document not in numbered.documents:
+            _check_exists(row, "document", document, documents)
+        numbered.add(entry)
 
-    return list(records(path, pooled))
+    try:
+        deque(records(path, add), maxlen=0)
+    except BadInput:
+        _refuse_repeated(path, numbered.pool().pairs)  # which may stand in an earlier line
+        raise
+    pool = numbered.pool()
+    _refuse_repeated(path, pool.pairs)
+    return pool
+
+
+def standing_pool(collection: CollectionFolder) -> Pool:
+    """The pool of a collection, empty where it has none yet."""
+    return read_pool(collection.pool) if collection.pool.exists() else Pool.of(())
 
 
 def _pooled(row: Row) -> Pooled:
@@ -34,78 +231,26 @@ def _pooled(row: Row) -> Pooled:
     return Pooled(row.pair, runs, rank, inclusion, seeds, row.counted("round", _LOW))
 
 
-DROPS = "labeler pool {} (which takes such pairs out)"
-"""What to do where a pool names queries or documents that are gone."""
-
-
-@dataclass(frozen=True, slots=True)
-class PoolPairs:
-    """The pairs of a `pool.jsonl`, in eight bytes each: a query's number, then a document's."""
-
-    queries: Sequence[str]
-    documents: Sequence[str]
-    codes: array[int]
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def __iter__(self) -> Iterator[Pair]:
-        queries, documents = self.queries, self.documents
-        for code in self.codes:
-            yield Pair(queries[code >> _BITS], documents[code & _LOW])
-
-    def by_query(self) -> PoolPairs:
-        """The same pairs, those of a query one after another, otherwise in their order."""
-        import numpy as np
-
-        codes = np.frombuffer(self.codes, dtype=np.int64)
-        numbers = codes >> _BITS  # by the first pair of each query
-        if (numbers[1:] >= numbers[:-1]).all():
-            return self
-        ordered = codes[np.argsort(numbers, kind="stable")]
-        return PoolPairs(self.queries, self.documents, array("q", ordered.tobytes()))
-
-
-_BITS = 32
-_LOW = 2**_BITS - 1
-
-
-def pool_pairs(
-    path: Path, queries: Container[str] | None = None, documents: Container[str] | None = None
-) -> PoolPairs:
-    """The pairs of a pool, all of it read once and found well-formed, no pair twice.
-
-    Where `queries` or `documents` are given, `BadInput` names the first line with an id that is
-    not among them.
-    """
-    codes, query_numbers, doc_numbers = array("q"), dict[str, int](), dict[str, int]()
-
-    def add(row: Row) -> None:
-        query, document = _pooled(row).pair
-        if query not in query_numbers:
-            _check_exists(row, "query", query, queries)
-        if document not in doc_numbers:
-            _check_exists(row, "document", document, documents)
-        first = query_numbers.setdefault(query, len(query_numbers))
-        codes.append(first << _BITS | doc_numbers.setdefault(document, len(doc_numbers)))
-
-    deque(records(path, add), maxlen=0)
-    if _has_equals(codes):
-        read_pool(path)  # which says in which line
-    return PoolPairs(list(query_numbers), list(doc_numbers), codes)
-
-
 def _check_exists(row: Row, what: str, text: str, ids: Container[str] | None) -> None:
     if ids is not None and text not in ids:
         problem = f"the {what} {text!r} is not in the collection"
         raise row.error(f"{problem}; next: {DROPS.format(row.path.parent)}")
 
 
-def _has_equals(numbers: array[int]) -> bool:
-    import numpy as np
+def _refuse_repeated(path: Path, pairs: Pairs) -> None:
+    """`BadInput` names the line of the first pair that stands in an earlier one, too."""
+    again = _later_of_equals(pairs.codes)
+    if len(again):
+        row = next(islice(records(path, lambda row: row), int(again.min()), None))
+        raise row.error(f"the pair {' '.join(row.pair)} stands there twice")
 
-    ordered = np.sort(np.frombuffer(numbers, dtype=np.int64))
-    return bool((ordered[1:] == ordered[:-1]).any())
+
+def _later_of_equals(codes: Integers) -> Integers:
+    """The places of all numbers that stand at an earlier place, too."""
+    order = np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    again: Integers = order[1:][ordered[1:] == ordered[:-1]]
+    return again
 
 
 def write_pool(path: Path, pool: Iterable[Pooled]) -> None:
@@ -125,28 +270,52 @@ def write_pool(path: Path, pool: Iterable[Pooled]) -> None:
     write_rows(path, rows, check=read_pool)
 
 
-def merge_pools(old: Sequence[Pooled], new: Iterable[Pooled]) -> list[Pooled]:
+def merge_pools(old: Iterable[Pooled], new: Iterable[Pooled]) -> Pool:
     """`old` with `new` added: no pair is dropped, runs are united, the better rank is kept.
 
     Old pairs keep their place; new ones follow, sorted by query and best rank. A pair that was
     drawn at random, and is now pooled for another reason, is no longer one of the sample.
     """
-    merged = {entry.pair: entry for entry in old}
-    added: dict[Pair, Pooled] = {}
-    for entry in new:
-        home = merged if entry.pair in merged else added
-        earlier = home.get(entry.pair)
-        home[entry.pair] = entry if earlier is None else _united(earlier, entry)
-    order = sorted(added.values(), key=lambda e: (e.pair.query_id, e.best_rank or 0, e.pair.doc_id))
-    return [*merged.values(), *order]
+    before = Pool.of(old)
+    size, every = len(before), united_pool(chain(before, new))
+    added = every.keep(slice(size, None))
+    order = size + added.pairs.order(added.rank)
+    return every.keep(np.append(np.arange(size), order))
 
 
-def _united(first: Pooled, second: Pooled) -> Pooled:
+Unite = Callable[[PoolSource, PoolSource], PoolSource]
+"""How a pair that stands in a pool twice came there, of how it did at first and then."""
+
+
+def united(first: PoolSource, second: PoolSource) -> PoolSource:
+    """The runs and seeds of both; the pair is one of the random sample where both are."""
     runs = tuple(dict.fromkeys((*first.runs, *second.runs)))
-    ranks = [rank for rank in (first.best_rank, second.best_rank) if rank is not None]
-    shares = (first.inclusion, second.inclusion)
-    inclusion = None if None in shares else first.inclusion
     seeds = tuple(dict.fromkeys((*first.seeds, *second.seeds)))
+    inclusion = None if second.inclusion is None else first.inclusion
     leaves_sample = first.inclusion is not None and inclusion is None
-    joined = second.round if leaves_sample else first.round
-    return Pooled(first.pair, runs, min(ranks, default=None), inclusion, seeds, joined)
+    return PoolSource(runs, inclusion, seeds, second.round if leaves_sample else first.round)
+
+
+def united_pool(entries: Iterable[Pooled], unite: Unite = united) -> Pool:
+    """Entries in the order in which their pairs first appear, all those of a pair as one.
+
+    The better rank is kept, and `unite` says what becomes of the rest.
+    """
+    pool = Pool.of(entries)
+    codes, again = pool.pairs.codes, _later_of_equals(pool.pairs.codes)
+    if not len(again):
+        return pool
+    order = np.argsort(codes, kind="stable")
+    first = order[np.searchsorted(codes, codes[again], sorter=order)]
+    rank, source = pool.rank.copy(), pool.source.copy()
+    sources = list(pool.sources)
+    number_of = {each: number for number, each in enumerate(sources)}
+    for at, later in zip(first.tolist(), again.tolist(), strict=True):  # in their order, of a pair
+        rank[at] = min(rank[at] or rank[later], rank[later] or rank[at])
+        both = unite(sources[source[at]], sources[source[later]])
+        source[at] = number_of.setdefault(both, len(sources))
+        if len(number_of) > len(sources):
+            sources.append(both)
+    is_kept = np.ones(len(pool), dtype=np.bool_)
+    is_kept[again] = False
+    return Pool(pool.pairs, rank, source, sources).keep(is_kept)

@@ -20,7 +20,7 @@ from labeler.collection.card import card_section, read_card
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import Collection
 from labeler.collection.people import read_people
-from labeler.collection.pool import pool_pairs
+from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.whose import HUMAN, is_of_people
 from labeler.data import Qrels, Query
@@ -233,7 +233,7 @@ def contents_of(collection: Collection) -> CollectionContents:
         read_card(collection),
         sum(1 for _ in distinct_documents(collection.corpus)) if has_corpus else 0,
         read_queries(collection.queries) if collection.queries.is_file() else {},
-        len(pool_pairs(collection.pool)) if collection.pool.is_file() else 0,
+        len(read_pool(collection.pool)) if collection.pool.is_file() else 0,
         collection.run_files(),
         qrels,
         tuple(name for name in qrels if is_of_people(collection, name)),

@@ -170,7 +170,7 @@ def _refuse_to_orphan(collection: Collection, result: Ingested) -> None:
     """Refuse a corpus that lacks documents which the collection's pool names."""
     if not collection.pool.exists():
         return
-    missing = {entry.pair.doc_id for entry in read_pool(collection.pool)} - result.documents.keys()
+    missing = set(read_pool(collection.pool).pairs.documents) - result.documents.keys()
     if missing:
         raise Misuse(
             f"{collection.pool} names {_edited_or_gone(len(missing))}, as "

@@ -18,7 +18,7 @@ from labeler.collection.judgements import grades_of, read_judgements, remove_rep
 from labeler.collection.layout import Collection, MadeFile, claimed, locked, open_collection
 from labeler.collection.people import people_path, read_people, read_sample, write_people
 from labeler.collection.people import write_sample as write_sampled
-from labeler.collection.pool import merge_pools, read_pool, write_pool
+from labeler.collection.pool import Pool, PoolSource, read_pool, united, united_pool, write_pool
 from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.readme import write_readme
 from labeler.collection.whose import shown_by, shown_in
@@ -104,20 +104,14 @@ class Carrying:
         match = self.match(old_id)
         return match.new_ids[0] if match.state in CARRIED else None
 
-    def pool(self, path: Path) -> list[Pooled]:
+    def pool(self, path: Path) -> Pool:
         """The pairs of a pool's file: those carried over, and the parts of what was split."""
-        if not path.exists():
-            return []
         entries = (
             self._pooled(entry, new_id)
-            for entry in read_pool(path)
+            for entry in (read_pool(path) if path.exists() else ())
             for new_id in self.match(entry.pair.doc_id).new_ids
         )
-        merged: dict[Pair, Pooled] = {}
-        for entry in entries:
-            earlier = merged.get(entry.pair)
-            merged[entry.pair] = _united(earlier, entry) if earlier else entry
-        return list(merged.values())
+        return united_pool(entries, _united)
 
     def _pooled(self, entry: Pooled, new_id: str) -> Pooled:
         """An entry of a new passage, led to by whatever holds the text of its seeds now.
@@ -230,20 +224,19 @@ class Carrying:
             by_set[name] = _counted(self.match(doc_id).state for _, doc_id, _ in rows)
             judged |= self.graded(rows, self.stale.get(name, ())).keys()
         pool = self.pool(self.old.pool)
-        unjudged = sum(entry.pair not in judged for entry in pool)
+        unjudged = sum(pair not in judged for pair in pool.pairs)
         states = _counted(match.state for match in self.matches.values())
         stale = sum(map(len, self.stale.values()))
         return Carryover(states, by_set, len(pool), unjudged, stale)
 
 
-def _united(first: Pooled, second: Pooled) -> Pooled:
-    """One entry of two that are of one passage now; its round is the earlier of theirs.
+def _united(first: PoolSource, second: PoolSource) -> PoolSource:
+    """What is known of two pairs that are of one passage now; the round is the earlier of theirs.
 
     There is none where one of them was in the pool before it was expanded.
     """
-    rounds = [entry.round for entry in (first, second) if entry.round is not None]
-    (united,) = merge_pools([first], [second])
-    return replace(united, round=min(rounds) if len(rounds) == 2 else None)
+    rounds = [each.round for each in (first, second) if each.round is not None]
+    return united(first, second)._replace(round=min(rounds) if len(rounds) == 2 else None)
 
 
 def write_carried(collection: Collection, carrying: Carrying) -> None:
@@ -259,7 +252,7 @@ def write_carried(collection: Collection, carrying: Carrying) -> None:
         write_pool(collection.dropped, carrying.pool(old.dropped))
     if old.queries.exists():
         write_queries(collection.queries, carrying.queries(old.queries))
-    absent = {entry.pair for entry in dropped_pairs(collection)}
+    absent = dropped_pairs(collection).pairs
     for name in old.judgement_names():
         rows = list(carrying.judgement_rows(old.judgements(name)))
         path = collection.judgements(name)
@@ -289,7 +282,7 @@ def note_in_card(collection: Collection) -> None:
         pool = {**card_section(card, "pool"), "pairs": len(read_pool(collection.pool))}
         update_card(collection, "pool", pool)
     names = collection.judgement_names()
-    absent = {entry.pair for entry in dropped_pairs(collection)}
+    absent = dropped_pairs(collection).pairs
     entries = {n: e for n, e in card_section(card, "judge").items() if n in names}
     for name, entry in entries.items():
         rows = grades_of(collection.judgements(name))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection as Some
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from labeler import __version__
 from labeler.collection.card import Parent, card_section, read_card, update_card_entry
@@ -32,7 +35,7 @@ from labeler.collection.layout import (
     locked_in_loop,
     safe_name,
 )
-from labeler.collection.pool import PoolPairs, pool_pairs
+from labeler.collection.pool import Pairs, read_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.readme import write_readme
 from labeler.collection.whose import check_model_name, rules_of, shown_by, stale_pairs
@@ -42,7 +45,7 @@ from labeler.files.boundary import count
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.methods.inquiry import ReadAtMost
-from labeler.judging.pilot import Pairs, Pilot
+from labeler.judging.pilot import Pilot
 from labeler.judging.suspicions import suspicions
 from labeler.messages import count_of
 from labeler.models.policies.call import StopSignal
@@ -171,9 +174,9 @@ def texts_of(collection: Collection) -> Texts:
     return Texts(read_queries(collection.queries), corpus_on_demand(collection.corpus))
 
 
-def pool_of(collection: Collection, texts: Texts) -> PoolPairs:
+def pool_of(collection: Collection, texts: Texts) -> Pairs:
     """The pairs of the pool, in its order; `BadInput` where one names a text that is not there."""
-    return pool_pairs(collection.pool, texts.queries, texts.documents)
+    return read_pool(collection.pool, texts.queries, texts.documents).pairs
 
 
 class Job(NamedTuple):
@@ -185,7 +188,7 @@ class Job(NamedTuple):
 
     collection: Collection
     name: str
-    pairs: Pairs
+    pairs: Some[Pair]
     texts: Texts
     carried: Mapping[Pair, JudgementRow] = {}
     parent: Parent | None = None
@@ -197,39 +200,36 @@ class Job(NamedTuple):
 
 
 def job_of(
-    collection: Collection, name: str, pairs: Pairs, texts: Texts, parent: Parent | None = None
+    collection: Collection,
+    name: str,
+    pairs: Iterable[Pair],
+    texts: Texts,
+    parent: Parent | None = None,
 ) -> Job:
     """The job of judging pairs, but for those whose grades are carried over.
 
     The pairs of a query are asked about one after another, since their requests begin alike: a
     server has such a beginning ready and reads it sooner and for less.
     """
-    pairs = _by_query(pairs)
+    asked = Pairs.of(pairs).by_query()
     rows = carried_rows(collection.judgements(name))
     for pair in stale_pairs(collection, name).intersection(rows) if rows else ():
         del rows[pair]
     if not rows:
-        return Job(collection, name, pairs, texts, parent=parent)
-    asked = [pair for pair in pairs if pair not in rows]
-    own = {pair: rows[pair] for pair in pairs if pair in rows}
-    return Job(collection, name, asked, texts, own, parent)
+        return Job(collection, name, asked, texts, parent=parent)
+    own = {pair: rows[pair] for pair in asked if pair in rows}
+    is_left = np.fromiter((pair not in own for pair in asked), np.bool_, len(asked))
+    return Job(collection, name, asked.keep(is_left), texts, own, parent)
 
 
-def _by_query(pairs: Pairs) -> Pairs:
-    if isinstance(pairs, PoolPairs):
-        return pairs.by_query()
-    numbers: dict[str, int] = {}
-    return sorted(pairs, key=lambda pair: numbers.setdefault(pair.query_id, len(numbers)))
-
-
-def check_keeps(collection: Collection, name: str, pairs: Pairs) -> None:
+def check_keeps(collection: Collection, name: str, pairs: Container[Pair]) -> None:
     """Raise `Misuse` where judging a part of a set's pairs as `name` would lose other pairs."""
     path = collection.judgements(check_name(name))
     if not path.exists():
         return
-    others = {row.judged.outcome.pair for row in read_judgements(path)}.difference(pairs)
+    others = sum(row.judged.outcome.pair not in pairs for row in read_judgements(path))
     if others:
-        more = count_of(len(others), "pair that is", "pairs that are")
+        more = count_of(others, "pair that is", "pairs that are")
         problem = f"{path} holds {more} not among these and would be lost; give another name"
         raise Misuse(problem, parameter="name")
 
@@ -367,12 +367,12 @@ def cached_before(collection: Collection, name: str) -> int:
     return max(0, count(entry.get("cached_tokens")) or 0)
 
 
-def judged_pairs(collection: Collection, name: str, texts: Texts) -> list[Pair]:
+def judged_pairs(collection: Collection, name: str, texts: Texts) -> Pairs:
     """The pairs that a set of judgements holds, whose query and document are there still."""
     with about("source", "name"):
         path = collection.existing_judgements(check_name(name))
-    pairs = (row.judged.outcome.pair for row in read_judgements(path))
-    return [pair for pair in pairs if texts.has(pair)]
+    pairs = Pairs.of(row.judged.outcome.pair for row in read_judgements(path))
+    return pairs.keep(pairs.among(texts.queries, texts.documents))
 
 
 # What judging gave: the counts of a set of judgements, its files, and the cost of the run.

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from labeler.collection.batches import held_back
 from labeler.collection.judgements import JudgementLines, repeat_file
 from labeler.collection.layout import Collection, locked_in_loop, open_collection
+from labeler.collection.pool import Pairs
 from labeler.data import Pair
 from labeler.errors import BudgetReached, Misuse
 from labeler.files.atomic import replacing
@@ -36,7 +37,7 @@ from labeler.judging.job import (
 from labeler.judging.methods.inquiries import Inquiries, check_reads, unanswered
 from labeler.judging.methods.inquiry import CUTS, TRIES
 from labeler.judging.part import DerivedPairs
-from labeler.judging.pilot import FEWEST, Pairs, piloted
+from labeler.judging.pilot import FEWEST, piloted
 from labeler.model import Request
 from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.cost import Tokens
@@ -164,7 +165,7 @@ def _further(job: Job, assessor: Assessor, retry_failed: bool) -> Iterator[Reque
 
 # A judging session: choose the model, open the store, guard the model, judge, write.
 
-PairsOf = Callable[[Collection, Texts], Pairs | DerivedPairs]
+PairsOf = Callable[[Collection, Texts], Iterable[Pair] | DerivedPairs]
 """Which pairs of a collection to judge; the texts are those that they should be among."""
 
 
@@ -430,9 +431,10 @@ async def ajudge_sample(
     The same seed draws the same pairs of the same pool.
     """
 
-    def sample_of(opened: Collection, texts: Texts) -> list[Pair]:
-        pool = sorted(pool_of(opened, texts))
-        return sorted(Random(seed).sample(pool, min(pairs, len(pool))))
+    def sample_of(opened: Collection, texts: Texts) -> Pairs:
+        pool = pool_of(opened, texts)
+        drawn = Random(seed).sample(range(len(pool)), min(pairs, len(pool)))
+        return pool.keep(pool.order()[sorted(drawn)])
 
     opened = open_collection(collection)
     return await judge_set(opened, sample_of, options or JudgeOptions(), control or Control())

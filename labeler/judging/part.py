@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from labeler.collection.card import DISAGREEMENTS, FAILURES, QUERIES, SAMPLE, Parent
 from labeler.collection.layout import Collection, check_name
+from labeler.collection.pool import Pairs
 from labeler.collection.queries import files_of_ids, parse_ids
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
@@ -71,7 +72,7 @@ class PartOfSet:
 class DerivedPairs(NamedTuple):
     """The pairs to judge, and the set that they are of."""
 
-    pairs: list[Pair]
+    pairs: Pairs
     parent: Parent
 
 
@@ -84,7 +85,7 @@ def derived_pairs(
     """
     states = _states(collection, source, texts, warn)
     beside = _sets_beside(collection, source, part)
-    pairs = _pairs_of_part(collection, states, part, beside)
+    pairs = Pairs.of(_pairs_of_part(collection, states, part, beside))
     if not pairs:
         raise Misuse(f"no pair of {source} is among them: {part.only}", parameter="only")
     whole = Parent(source)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from labeler.collection.pool import PoolPairs
 from labeler.data import Failure, Judged, Pair
 from labeler.errors import BudgetReached, TooManyFailed
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs, looks
 from labeler.models.call_plan import CallTimes, duration_of
 from labeler.models.policies.stack import Guard
-
-Pairs = Sequence[Pair] | PoolPairs
-"""Pairs that can be counted and gone through more than once."""
 
 Projected = Sequence[float]
 """About how much it is, and an interval of 95 %; empty where it is not known."""
@@ -61,7 +57,7 @@ FEWEST = 100
 
 
 async def piloted(
-    pairs: Pairs, texts: Texts, assessor: Assessor, options: PairOptions, guard: Guard
+    pairs: Collection[Pair], texts: Texts, assessor: Assessor, options: PairOptions, guard: Guard
 ) -> tuple[PairOptions, Pilot | None]:
     """Judge a few pairs: how all of them are to be asked about, and what the few say of them.
 
@@ -94,7 +90,7 @@ async def piloted(
     return replace(options, pilot=by_pair, ended=ended), pilot
 
 
-def pilot_pairs(pairs: Pairs, texts: Texts) -> list[Pair]:
+def pilot_pairs(pairs: Collection[Pair], texts: Texts) -> list[Pair]:
     """The pairs of a pilot: drawn by chance, then spread over the lengths of documents."""
     places = set(Random(PAIRS).sample(range(len(pairs)), 3 * PAIRS))
     drawn = [pair for at, pair in enumerate(pairs) if at in places]

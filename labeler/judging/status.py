@@ -12,9 +12,10 @@ from labeler.collection.controls import verdicts_of
 from labeler.collection.dropped import dropped_pairs
 from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.pool import pool_pairs
+from labeler.collection.pool import read_pool
 from labeler.collection.whose import stale_by_set
 from labeler.errors import LabelerError
+from labeler.files.row_index import RowIndex
 from labeler.judging.job import Tally, cached_before
 from labeler.models.choose import declared_assessors, project_file
 from labeler.models.embedded import embedded_name
@@ -155,7 +156,7 @@ class StoreStatus:
 def pool_size(collection: Collection | Path | str) -> int:
     """How many pairs a collection's pool has; 0 where there is none yet."""
     path = open_collection(collection).pool
-    return len(pool_pairs(path)) if path.exists() else 0
+    return len(read_pool(path)) if path.exists() else 0
 
 
 def status(collection: Collection | Path | str) -> Iterator[SetStatus]:
@@ -169,7 +170,7 @@ def status(collection: Collection | Path | str) -> Iterator[SetStatus]:
 
 def _status_of(collection: Collection, name: str, pool: int) -> SetStatus:
     tally, origin, attempts, cost = Tally(name), None, 0, None
-    absent, shown = {entry.pair for entry in dropped_pairs(collection)}, set[str]()
+    absent, shown = dropped_pairs(collection).pairs, RowIndex()
     for row in read_judgements(collection.judgements(name)):
         judged = row.judged
         if judged.outcome.pair in absent:
@@ -177,7 +178,8 @@ def _status_of(collection: Collection, name: str, pool: int) -> SetStatus:
         is_alone = judged.listed is None  # a list's request is counted in one row already
         if is_alone and judged.shown in shown:  # one reply, counted in an earlier row
             judged = replace(judged, attempts=0, prompt_tokens=0, completion_tokens=0, cost=None)
-        shown.update(filter(None, [judged.shown]))
+        if judged.shown:
+            shown.add(judged.shown)
         tally.add(judged)
         origin, attempts = row.origin, attempts + judged.attempts
         if judged.cost is not None:

@@ -20,7 +20,6 @@ from labeler.data import Pair
 from labeler.errors import Misuse, about
 from labeler.judging.assessor import Texts
 from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set, plan_set
-from labeler.judging.pilot import Pairs
 from labeler.lab.members import (
     MadeRow,
     MadeSet,
@@ -405,7 +404,7 @@ def _open(collection: Collection, cheap: Sequence[str], options: CascadeOptions)
 
 
 def _these(pairs: list[Pair]) -> PairsOf:
-    def pairs_of(_collection: Collection, _texts: Texts) -> Pairs:
+    def pairs_of(_collection: Collection, _texts: Texts) -> list[Pair]:
         return pairs
 
     return pairs_of

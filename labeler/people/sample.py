@@ -310,7 +310,7 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
             prompts.add(row.origin.prompt)
     else:
         if source is None or collection.pool.exists():
-            strata = {pooled.pair: None for pooled in read_pool(collection.pool)}
+            strata = dict.fromkeys(read_pool(collection.pool).pairs)
         if source is not None:
             with about("source"):
                 path = collection.existing_qrels(source)

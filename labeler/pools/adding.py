@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from heapq import nsmallest
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from labeler.collection.card import card_section, making, read_card, update_card
 from labeler.collection.corpus import distinct_documents, ids_among
 from labeler.collection.layout import Collection, check_name
-from labeler.collection.pool import merge_pools, read_pool, write_pool
+from labeler.collection.pool import Pool, merge_pools, standing_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import run_name
 from labeler.data import Pair, Pooled, Run
@@ -19,6 +22,7 @@ from labeler.exchange.runs import read_run
 from labeler.messages import Progress, count_of, no_progress, no_query_in_common
 from labeler.runs.retrieve import BUILT_IN, tag_of
 from labeler.text.terms import Encoder
+from labeler.trec.pairs import PairColumns
 from labeler.trec.runs import ranking
 from labeler.trec.write import write_run
 
@@ -27,7 +31,7 @@ from labeler.trec.write import write_run
 
 def read_own_run(
     path: Path, collection: Collection, depth: int, warn: Callable[[str], None]
-) -> Run:
+) -> PairColumns[float]:
     """A user's run, checked against the collection that it shall join, less other queries.
 
     Raises `Misuse` where its name is taken, `BadInput` where it shares no query with the
@@ -99,8 +103,9 @@ def with_standing(path: Path, run: Run) -> Run | None:
     return None if run.keys() <= present.keys() else {**present, **run}
 
 
-def _of_queries(run: Run, queries: Container[str]) -> Run:
-    return {query_id: scores for query_id, scores in run.items() if query_id in queries}
+def _of_queries(run: PairColumns[float], queries: Container[str]) -> PairColumns[float]:
+    is_asked = np.array([query_id in queries for query_id in run.queries], dtype=np.bool_)
+    return run if is_asked.all() else run.keep(is_asked[run.query])
 
 
 def _own_name(path: Path) -> str:
@@ -129,14 +134,15 @@ def _some(ids: Iterable[str]) -> str:
     return ", ".join(nsmallest(3, ids))
 
 
-def pool_runs(runs: Mapping[str, Run], depth: int) -> list[Pooled]:
+def pool_runs(runs: Mapping[str, Run], depth: int) -> Iterator[Pooled]:
     """The first `depth` documents of each query in each run, with the runs and the best rank."""
-    ranks: dict[Pair, dict[str, int]] = {}
-    for name, run in runs.items():
-        for query_id, scores in run.items():
-            for rank, doc_id in enumerate(ranking(scores)[:depth], start=1):
-                ranks.setdefault(Pair(query_id, doc_id), {})[name] = rank
-    return [Pooled(pair, tuple(by_run), min(by_run.values())) for pair, by_run in ranks.items()]
+    for query_id in dict.fromkeys(chain.from_iterable(runs.values())):
+        ranks: dict[str, dict[str, int]] = {}
+        for name, run in runs.items():
+            for rank, doc_id in enumerate(ranking(run.get(query_id, {}))[:depth], start=1):
+                ranks.setdefault(doc_id, {})[name] = rank
+        for doc_id, by_run in ranks.items():
+            yield Pooled(Pair(query_id, doc_id), tuple(by_run), min(by_run.values()))
 
 
 class Added(NamedTuple):
@@ -145,7 +151,7 @@ class Added(NamedTuple):
     `progress` is that of writing the runs.
     """
 
-    pairs: list[Pooled]
+    pairs: Iterable[Pooled]
     depth: int
     encoder: Encoder | None = None
     progress: Progress = no_progress
@@ -153,7 +159,7 @@ class Added(NamedTuple):
 
 def add_pairs(
     collection: Collection, runs: Mapping[str, Run], added: Added, *, force: bool = False
-) -> list[Pooled]:
+) -> Pool:
     """Write the runs whole, and add the pairs to the pool.
 
     The card names these runs and those that were pooled before. A run of a user's own that stands
@@ -168,8 +174,7 @@ def add_pairs(
         for name, path in new_paths.items():
             with added.progress(f"writing the run {name}") as advance:
                 write_run(path, runs[name], tags[name], advance)
-    old = read_pool(collection.pool) if collection.pool.exists() else []
-    merged = merge_pools(old, added.pairs)
+    merged = merge_pools(standing_pool(collection), added.pairs)
     write_pool(collection.pool, merged)
     section = card_section(read_card(collection), "pool")
     all_runs = {**card_section(section, "runs"), **tags}
@@ -187,8 +192,7 @@ def depth_within(runs: Mapping[str, Run], depth: int, old: Container[Pair], room
     >>> depth_within({"one": run}, 10, (), 2), depth_within({"one": run}, 10, (), 9)
     (2, 3)
     """
-    entries = pool_runs(runs, depth)
-    ranks = sorted(entry.best_rank or 0 for entry in entries if entry.pair not in old)
-    if len(ranks) > room:
-        return ranks[room] - 1
-    return max((entry.best_rank or 0 for entry in entries), default=0)
+    every = Pool.of(pool_runs(runs, depth))
+    is_new = np.fromiter((pair not in old for pair in every.pairs), np.bool_, len(every))
+    new = np.sort(every.rank[is_new])
+    return int(new[room]) - 1 if len(new) > room else int(every.rank.max(initial=0))

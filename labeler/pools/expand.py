@@ -20,7 +20,7 @@ from typing import Any
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.corpus import CorpusTexts, documents_of
 from labeler.collection.layout import Collection, locked, open_collection
-from labeler.collection.pool import merge_pools, read_pool, write_pool
+from labeler.collection.pool import Pool, merge_pools, read_pool, write_pool
 from labeler.collection.search import Searched, searched_corpus
 from labeler.data import Pair, Pooled, Qrels
 from labeler.errors import BadInput
@@ -86,12 +86,12 @@ class RoundFound:
     relevant_in_pool: int
 
     @classmethod
-    def of(cls, pool: Sequence[Pooled], grades: Qrels, number: int, rel: int) -> RoundFound:
+    def of(cls, pool: Pool, grades: Qrels, number: int, rel: int) -> RoundFound:
         """A round of a pool; number 0 is no round, but what was in the pool before."""
-        of_round = [entry.pair for entry in pool if (entry.round or 0) == number]
+        of_round = pool.keep(pool.rounds == number).pairs
         judged = [pair for pair in of_round if _grade(grades, pair) is not None]
         relevant = sum((_grade(grades, pair) or 0) >= rel for pair in judged)
-        certain = (e.pair for e in pool if e.inclusion is None and (e.round or 0) <= number)
+        certain = pool.keep(~pool.is_sampled & (pool.rounds <= number)).pairs
         total = sum((_grade(grades, pair) or 0) >= rel for pair in certain)
         return cls(number, len(of_round), len(judged), relevant, total)
 
@@ -237,7 +237,7 @@ class _Growth:
         pool = read_pool(self.collection.pool)
         path = self.collection.qrels(self.name)
         grades = read_qrels(path) if path.exists() else {}
-        last = max((entry.round or 0 for entry in pool), default=0)
+        last = int(pool.rounds.max(initial=0))
         return [RoundFound.of(pool, grades, n, self.expansion.rel) for n in range(last + 1)]
 
     def is_own(self, number: int) -> bool:
@@ -265,7 +265,7 @@ class _Growth:
             if _searched(collection, control).sha256 != searched.sha256:
                 raise BadInput(f"{collection.corpus}: changed meanwhile; run the command again")
             pool = read_pool(collection.pool)
-            number = 1 + max((entry.round or 0 for entry in pool), default=0)
+            number = 1 + int(pool.rounds.max(initial=0))
             merged = merge_pools(pool, _of_round(number, seeds, near))
             write_pool(collection.pool, merged)
             new = len(merged) - len(pool)
@@ -282,7 +282,8 @@ class _Growth:
     def _seeds(self) -> list[Pair]:
         """The relevant pairs of the pool, without those of its random sample."""
         grades = read_qrels(self.collection.qrels(self.name))
-        certain = (e.pair for e in read_pool(self.collection.pool) if e.inclusion is None)
+        pool = read_pool(self.collection.pool)
+        certain = pool.keep(~pool.is_sampled).pairs
         return [pair for pair in certain if (_grade(grades, pair) or 0) >= self.expansion.rel]
 
     def _neighbors(

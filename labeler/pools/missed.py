@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,9 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.pool import read_pool
+from labeler.collection.pool import Pool, read_pool
 from labeler.collection.whose import drawn_by_chance, routed_pairs
-from labeler.data import Pooled, Qrels
+from labeler.data import Pair, Pooled, Qrels
 from labeler.errors import Misuse
 from labeler.messages import count_of
 from labeler.report.result import Result, figure_names
@@ -102,24 +102,25 @@ def missed(collection: Collection | Path | str, qrels: str, rel: int = 1) -> Mis
     path = opened.existing_qrels(qrels)
     grades = drawn_by_chance(read_qrels(path), routed_pairs(opened, qrels), path)
     pool = read_pool(opened.pool)
-    if not any(entry.inclusion is not None for entry in pool):
+    if not pool.is_sampled.any():
         problem = "the pool has no random sample beyond it; pool with one, and judge it"
         raise Misuse(problem, parameter="beyond")
     return estimate_missed(pool, grades, rel)
 
 
-def estimate_missed(pool: Sequence[Pooled], grades: Qrels, rel: int = 1) -> Missed:
+def estimate_missed(entries: Iterable[Pooled], grades: Qrels, rel: int = 1) -> Missed:
     """The estimate from a pool with sampled pairs, and grades; `Misuse` where none is judged."""
-    sampled = [entry for entry in pool if entry.inclusion is not None]
-    judged = [entry for entry in sampled if _grade(grades, entry) is not None]
+    pool = Pool.of(entries)
+    sampled = list(pool.keep(pool.is_sampled))
+    judged = [entry for entry in sampled if _grade(grades, entry.pair) is not None]
     if not judged:
         raise Misuse("none of the pairs sampled beyond the pool is judged; judge them first")
     weights = np.array([1 / (entry.inclusion or 1) for entry in judged])
     everything = sum(1 / (entry.inclusion or 1) for entry in sampled)
     weights *= everything / weights.sum()  # for sampled pairs without a grade
-    is_hit = np.array([(_grade(grades, entry) or 0) >= rel for entry in judged])
-    certain = [entry for entry in pool if entry.inclusion is None]
-    relevant = sum((_grade(grades, entry) or 0) >= rel for entry in certain)
+    is_hit = np.array([(_grade(grades, entry.pair) or 0) >= rel for entry in judged])
+    certain = pool.keep(~pool.is_sampled).pairs
+    relevant = sum((_grade(grades, pair) or 0) >= rel for pair in certain)
     low, high = weighted_count_interval(weights, is_hit)
     return Missed(
         relevant,
@@ -129,12 +130,12 @@ def estimate_missed(pool: Sequence[Pooled], grades: Qrels, rel: int = 1) -> Miss
         float(weights[is_hit].sum()),
         low,
         high,
-        len({entry.pair.query_id for entry in pool}),
+        len(np.unique(pool.pairs.query)),
     )
 
 
-def _grade(grades: Mapping[str, Mapping[str, int]], entry: Pooled) -> int | None:
-    return grades.get(entry.pair.query_id, {}).get(entry.pair.doc_id)
+def _grade(grades: Qrels, pair: Pair) -> int | None:
+    return grades.get(pair.query_id, {}).get(pair.doc_id)
 
 
 def weighted_count_interval(weights: Floats, is_hit: Any) -> tuple[float, float]:

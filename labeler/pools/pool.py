@@ -14,7 +14,7 @@ from labeler.collection.card import card_section, check_made, read_card, update_
 from labeler.collection.corpus import CorpusTexts
 from labeler.collection.dropped import Dropped, drop_absent
 from labeler.collection.layout import STEPS, Collection, locked, open_collection
-from labeler.collection.pool import merge_pools, read_pool, write_pool
+from labeler.collection.pool import Pool, merge_pools, standing_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import check_exists
 from labeler.collection.search import searched_corpus
@@ -79,19 +79,19 @@ class BeyondSample(NamedTuple):
 
 def sampled_beyond(
     collection: Collection,
-    pool: list[Pooled],
+    pool: Pool,
     runs: Mapping[str, Run],
     size: PoolSize,
     note: Callable[[str], None],
-) -> tuple[list[Pooled], BeyondSample | None]:
+) -> tuple[Pool, BeyondSample | None]:
     """The pool with the sample that `size` asks for, written; one that has a sample keeps it."""
     if not size.beyond:
         return pool, None
-    earlier = sum(entry.inclusion is not None for entry in pool)
+    earlier = int(pool.is_sampled.sum())
     if earlier:
         note(f"the pool has a random sample already, of {earlier:,} pairs; none was drawn now")
         return pool, None
-    drawn, total = beyond(runs, {entry.pair for entry in pool}, size.beyond, size.seed)
+    drawn, total = beyond(runs, pool.pairs, size.beyond, size.seed)
     if not drawn:
         note("the runs hold nothing beyond the pool; there is nothing to sample")
         return pool, None
@@ -315,11 +315,13 @@ def _pool(
         how = STEPS["queries.jsonl"].format(collection.folder)
         raise BadInput(f"{collection.queries}: no queries; next: {how}")
     depth, dropped = options.most, drop_absent(collection, control.note)
-    runs = {run_name(p): read_own_run(p, collection, depth, control.note) for p in sources.runs}
+    runs: dict[str, Run] = {}
+    for path in sources.runs:
+        runs[run_name(path)] = read_own_run(path, collection, depth, control.note)
     if not options.only:
         standing = standing_runs(collection, depth, control.note, besides=runs)
         runs = {**_retrieved(collection, queries, sources, control), **standing, **runs}
-    before = len(read_pool(collection.pool)) if collection.pool.exists() else 0
+    before = len(standing_pool(collection))
     pairs, reached, sample = before, None, None
     if runs:
         merged, reached = _add(collection, runs, options, sources.encoder, control.progress)
@@ -336,12 +338,11 @@ def _add(
     options: PoolOptions,
     encoder: Encoder | None,
     progress: Progress,
-) -> tuple[list[Pooled], int | None]:
+) -> tuple[Pool, int | None]:
     """The pool with the runs' pairs, and how deep a number of pairs let them go."""
     depth = options.most
     if options.size.max_pairs:
-        pool_path = collection.pool
-        old = {e.pair for e in read_pool(pool_path)} if pool_path.exists() else set[Pair]()
+        old = standing_pool(collection).pairs
         depth = depth_within(runs, depth, old, max(0, options.size.max_pairs - len(old)))
     if not depth:
         problem = "too few for the first document of each run and query"

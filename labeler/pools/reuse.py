@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -140,7 +140,7 @@ def _depth(collection: Collection) -> int:
     return depth if isinstance(depth, int) and depth > 0 else DEPTH
 
 
-def _finders(pool: Sequence[Pooled], runs: Mapping[str, Run], depth: int) -> dict[Pair, set[str]]:
+def _finders(pool: Iterable[Pooled], runs: Mapping[str, Run], depth: int) -> dict[Pair, set[str]]:
     """Of each pair of the pool that some run brought, the runs that have it within its depth.
 
     A pair that an expansion brought has none, unless a run has it there, too.
@@ -160,7 +160,7 @@ def _finders(pool: Sequence[Pooled], runs: Mapping[str, Run], depth: int) -> dic
 
 
 def brought_alone(
-    pool: Sequence[Pooled], finders: Mapping[Pair, Set[str]], family: Set[str]
+    pool: Iterable[Pooled], finders: Mapping[Pair, Set[str]], family: Set[str]
 ) -> set[Pair]:
     """The pairs that would not be in the pool without some runs.
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from labeler.collection.judgements import JudgementLines, Origin, grades_of, read_judgements
 from labeler.collection.layout import Collection, locked
-from labeler.collection.pool import pool_pairs, read_pool, write_pool
+from labeler.collection.pool import read_pool, write_pool
 from labeler.data import FAILURES, Failure, Judged, Judgement, Pair, Pooled
 from labeler.errors import BadInput
 
@@ -103,23 +103,23 @@ def test_a_damaged_pool_gives_its_pairs_or_is_refused_whoever_reads_it(  # noqa:
         line[:place] + put + line[place + gone :] + "\n", encoding="utf-8", newline="\n"
     )
     strict = found_or_refused(lambda: [entry.pair for entry in read_pool(path)])
-    assert found_or_refused(lambda: list(pool_pairs(path))) == strict
+    assert found_or_refused(lambda: list(read_pool(path).pairs)) == strict
 
 
 def test_the_pairs_of_a_pool_come_in_its_order_and_no_pair_twice(tmp_path: Path) -> None:
     pairs = [Pair(f"q{(7 * n) % 5}", f"d{(3 * n) % 11}") for n in range(55)]
     with locked(Collection(tmp_path)):
         write_pool(tmp_path / "pool.jsonl", map(Pooled, pairs))
-    found = pool_pairs(tmp_path / "pool.jsonl")
+    found = read_pool(tmp_path / "pool.jsonl").pairs
     assert (list(found), len(found)) == (pairs, 55)
     assert list(found) == pairs
     with (tmp_path / "pool.jsonl").open("a") as out:
         out.write('{"doc_id": "d3", "query_id": "q2"}\n')
     with pytest.raises(BadInput, match=r"pool\.jsonl:56: the pair q2 d3 stands there twice"):
-        pool_pairs(tmp_path / "pool.jsonl")
+        read_pool(tmp_path / "pool.jsonl")
     empty = tmp_path / "empty.jsonl"
     empty.touch()
-    assert list(pool_pairs(empty)) == []
+    assert list(read_pool(empty)) == []
 
 
 @pytest.mark.parametrize("shares", ['{"one": 0.5}', "[0.5]", '{"1": null}', '"1"'])

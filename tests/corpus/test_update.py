@@ -268,7 +268,7 @@ def test_pairs_of_an_expansion_keep_their_round_and_what_led_to_them(world: Worl
         write_pool(collection.pool, expanded)
     world.write("new.md", page(("owl", 10)))
     update(world.docs, collection)
-    assert read_pool(collection.pool) == expanded
+    assert list(read_pool(collection.pool)) == expanded
 
 
 def carried(old: Path, pool: list[Pooled], matches: dict[str, Match]) -> list[Pooled]:
@@ -276,7 +276,7 @@ def carried(old: Path, pool: list[Pooled], matches: dict[str, Match]) -> list[Po
     collection = Collection(old)
     with locked(collection):
         write_pool(collection.pool, pool)
-    return Carrying(collection, matches).pool(collection.pool)
+    return list(Carrying(collection, matches).pool(collection.pool))
 
 
 def led_to(doc_id: str, number: int, *seeds: str) -> Pooled:

@@ -1,7 +1,6 @@
 """Requests that begin alike follow one another, and what a server had ready of them is counted."""
 
 import json
-from array import array
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from made import grade_in, make_collection
 
 from labeler.cli import execute
 from labeler.collection.layout import locked
-from labeler.collection.pool import PoolPairs, pool_pairs, read_pool, write_pool
+from labeler.collection.pool import Pairs, read_pool, write_pool
 from labeler.data import Pair
 from labeler.judging.judge import judge
 from labeler.models.server.answers import cached_tokens
@@ -25,7 +24,7 @@ def test_pairs_of_a_query_are_asked_about_one_after_another_however_the_pool_lie
     with locked(collection):
         mixed = sorted(read_pool(collection.pool), key=lambda entry: entry.pair.doc_id)
         write_pool(collection.pool, mixed)
-    assert [pair.query_id for pair in pool_pairs(collection.pool)][:3] == ["q0", "q1", "q2"]
+    assert [pair.query_id for pair in read_pool(collection.pool).pairs][:3] == ["q0", "q1", "q2"]
     asked: list[str] = []
     model = fake_model(lambda request: asked.append(request.inputs["query"]) or '{"grade": 1}')  # type: ignore[func-returns-value]  # it is None
     judge(collection, model=model, name="a", concurrency=1)
@@ -35,14 +34,13 @@ def test_pairs_of_a_query_are_asked_about_one_after_another_however_the_pool_lie
 
 def test_pairs_by_query_stay_in_their_order_and_are_the_same_pairs() -> None:
     rows = [("b", "2"), ("a", "1"), ("b", "1"), ("c", "2"), ("a", "2")]
-    codes = [0 << 32, 1 << 32 | 1, 0 << 32 | 1, 2 << 32, 1 << 32]
-    pairs = PoolPairs(["b", "a", "c"], ["2", "1"], array("q", codes))
+    pairs = Pairs.of(Pair(*row) for row in rows)
     assert list(pairs) == [Pair(*row) for row in rows]
     assert list(pairs.by_query()) == [
         *(Pair("b", "2"), Pair("b", "1"), Pair("a", "1"), Pair("a", "2"), Pair("c", "2"))
     ]
-    assert pairs.by_query().by_query() == pairs.by_query()
-    assert list(PoolPairs([], [], array("q")).by_query()) == []
+    assert list(pairs.by_query().by_query()) == list(pairs.by_query())
+    assert list(Pairs.of([]).by_query()) == []
 
 
 USAGES: list[tuple[dict[str, Any], int]] = [

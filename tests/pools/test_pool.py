@@ -34,7 +34,7 @@ def test_ties_are_broken_as_trec_eval_does_by_id_descending() -> None:
 
 def test_merging_drops_no_pair_and_keeps_the_better_rank() -> None:
     old = [Pooled(Pair("q9", "x")), Pooled(Pair("q1", "b"), ("mine",), 7)]
-    merged = merge_pools(old, pool_runs(RUNS, depth=2))
+    merged = list(merge_pools(old, pool_runs(RUNS, depth=2)))
     assert [p.pair for p in merged][:2] == [("q9", "x"), ("q1", "b")]
     assert merged[1] == Pooled(Pair("q1", "b"), ("mine", "one", "two"), 2)
     assert len(merged) == 5
@@ -43,7 +43,7 @@ def test_merging_drops_no_pair_and_keeps_the_better_rank() -> None:
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_merging_the_same_again_changes_nothing(depth: int) -> None:
     once = merge_pools([], pool_runs(RUNS, depth))
-    assert merge_pools(once, pool_runs(RUNS, depth)) == once
+    assert list(merge_pools(once, pool_runs(RUNS, depth))) == list(once)
 
 
 def test_a_run_that_was_retrieved_for_the_collection_is_pooled_by_itself(
