@@ -1,7 +1,8 @@
 """Retrieval test collections with an LLM as the relevance assessor.
 
 Each daily act is one function, under the name of its command, and is imported when it is first
-used. Those that ask a model have an asynchronous one beside them, as `ajudge` beside `judge`.
+used. Those that ask a model have an asynchronous one beside them, as `ajudge` beside `judge`, which
+also says what the act would take: `await labeler.ajudge("coll").plan()`.
 
     >>> import labeler
     >>> from labeler.testing import fake_model, small_collection

@@ -12,7 +12,6 @@ Usage: simulate_watch.py [--repeats 20] [--quiet] [--keep FOLDER]
 from __future__ import annotations
 
 import argparse
-import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from harness import parser
 
 from labeler.corpus.ingest import ingest
 from labeler.judging.judge import JudgeOptions, judge
-from labeler.lab.control import ControlPairs, adrift
+from labeler.lab.control import DriftOptions, drift
 from labeler.model import Model, Reply, Request
 from labeler.monitoring.monitor import monitor
 from labeler.pools.pool import pool
@@ -83,13 +82,13 @@ def weeks(folder: Path, given: argparse.Namespace, seed: int) -> Iterator[dict[s
     assessor = Assessor(given.noise, given.lenient, rng)
     judge(made, model=assessor.model(), name="llm")
     options = JudgeOptions("", assessor.model(), None, "llm")
-    which = ControlPairs(given.pairs, fixed=True)
+    controlled = DriftOptions(given.pairs, fixed=True, judging=options)
     for week in range(1, WEEKS + 1):
         time = START + timedelta(weeks=week)
         assessor.is_lenient = week >= LENIENT_FROM and not given.quiet
         if week == EDITED_FROM and not given.quiet:
             edit(docs, rng)
-        asyncio.run(adrift(made, options, which, now=lambda time=time: time))  # type: ignore[misc]
+        drift(made, options=controlled, now=lambda time=time: time)  # type: ignore[misc]
         run = monitor(made, docs, now=lambda time=time: time)  # type: ignore[misc]
         if week == WEEKS and given.keep:
             (folder / "monitor.html").write_text(run.page().html())

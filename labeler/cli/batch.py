@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +13,10 @@ import typer
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show
+from labeler.cli.process import run_until_stopped
 from labeler.cli.reporting import (
     check_complete,
+    planned,
     show_judging,
     show_judging_plan,
     show_outcome,
@@ -23,7 +26,7 @@ from labeler.cli.screen import note, say
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import Incomplete, Misuse
-from labeler.judging.judge import JudgeOptions, aplan_judging
+from labeler.judging.judge import JudgeOptions, ajudge
 from labeler.messages import dollars
 from labeler.models.policies.call import Deferral
 from labeler.models.settings import Limits
@@ -53,7 +56,7 @@ def submit(
     if flags.dry_run:
         _plan(collection, asked, flags, output)
         return
-    submitted = watched(flags, lambda watch: asubmit(collection, asked, watch))
+    submitted = watched(flags, partial(asubmit, collection, asked))
     show_outcome(submitted, _show_submitted, output, to)
     if submitted.stopped:
         raise submitted.stopped
@@ -74,7 +77,7 @@ def write(
     if flags.dry_run:
         _plan(collection, asked, flags, output)
         return
-    written = watched(flags, lambda watch: awrite_requests(collection, asked, requests, watch))
+    written = watched(flags, partial(awrite_requests, collection, asked, requests))
     show_outcome(written, _show_submitted, output, to)
     if written.stopped:
         raise written.stopped
@@ -94,7 +97,7 @@ def wait(
     if flags.dry_run:
         _plan(collection, asked, flags, output)
         return
-    collected = watched(flags, lambda watch: await_batches(collection, asked, watch))
+    collected = watched(flags, partial(await_batches, collection, asked))
     _show_and_check(collected, output, to)
 
 
@@ -120,7 +123,7 @@ def collect(
     _check_asks(flags)
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
-    collected = watched(flags, lambda watch: acollect(collection, server.base_url, limits, watch))
+    collected = watched(flags, partial(acollect, collection, server.base_url, limits))
     _show_and_check(collected, output, to)
 
 
@@ -137,9 +140,7 @@ def read(
     _check_asks(flags)
     collection, address = open_collection(folder), server.base_url
     to = output.made_from(collection.folder, file)
-    collected = watched(
-        flags, lambda watch: aread_answers(collection, file, address, limits, watch)
-    )
+    collected = watched(flags, partial(aread_answers, collection, file, address, limits))
     _show_and_check(collected, output, to)
 
 
@@ -148,7 +149,7 @@ def _plan(
 ) -> None:
     """Show what all that waits for no batch would take."""
     deferred = replace(asked, deferral=Deferral(is_live=False))
-    plan = watched(flags, lambda watch: aplan_judging(collection, deferred, watch))
+    plan = planned(flags, partial(ajudge, collection, deferred))
     show_outcome(plan, show_judging_plan, output, output.made_from(collection.folder))
 
 
@@ -163,7 +164,7 @@ Look = Callable[[Collection, str | None], Coroutine[Any, Any, Batches]]
 def _look(act: Look, folder: Path, server: ServerFlags, output: OutputFlags) -> None:
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
-    batches = watched(None, lambda _watch: act(collection, server.base_url))
+    batches = run_until_stopped(lambda _stop: act(collection, server.base_url))
     show_outcome(batches, _show_batches, output, to)
 
 

@@ -258,6 +258,8 @@ def judge_sample(steps: Build, pairs: int) -> None:
 
     judging, control = replace(steps.options.judging, name=LLM), steps.control
     result = run_until_stopped(
-        lambda stop: ajudge_sample(steps.collection, pairs, judging, control.with_stop(stop))
+        lambda stop: ajudge_sample(
+            steps.collection, pairs, judging, control=control.with_stop(stop)
+        )
     )
     show_judging(result)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.reporting import (
     check_complete,
+    planned,
     show_judging,
     show_judging_plan,
     show_outcome,
     watched,
 )
 from labeler.collection.layout import open_collection
-from labeler.judging.judge import JudgeOptions, ajudge, aplan_judging
+from labeler.judging.judge import JudgeOptions, ajudge
 
 
 def command(
@@ -29,10 +32,10 @@ def command(
     """
     collection, asked = open_collection(folder), who.asking(options)
     to = output.made_from(collection.folder)
+    act = partial(ajudge, collection, asked)
     if flags.dry_run:
-        plan = watched(flags, lambda watch: aplan_judging(collection, asked, watch))
-        show_outcome(plan, show_judging_plan, output, to)
+        show_outcome(planned(flags, act), show_judging_plan, output, to)
         return
-    result = watched(flags, lambda watch: ajudge(collection, asked, watch))
+    result = watched(flags, act)
     show_outcome(result, show_judging, output, to)
     check_complete(result)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ from labeler.cli.options import FORCE, Folder, FormFlags, OutputFlags
 from labeler.cli.output import show, show_result, warn
 from labeler.cli.reporting import (
     check_complete,
+    planned,
     show_judging,
     show_judging_plan,
     show_outcome,
@@ -28,8 +30,8 @@ from labeler.collection.user_files import Output
 from labeler.errors import GateFailed, Incomplete, Misuse
 from labeler.evaluation.gates import parse_limits
 from labeler.judging.job import JudgeResult
-from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge, aplan_judging
-from labeler.lab.control import ControlPairs, adrift, aplan_drift
+from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge
+from labeler.lab.control import DriftOptions, adrift
 from labeler.lab.control_check import DriftCheck
 from labeler.lab.members import PANEL, PanelOptions
 from labeler.lab.panel import (
@@ -37,12 +39,11 @@ from labeler.lab.panel import (
     PanelPlan,
     PanelReportOptions,
     ajudge_panel,
-    aplan_panel,
     members_named,
 )
 from labeler.lab.panel import panel as panel_of_sets
-from labeler.lab.probe import ProbeOptions, aplan_probe, aprobe, check_gates
-from labeler.lab.tune import CHOICE, TuneOptions, TunePlan, aplan_tuning, atune
+from labeler.lab.probe import ProbeOptions, aprobe, check_gates
+from labeler.lab.tune import CHOICE, TuneOptions, TunePlan, atune
 from labeler.models.choose import declared_assessors, model_in, project_file
 from labeler.models.settings import MODEL, AnyModel
 from labeler.options import GRADE, OUTPUT, Bounds, option
@@ -54,8 +55,7 @@ GRADES = "Reading grades"
 def control(
     folder: Folder,
     *,
-    pairs: ControlPairs,
-    options: JudgeOptions,
+    options: DriftOptions,
     who: ModelFlags,
     flags: ShownFlags,
     output: OutputFlags,
@@ -64,13 +64,13 @@ def control(
 
     Exit code 5 where it has. Without a prompt that of the set is asked again.
     """
-    collection, asked = open_collection(folder), who.asking(options)
+    collection, judging = open_collection(folder), who.asking(options.judging)
     to = output.made_from(collection.folder)
+    act = partial(adrift, collection, options=replace(options, judging=judging))
     if flags.dry_run:
-        plan = watched(flags, lambda watch: aplan_drift(collection, asked, pairs, watch))
-        show_outcome(plan, show_judging_plan, output, to)
+        show_outcome(planned(flags, act), show_judging_plan, output, to)
         return
-    check = watched(flags, lambda watch: adrift(collection, asked, pairs, watch))
+    check = watched(flags, act)
     show_result(check, output.format, to)
     check_steady(check)
 
@@ -114,11 +114,11 @@ def repeat(
     """
     collection, asked = open_collection(folder), who.asking(options)
     to = output.made_from(collection.folder)
+    act = partial(ajudge, collection, asked, repeat=times)
     if flags.dry_run:
-        plan = watched(flags, lambda watch: aplan_judging(collection, asked, watch, times))
-        show_outcome(plan, show_judging_plan, output, to)
+        show_outcome(planned(flags, act), show_judging_plan, output, to)
         return
-    result = watched(flags, lambda watch: ajudge(collection, asked, watch, times))
+    result = watched(flags, act)
     again = None if result.stopped else retest_of(collection, result.name)
     show_outcome(_Repeated(result, again), _show_repeated, output, to)
     check_complete(result)
@@ -191,12 +191,12 @@ def panel(
         if len(sources) != 1:
             raise Misuse("members are asked about one collection", parameter="members")
         named = members_named(members, who.asking(options))
-        asked = (open_collection(sources[0]), named, options.name, rules)
+        asked = open_collection(sources[0])
+        act = partial(ajudge_panel, asked, named, name=options.name, options=rules)
         if flags.dry_run:
-            plan = watched(flags, lambda watch: aplan_panel(*asked, watch))
-            show_outcome(plan, _show_panel_plan, shown)
+            show_outcome(planned(flags, act), _show_panel_plan, shown)
             return
-        judged = watched(flags, lambda watch: ajudge_panel(*asked, watch))
+        judged = watched(flags, act)
         show_result(judged, shown.format)
         if judged.stopped:
             raise judged.stopped
@@ -299,11 +299,11 @@ def tune(
         halving=not everybody,
         rules=Rules(cut=cut),
     )
+    act = partial(atune, collection, asked)
     if flags.dry_run:
-        plan = watched(flags, lambda watch: aplan_tuning(collection, asked, watch))
-        show_outcome(plan, _show_tuning_plan, output, to)
+        show_outcome(planned(flags, act), _show_tuning_plan, output, to)
         return
-    result = watched(flags, lambda watch: atune(collection, asked, watch))
+    result = watched(flags, act)
     show_result(result, output.format, to)
     if output.format != "json":
         warn(context, result.findings)
@@ -349,9 +349,8 @@ def probe(
     context: typer.Context,
     folder: Folder,
     *,
-    tried: ProbeOptions,
+    options: ProbeOptions,
     gates: ShareGates,
-    options: JudgeOptions,
     who: ModelFlags,
     flags: ShownFlags,
     output: OutputFlags,
@@ -361,19 +360,19 @@ def probe(
     It says what else moves its grades, too. Replies are kept in the collection: the same command,
     run again, asks only for what is missing.
     """
-    if options.name is not None:
+    if options.judging.name is not None:
         raise Misuse("a probe keeps no judgements, which could have a name", parameter="name")
     lows = parse_limits(gates.require, "raised:0.05")
     highs = parse_limits(gates.require_high, "raised:0.05", "require_high")
-    collection, asked = open_collection(folder), who.asking(options)
-    to = output.made_from(collection.folder, *filter(None, [tried.attacks]))
-    check_gates(tried, [name for name, _ in lows])
-    check_gates(tried, [name for name, _ in highs], "require_high")
+    collection, judging = open_collection(folder), who.asking(options.judging)
+    to = output.made_from(collection.folder, *filter(None, [options.attacks]))
+    check_gates(options, [name for name, _ in lows])
+    check_gates(options, [name for name, _ in highs], "require_high")
+    act = partial(aprobe, collection, replace(options, judging=judging))
     if flags.dry_run:
-        plan = watched(flags, lambda watch: aplan_probe(collection, asked, tried, watch))
-        show_outcome(plan, show_judging_plan, output, to)
+        show_outcome(planned(flags, act), show_judging_plan, output, to)
         return
-    result = watched(flags, lambda watch: aprobe(collection, asked, tried, watch))
+    result = watched(flags, act)
     show_result(result, output.format, to)
     warn(context, result.findings)
     result.check(lows)

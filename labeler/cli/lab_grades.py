@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,7 +12,7 @@ import typer
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import draw, name_unread_runs, show, show_json, show_result, warn
-from labeler.cli.reporting import show_judging_plan, show_outcome, watched
+from labeler.cli.reporting import planned, show_judging_plan, show_outcome, watched
 from labeler.cli.scoring import PLOT, TABLES
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
@@ -27,7 +28,7 @@ from labeler.lab.calibrate import (
     write_probabilities,
 )
 from labeler.lab.calibrate import calibrate as fit_probabilities
-from labeler.lab.cascade import CascadeOptions, CascadePlan, acascade, aplan_cascade
+from labeler.lab.cascade import CascadeOptions, CascadePlan, acascade
 from labeler.lab.route import RouteOptions, RouteResult, write_routed
 from labeler.lab.route import route as route_pairs
 from labeler.options import SEED, option
@@ -139,11 +140,11 @@ def cascade(
     to = output.made_from(collection.folder)
     strong = who.asking(replace(judging, name=None))
     asked = replace(options, name=judging.name, judging=strong)
+    act = partial(acascade, folder, *cheap, options=asked)
     if flags.dry_run:
-        plan = watched(flags, lambda watch: aplan_cascade(folder, cheap, asked, watch))
-        show_outcome(plan, _show_cascade_plan, output, to)
+        show_outcome(planned(flags, act), _show_cascade_plan, output, to)
         return
-    result = watched(flags, lambda watch: acascade(folder, cheap, asked, watch))
+    result = watched(flags, act)
     show_result(result, output.format, to)
     warn(context, result.findings)
     if result.failures:

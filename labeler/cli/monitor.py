@@ -22,7 +22,7 @@ from labeler.exchange.logs import EVENT_PARTS
 from labeler.exchange.shapes import told_what_files_are
 from labeler.files.paths import true_path
 from labeler.judging.judge import JudgeOptions
-from labeler.lab.control import ControlPairs, adrift
+from labeler.lab.control import DriftOptions, adrift
 from labeler.messages import count_of
 from labeler.models.session import Control
 from labeler.monitoring.corpus import ALARMS
@@ -113,9 +113,11 @@ def command(
     if again:
         name = _only(options.names)
         asked = who.asking(JudgeOptions(name=name, limits=options.logs.encoding.limits))
-        which = ControlPairs(again, fixed=True)
+        drawn = DriftOptions(again, fixed=True, judging=asked)
         try:
-            run_until_stopped(lambda stop: adrift(folder, asked, which, control.with_stop(stop)))
+            run_until_stopped(
+                lambda stop: adrift(folder, options=drawn, control=control.with_stop(stop))
+            )
         except (Misuse, GateFailed):
             raise
         except LabelerError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,7 @@ from labeler.judging.judge import JudgeOptions
 from labeler.messages import count_of
 from labeler.models.session import Control
 from labeler.options import COUNT, COUNT_OR_NONE, option
-from labeler.scale.partitions.collect import CollectedPartitions, acollect_partitions
+from labeler.scale.partitions.collect import CollectedPartitions, acollect
 from labeler.scale.partitions.on_ray import RayOptions, awork_on_ray
 from labeler.scale.partitions.work import JudgedPartition, Share, partition_worker
 from labeler.scale.partitions.write import ROWS, awrite_partitions
@@ -43,7 +44,7 @@ def make(
     _check_asks(flags)
     collection, asked = open_collection(folder), who.asking(options)
     to = output.made_from(collection.folder)
-    job = watched(flags, lambda watch: awrite_partitions(collection, parts, asked, rows, watch))
+    job = watched(flags, partial(awrite_partitions, collection, parts, asked, rows))
     made = {"name": job.name, "partitions": len(job.partitions), "pairs": job.pairs}
     if output.format != "table":
         show_records([made], output.format, to)
@@ -75,7 +76,7 @@ def work(
     if ray != RayOptions() and (ray.workers is None or partition is not None):
         raise Misuse("on Ray, --workers judge all partitions", parameter="workers")
 
-    async def judged(control: Control) -> list[JudgedPartition]:
+    async def judged(*, control: Control) -> list[JudgedPartition]:
         if ray.workers is not None:
             return await awork_on_ray(parts, share, ray, control, wait=wait)
         async with partition_worker(parts, share, control) as worker:
@@ -97,7 +98,7 @@ def collect(folder: Folder, parts: Parts, *, output: OutputFlags) -> None:
     """
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
-    collected = watched(None, lambda watch: acollect_partitions(collection, parts, watch))
+    collected = watched(None, partial(acollect, collection, parts))
     show_outcome(collected, _show_collected, output, to)
     collected.check_all()
     check_complete(collected.result, asked=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from labeler.cli.options import Folder, OutputFlags, Shown
 from labeler.cli.reporting import (
     check_complete,
     control_of,
+    planned,
     show_encoding_plan,
     show_judging,
     show_judging_plan,
@@ -20,7 +22,7 @@ from labeler.cli.reporting import (
 from labeler.cli.screen import caution, note, say
 from labeler.collection.layout import open_collection
 from labeler.errors import Incomplete, Misuse
-from labeler.judging.judge import JudgeOptions, aplan_judging
+from labeler.judging.judge import JudgeOptions, ajudge
 from labeler.messages import count_of
 from labeler.models.encoders import Encoding
 from labeler.options import OUTPUT, REQUIRED, option
@@ -88,13 +90,12 @@ def command(
         judging = JudgeOptions(growth.prompt, name=growth.expand, limits=options.encoding.limits)
         asked = who.asking(judging)
         if flags.dry_run:
-            plan = watched(flags, lambda watch: aplan_judging(folder, asked, watch))
+            plan = planned(flags, partial(ajudge, folder, asked))
             show_outcome(plan, show_judging_plan, output, to)
             note("that is the pool as it is; what rounds add to it is not known before")
             return
-        grown = watched(
-            flags, lambda watch: aexpand_until(folder, asked, expansion, watch, options.encoding)
-        )
+        act = partial(aexpand_until, folder, asked, expansion, encoding=options.encoding)
+        grown = watched(flags, act)
         show_outcome(grown, _show_rounds, output, to)
         check_complete(grown.judging)
     elif flags.dry_run:

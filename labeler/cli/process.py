@@ -10,7 +10,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
@@ -163,7 +163,7 @@ def _seldom_collected() -> Iterator[None]:
 
 
 def run_until_stopped(
-    work: Callable[[StopSignal], Coroutine[Any, Any, Result]], stuck_after: float = STUCK_SECONDS
+    work: Callable[[StopSignal], Awaitable[Result]], stuck_after: float = STUCK_SECONDS
 ) -> Result:
     """Run `work`, which is given a signal that the first Ctrl-C or SIGTERM sets.
 

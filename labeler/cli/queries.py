@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,11 +13,17 @@ import typer
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import deliver, show_json, show_result
-from labeler.cli.reporting import note_generated, show_generation_plan, show_outcome, watched
+from labeler.cli.reporting import (
+    note_generated,
+    planned,
+    show_generation_plan,
+    show_outcome,
+    watched,
+)
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.options import SEED, option
-from labeler.queries.generate import GenerateOptions, GenerateResult, agenerate, aplan_generation
+from labeler.queries.generate import GenerateOptions, GenerateResult, agenerate
 from labeler.queries.passages import list_passages
 from labeler.queries.realism import Realism, realism
 from labeler.queries.set_aside import PassageRules
@@ -70,11 +77,11 @@ def generate(
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
     asked = who.asking(options, force=output.force)
+    act = partial(agenerate, collection, asked)
     if flags.dry_run:
-        plan = watched(flags, lambda watch: aplan_generation(collection, asked, watch))
-        show_outcome(plan, show_generation_plan, output, to)
+        show_outcome(planned(flags, act), show_generation_plan, output, to)
         return
-    result = watched(flags, lambda watch: agenerate(collection, asked, watch))
+    result = watched(flags, act)
     like = asked.asking.like
     beside = realism(collection, like) if like is not None and result.total else None
     written = _Written(result, asked.queries, beside)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from labeler.cli.diff import note_next, show_diff
@@ -12,17 +12,18 @@ from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.process import run_until_stopped
 from labeler.cli.reporting import (
     check_complete,
-    control_of,
+    planned,
     show_judging,
     show_judging_plan,
     show_outcome,
+    watched,
 )
 from labeler.cli.screen import result_width, say
 from labeler.collection.layout import open_collection
 from labeler.errors import Misuse
 from labeler.judging.judge import JudgeOptions
 from labeler.judging.part import PartOfSet
-from labeler.judging.relabel import RelabelResult, aplan_relabeling, arelabel, areparse
+from labeler.judging.relabel import RelabelResult, arelabel, areparse
 from labeler.options import REQUIRED, option
 
 if TYPE_CHECKING:
@@ -55,16 +56,11 @@ def command(
         show_outcome(_Shown(result, source), _show, output, to)
         check_complete(result.judging, asked=False)
         return
-    control = control_of(flags)
+    act = partial(arelabel, collection, source, asked, only=part)
     if flags.dry_run:
-        plan = run_until_stopped(
-            lambda stop: aplan_relabeling(collection, source, asked, control.with_stop(stop), part)
-        )
-        show_outcome(plan, show_judging_plan, output, to)
+        show_outcome(planned(flags, act), show_judging_plan, output, to)
         return
-    result = run_until_stopped(
-        lambda stop: arelabel(collection, source, asked, control.with_stop(stop), part)
-    )
+    result = watched(flags, act)
     show_outcome(_Shown(result, source), _show, output, to)
     check_complete(result.judging)
 

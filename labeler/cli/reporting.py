@@ -6,7 +6,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from labeler.models.call_plan import CallPlan, Duration
     from labeler.models.encoders import EncodingPlan
     from labeler.models.policies.limits import Budget, RateLimiter, RateLimits, Spending
-    from labeler.models.session import Control, OnJudged, Underway
+    from labeler.models.session import Act, Control, OnJudged, Underway
     from labeler.queries.generate import GenerateResult, GenerationPlan
 
 
@@ -257,12 +257,16 @@ def control_of(flags: ShownFlags | None = None) -> Control:
     return Control(note, steps[how], lambda run: _watched(run, how))
 
 
-def watched(
-    flags: ShownFlags | None, work: Callable[[Control], Coroutine[Any, Any, Result]]
-) -> Result:
-    """Run work that somebody watches, and may stop by Ctrl-C or SIGTERM."""
+def watched(flags: ShownFlags | None, act: Callable[..., Awaitable[Result]]) -> Result:
+    """Do an act that somebody watches, and may stop by Ctrl-C or SIGTERM."""
     control = control_of(flags)
-    return run_until_stopped(lambda stop: work(control.with_stop(stop)))
+    return run_until_stopped(lambda stop: act(control=control.with_stop(stop)))
+
+
+def planned(flags: ShownFlags, act: Callable[..., Act[Any, Result]]) -> Result:
+    """What an act would take; nothing is asked."""
+    control = control_of(flags)
+    return run_until_stopped(lambda stop: act(control=control.with_stop(stop)).plan())
 
 
 @contextmanager

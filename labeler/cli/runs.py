@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,13 +11,13 @@ import typer
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, OutputFlags
-from labeler.cli.reporting import control_of, show_calls, show_outcome, watched
+from labeler.cli.reporting import control_of, planned, show_calls, show_outcome, watched
 from labeler.cli.screen import caution, note, say
 from labeler.collection.layout import open_collection
 from labeler.messages import cost_of, count_of
 from labeler.models.settings import EncoderOptions, Limits
 from labeler.options import COUNT, OUTPUT, REQUIRED, SHARE, SIZE, Option, option
-from labeler.runs.rerank import RerankOptions, RerankResult, aplan_rerank, arerank
+from labeler.runs.rerank import RerankOptions, RerankResult, arerank
 
 if TYPE_CHECKING:
     from labeler.runs.rewrite import Change
@@ -162,11 +163,11 @@ def rerank(
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
     how = who.asking(options, force=output.force)
+    act = partial(arerank, collection, run, name, how)
     if flags.dry_run:
-        plan = watched(flags, lambda watch: aplan_rerank(collection, run, how, watch))
-        show_outcome(plan, show_calls, output, to)
+        show_outcome(planned(flags, act), show_calls, output, to)
         return
-    result = watched(flags, lambda watch: arerank(collection, run, name, how, watch))
+    result = watched(flags, act)
     show_outcome(result, _show, output, to)
 
 
@@ -256,6 +257,7 @@ def mmr(
     encoder.check()
     with rereadable():
         texts = texts_to_diversify(run, opened.corpus, depth) if encoder.is_served else []
-        ready = Encoding(encoder, limits).ready(opened.vectors, EncoderTexts(texts), control_of())
+        encoding, watch = Encoding(encoder, limits), control_of()
+        ready = encoding.ready(opened.vectors, EncoderTexts(texts), control=watch)
         lines = diversify(run, opened.corpus, ready.documents, to, diversity)
     note(f"wrote {output}: {lines:,} lines")

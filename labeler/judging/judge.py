@@ -44,13 +44,14 @@ from labeler.models.cost import Tokens
 from labeler.models.policies.call import Deferral
 from labeler.models.policies.stack import Guard
 from labeler.models.session import (
+    Act,
     Control,
     Session,
     SessionOptions,
     Underway,
     open_session,
-    run_to_end,
     select_model,
+    sync,
 )
 from labeler.models.settings import (
     CONCURRENCY,
@@ -61,7 +62,7 @@ from labeler.models.settings import (
     Limits,
     Proof,
 )
-from labeler.options import COUNT, check_options, option
+from labeler.options import COUNT, check_options, given, option
 from labeler.prompt import checked_prompt
 
 # What judging would take, before any pair is asked about.
@@ -231,40 +232,55 @@ class Prepared(NamedTuple):
     session: Session
 
 
-async def judge_set(
+def judge_set(
     collection: Collection,
     pairs_of: PairsOf,
     options: JudgeOptions,
     control: Control,
     times: int = 1,
-) -> JudgeResult:
+) -> Act[JudgeResult, JudgingPlan]:
     """Judge pairs of a collection, and write their judgements and qrels.
 
     Of several `times`, the first gives the judgements; what the others give is kept beside them.
     """
-    async with prepare(collection, pairs_of, options, control, options.session) as prepared:
-        job, assessor, session = prepared
-        guard, earlier = session.guard, replace(control.spent)
-        selection = session.selection
-        deferral, proof = selection.options.deferral, options.proof
-        is_free = selection.choice.name == "similarity"
-        if is_free or deferral.waiting or not deferral.is_live or len(job.pairs) < FEWEST:
-            proof = Proof(1, no_pilot=True)
-        asking = PairOptions(retry_failed=options.retry_failed, proof=proof)
-        tally = await watched(job, assessor, guard, control, asking)
-        if tally.read_at_most.is_cut and assessor.context is None and not tally.stopped:
-            context = tally.read_at_most.tokens
-            control.note(
-                f"{CUTS} at {context:,} tokens: documents that may be longer are judged by passages"
-            )
-            by_passages = replace(asking, proof=Proof(1, no_pilot=True))
-            again = replace(assessor, context=context)
-            tally = await watched(job, again, guard, control, by_passages)
-        learn_from(tally, session, assessor)
-        if times > 1 and not tally.stopped:
-            tally.stopped = await ask_again(job, assessor, guard, control, times)
-        is_priced = selection.price is not None
-        return JudgeResult(job, tally, control.spent.since(earlier), is_priced, selection.caveat)
+
+    async def begin() -> JudgeResult:
+        async with prepare(collection, pairs_of, options, control, options.session) as prepared:
+            return await _judged(prepared, options, control, times)
+
+    async def plan() -> JudgingPlan:
+        session = replace(options.session, rehearsal=True)
+        async with prepare(collection, pairs_of, options, control, session) as prepared:
+            return plan_job(*prepared, retry_failed=options.retry_failed, times=times)
+
+    return Act(begin, plan)
+
+
+async def _judged(
+    prepared: Prepared, options: JudgeOptions, control: Control, times: int
+) -> JudgeResult:
+    job, assessor, session = prepared
+    guard, earlier = session.guard, replace(control.spent)
+    selection = session.selection
+    deferral, proof = selection.options.deferral, options.proof
+    is_free = selection.choice.name == "similarity"
+    if is_free or deferral.waiting or not deferral.is_live or len(job.pairs) < FEWEST:
+        proof = Proof(1, no_pilot=True)
+    asking = PairOptions(retry_failed=options.retry_failed, proof=proof)
+    tally = await watched(job, assessor, guard, control, asking)
+    if tally.read_at_most.is_cut and assessor.context is None and not tally.stopped:
+        context = tally.read_at_most.tokens
+        control.note(
+            f"{CUTS} at {context:,} tokens: documents that may be longer are judged by passages"
+        )
+        by_passages = replace(asking, proof=Proof(1, no_pilot=True))
+        again = replace(assessor, context=context)
+        tally = await watched(job, again, guard, control, by_passages)
+    learn_from(tally, session, assessor)
+    if times > 1 and not tally.stopped:
+        tally.stopped = await ask_again(job, assessor, guard, control, times)
+    is_priced = selection.price is not None
+    return JudgeResult(job, tally, control.spent.since(earlier), is_priced, selection.caveat)
 
 
 async def ask_again(
@@ -293,19 +309,6 @@ async def ask_again(
                 with replacing(path) as out:
                     out.writelines(f"{line}\n" for line in lines)
     return None
-
-
-async def plan_set(
-    collection: Collection,
-    pairs_of: PairsOf,
-    options: JudgeOptions,
-    control: Control,
-    times: int = 1,
-) -> JudgingPlan:
-    """What judging pairs of a collection would take; asks nothing and writes nothing."""
-    rehearsal = replace(options.session, rehearsal=True)
-    async with prepare(collection, pairs_of, options, control, rehearsal) as prepared:
-        return plan_job(*prepared, retry_failed=options.retry_failed, times=times)
 
 
 @asynccontextmanager
@@ -362,23 +365,15 @@ MOST_TIMES = 10
 """A pair is asked about so often at most."""
 
 
-def judge(  # noqa: PLR0913  the keywords of a public function are its settings
+def ajudge(
     collection: Collection | Path | str,
+    options: JudgeOptions | None = None,
     *,
-    prompt: str = "",
-    model: AnyModel | None = None,
-    base_url: str | None = None,
-    name: str | None = None,
-    concurrency: int | None = None,
-    retry_failed: bool = False,
-    redact: bool = False,
     repeat: int = 1,
-    limits: Limits | None = None,
-    proof: Proof | None = None,
-    votes: int = 1,
     control: Control | None = None,
-) -> JudgeResult:
-    """Judge the pairs of a collection's pool; `JudgeOptions` says what the settings mean.
+    **settings: Any,
+) -> Act[JudgeResult, JudgingPlan]:
+    """Judge the pairs of a collection's pool; `settings` are fields of `JudgeOptions`.
 
     With `repeat=3` each pair is asked about three times. The first gives its grade; the others are
     kept in `repeats/`, from which `retest_of` tells how far the assessor agrees with itself.
@@ -392,23 +387,11 @@ def judge(  # noqa: PLR0913  the keywords of a public function are its settings
     >>> print(collection.qrels("first").read_text().splitlines()[0])
     q1 0 cats 2
     """
-    options = JudgeOptions(
-        prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
-    )
-    options = replace(options, proof=proof or Proof(), votes=votes)
-    control = control or Control()
-    return run_to_end(lambda stop: ajudge(collection, options, control.with_stop(stop), repeat))
+    opened, asked = open_collection(collection), given(JudgeOptions, options, settings)
+    return judge_set(opened, pool_of, asked, control or Control(), _times(repeat))
 
 
-async def ajudge(
-    collection: Collection | Path | str,
-    options: JudgeOptions | None = None,
-    control: Control | None = None,
-    repeat: int = 1,
-) -> JudgeResult:
-    """Judge the pairs of a collection's pool: `judge` for callers that are asynchronous."""
-    opened, times = open_collection(collection), _times(repeat)
-    return await judge_set(opened, pool_of, options or JudgeOptions(), control or Control(), times)
+judge = sync(ajudge)
 
 
 def _times(repeat: int) -> int:
@@ -419,13 +402,14 @@ def _times(repeat: int) -> int:
     return repeat
 
 
-async def ajudge_sample(
+def ajudge_sample(
     collection: Collection | Path | str,
     pairs: int,
     options: JudgeOptions | None = None,
-    control: Control | None = None,
+    *,
     seed: int = 0,
-) -> JudgeResult:
+    control: Control | None = None,
+) -> Act[JudgeResult, JudgingPlan]:
     """Judge so many pairs of the pool, drawn by chance, each as likely as any; or all of fewer.
 
     The same seed draws the same pairs of the same pool.
@@ -437,15 +421,4 @@ async def ajudge_sample(
         return pool.keep(pool.order()[sorted(drawn)])
 
     opened = open_collection(collection)
-    return await judge_set(opened, sample_of, options or JudgeOptions(), control or Control())
-
-
-async def aplan_judging(
-    collection: Collection | Path | str,
-    options: JudgeOptions | None = None,
-    control: Control | None = None,
-    repeat: int = 1,
-) -> JudgingPlan:
-    """What `ajudge` would take; asks nothing and writes nothing."""
-    opened, times = open_collection(collection), _times(repeat)
-    return await plan_set(opened, pool_of, options or JudgeOptions(), control or Control(), times)
+    return judge_set(opened, sample_of, options or JudgeOptions(), control or Control())

@@ -23,7 +23,7 @@ from labeler.judging.changes import (
     texts_of_queries,
 )
 from labeler.judging.job import Job, JudgeResult, check_free, judged_pairs, texts_of
-from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set, plan_set, watched
+from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set, watched
 from labeler.judging.part import DerivedPairs, PartOfSet, derived_pairs
 from labeler.model import Model
 from labeler.models.choose import choose, ready
@@ -31,7 +31,7 @@ from labeler.models.embedded import embedded_name
 from labeler.models.policies.limits import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, only_remembered
 from labeler.models.server.client import wire_format
-from labeler.models.session import Control, run_to_end
+from labeler.models.session import Act, Control, sync
 from labeler.models.settings import AnyModel, Api, AssessorSettings
 from labeler.options import given
 from labeler.prompt import Prompt, find_prompt, prompt_files
@@ -41,9 +41,6 @@ from labeler.store import open_store
 from labeler.store.base import secret_of
 from labeler.wire.addresses import HIDDEN
 from labeler.wire.gate import admit
-
-ALL = PartOfSet()
-"""Every pair of a set."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ class RelabelResult(Result):
         return [*self.judging.tables(), *self.changes.tables()]
 
 
-def relabel(
+def arelabel(
     collection: Collection | Path | str,
     source: str,
     options: JudgeOptions | None = None,
@@ -75,7 +72,7 @@ def relabel(
     only: PartOfSet | str = "",
     control: Control | None = None,
     **settings: Any,
-) -> RelabelResult:
+) -> Act[RelabelResult, JudgingPlan]:
     """Judge the pairs of the judgements `source` anew; `settings` are fields of `JudgeOptions`.
 
     `source` may be qrels as well, as `human`. `only` says which of its pairs are judged, as
@@ -89,25 +86,18 @@ def relabel(
     >>> relabel(collection, "first", prompt="basic", model=strict, name="second")
     RelabelResult(judging=JudgeResult('second', judged=4 of 4), changes=Transitions(4 of 4 moved))
     """
-    whole, control = given(JudgeOptions, options, settings), control or Control()
-    part = only if isinstance(only, PartOfSet) else PartOfSet(only)
-    return run_to_end(
-        lambda stop: arelabel(collection, source, whole, control.with_stop(stop), part)
-    )
-
-
-async def arelabel(
-    collection: Collection | Path | str,
-    source: str,
-    options: JudgeOptions | None = None,
-    control: Control | None = None,
-    part: PartOfSet = ALL,
-) -> RelabelResult:
-    """Judge the pairs of `source` anew: `relabel` for callers that are asynchronous."""
     opened, control = open_collection(collection), control or Control()
-    pairs_of, asked = _same_pairs(source, part, control), asked_again(opened, source, options)
-    result = await judge_set(opened, pairs_of, asked, control)
-    return _result(opened, source, result)
+    part = only if isinstance(only, PartOfSet) else PartOfSet(only)
+    asked = asked_again(opened, source, given(JudgeOptions, options, settings))
+    judging = judge_set(opened, _same_pairs(source, part, control), asked, control)
+
+    async def begin() -> RelabelResult:
+        return _result(opened, source, await judging)
+
+    return Act(begin, judging.plan)
+
+
+relabel = sync(arelabel)
 
 
 def _result(collection: Collection, source: str, judging: JudgeResult) -> RelabelResult:
@@ -118,19 +108,6 @@ def _result(collection: Collection, source: str, judging: JudgeResult) -> Relabe
     return RelabelResult(judging, changes, sets)
 
 
-async def aplan_relabeling(
-    collection: Collection | Path | str,
-    source: str,
-    options: JudgeOptions | None = None,
-    control: Control | None = None,
-    part: PartOfSet = ALL,
-) -> JudgingPlan:
-    """What `arelabel` would take; asks nothing and writes nothing."""
-    opened, control = open_collection(collection), control or Control()
-    asked = asked_again(opened, source, options)
-    return await plan_set(opened, _same_pairs(source, part, control), asked, control)
-
-
 def _same_pairs(source: str, part: PartOfSet, control: Control) -> PairsOf:
     def pairs_of(collection: Collection, texts: Texts) -> DerivedPairs:
         return derived_pairs(collection, source, part, texts, control.note)
@@ -138,9 +115,8 @@ def _same_pairs(source: str, part: PartOfSet, control: Control) -> PairsOf:
     return pairs_of
 
 
-def asked_again(collection: Collection, source: str, options: JudgeOptions | None) -> JudgeOptions:
+def asked_again(collection: Collection, source: str, options: JudgeOptions) -> JudgeOptions:
     """The options with the model to ask: the one named, else the one that judged before."""
-    options = options or JudgeOptions()
     made_by = origin_of(collection.judgements(source))
     is_model_set = options.model or options.base_url or os.environ.get("LABELER_MODEL")
     if is_model_set or made_by is None:

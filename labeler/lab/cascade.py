@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from labeler.collection.judgements import Origin
 from labeler.collection.layout import Collection, check_name, open_collection
 from labeler.data import Pair
 from labeler.errors import Misuse, about
-from labeler.judging.assessor import Texts
-from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set, plan_set
+from labeler.judging.job import JudgeResult
+from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.lab.members import (
     MadeRow,
     MadeSet,
@@ -47,15 +47,12 @@ from labeler.lab.thresholds import (
     untied,
 )
 from labeler.messages import count_of, dollars
-from labeler.models.session import Control, run_to_end
-from labeler.options import SEED, SHARE, check_options, option
+from labeler.models.session import Act, Control, sync
+from labeler.options import SEED, SHARE, check_options, given, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Table, figure_table, interval_text
 from labeler.stats.estimates import Mean
-
-if TYPE_CHECKING:
-    pass
 
 # What `cascade` returns: who decided how many pairs, what that saved and lost, tables, JSON.
 
@@ -225,18 +222,24 @@ class CascadePlan(Result):
     whole: JudgingPlan
 
 
-def cascade(
+Judging = Callable[[list[Pair]], Act[JudgeResult, JudgingPlan]]
+"""Has the strong assessor judge pairs."""
+
+
+def acascade(
     collection: Collection | Path | str,
     *cheap: str,
     options: CascadeOptions | None = None,
     control: Control | None = None,
-) -> CascadeResult:
+    **settings: Any,
+) -> Act[CascadeResult, CascadePlan]:
     """Have a strong assessor judge the pairs of which a cheap one is unsure, or that it failed on.
 
     `cheap` names a set of judgements, and others that help to tell where it is unsure: further
-    prompts, models, or times that it was asked. The strong assessor, that of the options, first
-    judges the pairs that people graded, to choose the threshold; its judgements are the set
-    NAME-strong. The cascade's own set says of every pair who decided.
+    prompts, models, or times that it was asked. The strong assessor first judges the pairs that
+    people graded, to choose the threshold; its judgements are the set NAME-strong. The cascade's
+    own set says of every pair who decided. `settings` are fields of `CascadeOptions`, and of
+    `JudgeOptions` in it, which say who the strong assessor is.
 
     >>> import labeler
     >>> from labeler.testing import fake_model, small_collection
@@ -244,28 +247,40 @@ def cascade(
     >>> for name in ("a", "b"):
     ...     model = fake_model('{"grade": 1}' if name == "a" else '{"grade": 2}', name)
     ...     _ = labeler.judge(collection, model=model, name=name)
-    >>> strong = JudgeOptions(model=fake_model('{"grade": 3}', "strong"))
-    >>> cascade(collection, "a", "b", options=CascadeOptions("both", share=0.5, judging=strong))
+    >>> strong = fake_model('{"grade": 3}', "strong")
+    >>> cascade(collection, "a", "b", name="both", share=0.5, model=strong)
     CascadeResult(name='both', by='disagreement', statistic='kappa', calls=2)
     """
-    options, control = options or CascadeOptions(), control or Control()
-    return run_to_end(lambda stop: acascade(collection, cheap, options, control.with_stop(stop)))
+    opened, watch = open_collection(collection), control or Control()
+    asked = _named(opened, cheap, given(CascadeOptions, options, settings))
+
+    def judging(pairs: list[Pair]) -> Act[JudgeResult, JudgingPlan]:
+        return judge_set(opened, lambda _collection, _texts: pairs, asked.judging, watch)
+
+    async def plan() -> CascadePlan:
+        first, sources = member_of(opened, cheap[0]), _open(opened, cheap, asked)
+        graded = graded_by_people(sources, first)
+        every = judging(list(first.rows))
+        return CascadePlan(await judging(graded).plan(), await every.plan())
+
+    return Act(lambda: _cascade(opened, cheap, asked, judging, watch.note), plan)
 
 
-async def acascade(
-    collection: Collection | Path | str,
+cascade = sync(acascade)
+
+
+async def _cascade(
+    opened: Collection,
     cheap: Sequence[str],
-    options: CascadeOptions | None = None,
-    control: Control | None = None,
+    options: CascadeOptions,
+    judging: Judging,
+    note: Callable[[str], None],
 ) -> CascadeResult:
-    """The same for callers that are asynchronous."""
-    options, control = options or CascadeOptions(), control or Control()
-    opened = open_collection(collection)
-    name, asked = _names(opened, cheap, options)
+    name, strong_name = str(options.name), str(options.judging.name)
     first, sources = member_of(opened, cheap[0]), _open(opened, cheap, options)
     by = options.by or default_criterion(sources)
     graded = graded_by_people(sources, first)
-    strong, calls = await _judged(opened, graded, asked, control)
+    strong, calls = await _judged(opened, strong_name, judging, graded)
     others = [member_of(opened, n) for n in cheap[1:] if opened.judgements(n).exists()]
     ties, evidence = None if options.share is None else options.seed, None
     if graded:
@@ -280,10 +295,11 @@ async def acascade(
     unsure = {pair for pair, doubt in doubts if doubt >= threshold}
     sent = frozenset({*unsure, *first.failures})
     wanting = sent.union(graded)
-    strong, more = await _judged(opened, [p for p in first.rows if p in wanting], asked, control)
+    left = [p for p in first.rows if p in wanting]
+    strong, more = await _judged(opened, strong_name, judging, left)
     settings = _settings(options, sources, by, threshold)
     made = _made((first, strong), sent, settings)
-    write_made(opened, name, made, control.note, sent=len(sent))
+    write_made(opened, name, made, note, sent=len(sent))
     return CascadeResult(
         name,
         (first, strong),
@@ -299,15 +315,15 @@ async def acascade(
 
 
 async def _judged(
-    collection: Collection, pairs: list[Pair], asked: JudgeOptions, control: Control
+    collection: Collection, name: str, judging: Judging, pairs: list[Pair]
 ) -> tuple[CascadeMember, int]:
     """What the strong assessor says of pairs, and the calls that took; what stops it is raised."""
     if not pairs:
-        return CascadeMember(str(asked.name), {}), 0
-    judging = await judge_set(collection, _these(pairs), asked, control)
-    if judging.stopped:
-        raise judging.stopped
-    return member_of(collection, judging.name), judging.spent.calls
+        return CascadeMember(name, {}), 0
+    result = await judging(pairs)
+    if result.stopped:
+        raise result.stopped
+    return member_of(collection, name), result.spent.calls
 
 
 def _made(
@@ -349,28 +365,8 @@ def _settings(
     return {**settings, "share": options.share}
 
 
-async def aplan_cascade(
-    collection: Collection | Path | str,
-    cheap: Sequence[str],
-    options: CascadeOptions | None = None,
-    control: Control | None = None,
-) -> CascadePlan:
-    """What `acascade` would take; asks nothing and writes nothing."""
-    options, control = options or CascadeOptions(), control or Control()
-    opened = open_collection(collection)
-    _, asked = _names(opened, cheap, options)
-    first, sources = member_of(opened, cheap[0]), _open(opened, cheap, options)
-    graded = graded_by_people(sources, first)
-    return CascadePlan(
-        await plan_set(opened, _these(graded), asked, control),
-        await plan_set(opened, _these(list(first.rows)), asked, control),
-    )
-
-
-def _names(
-    collection: Collection, cheap: Sequence[str], options: CascadeOptions
-) -> tuple[str, JudgeOptions]:
-    """The cascade's name, and how the strong assessor is asked."""
+def _named(collection: Collection, cheap: Sequence[str], options: CascadeOptions) -> CascadeOptions:
+    """The options with the names of the cascade and of the strong assessor's judgements."""
     if not cheap:
         raise Misuse("expected the name of the cheap assessor's judgements")
     if len(set(cheap)) < len(cheap):
@@ -383,7 +379,7 @@ def _names(
             f"{name} is taken by what it is made from; give another name", parameter="name"
         )
     check_made_name(collection, name, RULE, [cheap[0], strong])
-    return name, replace(options.judging, name=strong)
+    return replace(options, name=name, judging=replace(options.judging, name=strong))
 
 
 def _open(collection: Collection, cheap: Sequence[str], options: CascadeOptions) -> RoutingSources:
@@ -401,13 +397,6 @@ def _open(collection: Collection, cheap: Sequence[str], options: CascadeOptions)
     with about("statistic"):  # before any call
         find_statistic(options.statistic, range(max(0, min(graded)), max(graded) + 1))
     return sources
-
-
-def _these(pairs: list[Pair]) -> PairsOf:
-    def pairs_of(_collection: Collection, _texts: Texts) -> list[Pair]:
-        return pairs
-
-    return pairs_of
 
 
 def _threshold_of(evidence: CascadeEvidence, options: CascadeOptions) -> tuple[float, CascadeCheck]:

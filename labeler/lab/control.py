@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Container, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from labeler.collection.batches import held_back
 from labeler.collection.controls import (
@@ -35,15 +35,15 @@ from labeler.judging.status import prompt_source
 from labeler.lab.asking import AskedRound, judged_rounds, plan_rounds
 from labeler.lab.control_check import TIMES, ControlRun, DriftCheck, PairAgain, PromptAndModel
 from labeler.models.session import (
+    Act,
     Control,
     Selection,
     Session,
     open_session,
-    run_to_end,
     select_model,
+    sync,
 )
-from labeler.models.settings import AnyModel, Limits
-from labeler.options import COUNT, check_options, option
+from labeler.options import COUNT, check_options, given, option
 from labeler.prompt import find_prompt
 
 PAIRS = 20
@@ -52,40 +52,34 @@ FIRST_REPEAT = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class ControlPairs:
-    """How many pairs a control asks about; `fixed` ones are drawn once, and the same from then on.
+class DriftOptions:
+    """How many pairs of a set are judged again, and by whom; `fixed` ones are drawn once for all.
 
-    Where their file is removed others are drawn.
+    Where their file is removed others are drawn. `judging` names the set, and whom to ask: the
+    model and the prompt of the set, as they are now, where it names no others.
     """
 
     pairs: int = option(PAIRS, "Judge so many graded pairs again.", COUNT)
     fixed: bool = option(False, "Control the same pairs each time, drawn once.")
+    judging: JudgeOptions = field(default_factory=JudgeOptions)
 
     def __post_init__(self) -> None:
         check_options(self)
 
 
-CONTROLLED = ControlPairs()
-
-
-def drift(  # noqa: PLR0913  the keywords of a public function are its settings
+def adrift(
     collection: Collection | Path | str,
     name: str | None = None,
+    options: DriftOptions | None = None,
     *,
-    pairs: int = PAIRS,
-    prompt: str | None = None,
-    model: AnyModel | None = None,
-    base_url: str | None = None,
-    limits: Limits | None = None,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
     control: Control | None = None,
-    fixed: bool = False,
-) -> DriftCheck:
+    **settings: Any,
+) -> Act[DriftCheck, JudgingPlan]:
     """Judge some pairs of a set of judgements again, and say whether its assessor has drifted.
 
-    Each of `pairs` pairs, drawn by chance among those with a grade, is asked about twice. Their
-    grades stay as they are. The model and the prompt are those of the set, as they are now, where
-    none is named. With `fixed` they are the same pairs at every control, but for those whose texts
-    were edited since.
+    Each pair, drawn by chance among those with a grade, is asked about twice. Their grades stay as
+    they are. `settings` are fields of `DriftOptions`, and of `JudgeOptions` in it.
 
     >>> from labeler.judging.judge import judge
     >>> from labeler.testing import fake_model, small_collection
@@ -95,60 +89,57 @@ def drift(  # noqa: PLR0913  the keywords of a public function are its settings
     >>> drift(collection, "first", model=mild).verdict
     'no drift shown'
     """
-    options = JudgeOptions(prompt or "", model, base_url, name, limits=limits or Limits())
-    control = control or Control()
-    which = ControlPairs(pairs, fixed)
-    return run_to_end(lambda stop: adrift(collection, options, which, control.with_stop(stop)))
+    opened, watch = open_collection(collection), control or Control()
+    named = {"name": name} if name is not None else {}
+    asked = given(DriftOptions, options, {**named, **settings})
+
+    async def begin() -> DriftCheck:
+        async with _prepared(opened, asked, watch) as prepared:
+            return await _control(opened, prepared, asked.fixed, watch, now)
+
+    async def plan() -> JudgingPlan:
+        async with _prepared(opened, asked, watch, rehearsal=True) as prepared:
+            return plan_rounds(prepared.rounds, prepared.session)
+
+    return Act(begin, plan)
 
 
-async def adrift(
-    collection: Collection | Path | str,
-    options: JudgeOptions,
-    pairs: ControlPairs = CONTROLLED,
-    control: Control | None = None,
-    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+drift = sync(adrift)
+
+
+async def _control(
+    collection: Collection,
+    prepared: _Prepared,
+    fixed: bool,
+    control: Control,
+    now: Callable[[], datetime],
 ) -> DriftCheck:
-    """The same for callers that are asynchronous; without a prompt the set's is asked again."""
-    opened, control = open_collection(collection), control or Control()
-    async with _prepared(opened, options, pairs, control) as prepared:
-        judging = judged_rounds(prepared.rounds, prepared.session, control)
-        answers = [judged async for judged in judging]
-        assessor, name, pairs_asked = prepared.rounds[0].assessor, prepared.name, len(prepared.rows)
-        again = tuple(
-            PairAgain.of(row.judged.outcome, answers[number::pairs_asked])
-            for number, row in enumerate(prepared.rows)
-            if isinstance(row.judged.outcome, Judgement)
-        )
-        check = DriftCheck(
-            name,
-            ControlRun(
-                prepared.number,
-                now(),
-                made_before(opened, name),
-                PromptAndModel(assessor.prompt.id, assessor.model.id),
-                again,
-            ),
-            tuple(sorted({row.judged.model for row in prepared.rows if row.judged.model})),
-            prepared.changed,
-            pairs.fixed,
-        )
-        async with locked_in_loop(opened, control.stop, control.note):
-            path = control_file(opened, name, prepared.number)
-            made = {**check.as_json(), "time": check.run.time.isoformat(timespec="seconds")}
-            write_control(path, check.run.rows(), opened, made)
+    judging = judged_rounds(prepared.rounds, prepared.session, control)
+    answers = [judged async for judged in judging]
+    assessor, name, pairs_asked = prepared.rounds[0].assessor, prepared.name, len(prepared.rows)
+    again = tuple(
+        PairAgain.of(row.judged.outcome, answers[number::pairs_asked])
+        for number, row in enumerate(prepared.rows)
+        if isinstance(row.judged.outcome, Judgement)
+    )
+    check = DriftCheck(
+        name,
+        ControlRun(
+            prepared.number,
+            now(),
+            made_before(collection, name),
+            PromptAndModel(assessor.prompt.id, assessor.model.id),
+            again,
+        ),
+        tuple(sorted({row.judged.model for row in prepared.rows if row.judged.model})),
+        prepared.changed,
+        fixed,
+    )
+    async with locked_in_loop(collection, control.stop, control.note):
+        path = control_file(collection, name, prepared.number)
+        made = {**check.as_json(), "time": check.run.time.isoformat(timespec="seconds")}
+        write_control(path, check.run.rows(), collection, made)
     return check
-
-
-async def aplan_drift(
-    collection: Collection | Path | str,
-    options: JudgeOptions,
-    pairs: ControlPairs = CONTROLLED,
-    control: Control | None = None,
-) -> JudgingPlan:
-    """What `adrift` would take; asks nothing and writes nothing."""
-    opened, control = open_collection(collection), control or Control()
-    async with _prepared(opened, options, pairs, control, rehearsal=True) as prepared:
-        return plan_rounds(prepared.rounds, prepared.session)
 
 
 class _Prepared(NamedTuple):
@@ -168,12 +159,12 @@ class _Prepared(NamedTuple):
 @asynccontextmanager
 async def _prepared(
     collection: Collection,
-    options: JudgeOptions,
-    which: ControlPairs,
+    which: DriftOptions,
     control: Control,
     *,
     rehearsal: bool = False,
 ) -> AsyncIterator[_Prepared]:
+    options = which.judging
     if options.retry_failed:
         problem = "a control asks about every pair anew; there is nothing to retry"
         raise Misuse(problem, parameter="retry_failed")
@@ -213,7 +204,7 @@ async def _prepared(
         yield _Prepared(name, number, drawn, changed, rounds, session)
 
 
-def _check_pairs(collection: Collection, name: str, which: ControlPairs) -> None:
+def _check_pairs(collection: Collection, name: str, which: DriftOptions) -> None:
     """`Misuse` of too few pairs, and of another number than the fixed ones of a set are."""
     path = fixed_file(collection, name)
     count = len(read_fixed(path))

@@ -28,7 +28,7 @@ from labeler.data import Failure, Pair, Qrels
 from labeler.errors import BudgetReached, Misuse, about
 from labeler.judging.changes import human_beside
 from labeler.judging.job import JudgeResult, pool_of
-from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set, plan_set
+from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.lab.beside_people import (
     Independence,
     MemberBesidePeople,
@@ -48,7 +48,7 @@ from labeler.lab.members import (
 )
 from labeler.messages import count_of
 from labeler.models.choose import declared_assessors, find_assessor, project_file
-from labeler.models.session import Control, run_to_end
+from labeler.models.session import Act, Control, sync
 from labeler.prompt.read import find_prompt
 from labeler.report.finding import Finding
 from labeler.report.result import Result
@@ -377,18 +377,18 @@ class PanelPlan:
         }
 
 
-def judge_panel(
+def ajudge_panel(
     collection: Collection | Path | str,
     members: Sequence[JudgeOptions],
     *,
     name: str | None = None,
     options: PanelOptions | None = None,
     control: Control | None = None,
-) -> JudgedPanel:
+) -> Act[JudgedPanel, PanelPlan]:
     """Have several assessors grade the pool, and put their grades together as the set `name`.
 
     Each member's grades are a set too, called PROMPT-MODEL where its options give no name. The
-    limits hold for all members together.
+    limits hold for all members together, which are asked one after another.
 
     >>> from labeler.testing import fake_model, small_collection
     >>> said = {"lax": '{"grade": 3}', "fair": '{"grade": 2}', "strict": '{"grade": 0}'}
@@ -396,47 +396,31 @@ def judge_panel(
     >>> judge_panel(small_collection(), members, name="panel")
     JudgedPanel('panel', judged=4 of 4, 3 members)
     """
-    control = control or Control()
-    return run_to_end(
-        lambda stop: ajudge_panel(collection, members, name, options, control.with_stop(stop))
+    opened, watch, asked = (
+        open_collection(collection),
+        control or Control(),
+        options or PanelOptions(),
     )
+    panel_name = _checked(opened, members, name, asked)
+    judging = [judge_set(opened, pool_of, member, watch) for member in members]
+
+    async def begin() -> JudgedPanel:
+        results: list[JudgeResult] = []
+        for member in judging:
+            results.append(await member)
+            if results[-1].stopped:
+                return JudgedPanel(panel_name, tuple(results), None)
+        judged = panel_of([read_member(opened, result.name) for result in results], asked)
+        write_made(opened, panel_name, judged.made, watch.note)
+        return JudgedPanel(panel_name, tuple(results), judged)
+
+    async def plan() -> PanelPlan:
+        return PanelPlan(tuple([await member.plan() for member in judging]))
+
+    return Act(begin, plan)
 
 
-async def ajudge_panel(
-    collection: Collection | Path | str,
-    members: Sequence[JudgeOptions],
-    name: str | None = None,
-    options: PanelOptions | None = None,
-    control: Control | None = None,
-) -> JudgedPanel:
-    """The same for callers that are asynchronous; the members are asked one after another."""
-    opened, control = open_collection(collection), control or Control()
-    options = options or PanelOptions()
-    name = _checked(opened, members, name, options)
-    results: list[JudgeResult] = []
-    for member in members:
-        result = await judge_set(opened, pool_of, member, control)
-        results.append(result)
-        if result.stopped:
-            return JudgedPanel(name, tuple(results), None)
-    judged = panel_of([read_member(opened, result.name) for result in results], options)
-    write_made(opened, name, judged.made, control.note)
-    return JudgedPanel(name, tuple(results), judged)
-
-
-async def aplan_panel(
-    collection: Collection | Path | str,
-    members: Sequence[JudgeOptions],
-    name: str | None = None,
-    options: PanelOptions | None = None,
-    control: Control | None = None,
-) -> PanelPlan:
-    """What `ajudge_panel` would take; asks nothing and writes nothing."""
-    opened, control = open_collection(collection), control or Control()
-    _checked(opened, members, name, options or PanelOptions())
-    return PanelPlan(
-        tuple([await plan_set(opened, pool_of, member, control) for member in members])
-    )
+judge_panel = sync(ajudge_panel)
 
 
 def _checked(

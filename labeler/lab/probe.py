@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from labeler.collection.batches import held_back
 from labeler.collection.layout import Collection, open_collection
@@ -37,9 +37,9 @@ from labeler.lab.probe_cases import (
     draw,
     read_attacks,
 )
-from labeler.models.session import Control, Session, open_session, run_to_end, select_model
-from labeler.models.settings import AnyModel, Limits
-from labeler.options import COUNT, SEED, check_options, option
+from labeler.models.policies.limits import Spending
+from labeler.models.session import Act, Control, Session, open_session, select_model, sync
+from labeler.options import COUNT, SEED, check_options, given, option
 from labeler.prompt import find_prompt
 from labeler.trec.qrels import read_qrels
 
@@ -55,7 +55,7 @@ class ProbeOptions:
     `pairs` is how many pairs of the lowest grade are attacked, and how many of any grade changed.
     `qrels` names the collection's qrels that say which documents are not relevant; None takes
     `human`, or else the only ones. `attacks` is a file of further attacks; with `only`, those of
-    these names alone are tried.
+    these names alone are tried. `judging` says who is asked.
     """
 
     pairs: int = option(PAIRS, "Pairs to attack, and as many of any grade to change.", COUNT)
@@ -69,52 +69,60 @@ class ProbeOptions:
         (), "Try this attack alone; repeatable.", metavar="NAME", flags="--attack"
     )
     seed: int = option(0, "Of which pairs are drawn.", SEED)
+    judging: JudgeOptions = field(default_factory=JudgeOptions)
 
     def __post_init__(self) -> None:
         check_options(self)
 
 
-def probe(  # noqa: PLR0913  the keywords of a public function are its settings
+def aprobe(
     collection: Collection | Path | str,
-    *,
-    prompt: str = "",
-    model: AnyModel | None = None,
-    base_url: str | None = None,
-    concurrency: int | None = None,
     options: ProbeOptions | None = None,
-    limits: Limits | None = None,
+    *,
     control: Control | None = None,
-) -> ProbeResult:
+    **settings: Any,
+) -> Act[ProbeResult, JudgingPlan]:
     """Attack and change documents of a collection, and say what that did to a model's grades.
 
-    Replies are kept in the collection: the same call, made again, asks only for what is missing.
+    `settings` are fields of `ProbeOptions`, and of `JudgeOptions` in it. Replies are kept in the
+    collection: the same call, made again, asks only for what is missing.
 
     >>> from labeler.judging.judge import judge
     >>> from labeler.testing import fake_model, small_collection
     >>> collection = small_collection()
     >>> on_cats = lambda request: '{"grade": %d}' % ("cat" in request.inputs["text"])
     >>> first = judge(collection, model=fake_model(on_cats), name="first")
-    >>> probe(collection, model=fake_model(on_cats), options=ProbeOptions(pairs=2))
+    >>> probe(collection, pairs=2, model=fake_model(on_cats))
     ProbeResult(raised=0.23 of 30)
     """
-    asked = JudgeOptions(prompt, model, base_url, None, concurrency, limits=limits or Limits())
-    control, settings = control or Control(), options or ProbeOptions()
-    return run_to_end(lambda stop: aprobe(collection, asked, settings, control.with_stop(stop)))
+    opened, watch = open_collection(collection), control or Control()
+    asked = given(ProbeOptions, options, settings)
+
+    async def begin() -> ProbeResult:
+        earlier = replace(watch.spent)
+        async with _prepared(opened, asked, watch) as prepared:
+            return await _probe(prepared, asked, watch, earlier)
+
+    async def plan() -> JudgingPlan:
+        async with _prepared(opened, asked, watch, rehearsal=True) as prepared:
+            rounds, again = prepared.rounds, asked.judging.retry_failed
+            assessor, pairs, texts = rounds[0]
+            example = Inquiries(pairs, texts, assessor).example(pairs[0])
+            return plan_rounds(rounds, prepared.session, retry_failed=again, example=example)
+
+    return Act(begin, plan)
 
 
-async def aprobe(
-    collection: Collection | Path | str,
-    asked: JudgeOptions,
-    options: ProbeOptions | None = None,
-    control: Control | None = None,
+probe = sync(aprobe)
+
+
+async def _probe(
+    prepared: _Prepared, options: ProbeOptions, control: Control, earlier: Spending
 ) -> ProbeResult:
-    """The same for callers that are asynchronous."""
-    control, settings = control or Control(), options or ProbeOptions()
-    earlier = replace(control.spent)
-    async with _prepared(collection, asked, settings, control) as prepared:
-        session, (assessor, *_) = prepared.session, prepared.rounds[0]
-        judging = judged_rounds(prepared.rounds, session, control, retry_failed=asked.retry_failed)
-        outcomes = [judged.outcome async for judged in judging]
+    session, (assessor, *_) = prepared.session, prepared.rounds[0]
+    retry_failed = options.judging.retry_failed
+    judging = judged_rounds(prepared.rounds, session, control, retry_failed=retry_failed)
+    outcomes = [judged.outcome async for judged in judging]
     graded = [
         Graded(case, outcome.grade if isinstance(outcome, Judgement) else None)
         for case, outcome in zip(prepared.cases, outcomes, strict=True)
@@ -127,27 +135,11 @@ async def aprobe(
         assessor.model.id,
         assessor.asked_with,
         prepared.source,
-        settings.seed,
+        options.seed,
         control.spent.since(earlier),
         session.selection.price is not None,
         session.selection.caveat,
     )
-
-
-async def aplan_probe(
-    collection: Collection | Path | str,
-    asked: JudgeOptions,
-    options: ProbeOptions | None = None,
-    control: Control | None = None,
-) -> JudgingPlan:
-    """What `aprobe` would take; asks nothing and writes nothing."""
-    control, settings = control or Control(), options or ProbeOptions()
-    async with _prepared(collection, asked, settings, control, rehearsal=True) as prepared:
-        rounds = prepared.rounds
-        assessor, pairs, texts = rounds[0]
-        example = Inquiries(pairs, texts, assessor).example(pairs[0])
-        again = asked.retry_failed
-        return plan_rounds(rounds, prepared.session, retry_failed=again, example=example)
 
 
 class _Prepared(NamedTuple):
@@ -175,14 +167,13 @@ class _CasesOf(NamedTuple):
 
 @asynccontextmanager
 async def _prepared(
-    collection: Collection | Path | str,
-    asked: JudgeOptions,
+    opened: Collection,
     options: ProbeOptions,
     control: Control,
     *,
     rehearsal: bool = False,
 ) -> AsyncIterator[_Prepared]:
-    opened = open_collection(collection)
+    asked = options.judging
     prompt = find_prompt(asked.grading_prompt).read_by(asked.declared.reader)
     attacks = _attacks_to_try(options)
     source = _source(opened, options.qrels)

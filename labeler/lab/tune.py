@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from labeler.agreement.align import Rules, scale_of
 from labeler.agreement.compare import StatisticOptions
@@ -41,16 +41,17 @@ from labeler.lab.standing import (
 from labeler.messages import count_of
 from labeler.model import Model
 from labeler.models.session import (
+    Act,
     Control,
     Selection,
     Session,
     SessionOptions,
     open_session,
-    run_to_end,
     select_model,
+    sync,
 )
 from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits
-from labeler.options import SEED, SHARE, check_options, option
+from labeler.options import SEED, SHARE, check_options, given, option
 from labeler.prompt import Prompt
 from labeler.prompt.read import checked_prompt
 from labeler.report.result import Result
@@ -94,6 +95,9 @@ class TuneOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
+        for name in ("prompts", "models"):
+            if isinstance(alone := getattr(self, name), str):
+                object.__setattr__(self, name, (alone,))
 
     @property
     def intervals(self) -> StatisticOptions:
@@ -261,24 +265,17 @@ class TunePlan(Result):
         return [Table("tuning", columns, rows)]
 
 
-def tune(  # noqa: PLR0913  the keywords of a public function are its settings
+def atune(
     collection: Collection | Path | str,
-    prompts: Sequence[str] | str,
-    models: Sequence[AnyModel | None] | AnyModel = (None,),
+    options: TuneOptions | None = None,
     *,
-    human: str = "human",
-    statistic: str = "kappa",
-    held_out: float = 0.5,
-    halving: bool = True,
-    seed: int = 0,
-    base_url: str | None = None,
-    limits: Limits | None = None,
     control: Control | None = None,
-) -> TuneResult:
+    **settings: Any,
+) -> Act[TuneResult, TunePlan]:
     """Ask every prompt of every model about pairs that people judged, and say which agrees best.
 
-    The best is chosen on a part of the queries, and reported on the others alone. `TuneOptions`
-    says what the settings mean. Nothing is written but replies, which are asked for once.
+    The best is chosen on a part of the queries, and reported on the others alone. `settings` are
+    fields of `TuneOptions`. Nothing is written but replies, which are asked for once.
 
     >>> from labeler.data import Query
     >>> from labeler.testing import fake_model, small_collection
@@ -289,34 +286,22 @@ def tune(  # noqa: PLR0913  the keywords of a public function are its settings
     >>> _ = collection.qrels("human").write_text(people)
     >>> mild = fake_model('{"grade": 2}', "mild")
     >>> fair = fake_model(lambda r: '{"grade": %d}' % (3 * ("chair" in r.inputs["text"])), "fair")
-    >>> tune(collection, ["four-grades"], [mild, fair])
+    >>> tune(collection, prompts="four-grades", models=[mild, fair])
     TuneResult('four-grades-fair' of 2, kappa 1.000 on 4 queries held out)
     """
-    options = TuneOptions(
-        (prompts,) if isinstance(prompts, str) else tuple(prompts),
-        (models,) if isinstance(models, AnyModel) else tuple(models),
-        base_url,
-        human,
-        statistic,
-        held_out,
-        halving,
-        seed,
-        limits=limits or Limits(),
-    )
-    control = control or Control()
-    return run_to_end(lambda stop: atune(collection, options, control.with_stop(stop)))
+    asked = given(TuneOptions, options, settings)
+    tuning = Tuning.of(open_collection(collection), asked, control or Control())
+    return Act(lambda: _tune(tuning), lambda: _plan(tuning))
 
 
-async def atune(
-    collection: Collection | Path | str, options: TuneOptions, control: Control | None = None
-) -> TuneResult:
-    """The same for callers that are asynchronous."""
-    control = control or Control()
-    quiet = replace(control, note=lambda _line: None)
-    tuning = Tuning.of(open_collection(collection), options, control)
+tune = sync(atune)
+
+
+async def _tune(tuning: Tuning) -> TuneResult:
+    options, control = tuning.options, tuning.control
     earlier = replace(control.spent)
     candidates = await candidates_of(options, control)
-    tuning.control = quiet
+    tuning.control = replace(control, note=lambda _line: None)
     rounds, held_out, stopped = list[TuneRound](), tuple[Standing, ...](), None
     try:
         await _run_rounds(tuning, candidates, rounds)
@@ -362,12 +347,8 @@ async def _run_rounds(
         done = size
 
 
-async def aplan_tuning(
-    collection: Collection | Path | str, options: TuneOptions, control: Control | None = None
-) -> TunePlan:
-    """What `atune` would take; asks nothing and writes nothing."""
-    tuning = Tuning.of(open_collection(collection), options, control or Control())
-    candidates = await candidates_of(options, tuning.control, rehearsal=True)
+async def _plan(tuning: Tuning) -> TunePlan:
+    candidates = await candidates_of(tuning.options, tuning.control, rehearsal=True)
     sizes = tuning.sizes(candidates)
     first = tuning.by.on(tuning.split.chosen_by[: sizes[0]]).pairs
     plans = {}

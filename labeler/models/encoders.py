@@ -28,7 +28,7 @@ from labeler.models.policies.limits import Spending
 from labeler.models.policies.stack import unremembered
 from labeler.models.server.answers import SHOWN, tokens_used, usage_in
 from labeler.models.server.client import MUTE_SECONDS, Calls, Connected, wire_format
-from labeler.models.session import Control, check_priced, guard_of, run_to_end
+from labeler.models.session import Control, check_priced, guard_of, run_to_end, sync
 from labeler.models.settings import (
     EMBEDDED_ENCODER,
     ENCODER_ADDRESS,
@@ -60,19 +60,16 @@ class Encoding:
     options: EncoderOptions = field(default_factory=EncoderOptions)
     limits: Limits = field(default_factory=Limits)
 
-    def ready(self, folder: Path, texts: EncoderTexts, control: Control | None = None) -> Encoder:
-        """The encoder; a server is asked first for the vectors that `folder` does not hold."""
-        watch = control or Control()
-        return run_to_end(lambda stop: self.aready(folder, texts, watch.with_stop(stop)))
-
     async def aready(
-        self, folder: Path, texts: EncoderTexts, control: Control | None = None
+        self, folder: Path, texts: EncoderTexts, *, control: Control | None = None
     ) -> Encoder:
-        """`ready` for callers that are asynchronous."""
+        """The encoder; a server is asked first for the vectors that `folder` does not hold."""
         self.options.check()
         if not self.options.is_served:
             return await asyncio.to_thread(embedded_encoder)
         return await self._filled(folder, texts, control or Control())
+
+    ready = sync(aready)
 
     def plan(self, folder: Path, texts: EncoderTexts) -> EncodingPlan | None:
         """What making it ready would take; None where nobody is asked."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import (
     AsyncIterator,
+    Awaitable,
     Callable,
     Coroutine,
+    Generator,
     Iterable,
     Iterator,
     Mapping,
@@ -16,10 +18,11 @@ from collections.abc import (
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from labeler.data import Document, Judged
 from labeler.errors import Misconfigured, Misuse
@@ -96,9 +99,68 @@ class Control:
         return replace(self, stop=stop)
 
 
-# Asynchronous work for callers that are not, also where a loop is running, as in a notebook.
+# An act is asynchronous; `sync` makes the function for callers that are not.
 
+P = ParamSpec("P")
 T = TypeVar("T")
+Plan = TypeVar("Plan")
+
+
+class Act(Coroutine[Any, Any, T], Generic[T, Plan]):
+    """An act that has not begun: a coroutine that does it.
+
+    Awaiting `plan()` instead says what it would take; that asks nothing and writes nothing.
+    """
+
+    def __init__(
+        self,
+        begin: Callable[[], Coroutine[Any, Any, T]],
+        plan: Callable[[], Coroutine[Any, Any, Plan]],
+    ) -> None:
+        self._begin, self.plan = begin, plan
+        self._begun: Coroutine[Any, Any, T] | None = None
+
+    def _coroutine(self) -> Coroutine[Any, Any, T]:
+        if self._begun is None:
+            self._begun = self._begin()
+        return self._begun
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        return self._coroutine().__await__()
+
+    def send(self, value: Any) -> Any:
+        """Go on, as the event loop asks of every coroutine."""
+        return self._coroutine().send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """Go on with an error."""
+        return self._coroutine().throw(*error)
+
+    def close(self) -> None:
+        """End it where it is."""
+        if self._begun is not None:
+            self._begun.close()
+
+
+def sync(act: Callable[P, Awaitable[T]]) -> Callable[P, T]:
+    """The same act for callers that are not asynchronous, also where a loop is running.
+
+    `act` is called `a` and a verb, and has the keyword `control`. Ctrl-C ends it in good order.
+    """
+
+    @wraps(act)
+    def to_end(*args: P.args, **kwargs: P.kwargs) -> T:
+        control: Any = kwargs.get("control") or Control()
+
+        async def work(stop: StopSignal) -> T:
+            kwargs["control"] = control.with_stop(stop)
+            return await act(*args, **kwargs)
+
+        return run_to_end(work)
+
+    to_end.__name__ = to_end.__qualname__ = act.__name__.removeprefix("a")
+    return to_end
+
 
 Work = Callable[[StopSignal], Coroutine[Any, Any, T]]
 """Work that ends in good order once the signal that it is given is set."""

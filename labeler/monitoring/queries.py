@@ -269,7 +269,7 @@ def query_drift(  # noqa: PLR0913  what is compared, and how
         encoding, watch = encoding or Encoding(), control or Control()
         texts = [*log.texts, *(query.text for query in queries.values())]
         to_encode = EncoderTexts(CorpusTexts(opened.corpus), texts)
-        encoder = encoding.ready(opened.vectors, to_encode, watch)
+        encoder = encoding.ready(opened.vectors, to_encode, control=watch)
         own = encoder.queries([query.text for query in queries.values()])
         vectors = encoder.queries(log.texts)
         asked = np.concatenate([week.query for week in recent])

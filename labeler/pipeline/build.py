@@ -14,7 +14,7 @@ from labeler.collection.layout import Collection
 from labeler.corpus.documents import Ingested
 from labeler.corpus.ingest import IngestOptions, ingest
 from labeler.judging.job import JudgeResult
-from labeler.judging.judge import JudgeOptions, JudgingPlan, ajudge, aplan_judging
+from labeler.judging.judge import JudgeOptions, JudgingPlan, ajudge
 from labeler.models.call_plan import CallPlan
 from labeler.models.encoders import Encoding, EncodingPlan
 from labeler.models.policies.call import StopSignal
@@ -28,7 +28,6 @@ from labeler.queries.generate import (
     GenerateResult,
     GenerationPlan,
     agenerate,
-    aplan_generation,
     write_heading_queries,
 )
 from labeler.queries.set_aside import PassageRules
@@ -156,13 +155,18 @@ class Build:
     def ingest(self) -> Ingested:
         """Cut the documents into passages."""
         options = self.options
-        files = options.inputs, self.collection, options.queries_file
-        return ingest(*files, options.reading, control=self.control)
+        return ingest(
+            options.inputs,
+            self.collection,
+            options.queries_file,
+            options.reading,
+            control=self.control,
+        )
 
     async def generate(self, stop: StopSignal) -> GenerateResult:
         """Write the queries; where there are none in the end, nothing can be pooled."""
         control = self.control.with_stop(stop)
-        result = await agenerate(self.collection, self.options.generation, control)
+        result = await agenerate(self.collection, self.options.generation, control=control)
         if not result.total:
             result.check()
         return result
@@ -171,7 +175,7 @@ class Build:
         """Ask for the vectors of all texts, where another encoder than the embedded one does."""
         if self.options.encoder.is_served:
             texts, control = texts_to_encode(self.collection), self.control.with_stop(stop)
-            await self.options.encoding.aready(self.collection.vectors, texts, control)
+            await self.options.encoding.aready(self.collection.vectors, texts, control=control)
 
     def pool(self) -> PoolResult:
         """Retrieve, and pool what the runs find."""
@@ -186,7 +190,7 @@ class Build:
     async def judge(self, stop: StopSignal) -> JudgeResult:
         """Judge the pool."""
         control = self.control.with_stop(stop)
-        return await ajudge(self.collection, self.options.judging, control)
+        return await ajudge(self.collection, self.options.judging, control=control)
 
 
 # A build in a folder that is thrown away, which says what the steps would take.
@@ -206,7 +210,7 @@ class Rehearsal:
         """What writing the queries would take; headings take their place."""
         collection, options = self.build.collection, self.build.options
         control = self.build.control.with_stop(stop)
-        plan = await aplan_generation(collection, options.generation, control)
+        plan = await agenerate(collection, options.generation, control=control).plan()
         write_heading_queries(collection, options.queries, options.seed)
         return plan
 
@@ -217,7 +221,7 @@ class Rehearsal:
     async def judge(self, stop: StopSignal) -> JudgingPlan:
         """What judging would take; the first step has found out what the server accepts."""
         options, control = self.build.options, self.build.control.with_stop(stop)
-        plan = await aplan_judging(self.build.collection, options.judging, control)
+        plan = await ajudge(self.build.collection, options.judging, control=control).plan()
         if not self.build.writes_queries:
             return plan
         calls = self._at_most(plan.calls)

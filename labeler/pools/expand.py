@@ -29,7 +29,7 @@ from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, ajudge
 from labeler.messages import count_of
 from labeler.models.encoders import EncoderTexts, Encoding
-from labeler.models.session import Control, run_to_end
+from labeler.models.session import Control, sync
 from labeler.options import COUNT, SHARE, TOP_GRADE, check_options, option
 from labeler.report.result import Result
 from labeler.report.table import Table, shown, table_of
@@ -138,12 +138,13 @@ class ExpandedJudging(Result):
         return {**self.judging.as_json(), **self.picked("rounds", "ended")}
 
 
-def expand_until(
+async def aexpand_until(
     collection: Collection | Path | str,
     judging: JudgeOptions | None = None,
     expansion: Expansion | None = None,
-    control: Control | None = None,
+    *,
     encoding: Encoding | None = None,
+    control: Control | None = None,
 ) -> ExpandedJudging:
     """Judge a collection's pool, and round after round the neighbors of what is relevant.
 
@@ -156,34 +157,25 @@ def expand_until(
     >>> expand_until(small_collection(), JudgeOptions(model=model, name="llm")).ended
     'stopped, as the pool has all neighbors of its relevant documents'
     """
-    how, watch = (collection, judging, expansion), control or Control()
-    return run_to_end(lambda stop: aexpand_until(*how, watch.with_stop(stop), encoding))
-
-
-async def aexpand_until(
-    collection: Collection | Path | str,
-    judging: JudgeOptions | None = None,
-    expansion: Expansion | None = None,
-    control: Control | None = None,
-    encoding: Encoding | None = None,
-) -> ExpandedJudging:
-    """`expand_until` for callers that are asynchronous."""
     opened, options = open_collection(collection), judging or JudgeOptions()
     how, watch = expansion or Expansion(), _noting_once(control or Control())
     encode = encoding or Encoding(limits=options.limits)
     encode.options.check()
     before = replace(watch.spent)
-    judged = await ajudge(opened, options, watch)
+    judged = await ajudge(opened, options, control=watch)
     options, growth = replace(options, name=judged.name), _Growth(opened, judged.name, how)
     while not (ended := _ended(judged, growth)):
         if not await asyncio.to_thread(growth.grow, encode, watch):
             ended = "stopped, as the pool has all neighbors of its relevant documents"
             break
-        judged = await ajudge(opened, options, watch)
+        judged = await ajudge(opened, options, control=watch)
         if not judged.stopped:
             watch.note(str(growth.rounds()[-1]))
     spent = watch.spent.since(before)
     return ExpandedJudging(replace(judged, spent=spent), tuple(growth.rounds()[1:]), ended)
+
+
+expand_until = sync(aexpand_until)
 
 
 def _noting_once(control: Control) -> Control:
@@ -312,7 +304,7 @@ def _searched(collection: Collection, control: Control) -> Searched:
 def _encoder(collection: Collection, encoding: Encoding, control: Control) -> Encoder | None:
     if encoding.options.is_served:
         texts = EncoderTexts(CorpusTexts(collection.corpus))
-        return encoding.ready(collection.vectors, texts, control)
+        return encoding.ready(collection.vectors, texts, control=control)
     if can_encode():
         return embedded_encoder()
     control.note(f"neighbors by BM25 only: {DENSE_EXTRA}")

@@ -303,7 +303,7 @@ def _encoder(collection: Collection, encoding: Encoding, control: Control) -> En
     """Another encoder than the embedded one, with the vectors of all texts; None without one."""
     encoding.options.check()
     if encoding.options.is_served:
-        return encoding.ready(collection.vectors, texts_to_encode(collection), control)
+        return encoding.ready(collection.vectors, texts_to_encode(collection), control=control)
     return None
 
 

@@ -28,12 +28,13 @@ from labeler.model import Request
 from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.policies.limits import Spending, WithCost
 from labeler.models.session import (
+    Act,
     Control,
     Session,
     SessionOptions,
     open_session,
-    run_to_end,
     select_model,
+    sync,
 )
 from labeler.models.settings import (
     CONCURRENCY,
@@ -254,13 +255,13 @@ class GenerateOptions:
         )
 
 
-def generate(
+def agenerate(
     collection: Collection | Path | str,
     options: GenerateOptions | None = None,
     *,
     control: Control | None = None,
     **settings: Any,
-) -> GenerateResult:
+) -> Act[GenerateResult, GenerationPlan]:
     """Write queries that the corpus answers; `settings` are fields of `GenerateOptions`.
 
     The same call, made again, asks nothing; with more `queries` it goes on from those there are.
@@ -270,25 +271,29 @@ def generate(
     >>> generate(small_collection(), queries=1, model=llm, topics=False).written
     1
     """
-    whole, control = given(GenerateOptions, options, settings), control or Control()
-    return run_to_end(lambda stop: agenerate(collection, whole, control.with_stop(stop)))
+    opened, asked = open_collection(collection), given(GenerateOptions, options, settings)
+    watch = control or Control()
+
+    async def plan() -> GenerationPlan:
+        async with _prepared(opened, asked, watch, rehearsal=True) as prepared:
+            already = tuple(generated_before(opened, prepared.writer))
+            writer = replace(prepared.writer, already=already)
+            return planned(prepared.choice.passages, writer, asked.queries, prepared.session)
+
+    return Act(lambda: _generate(opened, asked, watch), plan)
 
 
-async def agenerate(
-    collection: Collection | Path | str,
-    options: GenerateOptions | None = None,
-    control: Control | None = None,
+generate = sync(agenerate)
+
+
+async def _generate(
+    opened: Collection, options: GenerateOptions, control: Control
 ) -> GenerateResult:
-    """Write queries that the corpus answers: `generate` for callers that are asynchronous."""
-    opened, options = open_collection(collection), options or GenerateOptions()
-    control = control or Control()
     if not options.force:
         check_made(opened, [opened.rejected])
     earlier = replace(control.spent)
     async with AsyncExitStack() as stack:
-        prepared = await stack.enter_async_context(
-            _prepared(opened, options, options.session, control)
-        )
+        prepared = await stack.enter_async_context(_prepared(opened, options, control))
         choice, session, writer = prepared.choice, prepared.session, prepared.writer
         async with locked_in_loop(opened, control.stop, control.note):
             already = tuple(generated_before(opened, writer))
@@ -331,20 +336,6 @@ def _queries_made(collection: Collection, writer: Writer) -> MadeFile:
     return MadeFile(collection, collection.queries, writer.origin, advice)
 
 
-async def aplan_generation(
-    collection: Collection | Path | str,
-    options: GenerateOptions | None = None,
-    control: Control | None = None,
-) -> GenerationPlan:
-    """What `agenerate` would take; asks nothing and writes nothing."""
-    opened, options = open_collection(collection), options or GenerateOptions()
-    rehearsal = replace(options.session, rehearsal=True)
-    async with _prepared(opened, options, rehearsal, control or Control()) as prepared:
-        already = tuple(generated_before(opened, prepared.writer))
-        writer = replace(prepared.writer, already=already)
-        return planned(prepared.choice.passages, writer, options.queries, prepared.session)
-
-
 class _Prepared(NamedTuple):
     """Which passages to ask about, and the session in which the model of a writer can be asked."""
 
@@ -357,9 +348,11 @@ class _Prepared(NamedTuple):
 async def _prepared(
     collection: Collection,
     options: GenerateOptions,
-    session_options: SessionOptions,
     control: Control,
+    *,
+    rehearsal: bool = False,
 ) -> AsyncIterator[_Prepared]:
+    session_options = replace(options.session, rehearsal=rehearsal)
     style = options.asking.style()
     own = find_prompt(options.prompt, "generate") if options.prompt else None
     shares = {} if own else options.asking.shares(style)

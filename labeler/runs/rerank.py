@@ -27,15 +27,16 @@ from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.policies.limits import Spending, WithCost
 from labeler.models.server.answers import parsed
 from labeler.models.session import (
+    Act,
     Control,
     Session,
     SessionOptions,
     open_session,
-    run_to_end,
     select_model,
+    sync,
 )
 from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits
-from labeler.options import COUNT, Bounds, check_options, option
+from labeler.options import COUNT, Bounds, check_options, given, option
 from labeler.prompt import Prompt, find_prompt
 from labeler.report.result import Result
 from labeler.runs.retrieve_run import SECTION, check_run_name
@@ -247,43 +248,60 @@ class RerankOptions:
 
     def session(self, *, rehearsal: bool = False) -> SessionOptions:
         """Which model to ask, and how."""
-        how = (self.limits, self.concurrency, self.redact)
-        return SessionOptions(self.model, self.base_url, *how, rehearsal=rehearsal)
+        return SessionOptions(
+            self.model,
+            self.base_url,
+            self.limits,
+            self.concurrency,
+            self.redact,
+            rehearsal=rehearsal,
+        )
 
 
-def rerank(
+def arerank(
     collection: Collection | Path | str,
     run: Path | str,
     name: str,
     options: RerankOptions | None = None,
+    *,
     control: Control | None = None,
-) -> RerankResult:
+    **settings: Any,
+) -> Act[RerankResult, CallPlan]:
     """Write `runs/NAME.trec`: a run with its first documents in the order of a model.
 
     `run` is the name of one of the collection's, or a file. What follows the first documents keeps
     its order; scores are 1 over the rank. Replies are kept: the same call, made again, asks only
-    for what is missing.
+    for what is missing. `settings` are fields of `RerankOptions`.
     """
-    watch = control or Control()
-    return run_to_end(lambda stop: arerank(collection, run, name, options, watch.with_stop(stop)))
-
-
-async def arerank(
-    collection: Collection | Path | str,
-    run: Path | str,
-    name: str,
-    options: RerankOptions | None = None,
-    control: Control | None = None,
-) -> RerankResult:
-    """`rerank` for callers that are asynchronous."""
-    opened, how = open_collection(collection), options or RerankOptions()
+    opened, how = open_collection(collection), given(RerankOptions, options, settings)
     watch = control or Control()
     check_run_name(name)
     source = _source(opened, run, how.windows.depth)
+
+    async def plan() -> CallPlan:
+        async with _prepared(opened, source, how, watch, rehearsal=True) as (prompt, session):
+            every = [
+                request
+                for query_id, top in source.tops.items()
+                for request in window_requests(prompt, source.queries[query_id], top, how.windows)
+            ]
+            replies = session.declared_model.recall(every)
+            unasked = [r for r, reply in zip(every, replies, strict=True) if reply is None]
+            return plan_calls(unasked, session, tries=TRIES)
+
+    return Act(lambda: _rerank(opened, source, name, how, watch), plan)
+
+
+rerank = sync(arerank)
+
+
+async def _rerank(
+    opened: Collection, source: RerankSource, name: str, how: RerankOptions, watch: Control
+) -> RerankResult:
     if not how.force:
         check_made(opened, [opened.run(name)])
     before = replace(watch.spent)
-    async with _prepared(opened, source, how.session(), how, watch) as prepared:
+    async with _prepared(opened, source, how, watch) as prepared:
         prompt, session = prepared
         ranker = ListwiseRanker(prompt, session.declared_model, how.windows, how.retry_failed)
         ranked = await _ordered(source, ranker, session, watch)
@@ -319,37 +337,17 @@ def _entry(
     }
 
 
-async def aplan_rerank(
-    collection: Collection | Path | str,
-    run: Path | str,
-    options: RerankOptions | None = None,
-    control: Control | None = None,
-) -> CallPlan:
-    """What an LLM would be asked; asks nothing and writes nothing."""
-    opened, how = open_collection(collection), options or RerankOptions()
-    source, watch = _source(opened, run, how.windows.depth), control or Control()
-    async with _prepared(opened, source, how.session(rehearsal=True), how, watch) as prepared:
-        prompt, session = prepared
-        every = [
-            request
-            for query_id, top in source.tops.items()
-            for request in window_requests(prompt, source.queries[query_id], top, how.windows)
-        ]
-        replies = session.declared_model.recall(every)
-        unasked = [request for request, reply in zip(every, replies, strict=True) if reply is None]
-        return plan_calls(unasked, session, tries=TRIES)
-
-
 @asynccontextmanager
 async def _prepared(
     collection: Collection,
     source: RerankSource,
-    session_options: SessionOptions,
     options: RerankOptions,
     control: Control,
+    *,
+    rehearsal: bool = False,
 ) -> AsyncIterator[tuple[Prompt, Session]]:
     prompt = find_prompt(options.prompt, "rank")
-    selection = await select_model("rank", session_options, control)
+    selection = await select_model("rank", options.session(rehearsal=rehearsal), control)
     documents = [document for top in source.tops.values() for document in top]
     async with open_session(selection, documents, collection.store, control) as session:
         yield prompt, session

@@ -224,7 +224,7 @@ class BuiltIn:
     def ready(self, collection: Collection, control: Control) -> Encoder | None:
         """Another encoder than the embedded one, with all vectors; None without one."""
         if self.engine == "dense" and self.encoding.options.is_served:
-            return self.encoding.ready(collection.vectors, _texts(collection), control)
+            return self.encoding.ready(collection.vectors, _texts(collection), control=control)
         if not ENGINES[self.engine].is_available():
             raise Misconfigured(DENSE_EXTRA)
         return None
@@ -245,7 +245,7 @@ def built_in_run(
     watch = watch or Control()
     check_run_name(name)
     queries = list(read_queries(opened.queries).values())
-    encoder = built_in.ready(opened, watch)  # before the lock is taken: a server is asked
+    encoder = built_in.ready(opened, control=watch)  # before the lock is taken: a server is asked
     path, tag = opened.run(name), how.tag or tag_of(built_in.engine, encoder)
     with locked(opened, watch.note):
         with watch.progress("reading the corpus") as advance:

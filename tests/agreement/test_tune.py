@@ -16,7 +16,7 @@ from labeler.data import Pair, Query
 from labeler.errors import BadInput, Misuse
 from labeler.judging.judge import judge
 from labeler.lab.standing import better_half, queries_by_round, split_queries
-from labeler.lab.tune import TuneOptions, aplan_tuning, tune
+from labeler.lab.tune import TuneOptions, atune, tune
 from labeler.model import Model, Reply, Request
 from labeler.models.session import Control, run_to_end
 from labeler.models.settings import Limits
@@ -90,7 +90,7 @@ def test_each_round_has_twice_the_queries_of_the_one_before() -> None:
 
 def test_the_best_is_reported_on_queries_that_nobody_was_chosen_by(collection: Collection) -> None:
     models = [assessor("half", 2), assessor("good", 7), assessor("third", 3), assessor("bad", 1)]
-    result = tune(collection, ["four-grades"], models)
+    result = tune(collection, prompts=["four-grades"], models=models)
     assert result.best == "four-grades-good"
     assert result.held_out
     assert not {*result.split.chosen_by} & {*result.split.held_out}
@@ -121,7 +121,9 @@ def test_no_candidate_is_shown_a_grade_of_a_query_that_it_is_tested_on(
         shown.update(re.findall(r"Query: number (\d+) of them", examples))
         return '{"grade": 1}'
 
-    result = tune(collection, ["few-shot", "four-grades"], [fake_model(answer, "any")])
+    result = tune(
+        collection, prompts=["few-shot", "four-grades"], models=[fake_model(answer, "any")]
+    )
     assert shown
     assert {f"q{number}" for number in shown} <= {*result.split.chosen_by}
 
@@ -129,7 +131,11 @@ def test_no_candidate_is_shown_a_grade_of_a_query_that_it_is_tested_on(
 def test_of_each_round_the_better_half_alone_is_asked_further(collection: Collection) -> None:
     calls = Counter[str]()
     errors = {"a": 1, "b": 2, "c": 3, "d": 11}
-    result = tune(collection, ["four-grades"], [assessor(n, e, calls) for n, e in errors.items()])
+    result = tune(
+        collection,
+        prompts=["four-grades"],
+        models=[assessor(n, e, calls) for n, e in errors.items()],
+    )
     assert [one.queries for one in result.rounds] == [6, 12]
     assert calls["d"] == 2 * QUERIES
     assert sorted(calls.values()) == [12, 24, 36, 48] or calls["a"] == 12 + 24
@@ -142,7 +148,7 @@ def test_of_each_round_the_better_half_alone_is_asked_further(collection: Collec
 def test_without_halving_all_are_asked_about_all_pairs(collection: Collection) -> None:
     calls = Counter[str]()
     models = [assessor("a", 2, calls), assessor("b", 5, calls), assessor("c", 1, calls)]
-    result = tune(collection, ["four-grades"], models, halving=False)
+    result = tune(collection, prompts=["four-grades"], models=models, halving=False)
     assert len(result.rounds) == 1
     assert calls == {"a": 48, "b": 48, "c": 24}
 
@@ -150,9 +156,9 @@ def test_without_halving_all_are_asked_about_all_pairs(collection: Collection) -
 def test_what_was_answered_is_asked_no_second_time_by_tune_or_judge(collection: Collection) -> None:
     calls = Counter[str]()
     models = [assessor("a", 2, calls), assessor("b", 5, calls)]
-    first = tune(collection, ["four-grades"], models)
+    first = tune(collection, prompts=["four-grades"], models=models)
     asked = sum(calls.values())
-    again = tune(collection, ["four-grades"], models)
+    again = tune(collection, prompts=["four-grades"], models=models)
     spent = {"calls": 0, "cost": 0.0}
     assert again.as_json() | spent == first.as_json() | spent
     judge(collection, model=models[1], name="all")
@@ -166,7 +172,7 @@ def test_who_often_gives_no_grade_ranks_last(collection: Collection) -> None:
         return "no" if number % 4 == 0 else json.dumps({"grade": grade})
 
     models = [fake_model(refuse, "refuses"), assessor("poor", 1)]
-    result = tune(collection, ["four-grades"], models)
+    result = tune(collection, prompts=["four-grades"], models=models)
     assert result.best == "four-grades-poor"
     assert any("no grade, so it ranks last" in str(finding) for finding in result.findings)
 
@@ -181,7 +187,7 @@ def test_the_efficient_are_those_that_no_other_beats_at_less_cost(collection: Co
         return Model(model.id, ask)
 
     models = [dear(100, short), dear(900, long), dear(500, assessor("bad", 1))]
-    result = tune(collection, ["four-grades"], models, halving=False)
+    result = tune(collection, prompts=["four-grades"], models=models, halving=False)
     assert result.efficient == {"four-grades-cheap", "four-grades-dear"}
     assert [s.answers.tokens_a_pair for s in result.standings] == [900, 100, 500]
 
@@ -189,11 +195,11 @@ def test_the_efficient_are_those_that_no_other_beats_at_less_cost(collection: Co
 def test_a_budget_ends_it_and_the_same_call_goes_on(collection: Collection) -> None:
     calls = Counter[str]()
     models = [assessor("a", 2, calls), assessor("b", 5, calls)]
-    result = tune(collection, ["four-grades"], models, limits=Limits(max_calls=30))
+    result = tune(collection, prompts=["four-grades"], models=models, limits=Limits(max_calls=30))
     assert result.stopped
     assert result.best is None
     assert calls.total() == 30
-    assert tune(collection, ["four-grades"], models).best == "four-grades-b"
+    assert tune(collection, prompts=["four-grades"], models=models).best == "four-grades-b"
     assert calls.total() == 96
 
 
@@ -207,7 +213,7 @@ def test_prompts_of_several_scales_are_refused_before_any_call(
     )
     calls = Counter[str]()
     with pytest.raises(Misuse, match="four-grades 0 to 3, binary 0 to 1"):
-        tune(collection, ["four-grades", str(binary)], [assessor("a", 2, calls)])
+        tune(collection, prompts=["four-grades", str(binary)], models=[assessor("a", 2, calls)])
     assert not calls
 
 
@@ -226,12 +232,12 @@ def test_what_cannot_be_answered_is_refused(
     settings: dict[str, object] = {"prompts": ("four-grades", "basic"), "models": ("similarity",)}
     options = TuneOptions(**{**settings, **changes})  # type: ignore[arg-type]
     with pytest.raises(Exception, match=message):
-        run_to_end(lambda _stop: aplan_tuning(collection, options))
+        run_to_end(lambda _stop: atune(collection, options).plan())
 
 
-def test_a_prompt_or_a_model_alone_is_a_list_of_it(collection: Collection) -> None:
+def test_a_name_alone_is_a_list_of_it(collection: Collection) -> None:
     with pytest.raises(Misuse, match="one assessor alone cannot be the best"):
-        tune(collection, "four-grades", assessor("good", 9))
+        tune(collection, prompts="four-grades", models=[assessor("good", 9)])
 
 
 def test_people_s_pairs_that_are_left_out_are_counted_at_once_and_in_the_result(
@@ -249,8 +255,8 @@ def test_people_s_pairs_that_are_left_out_are_counted_at_once_and_in_the_result(
     said = list[str]()
     result = tune(
         collection,
-        ["four-grades"],
-        [assessor("good", 9), assessor("poor", 2)],
+        prompts=["four-grades"],
+        models=[assessor("good", 9), assessor("poor", 2)],
         control=Control(said.append),
     )
     left_out = [line for line in said if "left out" in line]
@@ -299,7 +305,9 @@ def test_a_prompt_with_examples_is_shown_none_of_the_queries_held_out(
         shown.append("\n".join(message.content for message in request.messages))
         return '{"grade": 1}'
 
-    result = tune(collection, ["few-shot"], [fake_model(answer, "a"), fake_model(answer, "b")])
+    result = tune(
+        collection, prompts=["few-shot"], models=[fake_model(answer, "a"), fake_model(answer, "b")]
+    )
     held_out = {f"Query: number {query.removeprefix('q')} of them" for query in result.split[1]}
     examples = [re.findall("Query: .*(?=\n--- passage)", text)[:-1] for text in shown]
     assert all(examples)

@@ -17,7 +17,7 @@ from labeler.cli.lab import check_steady
 from labeler.collection.controls import next_control
 from labeler.data import Failure, Judged, Judgement, Pair, Query
 from labeler.errors import BadInput, GateFailed, Misuse
-from labeler.judging.judge import JudgeOptions, judge
+from labeler.judging.judge import judge
 from labeler.judging.status import status
 from labeler.lab.control import adrift, drift
 from labeler.lab.control_check import ControlRun, DriftCheck, PairAgain, PromptAndModel
@@ -229,10 +229,9 @@ def test_only_the_pairs_that_were_asked_about_anew_are_compared() -> None:
 def test_two_controls_at_once_keep_a_file_each() -> None:
     collection, mild = small_collection(), fake_model('{"grade": 2}')
     judge(collection, model=mild, name="a")
-    options = JudgeOptions("", mild, None, "a")
 
     async def both() -> list[DriftCheck]:
-        return await asyncio.gather(adrift(collection, options), adrift(collection, options))
+        return await asyncio.gather(*(adrift(collection, "a", model=mild) for _ in range(2)))
 
     checks = asyncio.run(both())
     assert sorted(check.run.number for check in checks) == [1, 2]

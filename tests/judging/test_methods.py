@@ -18,11 +18,11 @@ from labeler.collection.layout import Collection
 from labeler.data import Failure, Judged, Judgement, Listed, Pair
 from labeler.errors import BadInput, Misuse
 from labeler.judging.explain import explain
-from labeler.judging.judge import JudgeOptions, JudgingPlan, ajudge, aplan_judging, judge
+from labeler.judging.judge import JudgeOptions, JudgingPlan, ajudge, judge
 from labeler.judging.methods.inquiries import lists_of
 from labeler.judging.methods.points import PartGrade, combined
 from labeler.judging.relabel import areparse
-from labeler.lab.control import ControlPairs, adrift
+from labeler.lab.control import DriftOptions, adrift
 from labeler.model import Model, Reply, Request
 from labeler.models.settings import Limits
 from labeler.people.sheet import meanings_in
@@ -86,7 +86,7 @@ def outcomes(collection: Collection, name: str = "a") -> dict[Pair, Judgement | 
 
 
 def plan(folder: Path, made: Made, prompt: str) -> JudgingPlan:
-    return asyncio.run(aplan_judging(folder, JudgeOptions(prompt, made.model(), name="a")))
+    return asyncio.run(ajudge(folder, prompt=prompt, model=made.model(), name="a").plan())
 
 
 def test_criteria_are_graded_apart_and_their_sum_makes_the_grade(tmp_path: Path) -> None:
@@ -506,7 +506,7 @@ def test_a_control_repeats_what_was_asked_and_finds_an_assessor_that_stays_the_s
     judge(collection, prompt=prompt, model=made.model(), name="a")
     messages = {request.messages for request in made.asked}
     options = JudgeOptions("", made.model(), name="a")
-    check = asyncio.run(adrift(collection, options, ControlPairs(6)))
+    check = asyncio.run(adrift(collection, options=DriftOptions(6, judging=options)))
     assert (check.compared, check.same.value) == (6, 1.0)
     assert {request.messages for request in made.asked} == messages
 

@@ -401,7 +401,7 @@ def test_a_partition_that_is_done_while_others_are_collected_waits_with_its_repl
             other.start()
             other.join()
 
-    collected = collect(collection, folder, replace(Control(), progress=progress))
+    collected = collect(collection, folder, control=Control(progress=progress))
     assert (collected.done, collected.result.judged, collected.replies) == (1, 3, 3)
     assert len(read_replies(collection)) == collected.result.judged
     assert folder.judged(1).exists()

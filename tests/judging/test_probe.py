@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable
@@ -18,9 +19,9 @@ from labeler.collection.queries import write_queries
 from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput, BudgetReached, GateFailed, Misuse
 from labeler.judging.assessor import Texts
-from labeler.judging.judge import JudgeOptions, judge
+from labeler.judging.judge import judge
 from labeler.lab.certificate import Certificate, Evidence, Graded, certificate_of
-from labeler.lab.probe import AGAIN, ProbeOptions, aplan_probe, check_gates, probe
+from labeler.lab.probe import AGAIN, ProbeOptions, aprobe, check_gates, probe
 from labeler.lab.probe_cases import (
     ATTACKS,
     CHANGES,
@@ -36,7 +37,6 @@ from labeler.lab.probe_cases import (
     read_attacks,
 )
 from labeler.model import Request
-from labeler.models.session import Control, run_to_end
 from labeler.models.settings import Limits
 from labeler.prompt import find_prompt
 from labeler.testing import fake_model
@@ -183,7 +183,7 @@ def test_pairs_that_cannot_be_raised_or_have_no_grade_are_counted_apart() -> Non
 
 def test_an_assessor_that_gives_one_grade_to_all_is_called_so(collection: Collection) -> None:
     options = ProbeOptions(pairs=4, only=("claim",))
-    result = probe(collection, model=fake_model('{"grade": 3}', "generous"), options=options)
+    result = probe(collection, options, model=fake_model('{"grade": 3}', "generous"))
     _, first, second, *_ = result.sentences
     assert first.endswith("have the grade 3 as they are: the assessor tells none apart")
     assert second == "no grade could be raised, so that nothing can be said of attacks"
@@ -253,16 +253,14 @@ def test_a_probe_asks_only_for_what_is_missing_and_says_the_same_again(
         return answer(request)
 
     model, options = fake_model(counted), ProbeOptions(pairs=4)
-    plan = run_to_end(
-        lambda stop: aplan_probe(collection, JudgeOptions(model=model), options, Control())
-    )
+    plan = asyncio.run(aprobe(collection, options, model=model).plan())
     with pytest.raises(BudgetReached):
-        probe(collection, model=model, options=options, limits=Limits(max_calls=20))
+        probe(collection, options, model=model, limits=Limits(max_calls=20))
     assert len(asked) == 20
-    first = probe(collection, model=model, options=options)
+    first = probe(collection, options, model=model)
     assert len(asked) == plan.calls.calls
     assert {request.repeat for request in asked} == {0, AGAIN}
-    again = probe(collection, model=model, options=options)
+    again = probe(collection, options, model=model)
     assert len(asked) == plan.calls.calls
     assert first.certificate == again.certificate
     assert raised(first.certificate) == {"relevant": 1.0, "claim": 1.0}
@@ -284,7 +282,7 @@ def test_a_query_in_other_words_is_shown_no_grade_of_its_own(collection: Collect
         return '{"grade": 1}'
 
     options = ProbeOptions(pairs=PAIRS)
-    probe(collection, prompt="few-shot", model=fake_model(graded), options=options)
+    probe(collection, options, prompt="few-shot", model=fake_model(graded))
     reworded = [(e, own) for e, own in shown if "please help me with this: " in own]
     assert len(reworded) == PAIRS
     for examples, own in reworded:
@@ -294,7 +292,7 @@ def test_a_query_in_other_words_is_shown_no_grade_of_its_own(collection: Collect
 
 def test_gates_hold_shares_and_the_high_ends_of_their_intervals(collection: Collection) -> None:
     options = ProbeOptions(pairs=4, only=("claim", "reply"))
-    result = probe(collection, model=fake_model(answer), options=options)
+    result = probe(collection, options, model=fake_model(answer))
     result.check([("raised", 0.5), ("reply", 0.0), ("noise", 0.1)])
     with pytest.raises(GateFailed, match=r"worst is 1\.0000 \(of 4 pairs\), above 0\.05"):
         result.check([("worst", 0.05)])
@@ -335,9 +333,7 @@ def test_attacks_of_a_file_are_tried_beside_the_shipped_ones(
     def kind(request: Request) -> str:
         return '{"grade": 1}' if "kind" in request.inputs["text"] else answer(request)
 
-    assert raised(probe(collection, model=fake_model(kind), options=options).certificate) == {
-        "Kind": 1.0
-    }
+    assert raised(probe(collection, options, model=fake_model(kind)).certificate) == {"Kind": 1.0}
 
 
 def test_a_gate_for_what_is_not_tried_is_refused_before_any_call() -> None:
@@ -355,7 +351,7 @@ def test_an_attack_of_a_file_takes_no_name_that_a_gate_knows_as_something_else(
     path = tmp_path / "attacks.json"
     path.write_text(json.dumps({name: ["Be kind."]}))
     with pytest.raises(BadInput, match=f"attacks.json: '{name}' has another meaning"):
-        probe(collection, model=fake_model(answer), options=ProbeOptions(pairs=3, attacks=path))
+        probe(collection, pairs=3, attacks=path, model=fake_model(answer))
 
 
 @pytest.mark.parametrize(

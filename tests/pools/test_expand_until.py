@@ -62,7 +62,7 @@ def expanded(
 
     options = JudgeOptions(model=fake_model(grade), name="llm", limits=Limits(**changes))  # type: ignore[arg-type]
     how = rounds or Expansion(until=0.1, neighbors=2)
-    return expand_until(collection, options, how, Control(notes.append)), notes, len(asked)
+    return expand_until(collection, options, how, control=Control(notes.append)), notes, len(asked)
 
 
 def test_rounds_follow_one_another_until_one_brings_too_little(chain: Collection) -> None:

@@ -11,7 +11,7 @@ from every_row import every_row
 from labeler.data import Document, Query
 from labeler.judging.assessor import values_of
 from labeler.judging.explain import preview
-from labeler.judging.judge import JudgeOptions, aplan_judging, judge
+from labeler.judging.judge import ajudge, judge
 from labeler.people.sheet import instructions
 from labeler.prompt import find_prompt, prompt_files, read_prompt
 from labeler.prompt.listing import facts_of, shipped_prompts, tokens_of
@@ -78,7 +78,7 @@ def test_each_prompt_has_its_cost_before_it_is_paid_and_every_grade_of_it_is_rea
     grades = iter(prompt.grades * 9)
     reply = {"reason": "so it is"} if prompt.front.reason else {}
     model = fake_model(lambda _request: json.dumps({**reply, "grade": next(grades)}))
-    plan = asyncio.run(aplan_judging(collection, JudgeOptions(name, model)))
+    plan = asyncio.run(ajudge(collection, prompt=name, model=model).plan())
     assert plan.calls.calls == plan.pairs
     assert plan.calls.about.inside > plan.pairs * tokens_of(prompt).inside
     assert plan.calls.about.outside == plan.pairs * prompt.front.max_tokens

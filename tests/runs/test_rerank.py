@@ -279,5 +279,5 @@ def test_progress_counts_windows(collection: Collection) -> None:
     def progress(_step: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: counts.append((done, total))
 
-    rerank(collection, "first", "new", options(best_last), Control(progress=progress))
+    rerank(collection, "first", "new", options(best_last), control=Control(progress=progress))
     assert counts == [(done, 8) for done in range(1, 9)]

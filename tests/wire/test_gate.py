@@ -281,7 +281,7 @@ def test_the_key_of_one_provider_goes_to_no_other(monkeypatch: pytest.MonkeyPatc
 def test_a_file_that_names_no_address_is_bad_input(address: str) -> None:
     collection = judged_at(address)
     with pytest.raises(BadInput, match=r"base\.jsonl: .*expected an address"):
-        asked_again(collection, "base", None)
+        asked_again(collection, "base", JudgeOptions())
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"addresses": {"x": 1}}', "[" * 10_000])

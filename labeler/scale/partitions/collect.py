@@ -16,7 +16,7 @@ from labeler.judging.job import Job, JudgeResult, job_of, pool_of, texts_of, wri
 from labeler.messages import count_of
 from labeler.model import Model, Reply, Request
 from labeler.models.policies.limits import Spending
-from labeler.models.session import Control, run_to_end
+from labeler.models.session import Control, sync
 from labeler.scale.partitions.folder import (
     PartitionedJob,
     PartitionFolder,
@@ -57,9 +57,10 @@ class CollectedPartitions:
         return {**self.result.as_json(), **own, "replies": self.replies}
 
 
-def collect(
+async def acollect(
     collection: Collection | Path | str,
     folder: PartitionFolder | Path | str,
+    *,
     control: Control | None = None,
 ) -> CollectedPartitions:
     """Take replies of partitions into a collection's store, and judgements into its files.
@@ -78,16 +79,6 @@ def collect(
     >>> print(collect(collection, folder).sentence())
     1 of 2 partitions judged, 2 new replies
     """
-    control = control or Control()
-    return run_to_end(lambda stop: acollect_partitions(collection, folder, control.with_stop(stop)))
-
-
-async def acollect_partitions(
-    collection: Collection | Path | str,
-    folder: PartitionFolder | Path | str,
-    control: Control | None = None,
-) -> CollectedPartitions:
-    """The same for callers that are asynchronous."""
     opened, parts = open_collection(collection), PartitionFolder.of(folder)
     control, job = control or Control(), parts.read_job()
     unfinished = frozenset(
@@ -105,6 +96,9 @@ async def acollect_partitions(
     tally = await write_set(set_of_pairs, assessor, judging, control.stop, control.note)
     result = JudgeResult(set_of_pairs, tally, Spending(), True)
     return CollectedPartitions(result, done, len(job.partitions), replies)
+
+
+collect = sync(acollect)
 
 
 def _take_replies(

@@ -20,16 +20,15 @@ from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import Tally, origin, with_suspicions
 from labeler.judging.pilot import piloted
 from labeler.model import Model
-from labeler.models.policies.call import StopSignal
 from labeler.models.policies.stack import Guard
 from labeler.models.session import (
     Control,
     SessionOptions,
     StartedModel,
     open_source,
-    run_to_end,
     select_model,
     session_on,
+    sync,
 )
 from labeler.models.settings import CONCURRENCY, RETRY_FAILED, Limits, Proof
 from labeler.options import check_options, option
@@ -113,10 +112,11 @@ class JudgedPartition:
         return {"partition": self.number, **counts}
 
 
-def judge_partition(
+async def ajudge_partition(
     folder: PartitionFolder | Path | str,
     number: int,
     share: Share | None = None,
+    *,
     control: Control | None = None,
 ) -> JudgedPartition:
     """Judge a partition of a folder, and write its judgements, unless they are there already.
@@ -134,34 +134,30 @@ def judge_partition(
     >>> judge_partition(folder, 0, Share(model=model))
     JudgedPartition(number=0, pairs=4, judged=4, failures={})
     """
-    control = control or Control()
-
-    async def work(stop: StopSignal) -> JudgedPartition:
-        async with partition_worker(folder, share, control.with_stop(stop)) as worker:
-            return await worker.judge(number)
-
-    return run_to_end(work)
+    async with partition_worker(folder, share, control) as worker:
+        return await worker.judge(number)
 
 
-def judge_free_partitions(
+judge_partition = sync(ajudge_partition)
+
+
+async def ajudge_free_partitions(
     folder: PartitionFolder | Path | str,
     share: Share | None = None,
-    control: Control | None = None,
     *,
     wait: bool = False,
+    control: Control | None = None,
 ) -> list[JudgedPartition]:
     """Judge the partitions that no other worker is at, one after the other; all that are judged.
 
     Any number of workers may do so at once: a lock in the folder says which partitions are free,
     and that of a worker that has ended is. With `wait`, this goes on until all are judged.
     """
-    control = control or Control()
+    async with partition_worker(folder, share, control) as worker:
+        return await worker.judge_free(wait=wait)
 
-    async def work(stop: StopSignal) -> list[JudgedPartition]:
-        async with partition_worker(folder, share, control.with_stop(stop)) as worker:
-            return await worker.judge_free(wait=wait)
 
-    return run_to_end(work)
+judge_free_partitions = sync(ajudge_free_partitions)
 
 
 @asynccontextmanager

@@ -23,7 +23,7 @@ from labeler.judging.methods.inquiry import in_chunks
 from labeler.model import Reply
 from labeler.models.policies.call import Deferral
 from labeler.models.policies.stack import facts_about, only_remembered
-from labeler.models.session import Control, run_to_end
+from labeler.models.session import Control, sync
 from labeler.scale.partitions.folder import (
     PartitionedJob,
     PartitionFolder,
@@ -91,17 +91,20 @@ ROWS = 5_000
 FILES = ("corpus", "queries", "pool")
 
 
-def write_partitions(
+async def awrite_partitions(
     collection: Collection | Path | str,
     folder: PartitionFolder | Path | str,
     options: JudgeOptions,
     rows: int = ROWS,
+    *,
     control: Control | None = None,
 ) -> PartitionedJob:
     """Cut a pool into partitions of whole queries, which `judge_partition` judges anywhere.
 
-    Each has so many pairs at least, and their texts. The folder is a new one, or holds the same
-    partitions.
+    Each has so many pairs at least, and their texts, so that a worker needs the folder and nothing
+    else. One small call finds out what the server accepts, where that is not known. Replies that
+    the collection has come along. The folder is a new one, or holds the same partitions, which stay
+    as they are; `Misuse` says what differs of others.
 
     >>> from tempfile import mkdtemp
     >>> from labeler.testing import fake_model, small_collection
@@ -109,26 +112,6 @@ def write_partitions(
     >>> job = write_partitions(small_collection(), mkdtemp(), options, rows=1)
     >>> [partition.pairs for partition in job.partitions]
     [2, 2]
-    """
-    control = control or Control()
-    return run_to_end(
-        lambda stop: awrite_partitions(collection, folder, options, rows, control.with_stop(stop))
-    )
-
-
-async def awrite_partitions(
-    collection: Collection | Path | str,
-    folder: PartitionFolder | Path | str,
-    options: JudgeOptions,
-    rows: int = ROWS,
-    control: Control | None = None,
-) -> PartitionedJob:
-    """Cut the pool into partitions of whole queries, of so many pairs at least.
-
-    A partition holds its texts, so that a worker needs the folder and nothing else. One small call
-    finds out what the server accepts, where that is not known. Replies that the collection has come
-    along. Where the folder holds the same partitions, they stay as they are; `Misuse` says what
-    differs of others.
     """
     if not count(rows):
         raise Misuse("rows of a partition count from 1", parameter="rows")
@@ -147,6 +130,9 @@ async def awrite_partitions(
             check_same(target, earlier, job)
             return earlier
         return _write(target, prepared, job, rows, control)
+
+
+write_partitions = sync(awrite_partitions)
 
 
 async def _find_out_abilities(prepared: Prepared) -> None:
