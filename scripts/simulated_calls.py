@@ -20,7 +20,8 @@ from labeler.errors import NoAnswer, Retryable
 from labeler.model import Message, Model, Reply, Request
 from labeler.models.policies.call import StopSignal
 from labeler.models.policies.limits import RateLimiter, RateLimits
-from labeler.models.policies.stack import Guard, Patience, unremembered
+from labeler.models.policies.retry import Patience
+from labeler.models.policies.stack import Guard, unremembered
 
 Result = TypeVar("Result")
 TURN_SECONDS = 1e-7

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from labeler.corpus.readers.rows import documents_of_rows
+from labeler.corpus.readers.tables import documents_of_rows
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.fields import LogFields
 from labeler.exchange.logs import read_log

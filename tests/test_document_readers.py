@@ -12,9 +12,9 @@ from made_documents import HTML, epub, pdf, word_document
 
 from labeler.catalog.layouts import READERS
 from labeler.catalog.recipes import Recipe, read_recipe
+from labeler.corpus.blocks import SourceDocument
 from labeler.corpus.cut import Spans, passages
 from labeler.corpus.read import documents_in
-from labeler.corpus.readers.rows import SourceDocument
 from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.trec.rows import LARGEST_GRADE

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from labeler.errors import Misuse
 from labeler.options import WORDS, check_options, option
@@ -105,3 +107,37 @@ class FileRules:
 
     def __post_init__(self) -> None:
         check_options(self)
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """The text in which the passages of a document have their spans.
+
+    `own` texts are the file's content as it is, others are in it or taken out of it; `paged` ones
+    have a form feed between pages; of `any_line_end` see `Spans`.
+    """
+
+    text: str
+    own: bool = True
+    paged: bool = False
+    any_line_end: bool = False
+
+
+@dataclass(frozen=True)
+class SourceDocument:
+    """A document as its file has it: blocks to be cut, or, with an `id` of its own, to be kept."""
+
+    title: str
+    blocks: list[Block]
+    line: int = 1
+    id: str | None = None
+    text: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    spans_in: SourceText | None = None
+
+    @property
+    def has_text(self) -> bool:
+        """Whether there is anything besides headings and markup."""
+        if self.id is not None:
+            return bool(self.text.strip() or self.title.strip())
+        return any(block.text for block in self.blocks)

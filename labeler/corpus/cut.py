@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from labeler.corpus.blocks import Block, Lengths, Passage, Place
+from labeler.corpus.blocks import Block, Lengths, Passage, Place, SourceDocument
 from labeler.corpus.readers.outline import PAGE
-from labeler.corpus.readers.rows import SourceDocument
 from labeler.data import Document
 from labeler.text.languages import count_words, short_stretches
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
-from labeler.corpus.blocks import Block
+from labeler.corpus.blocks import Block, SourceDocument, SourceText
 from labeler.corpus.readers.docx import read_docx
 from labeler.corpus.readers.epub import read_epub
 from labeler.corpus.readers.html import read_html
@@ -15,27 +14,12 @@ from labeler.corpus.readers.markdown import read_markdown
 from labeler.corpus.readers.notebook import read_notebook
 from labeler.corpus.readers.outline import LARGEST_FILE, Extracted, read_plaintext
 from labeler.corpus.readers.pdf import read_pdf
-from labeler.corpus.readers.rows import (
-    SourceDocument,
-    SourceText,
-    check_has_text,
-    documents_of_rows,
-    paths_of,
-    takes_all_columns,
-)
 from labeler.corpus.readers.rst import read_rst
+from labeler.corpus.readers.tables import ROWS, documents_of_file
 from labeler.entry_points import fill
 from labeler.errors import BadInput, TooLarge
-from labeler.exchange.any_table import structured_rows
 from labeler.exchange.fields import FieldNames
 from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, head_of, shape_of, tell
-from labeler.exchange.tables import (
-    Rows,
-    delimiter_of,
-    first_line,
-    rows_of_json_lines,
-    rows_of_text,
-)
 from labeler.files.boundary import reading
 from labeler.files.read import decoded, read_bytes
 
@@ -65,7 +49,6 @@ _ARCHIVES = (".pdf", ".docx", ".epub")
 _PLAIN = (".txt", ".text")
 _ANY_LINE_END = (".md", ".markdown", ".mdx")
 _TABLES = (".csv", ".tsv")
-_ROWS = (".jsonl", ".ndjson", ".json", ".parquet")
 _USUAL = FieldNames()
 
 LARGEST_MARKUP = LARGEST_FILE // 16
@@ -77,7 +60,7 @@ up to the bound of tokens, and plain text 12 times.
 def kinds_read() -> tuple[str, ...]:
     """The endings of files that are read unasked; of rows, they may be compressed (`.jsonl.gz`)."""
     fill(TEXT_READERS, "readers", Callable)  # type: ignore[arg-type]  # a kind of values
-    return (*TEXT_READERS, *EXTRACTED, *_TABLES, *_ROWS)
+    return (*TEXT_READERS, *EXTRACTED, *_TABLES, *ROWS)
 
 
 def kind_of(path: Path) -> str:
@@ -85,7 +68,7 @@ def kind_of(path: Path) -> str:
     name = path.name.casefold()
     ending = Path(name).suffix
     inner = Path(name.removesuffix(".gz")).suffix
-    return inner if ending == ".gz" and inner in (*_TABLES, *_ROWS) else ending
+    return inner if ending == ".gz" and inner in (*_TABLES, *ROWS) else ending
 
 
 def documents_in(path: Path, fields: FieldNames = _USUAL) -> Iterator[SourceDocument]:
@@ -102,7 +85,7 @@ def documents_in(path: Path, fields: FieldNames = _USUAL) -> Iterator[SourceDocu
         elif kind in EXTRACTED:
             sources = [_of_extracted(path, kind)]
         else:
-            sources = _documents_of_rows(path, kind, fields)
+            sources = documents_of_file(path, kind, fields)
         yield from sources
 
 
@@ -135,43 +118,3 @@ def holds_rows(path: Path) -> bool:
 
 def _holds_rows(path: Path) -> bool:
     return shape_of(path, head_of(path)) in (JSON_LINES, PARQUET)
-
-
-def _documents_of_rows(path: Path, kind: str, fields: FieldNames) -> Iterator[SourceDocument]:
-    read = structured_rows(path)
-    if read is None and kind in _ROWS:
-        read = rows_of_json_lines(path)
-    read = read or _table(path, kind)
-    rows = iter(read.rows)
-    first = next(rows, None)
-    if first is None:
-        raise BadInput(f"{path}: empty")
-    check_has_text(path, first[1], fields)
-    yield from documents_of_rows(path, chain([first], rows), fields)
-    all_of_them = takes_all_columns(first[1], fields)
-    more = "; none is called the text, so all are, each with its name" if all_of_them else ""
-    tell(path, f"documents from {read.form} (columns {', '.join(paths_of(first[1]))}){more}")
-
-
-def _table(path: Path, kind: str) -> Rows:
-    """The rows of a table of text, of which MS MARCO's may name no columns."""
-    line = first_line(head_of(path))
-    if kind != ".tsv":
-        return rows_of_text(path, delimiter_of(line))
-    return rows_of_text(path, "\t", _names_of(line.split("\t")))
-
-
-def _names_of(cells: list[str]) -> list[str]:
-    """The names that MS MARCO's columns have where no row names them; else none.
-
-    Passages have an id and a text, documents an id, an address, a title and a text.
-    """
-    if len(cells) == 2 and _are_values(*cells):
-        return ["id", "text"]
-    is_page = len(cells) == 4 and cells[1].startswith(("http://", "https://"))
-    return ["id", "url", "title", "text"] if is_page else []
-
-
-def _are_values(first: str, second: str) -> bool:
-    """Whether a first row holds values, not names: names hold no digits and are short."""
-    return any(map(str.isdigit, first)) or len(second.split()) > 3 or len(second) > 100

@@ -24,7 +24,8 @@ from labeler.models.policies.stack import fitting, only_remembered
 from labeler.prompt import Prompt
 from labeler.prompt.check import PromptCheck, check_prompt
 from labeler.store import Store, open_store
-from labeler.store.base import Canon, Record, secret_of
+from labeler.store.base import Record, secret_of
+from labeler.store.keys import Canon
 
 
 class Attempt(NamedTuple):

@@ -15,7 +15,8 @@ from labeler.models.cost import Price, Tokens, about, at_most
 from labeler.models.policies.call import asked_through
 from labeler.models.policies.learn import PROBE_TOKENS, PROBES, Abilities, probe
 from labeler.models.policies.limits import START, RateLimits
-from labeler.models.policies.stack import Confirming, FirstContact, Patience, Retrying
+from labeler.models.policies.retry import FirstContact, Patience, Retrying
+from labeler.models.policies.stack import Confirming
 from labeler.models.server.client import MUTE_SECONDS, Calls
 from labeler.models.session import Session
 

@@ -44,7 +44,8 @@ from labeler.models.cost import Price, batch_price
 from labeler.models.embedded import caveat
 from labeler.models.policies.call import Deferral, StopSignal
 from labeler.models.policies.limits import Budget, RateLimiter, RateLimits, Spending
-from labeler.models.policies.stack import Guard, Patience, guarded, knows, most_thoughts
+from labeler.models.policies.retry import Patience
+from labeler.models.policies.stack import Guard, guarded, knows, most_thoughts
 from labeler.models.server.client import MUTE_SECONDS, Calls
 from labeler.models.settings import AnyModel, AssessorSettings, Limits
 from labeler.store import Store, StorePlace, Waiting, open_store

@@ -20,12 +20,12 @@ from labeler.store.base import (
     LEASE_SECONDS,
     Failed,
     Granted,
-    Keyed,
     KeyedReply,
     Store,
     Waiting,
     WriteBatch,
 )
+from labeler.store.keys import Keyed
 
 GATHER_SECONDS = 0.02
 """How long a batch waits for more work, while there are calls under way that may bring some."""

@@ -19,7 +19,7 @@ from labeler.model import Message, Model, Reply, Request
 from labeler.models.cost import Price, Tier, price_of
 from labeler.models.policies.call import Stopping, StopSignal, asked_through
 from labeler.models.policies.limits import Bucket, Budget, Budgeting, RateLimiter, RateLimits
-from labeler.models.policies.stack import Patience, Retrying
+from labeler.models.policies.retry import Patience, Retrying
 from labeler.models.server.answers import read_answer
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
 from labeler.trec.qrels import read_qrels

@@ -18,7 +18,7 @@ from labeler.errors import CallFailed, Stopped, WaitsInBatch
 from labeler.model import Model, Reply, Request
 from labeler.models.cost import Tokens
 from labeler.store import Store
-from labeler.store.base import Canon, Keyed
+from labeler.store.keys import Canon, Keyed
 
 
 @dataclass(slots=True)

@@ -44,7 +44,7 @@ from labeler.models.policies.limits import Spending
 from labeler.models.session import Control
 from labeler.report.result import Result
 from labeler.scale.batch.look import adopt_unheard, alone, remove_requests
-from labeler.store.base import without_texts
+from labeler.store.keys import without_texts
 from labeler.wire.addresses import masked, server_address
 from labeler.wire.gate import admit
 

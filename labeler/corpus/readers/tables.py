@@ -1,24 +1,35 @@
-"""Read rows as documents: JSON Lines, BEIR's and others', and tables."""
+"""Read documents from the rows of a table: CSV, TSV, Parquet, JSON, JSON Lines, BEIR's too."""
 
 from __future__ import annotations
 
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from labeler.corpus.blocks import Block
+from labeler.corpus.blocks import SourceDocument, SourceText
 from labeler.corpus.readers.outline import read_plaintext
 from labeler.errors import BadInput
-from labeler.exchange.any_table import is_plumbing
+from labeler.exchange.any_table import is_plumbing, structured_rows
 from labeler.exchange.fields import FieldNames, value_at
+from labeler.exchange.shapes import head_of, tell
+from labeler.exchange.tables import (
+    Rows,
+    delimiter_of,
+    first_line,
+    rows_of_json_lines,
+    rows_of_text,
+)
 from labeler.files.jsonl import identifier
 from labeler.files.row_index import RowIndex
+
+ROWS = (".jsonl", ".ndjson", ".json", ".parquet")
+"""The endings of files of rows that are no tables of text."""
 
 _IDS = ("_id", "id", "doc_id", "docid", "document_id", "docno")
 _TEXTS = ("text", "contents", "content", "body", "passage", "segment", "abstract")
@@ -30,38 +41,45 @@ ALL = "*"
 """The name of the field of texts that takes all columns together, each with its name."""
 
 
-@dataclass(frozen=True)
-class SourceText:
-    """The text in which the passages of a document have their spans.
+def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[SourceDocument]:
+    """The documents of a file of rows: CSV, TSV, JSON Lines, JSON or Parquet."""
+    read = structured_rows(path)
+    if read is None and kind in ROWS:
+        read = rows_of_json_lines(path)
+    read = read or _table(path, kind)
+    rows = iter(read.rows)
+    first = next(rows, None)
+    if first is None:
+        raise BadInput(f"{path}: empty")
+    check_has_text(path, first[1], fields)
+    yield from documents_of_rows(path, chain([first], rows), fields)
+    all_of_them = takes_all_columns(first[1], fields)
+    more = "; none is called the text, so all are, each with its name" if all_of_them else ""
+    tell(path, f"documents from {read.form} (columns {', '.join(paths_of(first[1]))}){more}")
 
-    `own` texts are the file's content as it is, others are in it or taken out of it; `paged` ones
-    have a form feed between pages; of `any_line_end` see `Spans`.
+
+def _table(path: Path, kind: str) -> Rows:
+    """The rows of a table of text, of which MS MARCO's may name no columns."""
+    line = first_line(head_of(path))
+    if kind != ".tsv":
+        return rows_of_text(path, delimiter_of(line))
+    return rows_of_text(path, "\t", _names_of(line.split("\t")))
+
+
+def _names_of(cells: list[str]) -> list[str]:
+    """The names that MS MARCO's columns have where no row names them; else none.
+
+    Passages have an id and a text, documents an id, an address, a title and a text.
     """
+    if len(cells) == 2 and _are_values(*cells):
+        return ["id", "text"]
+    is_page = len(cells) == 4 and cells[1].startswith(("http://", "https://"))
+    return ["id", "url", "title", "text"] if is_page else []
 
-    text: str
-    own: bool = True
-    paged: bool = False
-    any_line_end: bool = False
 
-
-@dataclass(frozen=True)
-class SourceDocument:
-    """A document as its file has it: blocks to be cut, or, with an `id` of its own, to be kept."""
-
-    title: str
-    blocks: list[Block]
-    line: int = 1
-    id: str | None = None
-    text: str = ""
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    spans_in: SourceText | None = None
-
-    @property
-    def has_text(self) -> bool:
-        """Whether there is anything besides headings and markup."""
-        if self.id is not None:
-            return bool(self.text.strip() or self.title.strip())
-        return any(block.text for block in self.blocks)
+def _are_values(first: str, second: str) -> bool:
+    """Whether a first row holds values, not names: names hold no digits and are short."""
+    return any(map(str.isdigit, first)) or len(second.split()) > 3 or len(second) > 100
 
 
 def documents_of_rows(

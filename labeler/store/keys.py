@@ -1,0 +1,120 @@
+"""Under which key a reply is kept: what counts as the same request."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from json.encoder import encode_basestring
+from typing import Any, NamedTuple
+
+from labeler.model import Message, Request
+
+LIMIT = "max_tokens"
+"""The parameter that only says how much of a reply is taken."""
+
+_TAG = "labeler reply 1"
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=dict
+)
+
+
+class Keyed(NamedTuple):
+    """Where the reply to a request is kept: under `key`, or where it was cut at the limit on its
+    tokens, under `cut`; and the canonical text of the request.
+
+    The key is of all that a whole reply depends on, so that another limit asks for none anew.
+    """
+
+    key: bytes
+    text: str
+    cut: bytes
+
+
+class Canon:
+    """Writes requests as canonical text: all that was asked, tagged, keys sorted.
+
+    Parts that many requests share are written once, as long as it is the very same object. Of a
+    server's model, `reads_inputs` is false: it reads the messages alone.
+    """
+
+    def __init__(self, model_id: str, *, reads_inputs: bool = True) -> None:
+        self._model = _ENCODER.encode(model_id)
+        self._reads_inputs = reads_inputs
+        self._shared: dict[tuple[int, str], tuple[object, str]] = {}
+        self._turns: list[tuple[Message | None, str]] = []
+
+    def text(self, request: Request) -> str:
+        """The request as one line of JSON, so that no two requests share a text."""
+        before, after = self._around(request)
+        return f"{before}{self._once(request.parameters)}{after}"
+
+    def keyed(self, request: Request) -> Keyed:
+        """Where the reply to a request is kept."""
+        before, after = self._around(request)
+        whole = self._once(request.parameters)
+        free = self._once(request.parameters, LIMIT)
+        key = key_of_text(f"{before}{free}{after}")
+        return Keyed(key, f"{before}{whole}{after}", cut_key(key, limit_of(request.parameters)))
+
+    def _around(self, request: Request) -> tuple[str, str]:
+        read = request.inputs and self._reads_inputs
+        inputs = _ENCODER.encode(request.inputs) if read else "{}"
+        return (
+            f'{{"attempt":{request.attempt:d},"inputs":{inputs}'
+            f',"messages":[{self._messages(request)}],"model":{self._model},"parameters":',
+            f',"repeat":{request.repeat:d},"schema":{self._once(request.schema)},"tag":"{_TAG}"}}',
+        )
+
+    def _messages(self, request: Request) -> str:
+        """The turns; one that is the request's before, in its place, is not written again."""
+        turns = self._turns
+        turns += [(None, "")] * (len(request.messages) - len(turns))
+        for at, turn in enumerate(request.messages):
+            if turns[at][0] is not turn:
+                quoted = f"[{encode_basestring(turn.role)},{encode_basestring(turn.content)}]"
+                turns[at] = (turn, quoted)
+        return ",".join([text for _, text in turns[: len(request.messages)]])
+
+    def _once(self, part: Mapping[str, Any] | None, without: str = "") -> str:
+        entry = self._shared.get((id(part), without))
+        if entry is None or entry[0] is not part:
+            if len(self._shared) > _SHARED_PARTS:
+                self._shared.clear()
+            written = part and {n: value for n, value in part.items() if n != without}
+            entry = self._shared[id(part), without] = (part, _ENCODER.encode(written))
+        return entry[1]
+
+
+_SHARED_PARTS = 64
+
+
+def canonical(model_id: str, request: Request) -> str:
+    """What `Canon` writes of one request."""
+    return Canon(model_id).text(request)
+
+
+def without_texts(text: str) -> str:
+    """What `Canon` wrote of a request, without what was shown to a model."""
+    asked = json.loads(text)
+    return json.dumps({name: asked[name] for name in ("parameters", "schema")})
+
+
+def key_of(model_id: str, request: Request) -> bytes:
+    """The 32 bytes under which a whole reply is kept: a hash of all that it depends on."""
+    return Canon(model_id).keyed(request).key
+
+
+def cut_key(key: bytes, limit: object) -> bytes:
+    """The key of a reply that was cut at a limit, where `key` is that of a whole one."""
+    return hashlib.sha256(key + f"cut at {limit}".encode()).digest()
+
+
+def limit_of(parameters: Mapping[str, Any]) -> object:
+    """The limit on a reply's tokens that was asked for."""
+    return parameters.get(LIMIT)
+
+
+def key_of_text(text: str) -> bytes:
+    """The key of what `canonical` gave."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
