@@ -19,6 +19,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from inspect import Signature, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
@@ -160,6 +161,8 @@ def sync(act: Callable[P, Awaitable[T]]) -> Callable[P, T]:
         return run_to_end(work)
 
     to_end.__name__ = to_end.__qualname__ = act.__name__.removeprefix("a")
+    takes = signature(act).replace(return_annotation=Signature.empty)
+    to_end.__signature__ = takes  # type: ignore[attr-defined]  # inspect and notebooks read it
     return to_end
 
 
