@@ -2,28 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from labeler.agreement.compare import UNDEFINED, StatisticOptions, share_of
-from labeler.agreement.statistics import find_statistic
-from labeler.arrays import Floats
-from labeler.collection.judgements import read_repeats
+from labeler.agreement.statistics import find_statistic, tables_of
+from labeler.arrays import Floats, Integers
+from labeler.collection.judgements import repeats_of
 from labeler.collection.layout import Collection, open_collection
 from labeler.data import Pair
 from labeler.errors import BadInput
-from labeler.judging.changes import read_set
+from labeler.judging.changes import judged_in, read_set
 from labeler.messages import count_of
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Interval, Table, figure_table, interval_text
 from labeler.stats.intervals import Sample, between
+from labeler.trec.pairs import NONE, PairColumns, joined_pairs, taken
 
-Asked = Mapping[Pair, tuple[int, ...]]
-"""The grades of pairs that were asked about several times, those of each time in one place."""
+
+@dataclass(frozen=True, eq=False)
+class AskedAgain:
+    """The grades of pairs that were asked about several times, `(n, times)`.
+
+    The pairs are in the order of their ids, those of a query in a row.
+    """
+
+    pairs: PairColumns[int]
+    grades: Integers
+
+    @classmethod
+    def of_pairs(cls, pairs: Iterable[Pair], grades: Integers) -> AskedAgain:
+        """The grades of some pairs, in any order."""
+        places = sorted(zip(pairs, range(len(grades)), strict=True))
+        rows = PairColumns.of_pairs(dict(places), np.int64)
+        return cls(rows, grades[rows.value])
+
+    def __len__(self) -> int:
+        return len(self.grades)
+
+    def among(self, pairs: PairColumns[Any]) -> AskedAgain:
+        """The same of some pairs alone."""
+        mask = self.pairs.rows_in(pairs) != NONE
+        return AskedAgain(self.pairs.keep(mask), self.grades[mask])
+
+    def of(self, pairs: PairColumns[Any]) -> AskedAgain | None:
+        """The same of exactly these pairs; None where it lacks one of them."""
+        part = self.among(pairs)
+        return part if len(part) == pairs.size else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,36 +102,35 @@ def retest_of(collection: Collection | Path | str, name: str) -> Retest:
     """
     opened = open_collection(collection)
     asked, failed = asked_again(opened, name)
-    if not asked and not failed:
+    if not len(asked) and not failed:
         problem = f"no pair of {name} was asked about more than once"
         raise BadInput(f"{problem}; judging with repeat=3 asks three times")
     return retest(name, asked, failed)
 
 
-def asked_again(collection: Collection, name: str) -> tuple[dict[Pair, tuple[int, ...]], int]:
+def asked_again(collection: Collection, name: str) -> tuple[AskedAgain, int]:
     """The grades of pairs that have one every time, and how many others were asked about again."""
-    again = read_repeats(collection, name)
-    if not again:
-        return {}, 0
-    states = read_set(collection, name).states
-    asked = {
-        pair: (states[pair].grade, *grades) for pair, grades in again.items() if pair in states
-    }
-    whole = {
-        pair: tuple(grade for grade in grades if grade is not None)
-        for pair, grades in asked.items()
-        if None not in grades
-    }
-    return whole, len(asked) - len(whole)
+    files = repeats_of(collection, name)
+    if not files:
+        return AskedAgain.of_pairs((), np.zeros((0, 0), dtype=np.int64)), 0
+    sets = [read_set(collection, name), *map(judged_in, files)]
+    joined = joined_pairs([each.states for each in sets])
+    asked = (joined.row[:, 0] != NONE) & (joined.row[:, 1:] != NONE).any(axis=1)
+    graded = np.stack(
+        [joined.values(n, each.is_graded, False) for n, each in enumerate(sets)], axis=1
+    )
+    whole = np.flatnonzero(asked & graded.all(axis=1))
+    grades = [taken(each.grade, joined.row[whole, n], 0) for n, each in enumerate(sets)]
+    of = AskedAgain.of_pairs(joined.pairs(whole), np.stack(grades, axis=1))
+    return of, int(asked.sum()) - len(whole)
 
 
 def retest(
-    name: str, asked: Asked, failed: int = 0, options: StatisticOptions | None = None
+    name: str, asked: AskedAgain, failed: int = 0, options: StatisticOptions | None = None
 ) -> Retest:
-    """The share of pairs that move and the kappa of `asked`, all of them asked equally often."""
-    options = options or StatisticOptions()
-    times = max(map(len, asked.values()), default=0)
-    if not asked:
+    """The share of pairs that move and the kappa of `asked`."""
+    options, times = options or StatisticOptions(), asked.grades.shape[1]
+    if not len(asked):
         return Retest(name, times, 0, 0, UNDEFINED, UNDEFINED, failed)
     tables, scale = self_tables(asked)
     figures = share_off_diagonal(tables, options), kappa_of(tables, scale, options)
@@ -127,22 +156,20 @@ def scale_of(grades: Iterable[int]) -> tuple[int, ...]:
     return scale if len(scale) > 1 else (scale[0], scale[0] + 1)
 
 
-def self_tables(asked: Asked) -> tuple[Floats, tuple[int, ...]]:
+def self_tables(asked: AskedAgain) -> tuple[Floats, tuple[int, ...]]:
     """Of each query a table `(k, k)` of any two times of its pairs, the same both ways; the scale.
 
     Each pair counts once, whatever the number of times.
     """
-    scale = scale_of(grade for grades in asked.values() for grade in grades)
-    index_of = {grade: index for index, grade in enumerate(scale)}
-    queries = {query_id: n for n, query_id in enumerate(sorted({p.query_id for p in asked}))}
-    tables = np.zeros((len(queries), len(scale), len(scale)))
-    for pair, grades in asked.items():
-        two = list(combinations(grades, 2))
-        for first, second in two:
-            table, share = tables[queries[pair.query_id]], 0.5 / len(two)
-            table[index_of[first], index_of[second]] += share
-            table[index_of[second], index_of[first]] += share
-    return tables, scale
+    scale = scale_of(np.unique(asked.grades).tolist())
+    grades = np.searchsorted(scale, asked.grades)
+    two = np.array(list(combinations(range(grades.shape[1]), 2)))
+    # (n, combinations, 2): each two times of a pair, one way and the other
+    first, second = grades[:, two], grades[:, two[:, ::-1]]
+    query = np.repeat(asked.pairs.query, first[0].size)
+    share = np.full(len(query), 0.5 / len(two))
+    size = len(asked.pairs.queries), len(scale)
+    return tables_of(query, first.ravel(), second.ravel(), size, share), scale
 
 
 def share_off_diagonal(tables: Floats, options: StatisticOptions) -> Interval:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from labeler.arrays import Floats, Integers
+from labeler.arrays import Floats, Integers, Places
 from labeler.entry_points import fill
 from labeler.errors import Misuse
 
@@ -61,9 +61,9 @@ def query_tables(pairs: GradedPairs) -> Floats:
 
 
 def tables_of(
-    query: Integers,
-    first: Integers,
-    second: Integers,
+    query: Places,
+    first: Places,
+    second: Places,
     size: tuple[int, int],
     weight: Floats | None = None,
 ) -> Floats:

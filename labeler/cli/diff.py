@@ -96,11 +96,11 @@ def _state_of(sources: Sequence[str]) -> int | None:
 def show_diff(changes: Diff, limit: int = LISTED, width: int | None = None) -> None:
     """Write the sentences, the tables and the first moved pairs; `relabel` ends with it too."""
     before, after = changes.names
-    moved = changes.transitions.moved
+    moved = changes.transitions.changed
     show(["\n".join(changes.sentences), *(t for t in changes.tables() if t.rows)], "table")
     if listed := changes.transitions.listing(before, after, limit, width):
-        more = f"… and {len(moved) - limit:,} more (--limit {len(moved)})"
-        say(f"\n{before} -> {after}\n{listed}" + (f"\n{more}" if len(moved) > limit else ""))
+        more = f"… and {moved - limit:,} more (--limit {moved})"
+        say(f"\n{before} -> {after}\n{listed}" + (f"\n{more}" if moved > limit else ""))
 
 
 def note_next(collection: Collection, changes: Diff) -> None:
@@ -109,7 +109,11 @@ def note_next(collection: Collection, changes: Diff) -> None:
     if changes.agreeing is not None:
         human = changes.agreeing.human
         note(f"more on who is closer: labeler agree {collection.folder} {human} {before} {after}")
-    if changes.noise is None and before in collection.judgement_names() and changes.moved:
+    if (
+        changes.noise is None
+        and before in collection.judgement_names()
+        and changes.transitions.changed
+    ):
         again = f"labeler lab repeat {collection.folder} --as {before} --times 3"
         note(f"how many of these moves are chance? {again}, with its prompt and model, tells")
     if changes.agreeing is None and {before, after} <= set(collection.judgement_names()):

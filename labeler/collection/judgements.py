@@ -229,9 +229,6 @@ def replacing_set(
 
 # `repeats/NAME.N.jsonl`: the pairs of a set of judgements, asked about once more, and again.
 
-Again = dict[Pair, tuple[int | None, ...]]
-"""What each time gave a pair: a grade, or None."""
-
 
 def repeat_file(collection: Collection, name: str, time: int) -> Path:
     """The file of what the pairs of a set got when they were asked about once more, from 1."""
@@ -249,23 +246,16 @@ def repeat_files(collection: Collection, name: str) -> list[Path]:
     return files
 
 
-def read_repeats(collection: Collection, name: str) -> Again:
-    """The grades of every time that the pairs of a set were asked about again, none without a file.
+def repeats_of(collection: Collection, name: str) -> list[Path]:
+    """The files of a set's pairs that were asked about again.
 
-    Files that another prompt, model or parameters made are passed over.
+    Those that another prompt, model or parameters made are passed over.
     """
     path = collection.judgements(name)
     if not collection.repeats.is_dir() or not path.exists():
-        return {}
+        return []
     made_by = origin_of(path)
-    again: dict[Pair, list[int | None]] = {}
-    files = [p for p in repeat_files(collection, name) if origin_of(p) == made_by]
-    for number, file in enumerate(files):
-        for row in read_judgements(file):
-            outcome = row.judged.outcome
-            grades = again.setdefault(outcome.pair, [None] * len(files))
-            grades[number] = outcome.grade if isinstance(outcome, Judgement) else None
-    return {pair: tuple(grades) for pair, grades in again.items()}
+    return [file for file in repeat_files(collection, name) if origin_of(file) == made_by]
 
 
 def remove_repeats(collection: Collection) -> None:

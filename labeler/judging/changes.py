@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Container, Mapping
+import math
+from array import array
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import compress
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Floats
+from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.card import Parent
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.collection.whose import is_of_people, routed_pairs
-from labeler.data import JUDGED, Failure, Judged, Pair
+from labeler.data import JUDGED, Failure, Judged, Outcome, Pair, Qrels
 from labeler.report.neutral import flat
 from labeler.report.result import Result
 from labeler.report.table import Cell, Column, Row, Table
+from labeler.trec.pairs import NONE, Joined, PairColumns, joined_pairs
 from labeler.trec.qrels import read_qrels
 
 # From one set of judgements to another of the same pairs: what became of each grade.
@@ -38,6 +42,9 @@ class State(NamedTuple):
         return str(self.grade) if self.grade is not None else self.status
 
 
+NOTHING = State(None, ABSENT)
+
+
 class Move(NamedTuple):
     """A pair whose state changed, with its query's text and what each assessor gave as a reason.
 
@@ -51,24 +58,57 @@ class Move(NamedTuple):
     reason_before: str = ""
     reason_after: str = ""
 
-    @property
-    def is_one_sided(self) -> bool:
-        """Whether one side has neither a grade nor a failure of it."""
-        return ABSENT in (self.before.status, self.after.status)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Transitions(Result):
-    """`table[i, j]` pairs went from `states[i]` to `states[j]`; `moved` lists the changed."""
+    """`table[i, j]` pairs went from `states[i]` to `states[j]`.
+
+    `before` and `after`, `(n,)`, are the places in `states` of each of the `joined` pairs of
+    `sets`; `queries` are the texts of queries, by their ids.
+    """
 
     states: tuple[State, ...]
     table: Floats
-    moved: tuple[Move, ...]
+    joined: Joined
+    before: Integers
+    after: Integers
+    sets: tuple[JudgedSet, JudgedSet]
+    queries: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def pairs(self) -> int:
         """How many pairs either side has."""
         return int(self.table.sum())
+
+    @property
+    def changed(self) -> int:
+        """How many pairs moved."""
+        return self.pairs - int(np.trace(self.table))
+
+    @cached_property
+    def moved(self) -> tuple[Move, ...]:
+        """The pairs that moved, the farthest first."""
+        return self.first_moved(self.changed)
+
+    def first_moved(self, limit: int) -> tuple[Move, ...]:
+        """The first of them: what a failure took or gave a grade, then the farthest."""
+        rows = np.flatnonzero(self.before != self.after)
+        ranks = np.array([[_rank(old, new) for new in self.states] for old in self.states])
+        rank = ranks[self.before[rows], self.after[rows]]
+        if limit <= 0:
+            return ()
+        if limit < len(rows):
+            is_near = rank <= np.partition(rank, limit - 1)[limit - 1]
+            rows, rank = rows[is_near], rank[is_near]
+        pairs = self.joined.pairs(rows)
+        order = sorted(zip(rank.tolist(), pairs, rows.tolist(), strict=True))
+        return tuple(self._move(pair, row) for _, pair, row in order[:limit])
+
+    def _move(self, pair: Pair, row: int) -> Move:
+        old, new = (self.states[codes[row]] for codes in (self.before, self.after))
+        at = self.joined.row[row].tolist()
+        given, gives = (own.reason(of) for own, of in zip(self.sets, at, strict=True))
+        return Move(pair, old, new, self.queries.get(pair.query_id, ""), given, gives)
 
     def as_json(self) -> dict[str, Any]:
         """The matrix, the names of its rows and columns, and every pair that moved."""
@@ -139,7 +179,7 @@ class Transitions(Result):
         Lines are broken at `width`, where there is one.
         """
         lines = []
-        for move in self.moved[:limit]:
+        for move in self.first_moved(limit):
             lines.append(
                 _broken(f"{' '.join(move.pair)}  {move.before} -> {move.after}", "", width)
             )
@@ -149,29 +189,30 @@ class Transitions(Result):
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"Transitions({len(self.moved)} of {self.pairs} moved)"
+        return f"Transitions({self.changed} of {self.pairs} moved)"
 
 
-def transitions(before: Mapping[Pair, State], after: Mapping[Pair, State]) -> Transitions:
-    """What became of every pair that either side has; grades first, then statuses."""
-    absent = State(None, ABSENT)
-    pairs: dict[tuple[State, State], list[Pair]] = defaultdict(list)
-    for pair in before.keys() | after.keys():
-        pairs[before.get(pair, absent), after.get(pair, absent)].append(pair)
-    states = sorted({state for change in pairs for state in change}, key=_order)
-    index_of = {state: index for index, state in enumerate(states)}
-    table = np.zeros((len(states), len(states)))
-    for (old, new), changed in pairs.items():
-        table[index_of[old], index_of[new]] = len(changed)
-    ranked = sorted(
-        (rank, pair, old, new)
-        for (old, new), changed in pairs.items()
-        if old != new
-        for rank in (_rank(old, new),)
-        for pair in changed
-    )
-    moved = tuple(Move(pair, old, new) for _, pair, old, new in ranked)
-    return Transitions(tuple(states), table, moved)
+def changes_of(
+    old: JudgedSet, new: JudgedSet, queries: Mapping[str, str] | None = None
+) -> Transitions:
+    """What became of every pair that either set has; grades first, then statuses.
+
+    `queries` are the texts of queries, by their ids.
+    """
+    joined = joined_pairs([old.states, new.states])
+    every = sorted({NOTHING, *old.states.coded[0], *new.states.coded[0]}, key=_order)
+    codes = []
+    for column, own in enumerate((old.states, new.states)):
+        labels, code = own.coded
+        places = np.array([every.index(state) for state in labels], dtype=np.int64)
+        codes.append(joined.values(column, places[code], every.index(NOTHING)))
+    size = len(every)
+    counts = np.bincount(codes[0] * size + codes[1], minlength=size**2).reshape(size, size)
+    used = np.flatnonzero(counts.any(axis=0) | counts.any(axis=1))
+    before, after = (np.searchsorted(used, code) for code in codes)
+    states = tuple(every[at] for at in used.tolist())
+    table = counts[np.ix_(used, used)].astype(np.float64)
+    return Transitions(states, table, joined, before, after, (old, new), queries or {})
 
 
 def judged(grade: int) -> State:
@@ -200,20 +241,6 @@ def _rank(old: State, new: State) -> int:
     return -abs(old.grade - new.grade)
 
 
-def changes_of(old: JudgedSet, new: JudgedSet, queries: Mapping[str, str]) -> Transitions:
-    """What became of each pair of two sets; `queries` are the texts of queries, by their ids."""
-    changes = transitions(old.states, new.states)
-    moved = (
-        move._replace(
-            query=queries.get(move.pair.query_id, ""),
-            reason_before=old.reasons.get(move.pair, ""),
-            reason_after=new.reasons.get(move.pair, ""),
-        )
-        for move in changes.moved
-    )
-    return replace(changes, moved=tuple(moved))
-
-
 def human_beside(collection: Collection | Path | str, *names: str) -> str | None:
     """People's qrels of a collection that are none of `names`: `human`, or else a sheet's."""
     opened = open_collection(collection)
@@ -231,50 +258,93 @@ class Spent(NamedTuple):
     completion_tokens: int = 0
     cost: float | None = 0.0
 
-    @classmethod
-    def on(cls, judged: Judged) -> Spent:
-        """What one pair took."""
-        tokens = judged.prompt_tokens, judged.completion_tokens
-        return cls(judged.attempts, *tokens, judged.cost)
 
-    def plus(self, other: Spent) -> Spent:
-        """With what something else took."""
-        is_priced = self.cost is not None and other.cost is not None
-        return Spent(
-            self.replies + other.replies,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            (self.cost or 0.0) + (other.cost or 0.0) if is_priced else None,
-        )
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JudgedSet:
-    """What a set of judgements says of each pair, its reasons, where it has some, and its costs.
+    """What a set of judgements says of each pair, in columns over the pairs of `states`.
 
-    `costs` is None where only grades are known.
+    `took`, `(n, 3)`, are each pair's replies, prompt tokens and completion tokens, and `cost`,
+    `(n,)`, its dollars, `nan` for an unknown price; both are None where only grades are known.
+    `more` holds what was asked for by name, a list a name. `models` were asked or answered, with
+    `prompts`.
     """
 
-    states: dict[Pair, State]
-    reasons: dict[Pair, str] = field(default_factory=dict)
-    costs: dict[Pair, Spent] | None = None
+    states: PairColumns[State]
+    took: Integers | None = None
+    cost: Floats | None = None
+    more: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    models: frozenset[str] = frozenset()
+    prompts: frozenset[str] = frozenset()
 
-    def restricted(self, pairs: Container[Pair]) -> JudgedSet:
-        """The same of these pairs alone."""
-        return JudgedSet(
-            {pair: state for pair, state in self.states.items() if pair in pairs},
-            {pair: reason for pair, reason in self.reasons.items() if pair in pairs},
-            self.costs and {pair: cost for pair, cost in self.costs.items() if pair in pairs},
+    @classmethod
+    def of_grades(cls, qrels: Qrels) -> JudgedSet:
+        """A set of which only grades are known."""
+        grades = PairColumns.of(qrels, np.int64)
+        distinct, code = grades.coded
+        states = tuple(map(judged, distinct))
+        return cls(grades.holding(code, states))
+
+    def __len__(self) -> int:
+        return self.states.size
+
+    @cached_property
+    def grades(self) -> PairColumns[int]:
+        """The grades of the pairs that have one."""
+        return self.states.holding(self.grade).keep(self.is_graded)
+
+    @cached_property
+    def grade(self) -> Integers:
+        """The grade of each pair, `(n,)`; 0 where it has none."""
+        labels, code = self.states.coded
+        return np.array([state.grade or 0 for state in labels], dtype=np.int64)[code]
+
+    @cached_property
+    def failures(self) -> dict[Pair, str]:
+        """The status of each pair that has no grade."""
+        failed = self.restricted(~self.is_graded).states
+        return {pair: state.status for pair, state in failed.by_pair()}
+
+    @cached_property
+    def is_graded(self) -> Flags:
+        """Which pairs have a grade, `(n,)`."""
+        labels, code = self.states.coded
+        return np.array([state.grade is not None for state in labels], dtype=np.bool_)[code]
+
+    def reason(self, row: int) -> str:
+        """Why a pair has its grade, or the detail of its failure; empty where nothing says it."""
+        reasons = self.more.get("reason", ())
+        return reasons[row] if reasons and row != NONE else ""
+
+    def restricted(self, mask: Flags) -> JudgedSet:
+        """The same of the pairs of a mask, `(n,)`, alone."""
+        if mask.all():
+            return self
+        return replace(
+            self,
+            states=self.states.keep(mask),
+            took=None if self.took is None else self.took[mask],
+            cost=None if self.cost is None else self.cost[mask],
+            more={name: list(compress(own, mask.tolist())) for name, own in self.more.items()},
         )
+
+    def among(self, pairs: PairColumns[Any]) -> JudgedSet:
+        """The same of some pairs alone."""
+        return self.restricted(self.states.rows_in(pairs) != NONE)
+
+    def without(self, pairs: Set[Pair]) -> JudgedSet:
+        """The same without some pairs."""
+        if not pairs:
+            return self
+        others = PairColumns.of_pairs(dict.fromkeys(pairs, 0), np.int8)
+        return self.restricted(self.states.rows_in(others) == NONE)
 
     def spent(self) -> Spent | None:
         """What all of its pairs took; None where that is not known."""
-        if self.costs is None:
+        if self.took is None or self.cost is None:
             return None
-        total = Spent()
-        for cost in self.costs.values():
-            total = total.plus(cost)
-        return total
+        cost = float(sum(self.cost.tolist()))
+        replies, inside, outside = self.took.sum(axis=0).tolist()
+        return Spent(replies, inside, outside, None if math.isnan(cost) else cost)
 
 
 def texts_of_queries(collection: Collection) -> dict[str, str]:
@@ -284,10 +354,12 @@ def texts_of_queries(collection: Collection) -> dict[str, str]:
     return {query.id: query.text for query in read_queries(collection.queries).values()}
 
 
-def read_set(collection: Collection, name: str) -> JudgedSet:
+def read_set(collection: Collection, name: str, *more: str) -> JudgedSet:
     """What `judgements/NAME.jsonl` says of each pair, or the qrels where there is none."""
     path = collection.judgements(name)
-    return judged_in(path) if path.exists() else JudgedSet(_states_of_qrels(collection, name))
+    if path.exists():
+        return judged_in(path, *more)
+    return JudgedSet.of_grades(read_qrels(collection.existing_qrels(name)))
 
 
 def sets_alike(
@@ -296,39 +368,59 @@ def sets_alike(
     """Two sets, each without the pairs that the other was never to judge, being a part alone."""
     first, second = sets
     if parents[1] is not None and parents[1].is_part:
-        first = first.restricted(second.states)
+        first = first.among(second.states)
     if parents[0] is not None and parents[0].is_part:
-        second = second.restricted(first.states)
+        second = second.among(first.states)
     return first, second
 
 
-def judged_in(path: Path) -> JudgedSet:
-    """What a file of judgements says of each pair.
+def judged_in(path: Path, *more: str) -> JudgedSet:
+    """What a file of judgements says of each pair, the last row of it where there are several.
 
-    Equal ids, states and costs are one object each, as a set may have millions of pairs.
+    `more` names what is kept beside: `reason`, `distribution`, `shown`.
     """
-    costs: dict[Pair, Spent] = {}
-    ids, states, spent = dict[str, str](), dict[State, State](), dict[Spent, Spent]()
-    read = JudgedSet({}, costs=costs)
-    for row in read_judgements(path):
-        outcome = row.judged.outcome
-        if isinstance(outcome, Failure):
-            state, reason = State(None, outcome.status), outcome.detail
-        else:
-            state, reason = judged(outcome.grade), outcome.reason or ""
-        pair = Pair(*(ids.setdefault(name, name) for name in outcome.pair))
-        cost = Spent.on(row.judged)
-        read.states[pair] = states.setdefault(state, state)
-        costs[pair] = spent.setdefault(cost, cost)
-        if reason:
-            read.reasons[pair] = reason
-    return read
+    at: dict[str, dict[str, int]] = {}
+    ids, states = dict[str, str](), dict[State, int]()
+    codes, took, cost = array("i"), array("q"), array("d")
+    columns: dict[str, list[Any]] = {name: [] for name in more}
+    models, prompts = set[str](), set[str]()
+    for number, (judged, origin, *_) in enumerate(read_judgements(path)):
+        query_id, doc_id = (ids.setdefault(name, name) for name in judged.outcome.pair)
+        at.setdefault(query_id, {})[doc_id] = number
+        codes.append(states.setdefault(state_of(judged.outcome), len(states)))
+        took.extend((judged.attempts, judged.prompt_tokens, judged.completion_tokens))
+        cost.append(math.nan if judged.cost is None else judged.cost)
+        models.update((origin.model, judged.model))
+        prompts.add(origin.prompt)
+        for name, column in columns.items():
+            column.append(_MORE[name](judged))
+    rows = PairColumns.of(at, np.int64)
+    order = rows.value
+    return JudgedSet(
+        rows.holding(np.array(codes, dtype=np.int32)[order], tuple(states)),
+        np.array(took, dtype=np.int64).reshape(-1, 3)[order],
+        np.array(cost, dtype=np.float64)[order],
+        {name: [column[row] for row in order.tolist()] for name, column in columns.items()},
+        frozenset(models - {""}),
+        frozenset(prompts),
+    )
 
 
-def _states_of_qrels(collection: Collection, name: str) -> dict[Pair, State]:
-    path = collection.existing_qrels(name)
-    return {
-        Pair(query_id, doc_id): judged(grade)
-        for query_id, graded in read_qrels(path).items()
-        for doc_id, grade in graded.items()
-    }
+def state_of(outcome: Outcome) -> State:
+    """The state of a pair that was judged."""
+    if isinstance(outcome, Failure):
+        return State(None, outcome.status)
+    return judged(outcome.grade)
+
+
+def _reason(judged: Judged) -> str:
+    outcome = judged.outcome
+    return outcome.detail if isinstance(outcome, Failure) else outcome.reason or ""
+
+
+_MORE: Mapping[str, Callable[[Judged], Any]] = {
+    "reason": _reason,
+    "distribution": lambda judged: getattr(judged.outcome, "distribution", None),
+    "shown": lambda judged: judged.shown,
+}
+"""What a set can hold beside, by name."""

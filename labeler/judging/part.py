@@ -101,7 +101,7 @@ def _states(collection: Collection, source: str, texts: Texts, warn: Warn) -> di
         name = check_name(source)
         if not collection.judgements(name).exists() and not collection.qrels(name).exists():
             collection.existing_judgements(name)
-    states = read_set(collection, name).states
+    states = dict(read_set(collection, name).states.by_pair())
     # a negative grade of qrels says that nobody judged the pair
     asked = {p: s for p, s in states.items() if s.grade is None or s.grade >= 0}
     present = {pair: state for pair, state in asked.items() if texts.has(pair)}
@@ -142,7 +142,8 @@ def _pairs_of_part(
     if part.kind == FAILURES:
         return [pair for pair, state in states.items() if state.grade is None]
     if part.kind == DISAGREEMENTS:
-        sets = [states, *(read_set(collection, name).states for name in beside)]
+        others = (read_set(collection, name).states for name in beside)
+        sets = [states, *(dict(other.by_pair()) for other in others)]
         return [pair for pair in states if _differ(pair, sets)]
     if part.kind == QUERIES:
         return _of_queries(states, part.argument)

@@ -102,8 +102,10 @@ relabel = sync(arelabel)
 
 def _result(collection: Collection, source: str, judging: JudgeResult) -> RelabelResult:
     """The new judgements with what moved, each set read once."""
-    sets = read_set(collection, source), read_set(collection, judging.name)
-    sets = sets_alike((parent_of(collection, source), parent_of(collection, judging.name)), sets)
+    names = source, judging.name
+    before, after = (read_set(collection, name, "reason") for name in names)
+    parents = parent_of(collection, source), parent_of(collection, judging.name)
+    sets = sets_alike(parents, (before, after))
     changes = changes_of(*sets, texts_of_queries(collection))
     return RelabelResult(judging, changes, sets)
 

@@ -59,7 +59,7 @@ def in_blocks(draw: Draw, queries: int, rows: int, seed: int) -> Iterator[Floats
     if queries * rows <= BLOCK:
         yield _whole(draw, queries, rows, seed)
         return
-    rng, size = np.random.default_rng(seed), max(1, BLOCK // queries)
+    rng, size = np.random.default_rng(seed), max(1, BLOCK // 4 // queries)
     for start in range(0, rows, size):
         yield draw(rng, min(size, rows - start), queries)
 

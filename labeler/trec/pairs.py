@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from labeler.arrays import Flags, Integers
+from labeler.arrays import Flags, Integers, Places
 from labeler.data import Pair
 from labeler.errors import Misconfigured
 from labeler.trec.columns import (
@@ -153,14 +153,20 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         distinct, code = np.unique(self.value, return_inverse=True)
         return tuple(distinct.tolist()), code
 
+    def holding(
+        self, value: NDArray[Any], labels: tuple[Any, ...] | None = None
+    ) -> PairColumns[Any]:
+        """The same pairs with other values."""
+        return replace(self, value=value, labels=labels)
+
     def replaced(self, of_value: Mapping[Value, Any]) -> PairColumns[Any]:
         """Integers in place of values, as a dict from these says; without those of None."""
         distinct, code = self.coded
         to = [of_value[value] for value in distinct]
         numbers = np.array([0 if each is None else each for each in to], dtype=np.int64)
-        kept = np.array([each is not None for each in to], dtype=np.bool_)
-        whole = replace(self, value=numbers[code], labels=None)
-        return whole if kept.all() else whole.keep(kept[code])
+        has_one = np.array([each is not None for each in to], dtype=np.bool_)
+        whole = self.holding(numbers[code])
+        return whole if has_one.all() else whole.keep(has_one[code])
 
     def rows_in(self, other: PairColumns[Any]) -> Small:
         """Where each of these pairs stands in another set, `(n,)`; -1 where it does not."""
@@ -170,6 +176,10 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
     def beside(self, other: PairColumns[Any], missing: Any) -> NDArray[Any]:
         """Another set's numbers, or places in its labels, of these pairs; else `missing`."""
         return taken(other.value, self.rows_in(other), missing)
+
+    def by_pair(self) -> Iterator[tuple[Pair, Value]]:
+        """Each pair with its value."""
+        return zip(self.pairs(), self._plain(self.value), strict=True)
 
     def keep(self, mask: Flags) -> PairColumns[Value]:
         """The pairs of a mask, `(n,)`, alone, and the queries that have any of them."""
@@ -235,6 +245,11 @@ class Joined:
     document: Small
     row: Small
 
+    def pairs(self, rows: Places) -> Iterator[Pair]:
+        """Some of the pairs."""
+        documents = map(self.documents.__getitem__, self.document[rows].tolist())
+        return map(Pair, map(self.queries.__getitem__, self.query[rows].tolist()), documents)
+
     def values(self, column: int, values: NDArray[Any], missing: Any) -> NDArray[Any]:
         """The values, `(pairs of the set,)`, of one set for all pairs; `missing` where it has none.
 
@@ -243,7 +258,7 @@ class Joined:
         return taken(values, self.row[:, column], missing)
 
 
-def taken(values: NDArray[Any], rows: Small, missing: Any) -> NDArray[Any]:
+def taken(values: NDArray[Any], rows: Places, missing: Any) -> NDArray[Any]:
     """The values of some rows; `missing` where a row is -1."""
     if not len(values):
         return np.full(len(rows), missing)

@@ -12,9 +12,9 @@ from sklearn.metrics import cohen_kappa_score
 
 import labeler
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.retest import retest, retest_of
+from labeler.agreement.retest import AskedAgain, asked_again, retest, retest_of
 from labeler.cli import execute
-from labeler.collection.judgements import read_repeats
+from labeler.collection.judgements import repeats_of
 from labeler.collection.layout import Collection
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
@@ -61,7 +61,8 @@ def test_every_time_is_a_request_of_its_own_and_the_first_gives_the_grades(
     assert [asked.count(repeat) for repeat in range(3)] == [6, 6, 6]
     assert (result.judged, result.spent.calls) == (6, 18)
     assert {row.split()[-1] for row in made.qrels("a").read_text().splitlines()} == {"0"}
-    assert set(read_repeats(made, "a").values()) == {(1, 2)}
+    of, failed = asked_again(made, "a")
+    assert (of.grades.tolist(), failed) == ([[0, 1, 2]] * 6, 0)
     again = labeler.judge(made, model=fake_model(answer), name="a", repeat=3)
     assert (len(asked), again.spent.calls) == (18, 0)
 
@@ -72,7 +73,7 @@ def test_what_another_assessor_was_asked_again_is_not_taken_for_this_one(tmp_pat
     made.judgements("a").unlink()
     made.qrels("a").unlink()
     labeler.judge(made, model=noisy(1, name="other"), name="a")
-    assert read_repeats(made, "a") == {}
+    assert repeats_of(made, "a") == []
     with pytest.raises(BadInput, match="no pair of a was asked about more than once"):
         retest_of(made, "a")
 
@@ -84,8 +85,8 @@ def test_share_and_kappa_of_asking_twice_are_those_of_sklearn_over_both_orders()
         for q in range(9)
         for d in range(7)
     }
-    of = retest("a", asked, options=QUICK)
     grades = np.array(list(asked.values()))
+    of = retest("a", AskedAgain.of_pairs(asked, grades), options=QUICK)
     pairs = [(grades[:, i], grades[:, j]) for i, j in combinations(range(3), 2)]
     first = np.concatenate([side for two in pairs for side in two])
     second = np.concatenate([side for two in pairs for side in two[::-1]])
@@ -185,10 +186,10 @@ def test_a_budget_that_ends_before_all_is_asked_again_loses_nothing(tmp_path: Pa
     )
     assert result.judged == 10
     assert result.stopped is not None
-    assert read_repeats(made, "a") == {}
+    assert repeats_of(made, "a") == []
     again = labeler.judge(made, model=noisy(1), name="a", repeat=2)
     assert again.spent.calls == 6
-    assert len(read_repeats(made, "a")) == 10
+    assert len(asked_again(made, "a")[0]) == 10
 
 
 def test_a_diff_without_the_floor_says_how_to_get_it(

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,16 +9,24 @@ import pytest
 from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.data import Pair
-from labeler.judging.changes import State, judged, transitions
+from labeler.judging.changes import JudgedSet, State, changes_of, judged
 from labeler.judging.judge import judge
 from labeler.report.render import render
 from labeler.testing import fake_model, small_collection
+from labeler.trec.pairs import PairColumns
 from labeler.trec.write import write_qrels
 
 REFUSED = State(None, "refused")
 BEFORE = {Pair("q", "a"): judged(2), Pair("q", "b"): judged(0), Pair("q", "c"): REFUSED}
 AFTER = {Pair("q", "a"): judged(0), Pair("q", "b"): judged(0), Pair("q", "c"): judged(2)}
-CHANGES = transitions(BEFORE, AFTER)
+
+
+def set_of(states: dict[Pair, State], reason: str = "") -> JudgedSet:
+    """What a set says of some pairs of one query, with a reason of the first of them."""
+    return JudgedSet(PairColumns.of_pairs(states), more={"reason": [reason, "", ""]})
+
+
+CHANGES = changes_of(set_of(BEFORE), set_of(AFTER))
 
 
 def test_the_matrix_counts_every_pair_and_the_list_names_those_that_moved() -> None:
@@ -46,10 +53,10 @@ def test_a_notebook_gets_a_frame_of_the_pairs_that_moved_and_a_table() -> None:
 
 
 def test_a_pair_that_moved_is_listed_with_its_query_and_both_reasons_within_the_width() -> None:
-    moved = CHANGES.moved[1]._replace(
-        query="where do cats\x1b[31m sleep", reason_before="it says so", reason_after="dogs " * 20
-    )
-    changes = replace(CHANGES, moved=(moved,))
+    query = "where do cats\x1b[31m sleep"
+    one = [{Pair("q", "a"): states[Pair("q", "a")]} for states in (BEFORE, AFTER)]
+    sets = set_of(one[0], "it says so"), set_of(one[1], "dogs " * 20)
+    changes = changes_of(*sets, {"q": query})
     assert changes.listing("old", "new", width=60).splitlines() == [
         "q a  2 -> 0",
         "    query: where do cats\\x1b[31m sleep",
@@ -64,7 +71,7 @@ def test_a_pair_that_moved_is_listed_with_its_query_and_both_reasons_within_the_
             "doc_id": "a",
             "before": "2",
             "after": "0",
-            "query": moved.query,
+            "query": query,
             "reason_before": "it says so",
             "reason_after": "dogs " * 20,
         }

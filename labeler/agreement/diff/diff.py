@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labeler.agreement.agree import AgreeOptions, agree_all
+from labeler.agreement.align import AssessorLabels
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.diff import moves
 from labeler.agreement.diff.moves import (
@@ -25,7 +26,6 @@ from labeler.agreement.diff.moves import (
 from labeler.agreement.diff.sides import (
     CostChange,
     Sides,
-    grades_in,
     sides_of,
     sides_of_sets,
     spending_of,
@@ -34,7 +34,6 @@ from labeler.agreement.sources import AssessorSource, RunSources, Sources, paths
 from labeler.arrays import Floats
 from labeler.collection.layout import Collection
 from labeler.collection.whose import is_of_people, not_of_people
-from labeler.data import Pair
 from labeler.errors import BadInput
 from labeler.evaluation.evaluate import mean_measure
 from labeler.evaluation.options import STALE_GRADES, Stale
@@ -46,6 +45,7 @@ from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Interval, Table, table_of
 from labeler.trec.memory import Source
+from labeler.trec.pairs import NONE, PairColumns
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -120,7 +120,7 @@ class Diff(Result):
         """How much moved, whether it is closer to people, and whether systems change places."""
         shares = self.up, self.down
         return [
-            moves.how_much(self.sides, self.moved, self.by_query, shares, self.noise),
+            moves.how_much(self.sides, self.transitions, self.by_query, shares, self.noise),
             moves.how_close(self.beside, self.names),
             moves.order(self.board, self.sides),
         ]
@@ -246,7 +246,7 @@ def _diff(sides: Sides, people: Source | None, runs: RunSources, options: DiffOp
     beside = _beside_people(sides, people, runs, options)
     board = _board(sides, _runs(sides, runs) if not beside.runs else beside.runs, options)
     findings = [*_findings(sides), *beside.findings, *([] if board is None else board.findings)]
-    common = CommonGrades.of(sides)
+    common = CommonGrades.of(changes, sides.weights)
     up, down = common.shares_moved(options.statistics)
     return Diff(
         sides,
@@ -265,9 +265,9 @@ def _people_beside(sides: Sides) -> str | None:
     """The human qrels of the collection, where they and either set share a pair."""
     if sides.collection is None or (name := human_beside(sides.collection, *sides.names)) is None:
         return None
-    human = read_set(sides.collection, name).states.keys()
-    shares = human & sides.before.states.keys() or human & sides.after.states.keys()
-    return name if shares else None
+    human = read_set(sides.collection, name).states
+    shares = (len(side.among(human)) for side in (sides.before, sides.after))
+    return name if any(shares) else None
 
 
 def _beside_people(
@@ -328,18 +328,18 @@ def _restricted(assessors: tuple[AssessorSource, ...], sides: Sides) -> tuple[As
     """The assessors with the labels of the pairs compared, where one set is a part alone."""
     if not sides.is_part:
         return assessors
-    pairs = sides.before.states.keys() & sides.after.states.keys()
+    pairs = sides.before.among(sides.after.states).states
     return tuple(replace(side, judged=_of_pairs(side.judged, pairs)) for side in assessors)
 
 
-def _of_pairs(judged: Any, pairs: Any) -> Any:
-    labels = {
-        query_id: row
-        for query_id, all_labels in judged.labels.items()
-        if (row := {d: label for d, label in all_labels.items() if Pair(query_id, d) in pairs})
-    }
-    failures = {pair: status for pair, status in judged.failures.items() if pair in pairs}
-    return replace(judged, labels=labels, failures=failures)
+def _of_pairs(judged: AssessorLabels, pairs: PairColumns[Any]) -> AssessorLabels:
+    labels = PairColumns.of(judged.labels)
+    failed = PairColumns.of_pairs(judged.failures)
+    return replace(
+        judged,
+        labels=labels.keep(labels.rows_in(pairs) != NONE),
+        failures=dict(failed.keep(failed.rows_in(pairs) != NONE).by_pair()),
+    )
 
 
 def _asked(options: DiffOptions) -> AgreeOptions:
@@ -372,17 +372,17 @@ def _board(sides: Sides, runs: Mapping[str, Any], options: DiffOptions) -> Leade
 
     if len(runs) < 2 or sides.thins_rankings or not has_common_queries(sides):
         return None
-    before, after = grades_in(sides.before), grades_in(sides.after)
-    return replace(leaderboard(before, after, runs, options.measure), qrels=sides.names)
+    board = leaderboard(sides.before.grades, sides.after.grades, runs, options.measure)
+    return replace(board, qrels=sides.names)
 
 
 def _findings(sides: Sides) -> list[Finding]:
     """What a reader should know of the shares that moved."""
-    both = sides.before.states.keys() & sides.after.states.keys()
-    if not both:
+    both = sides.before.among(sides.after.states)
+    if not len(both):
         return [Finding("the two sets have no pair in common")]
     findings = [Finding(line) for line in (*sides.notes, *sides.unfinished)]
-    queries = len({pair.query_id for pair in both})
+    queries = len(both.states.queries)
     if queries < FEW_QUERIES:
         few = count_of(queries, "query", "queries")
         findings.append(Finding(f"only {few}: how far moves differ from query to query is guessed"))

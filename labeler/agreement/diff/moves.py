@@ -14,7 +14,7 @@ from labeler.agreement.diff.sides import Sides
 from labeler.agreement.differences import Difference
 from labeler.agreement.report import AssessorReport
 from labeler.agreement.retest import (
-    Asked,
+    AskedAgain,
     Retest,
     asked_again,
     kappa_of,
@@ -23,15 +23,17 @@ from labeler.agreement.retest import (
     share_off_diagonal,
 )
 from labeler.agreement.shown import closer, hundred, plain, short
-from labeler.arrays import Flags, Floats, Integers
+from labeler.agreement.statistics import tables_of
+from labeler.arrays import Flags, Floats, Integers, Places
 from labeler.data import Pair
-from labeler.judging.changes import Move
+from labeler.judging.changes import ABSENT, Transitions
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import as_plain
 from labeler.report.table import Column, Interval, Row, Table, interval_text, shown
 from labeler.stats.drift import RetestP, changed
 from labeler.stats.student import SIGNIFICANT
+from labeler.trec.pairs import Joined
 
 if TYPE_CHECKING:
     from labeler.evaluation.leaderboard import Leaderboard
@@ -59,11 +61,12 @@ class QueryMoves(NamedTuple):
 class CommonGrades:
     """The pairs that both sets grade: in parallel columns the query's place, and both grades.
 
-    `queries` are in the order of their ids. `weight` is one over the chance with which people drew
-    a pair, 1 where they drew none.
+    `rows` are places among the pairs that either set has; `queries` are in the order of their ids.
+    `weight` is one over the chance with which people drew a pair, 1 where they drew none.
     """
 
-    pairs: list[Pair]
+    pairs: Joined
+    rows: Integers
     queries: list[str]
     query: Integers
     before: Integers
@@ -71,28 +74,25 @@ class CommonGrades:
     weight: Floats
 
     @classmethod
-    def of(cls, sides: Sides) -> CommonGrades:
+    def of(cls, changes: Transitions, weights: Mapping[Pair, float] | None) -> CommonGrades:
         """The common grades of two sets."""
-        rows = [
-            (pair, old.grade, new.grade)
-            for pair, old in sides.before.states.items()
-            if old.grade is not None
-            and (new := sides.after.states.get(pair)) is not None
-            and new.grade is not None
-        ]
-        pairs = [pair for pair, _, _ in rows]
-        queries = sorted({pair.query_id for pair in pairs})
-        number_of = {query_id: number for number, query_id in enumerate(queries)}
-        weights = sides.weights or {}
+        grades = [state.grade for state in changes.states if state.grade is not None]
+        # grades come first among the states
+        rows = np.flatnonzero(np.maximum(changes.before, changes.after) < len(grades))
+        of, joined = np.array(grades, dtype=np.int64), changes.joined
+        used, query = np.unique(joined.query[rows], return_inverse=True)
+        order = sorted(range(len(used)), key=lambda at: joined.queries[used[at]])
+        weight = np.ones(len(rows))
+        if weights:
+            weight = np.array([weights.get(pair, 1.0) for pair in joined.pairs(rows)])
         return cls(
-            pairs,
-            queries,
-            np.array([number_of[pair.query_id] for pair in pairs], dtype=np.int64),
-            np.array([old for _, old, _ in rows], dtype=np.int64),
-            np.array([new for _, _, new in rows], dtype=np.int64),
-            np.array([weights.get(pair, 1.0) for pair in pairs])
-            if weights
-            else np.ones(len(pairs)),
+            joined,
+            rows,
+            [joined.queries[used[at]] for at in order],
+            np.argsort(order)[query],
+            of[changes.before[rows]],
+            of[changes.after[rows]],
+            weight,
         )
 
     def by_query(self) -> list[QueryMoves]:
@@ -105,13 +105,19 @@ class CommonGrades:
 
     def shares_moved(self, options: StatisticOptions) -> tuple[Interval, Interval]:
         """The weighted shares of pairs that moved up, and down."""
-        if not self.pairs:
+        if not len(self.rows):
             return UNDEFINED, UNDEFINED
         masks = np.ones(len(self.query), dtype=np.bool_), *self._moved
         whole, up, down = (
             np.bincount(self.query, self.weight * mask).astype(np.float64) for mask in masks
         )
         return share_of(up, whole, options), share_of(down, whole, options)
+
+    def as_asked(self) -> AskedAgain:
+        """The pairs with both grades."""
+        return AskedAgain.of_pairs(
+            self.pairs.pairs(self.rows), np.stack([self.before, self.after], axis=1)
+        )
 
     @property
     def _moved(self) -> tuple[Flags, Flags]:
@@ -188,67 +194,58 @@ def noise_of(sides: Sides, common: CommonGrades, options: StatisticOptions) -> N
     """
     if sides.collection is None:
         return None
-    of_both = zip(common.before.tolist(), common.after.tolist(), strict=True)
-    grades = dict(zip(common.pairs, of_both, strict=True))
-    both = [asked_again(sides.collection, name)[0] for name in sides.names]
-    of_each = [{pair: asked[pair] for pair in grades if pair in asked} for asked in both]
-    asked = [of for of in of_each if of]
+    again = [asked_again(sides.collection, name)[0] for name in sides.names]
+    if not any(map(len, again)):
+        return None
+    once = common.as_asked()
+    again = [of.among(once.pairs) for of in again]
+    asked = [of for of in again if len(of)]
     if not asked:
         return None
-    pairs = sorted(set(asked[0]).intersection(*asked[1:]) or asked[0])
-    retests = tuple(
-        retest(name, {pair: of[pair] for pair in pairs}, options=options)
-        if _has(of, pairs)
-        else None
-        for name, of in zip(sides.names, of_each, strict=True)
+    pairs = asked[0].among(asked[-1].pairs).pairs
+    pairs = pairs if pairs.size else asked[0].pairs
+    each = [of.of(pairs) for of in again]
+    before, after = (
+        None if of is None else retest(name, of, 0, options)
+        for name, of in zip(sides.names, each, strict=True)
     )
-    times = [_times(of, grades, pairs, side) for side, of in enumerate(of_each)]
+    both = once.among(pairs).grades
+    times = [
+        both[:, [side]] if of is None else of.grades[:, :MOST_TIMES] for side, of in enumerate(each)
+    ]
     picking = [name in sides.picking for name in sides.names]
-    if sum(side.shape[1] - is_picking for side, is_picking in zip(times, picking, strict=True)) < 3:
+    left = [of.shape[1] - is_picking for of, is_picking in zip(times, picking, strict=True)]
+    if sum(left) < 3 or 0 in left:
         return None
-    if any(side.shape[1] == is_picking for side, is_picking in zip(times, picking, strict=True)):
-        return None
-    return _noise(sides.names, (retests[0], retests[1]), pairs, (times, picking), options)
-
-
-def _has(asked: Asked, pairs: list[Pair]) -> bool:
-    return all(pair in asked for pair in pairs)
-
-
-def _times(
-    asked: Asked, grades: dict[Pair, tuple[int, int]], pairs: list[Pair], side: int
-) -> Floats:
-    """What one side gave each pair, `(pairs, times)`: of a side that was asked once, one column."""
-    is_asked = _has(asked, pairs)
-    rows = [asked[pair] if is_asked else (grades[pair][side],) for pair in pairs]
-    return np.array(rows, dtype=np.float64)[:, :MOST_TIMES]
+    return _noise(sides.names, (before, after), pairs.query, (times, picking), options)
 
 
 def _noise(
     names: tuple[str, str],
     retests: tuple[Retest | None, Retest | None],
-    pairs: list[Pair],
-    asked: tuple[list[Floats], list[bool]],
+    query: Places,
+    asked: tuple[list[Integers], list[bool]],
     options: StatisticOptions,
 ) -> Noise:
     times, picking = asked
-    old, new = (side[:, 0].astype(int).tolist() for side in times)
-    tables, scale = tables_of(pairs, old, new)
+    old, new = (side[:, 0] for side in times)
+    tables, scale = tables_of_pairs(query, old, new)
     apart = [
-        _moved(pairs, side, is_picking)
+        _moved(query, side, is_picking)
         for side, is_picking in zip(times, picking, strict=True)
         if side.shape[1] > 1 and (is_picking or not any(picking))
     ]
     by_chance = share_of(np.mean(apart, axis=0), tables.sum(axis=(1, 2)), options)
     moved, kappa = share_off_diagonal(tables, options), kappa_of(tables, scale, options)
     before, after = (
-        side[:, 1:] if is_picking else side for side, is_picking in zip(times, picking, strict=True)
+        (side[:, 1:] if is_picking else side).astype(np.float64)
+        for side, is_picking in zip(times, picking, strict=True)
     )
     p = changed(before, after, options.seed)
-    return Noise(names, retests, len(pairs), moved, kappa, by_chance, p)
+    return Noise(names, retests, len(query), moved, kappa, by_chance, p)
 
 
-def _moved(pairs: list[Pair], times: Floats, is_picking: bool) -> Floats:
+def _moved(query: Places, times: Integers, is_picking: bool) -> Floats:
     """Of each query, how many pairs get another grade when asked again, on average.
 
     Of pairs that were picked by the first grade, another grade than that.
@@ -256,20 +253,14 @@ def _moved(pairs: list[Pair], times: Floats, is_picking: bool) -> Floats:
     two = [(0, k) for k in range(1, times.shape[1])]
     two = two if is_picking else list(combinations(range(times.shape[1]), 2))
     moved = np.mean([times[:, i] != times[:, j] for i, j in two], axis=0)
-    return np.bincount(_query_of(pairs), moved).astype(np.float64)
+    return np.bincount(query, moved).astype(np.float64)
 
 
-def _query_of(pairs: list[Pair]) -> Integers:
-    """The place of each pair's query among their sorted ids."""
-    return np.unique([pair.query_id for pair in pairs], return_inverse=True)[1].astype(np.int64)
-
-
-def tables_of(pairs: list[Pair], old: list[int], new: list[int]) -> tuple[Floats, tuple[int, ...]]:
+def tables_of_pairs(query: Places, old: Integers, new: Integers) -> tuple[Floats, tuple[int, ...]]:
     """Of each query a table `(k, k)` of two sets' grades, the earlier in rows; and the scale."""
-    scale, query = scale_of([*old, *new]), _query_of(pairs)
-    tables = np.zeros((int(query.max()) + 1, len(scale), len(scale)))
-    np.add.at(tables, (query, np.searchsorted(scale, old), np.searchsorted(scale, new)), 1.0)
-    return tables, scale
+    scale = scale_of([*old.tolist(), *new.tolist()])
+    places = np.searchsorted(scale, old), np.searchsorted(scale, new)
+    return tables_of(query, *places, (int(query.max()) + 1, len(scale))), scale
 
 
 # How far each of two sets of grades agrees with people, and which of them is closer.
@@ -358,7 +349,7 @@ class Agreeing:
 
 def how_much(
     sides: Sides,
-    moved: Sequence[Move],
+    changes: Transitions,
     queries: Sequence[QueryMoves],
     shares: tuple[Interval, Interval],
     noise: Noise | None,
@@ -368,7 +359,7 @@ def how_much(
     pairs = sum(query.pairs for query in queries)
     if not pairs:
         nothing = f"No pair has a grade in both {before} and {after}."
-        return f"{nothing}{_beside(moved)}{sides.of_part}"
+        return f"{nothing}{_beside(changes)}{sides.of_part}"
     count = sum(query.moved for query in queries)
     both = f"{count_of(pairs, 'pair', 'pairs')} that both graded"
     up, down = (f"{hundred(s.value or 0.0)}{_hundreds(s)}" for s in shares)
@@ -376,16 +367,17 @@ def how_much(
     return (
         f"{after} gives another grade than {before} to {count:,} of the {both}: "
         f"of 100{weighted}, {up} are higher and {down} lower."
-        f"{sides.of_scales}{_beside(moved)}{sides.of_part}{_by_chance(noise, pairs, count)}"
+        f"{sides.of_scales}{_beside(changes)}{sides.of_part}{_by_chance(noise, pairs, count)}"
     )
 
 
-def _beside(moved: Sequence[Move]) -> str:
+def _beside(changes: Transitions) -> str:
     """The pairs that only one of the two has, and those of which one has no grade."""
-    alone = sum(move.is_one_sided for move in moved)
-    failed = [m for m in moved if not m.is_one_sided and None in (m.before.grade, m.after.grade)]
-    gained = sum(move.before.grade is None and move.after.grade is not None for move in failed)
-    lost = sum(move.before.grade is not None and move.after.grade is None for move in failed)
+    kinds = [2 if state.status == ABSENT else int(state.grade is None) for state in changes.states]
+    # (graded, without a grade, absent): from each to each
+    of = np.eye(3)[kinds]
+    went = (of.T @ changes.table @ of).astype(int)
+    gained, lost, alone = went[1, 0], went[0, 1], went[2].sum() + went[:, 2].sum()
     sentences = ""
     if gained or lost:
         sentences += f" {gained:,} without a grade got one, {lost:,} lost theirs."
@@ -472,10 +464,7 @@ def order(board: Leaderboard | None, sides: Sides) -> str:
 
 def has_common_queries(sides: Sides) -> bool:
     """Whether any query has grades in both sets, so that systems can be ranked by either."""
-    before, after = (
-        {pair.query_id for pair, state in side.states.items() if state.grade is not None}
-        for side in (sides.before, sides.after)
-    )
+    before, after = (set(side.grades.queries) for side in (sides.before, sides.after))
     return not before.isdisjoint(after)
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from labeler.agreement.sources import JUDGEMENTS, AssessorSource, assessor_of
+from labeler.agreement.sources import (
+    JUDGEMENTS,
+    AssessorSource,
+    assessor_of,
+    weights_of_people,
+)
 from labeler.collection.card import QUERIES, Parent, parent_of
 from labeler.collection.layout import Collection, collection_of_qrels, open_collection
-from labeler.collection.people import people_path, read_people
 from labeler.collection.scale import grade_names
 from labeler.collection.whose import routed_pairs, stale_in
-from labeler.data import Pair, Qrels
+from labeler.data import Pair
 from labeler.errors import Misuse
 from labeler.files.paths import true_path
 from labeler.judging.changes import (
@@ -32,6 +36,7 @@ from labeler.messages import count_of
 from labeler.report.table import Column, Row, Table
 from labeler.trec.labels import number
 from labeler.trec.memory import Source
+from labeler.trec.pairs import PairColumns
 
 Parents = tuple[Parent | None, Parent | None]
 
@@ -82,10 +87,10 @@ class Sides(NamedTuple):
     def unfinished(self) -> list[str]:
         """A line for each set that has not all the pairs that it was to judge."""
         return [
-            f"{name}: {parent.pairs - len(side.states):,} of the {parent.pairs:,} pairs "
+            f"{name}: {parent.pairs - len(side):,} of the {parent.pairs:,} pairs "
             f"{parent.which()} were not asked about yet: the others are no sample"
             for name, side, parent in self.parts
-            if len(side.states) < parent.pairs
+            if len(side) < parent.pairs
         ]
 
     @property
@@ -117,7 +122,7 @@ def sides_of(sources: Sequence[Source | Collection], stale: str = "drop") -> Sid
     files = map(sides.collection.qrels, sides.names) if sides.collection else sides.sources
     changed = set[Pair]().union(*(stale_in(file, notes.append, stale) for file in files))
     left_out = changed if stale == "drop" else set[Pair]()
-    before, after = _without(sides.before, left_out), _without(sides.after, left_out)
+    before, after = sides.before.without(left_out), sides.after.without(left_out)
     return sides._replace(before=before, after=after, stale=len(changed), notes=tuple(notes))
 
 
@@ -147,9 +152,8 @@ def _of_collection(sources: Sequence[Any]) -> Sides:
         raise Misuse(f"{sources[0]} is a file: expected two qrels, and people's named as such")
     opened = open_collection(sources[0])
     before, after = map(str, sources[1:])
-    return sides_of_sets(
-        opened, (before, after), (read_set(opened, before), read_set(opened, after))
-    )
+    sets = read_set(opened, before, "reason"), read_set(opened, after, "reason")
+    return sides_of_sets(opened, (before, after), sets)
 
 
 def sides_of_sets(
@@ -159,7 +163,7 @@ def sides_of_sets(
     parents = parent_of(collection, names[0]), parent_of(collection, names[1])
     sources = (*names, *(parent.name for parent in parents if parent))
     routed = frozenset().union(*(routed_pairs(collection, name) for name in sources))
-    first, second = (_without(side, routed) for side in sets_alike(parents, sets))
+    first, second = (side.without(routed) for side in sets_alike(parents, sets))
     texts, weights = texts_of_queries(collection), _weights(collection, sources)
     scales = _scale(collection, names[0]), _scale(collection, names[1])
     return Sides(names, first, second, names, collection, texts, parents, weights, scales)
@@ -172,20 +176,10 @@ def _scale(collection: Collection, name: str) -> tuple[int, ...]:
     return tuple(sorted(grade_names(collection, name)))
 
 
-def _without(side: JudgedSet, routed: Set[Pair]) -> JudgedSet:
-    """A set without the pairs that were sent to people for being in doubt."""
-    if side.states.keys().isdisjoint(routed):
-        return side
-    return side.restricted(side.states.keys() - routed)
-
-
 def _weights(collection: Collection, sources: Iterable[str]) -> dict[Pair, float] | None:
     """One over the chances of the pairs, where these are those that people drew and judged."""
-    for source in sources:
-        if (path := people_path(collection.folder, source)).exists():
-            rows = read_people(path)
-            return {row.pair: 1 / row.probability for row in rows if row.probability is not None}
-    return None
+    weights = (weights_of_people(collection, source) for source in sources)
+    return next((each for each in weights if each is not None), None)
 
 
 def _parent_of_file(source: Any) -> Parent | None:
@@ -206,7 +200,7 @@ def _named(source: Any, name: str) -> tuple[str, JudgedSet]:
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if path.name.endswith(JUDGEMENTS):
-            return path.name.partition(".jsonl")[0], judged_in(path)
+            return path.name.partition(".jsonl")[0], judged_in(path, "reason")
         short = path.name.removesuffix(".gz")
         return short.rpartition(".")[0] or short, _judged_set(assessor_of(source, str(path)))
     return name, _judged_set(assessor_of(source, name))
@@ -214,29 +208,20 @@ def _named(source: Any, name: str) -> tuple[str, JudgedSet]:
 
 def _judged_set(source: AssessorSource) -> JudgedSet:
     """The states of a source's labels: those that are no whole number are outside the scale."""
-    states = {pair: State(None, status) for pair, status in source.judged.failures.items()}
-    state_of: dict[Any, State] = {}
-    for query_id, row in source.judged.labels.items():
-        for doc_id, label in row.items():
-            if (state := state_of.get(label)) is None:
-                state = state_of[label] = _state(label)
-            states[Pair(query_id, doc_id)] = state
-    return JudgedSet(states)
+    given = PairColumns.of(source.judged.labels)
+    labels, code = given.coded
+    states: PairColumns[State] = given.holding(code, tuple(map(_state, labels)))
+    failures = source.judged.failures
+    if not failures:
+        return JudgedSet(states)
+    by_pair = {pair: State(None, status) for pair, status in failures.items()}
+    return JudgedSet(PairColumns.of_pairs(by_pair | dict(states.by_pair())))
 
 
 def _state(label: int | str) -> State:
     value = number(label)
     is_whole = value is not None and value % 1 == 0
     return judged(int(value or 0)) if is_whole else State(None, "out_of_scale")
-
-
-def grades_in(side: JudgedSet) -> Qrels:
-    """The grades of a set, by query and document."""
-    qrels: dict[str, dict[str, int]] = {}
-    for pair, state in side.states.items():
-        if state.grade is not None:
-            qrels.setdefault(pair.query_id, {})[pair.doc_id] = state.grade
-    return qrels
 
 
 # What two sets of judgements took, and how many pairs of each have no grade: of common pairs.
@@ -295,13 +280,11 @@ class CostChange:
 
 def spending_of(sides: Sides) -> CostChange:
     """What both sets took of the pairs that both hold."""
-    both = sides.before, sides.after
-    common = both[0].states.keys() & both[1].states.keys()
-    first, second = (side.costs and side.restricted(common).spent() for side in both)
-    failures = _failures(both[0], common), _failures(both[1], common)
-    return CostChange(sides.names, len(common), (first or None, second or None), failures)
+    both = sides.before.among(sides.after.states), sides.after.among(sides.before.states)
+    first, second = (_failures(side) for side in both)
+    spent = both[0].spent(), both[1].spent()
+    return CostChange(sides.names, len(both[0]), spent, (first, second))
 
 
-def _failures(side: JudgedSet, pairs: Container[Pair]) -> Counter[str]:
-    failed = (pair for pair, state in side.states.items() if state.grade is None)
-    return Counter(side.states[pair].status for pair in failed if pair in pairs)
+def _failures(side: JudgedSet) -> Counter[str]:
+    return Counter(side.failures.values())
