@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from labeler.collection.card import SECTION, card_section, read_card
 from labeler.collection.corpus import document_in
 from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.pool import DROPS, read_pool
+from labeler.collection.pool import DROPS, Pairs, read_pool
 from labeler.collection.queries import query_in
 from labeler.collection.rows import Record, Row
 from labeler.collection.whose import stale_pairs
@@ -123,17 +124,48 @@ _QRELS, _RUN = "query iteration document grade", "query Q0 document rank score t
 _LEFT = "left the pool, as dropped.jsonl says"
 
 
+class _PairGrades:
+    """The pairs of a file with their grades, some 30 bytes each; None of one without a grade."""
+
+    def __init__(self) -> None:
+        self._rows, self._grades = RowIndex(), array("q")
+
+    def add(self, pair: Pair, grade: int | None = None) -> bool:
+        """Keep the grade of a pair; whether the pair is new."""
+        row = self._rows.add(" ".join(pair))
+        is_new = row == len(self._grades)
+        self._grades[row : row + 1] = array("q", [_NO_GRADE if grade is None else grade])
+        return is_new
+
+    def __contains__(self, pair: Pair) -> bool:
+        return " ".join(pair) in self._rows
+
+    def get(self, pair: Pair) -> int | None:
+        """The grade of a pair; None where it has none."""
+        row = self._rows.find(" ".join(pair))
+        grade = _NO_GRADE if row is None else self._grades[row]
+        return None if grade == _NO_GRADE else grade
+
+    @property
+    def graded(self) -> int:
+        """How many pairs have a grade."""
+        return len(self._grades) - self._grades.count(_NO_GRADE)
+
+
+_NO_GRADE = -(2**63)
+
+
 class _Validator:
     """What the files that were checked hold, and what is wrong with them, the first of each kind.
 
-    `grades` are those of each set of judgements, without pairs that left the pool.
+    `grades` are those of each set of judgements; a pair that left the pool has none.
     """
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
         self.documents, self.queries = RowIndex(), set[str]()
-        self.dropped = set[Pair]()
-        self.grades = dict[str, dict[Pair, int]]()
+        self.dropped = Pairs.of(())
+        self.grades = dict[str, _PairGrades]()
         self.stale = 0
         self._by_kind = dict[tuple[Path, str], list[Problem]]()
 
@@ -253,35 +285,34 @@ class _Validator:
 
     def _pool(self, path: Path) -> None:
         """Pairs stand once, and both ids are in the collection."""
-        pairs = set[Pair]()
+        pairs = _PairGrades()
         for number, pair in self._good_rows(path, lambda row: row.pair):
             self._ids(path, number, pair, f"; next: {DROPS.format(path.parent)}")
-            self._once(path, number, pair, is_new=pair not in pairs)
-            pairs.add(pair)
+            self._once(path, number, pair, is_new=pairs.add(pair))
 
     def _dropped(self, path: Path) -> None:
         """Pairs that left the pool, as their query or document is gone."""
-        self.dropped = {entry.pair for entry in read_pool(path)}
+        self.dropped = read_pool(path).pairs
 
     def _set(self, path: Path) -> None:
         """Pairs stand once, ids are in the collection, and all rows are of one origin."""
-        grades, origins = dict[Pair, int | None](), list[Origin]()
+        grades, origins = _PairGrades(), list[Origin]()
+        beyond = 0
         for number, row in enumerate(read_judgements(path), start=1):
             outcome = row.judged.outcome
-            if outcome.pair not in self.dropped:
+            is_dropped = outcome.pair in self.dropped
+            if not is_dropped:
                 self._ids(path, number, outcome.pair)
-            self._once(path, number, outcome.pair, is_new=outcome.pair not in grades)
-            grades[outcome.pair] = outcome.grade if isinstance(outcome, Judgement) else None
+            grade = outcome.grade if isinstance(outcome, Judgement) and not is_dropped else None
+            is_new = grades.add(outcome.pair, grade)
+            self._once(path, number, outcome.pair, is_new=is_new)
+            beyond += is_dropped and is_new
             if origins and row.origin not in origins:
                 text = "made by another prompt, model or parameters than the rows above"
                 self.add(path, number, "rows of another origin", text)
             origins += [row.origin] if row.origin not in origins[:1] else []
-        self.grades[path.stem] = {
-            pair: grade
-            for pair, grade in grades.items()
-            if grade is not None and pair not in self.dropped
-        }
-        if beyond := len(grades.keys() & self.dropped):
+        self.grades[path.stem] = grades
+        if beyond:
             rows = count_of(beyond, "row is of a pair", "rows are of pairs")
             text = f"{rows} that {_LEFT}; no score counts them"
             self.warn(path, 0, "rows of pairs that left the pool", text)
@@ -293,8 +324,9 @@ class _Validator:
 
     def _qrels(self, path: Path) -> None:
         """Ids are in the collection, pairs stand once, and grades are those of the judgements."""
-        judged, pairs = self.grades.get(path.stem), set[Pair]()
-        if judged == {} and not path.stat().st_size:
+        judged, pairs = self.grades.get(path.stem), _PairGrades()
+        missing = judged.graded if judged else 0
+        if judged and not missing and not path.stat().st_size:
             return  # no pair of the set has a grade
         for number, columns in trec_rows(path, _QRELS):
             pair, grade = _pair_of(columns), grade_of(path, number, columns[3])
@@ -303,14 +335,18 @@ class _Validator:
                 self.add(path, number, "grades of pairs that left the pool", text)
                 continue
             self._ids(path, number, pair)
-            self._once(path, number, pair, is_new=pair not in pairs)
-            pairs.add(pair)
-            if judged is not None and judged.get(pair) != grade:
-                has = f"has {judged[pair]}" if pair in judged else "has no grade"
+            is_new, earlier = pairs.add(pair), judged.get(pair) if judged else None
+            self._once(path, number, pair, is_new=is_new)
+            missing -= is_new and earlier is not None
+            if judged and earlier != grade:
+                has = "has no grade" if earlier is None else f"has {earlier}"
                 text = f"{' '.join(pair)} has the grade {grade}, and {has} in {path.stem}.jsonl"
                 self.add(path, number, "grades that judgements do not have", text)
-        if missing := (judged or {}).keys() - pairs:
-            text = f"{len(missing):,} judged pairs are not in it, as {' '.join(min(missing))}"
+        if judged and missing:
+            rows = read_judgements(self.collection.judgements(path.stem))
+            every = (row.judged.outcome.pair for row in rows)
+            first = min(p for p in every if p not in pairs and judged.get(p) is not None)
+            text = f"{missing:,} judged pairs are not in it, as {' '.join(first)}"
             self.add(path, 0, "judgements without a line", text)
 
     def _run(self, path: Path) -> None:
