@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -77,9 +76,9 @@ class LogReading(Result):
     left_out: tuple[LeftOutRows, ...] = ()
     searches: int = 0
     clients: int = 0
-    impressions: float = 0
-    clicks: float = 0
-    unseen_clicks: float = 0
+    impressions: int = 0
+    clicks: int = 0
+    unseen_clicks: int = 0
     first: float | None = None
     last: float | None = None
     remarks: tuple[Finding, ...] = ()
@@ -103,7 +102,7 @@ class LogReading(Result):
     def _about_clicks(self) -> Iterator[Finding]:
         if self.unseen_clicks:
             yield Finding(
-                f"{self.unseen_clicks:,.0f} of {self.clicks:,.0f} clicks are on documents that"
+                f"{self.unseen_clicks:,} of {self.clicks:,} clicks are on documents that"
                 " the log does not say were shown: they count as clicks of their searches, and in"
                 " no figure by rank",
                 level="warning" if self.unseen_clicks > MUCH * self.clicks else "note",
@@ -163,115 +162,128 @@ def open_log(
     files = tuple(map(Path, [paths] if isinstance(paths, Path | str) else paths))
     options = options or LogOptions()
     rows, sources = RowReader(Clock(options)), list[LogSource]()
-    with scratch_file() as path, path.open("w+b") as file:
-        scratch = Scratch(file)
-        for number, name in enumerate(files):
-            with rereadable(), reading(name):
-                source = source_of(name, options.fields)
-                columns = ", ".join(source.columns.values())
-                tell(name, f"a log from {source.kind} (columns {columns})")
-                sources.append(source)
-                for block in source.blocks:
-                    scratch.add(rows.read(block, number))
-                    if progress:
-                        progress(rows.total)
-        if not rows.total:
-            raise BadInput(f"{files[0]}: no row in it")
-        undated = [each for each in rows.tally.left_out(files) if each.reason == NO_DATE]
-        if undated and not rows.dated:
-            problem = "no date can be read; name the column of dates, or say their format"
-            raise BadInput(f"{undated[0].first}: {problem}", parameter="time_format")
-        yield EventLog(files, options, rows, scratch, sources)
+    with scratch_file() as path, scratch_file() as parts:
+        with path.open("w+b") as file:
+            scratch = Scratch(file)
+            for number, name in enumerate(files):
+                with rereadable(), reading(name):
+                    source = source_of(name, options.fields)
+                    columns = ", ".join(source.columns.values())
+                    tell(name, f"a log from {source.kind} (columns {columns})")
+                    sources.append(source)
+                    for block in source.blocks:
+                        scratch.add(rows.read(block, number))
+                        if progress:
+                            progress(rows.total)
+            _check_readable(rows, files)
+            remarks = tuple(_remarks(rows, sources, options))
+            with parts.open("wb") as out:
+                sums = PartSums(out)
+                for some in scratch.parts():
+                    sums.add(part_of_rows(some, _is_from_0(rows), rows.tally))
+        log = LogReading(
+            tuple(map(str, files)),
+            " and ".join(dict.fromkeys(source.kind for source in sources)),
+            {part: name for source in sources for part, name in source.columns.items()},
+            rows.total,
+            rows.tally.left_out(files),
+            **sums.figures(),
+            remarks=remarks,
+        )
+        yield EventLog(options, log, list(rows.texts), tuple(rows.variants), parts)
+
+
+def _check_readable(rows: RowReader, files: Sequence[Path]) -> None:
+    if not rows.total:
+        raise BadInput(f"{files[0]}: no row in it")
+    undated = [each for each in rows.tally.left_out(files) if each.reason == NO_DATE]
+    if undated and not rows.dated:
+        problem = "no date can be read; name the column of dates, or say their format"
+        raise BadInput(f"{undated[0].first}: {problem}", parameter="time_format")
 
 
 @dataclass(frozen=True, eq=False)
 class EventLog:
-    """A log that was read: its searches, and what was left out of it."""
+    """A log that was read: its searches, in a scratch file, and what was left out of it.
 
-    files: tuple[Path, ...]
+    `texts` are the different queries, in the order in which they come. Number 1 of `variants` is
+    the first.
+    """
+
     options: LogOptions
-    rows: RowReader
-    scratch: Scratch
-    sources: Sequence[LogSource]
-
-    @cached_property
-    def texts(self) -> list[str]:
-        """The different queries, in the order in which they come."""
-        return list(self.rows.texts)
-
-    @property
-    def variants(self) -> tuple[str, ...]:
-        """The names of variants; number 1 is the first."""
-        return tuple(self.rows.variants)
-
-    @property
-    def columns(self) -> Mapping[str, str]:
-        """The column that held each part of a row, in any of the files."""
-        return {part: name for source in self.sources for part, name in source.columns.items()}
-
-    @property
-    def _is_from_0(self) -> bool:
-        """Whether the log's ranks count from 0."""
-        zeros, ones = self.rows.ranks[0], self.rows.ranks[1]
-        return zeros > 0 and zeros >= ENOUGH_0 * ones
-
-    def _parts(self, tally: RowTally) -> Iterator[LogPart]:
-        for rows in self.scratch.parts():
-            part = part_of_rows(rows, self._is_from_0, tally)
-            if len(part.searches):
-                yield part
+    reading: LogReading
+    texts: Sequence[str]
+    variants: tuple[str, ...]
+    file: Path
 
     def parts(self) -> Iterator[LogPart]:
         """The log in parts, each with all searches of some users."""
-        return self._parts(RowTally())
+        import pandas as pd
 
-    @cached_property
-    def reading(self) -> LogReading:
-        """What was read, and what was left out and why; goes through the log."""
-        own, sums, ends = self.rows.tally, defaultdict[str, Any](float), [np.inf, -np.inf]
-        tally = RowTally(own.counts.copy(), own.first.copy())
-        for searches, impressions in self._parts(tally):
-            clicks, is_seen = impressions["clicks"], impressions["shown"] > 0
-            client, times = searches["client"], searches["time"]
-            sums["searches"] += len(searches)
-            sums["clients"] += client[client >= 0].nunique()
-            sums["impressions"] += float(impressions["shown"].sum())
-            sums["clicks"] += float(clicks.sum())
-            sums["unseen_clicks"] += float(clicks[~is_seen].sum())
-            ends = [np.fmin(ends[0], times.min()), np.fmax(ends[1], times.max())]
-        first, last = ends if ends[0] <= ends[1] else (None, None)
-        return LogReading(
-            tuple(map(str, self.files)),
-            " and ".join(dict.fromkeys(source.kind for source in self.sources)),
-            self.columns,
-            self.rows.total,
-            tally.left_out(self.files),
-            **sums,
-            first=first,
-            last=last,
-            remarks=tuple(self._remarks()),
-        )
+        with self.file.open("rb") as source:
+            end = source.seek(0, 2)
+            source.seek(0)
+            while source.tell() < end:
+                yield LogPart(*(pd.DataFrame(np.load(source)) for _ in LogPart._fields))
 
-    def _remarks(self) -> Iterator[Finding]:
-        """What had to be decided about the log."""
-        for source in self.sources:
-            for what, names in source.others.items():
-                if names:
-                    setting, others = Setting(EVENT_PARTS[what][0]), ", ".join(map(repr, names))
-                    column = f"{source.columns[what]!r} was read as the {what}, and {others} not"
-                    yield Finding(f"{column}; {setting} names another", settings=(setting,))
-        ranks = self.rows.ranks
-        if ranks[0]:
-            counts = f"{ranks[0]:,} rows have rank 0, {ranks[1]:,} rank 1"
-            taken = "ranks are taken to count from 0" if self._is_from_0 else "0 to mean no rank"
-            yield Finding(f"{counts}: {taken}")
-        if ranks[-1]:
-            text = f"{ranks[-1]:,} rows of documents have no usable rank: in no figure by rank"
-            yield Finding(text)
-        if self.rows.clock.has_naive:
-            zone, setting = self.options.time_zone, Setting("time_zone")
-            text = f"times without a zone were read as {zone}; {setting} names another"
-            yield Finding(text, settings=(setting,), level="note")
+
+class PartSums:
+    """Writes the parts of a log to a file, and sums up what they hold."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._sums: Counter[str] = Counter()
+        self._ends = [np.inf, -np.inf]
+
+    def add(self, part: LogPart) -> None:
+        """Take a part, of which one without a search is none."""
+        searches, impressions = part
+        if not len(searches):
+            return
+        for frame in part:
+            np.save(self._out, frame.to_records(index=False))
+        clicks, times, client = impressions["clicks"], searches["time"], searches["client"]
+        self._sums["searches"] += len(searches)
+        self._sums["clients"] += client[client >= 0].nunique()
+        self._sums["impressions"] += int(impressions["shown"].sum())
+        self._sums["clicks"] += int(clicks.sum())
+        self._sums["unseen_clicks"] += int(clicks[impressions["shown"] == 0].sum())
+        self._ends = [np.fmin(self._ends[0], times.min()), np.fmax(self._ends[1], times.max())]
+
+    def figures(self) -> dict[str, Any]:
+        """The sums by name, and the times of the first and the last search."""
+        first, last = self._ends if self._ends[0] <= self._ends[1] else (None, None)
+        return {**self._sums, "first": first, "last": last}
+
+
+def _is_from_0(rows: RowReader) -> bool:
+    """Whether the log's ranks count from 0."""
+    zeros, ones = rows.ranks[0], rows.ranks[1]
+    return zeros > 0 and zeros >= ENOUGH_0 * ones
+
+
+def _remarks(
+    rows: RowReader, sources: Sequence[LogSource], options: LogOptions
+) -> Iterator[Finding]:
+    """What had to be decided about the log."""
+    for source in sources:
+        for what, names in source.others.items():
+            if names:
+                setting, others = Setting(EVENT_PARTS[what][0]), ", ".join(map(repr, names))
+                column = f"{source.columns[what]!r} was read as the {what}, and {others} not"
+                yield Finding(f"{column}; {setting} names another", settings=(setting,))
+    ranks = rows.ranks
+    if ranks[0]:
+        counts = f"{ranks[0]:,} rows have rank 0, {ranks[1]:,} rank 1"
+        taken = "ranks are taken to count from 0" if _is_from_0(rows) else "0 to mean no rank"
+        yield Finding(f"{counts}: {taken}")
+    if ranks[-1]:
+        text = f"{ranks[-1]:,} rows of documents have no usable rank: in no figure by rank"
+        yield Finding(text)
+    if rows.clock.has_naive:
+        zone, setting = options.time_zone, Setting("time_zone")
+        text = f"times without a zone were read as {zone}; {setting} names another"
+        yield Finding(text, settings=(setting,), level="note")
 
 
 # Searches from rows: events once, in order, without bots.

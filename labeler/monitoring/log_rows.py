@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, islice
@@ -65,11 +65,13 @@ class CodedColumn:
     codes: Integers
 
     @classmethod
-    def of(cls, cells: Iterable[Any]) -> CodedColumn:
-        """The column of these cells."""
-        numbers: dict[Any, int] = {}
-        codes = [numbers.setdefault(cell, len(numbers)) for cell in cells]
-        return cls(list(numbers), np.array(codes, dtype=np.int64))
+    def of(cls, cells: Sequence[Any]) -> CodedColumn:
+        """The column of these cells; values stand in the order in which they come."""
+        import pandas as pd
+
+        column = np.fromiter(cells, dtype=object, count=len(cells))
+        codes, values = pd.factorize(column, use_na_sentinel=False)
+        return cls(list(values), codes)
 
 
 class RawBlock(NamedTuple):
@@ -169,9 +171,9 @@ def _block(rows: Sequence[_AnyRow], columns: Mapping[str, str]) -> RawBlock:
     bad = [(number, row) for number, row in rows if isinstance(row, str)]
     coded = {}
     for part, name in columns.items():
-        cells = (value_at(row, name) for _, row in good)
+        cells = [value_at(row, name) for _, row in good]
         # lists and objects are no values
-        coded[part] = CodedColumn.of(None if isinstance(c, list | dict) else c for c in cells)
+        coded[part] = CodedColumn.of([None if isinstance(c, list | dict) else c for c in cells])
     return RawBlock(np.array([number for number, _ in good], dtype=np.int64), coded, bad)
 
 
@@ -215,37 +217,35 @@ class TextTable(NamedTuple):
         return map(self._block, iter(lambda: list(islice(lines, BLOCK)), []))
 
     def _block(self, lines: Sequence[tuple[int, bytes]]) -> RawBlock:
-        cells, bad = _cells([raw for _, raw in lines], self.delimiter), list[tuple[int, str]]()
-        if isinstance(cells, str) or len(cells) < len(lines):
-            cells = []
-            for number, raw in lines:
-                alone = _cells([raw], self.delimiter)
-                if isinstance(alone, str):
-                    bad.append((number, alone))
-                cells += [[]] if isinstance(alone, str) else alone
-        rows = zip(lines, cells, strict=True)
-        good = [(number, own) for (number, _), own in rows if len(own) == self.width]
-        if len(good) < len(lines):
-            whole = {number for number, _ in good} | {number for number, _ in bad}
-            bad += [(n, WRONG) for n, raw in lines if n not in whole and raw.strip()]
+        # all cells in one list: a list for each row would take twice the time
+        cells, good, bad = list[str](), list[int](), list[tuple[int, str]]()
+        for number, raw in lines:
+            own = _cells(raw, self.delimiter)
+            if isinstance(own, str):
+                bad.append((number, own))
+            elif len(own) == self.width:
+                cells += own
+                good.append(number)
+            elif raw.strip():
+                bad.append((number, WRONG))
         coded = {
-            part: CodedColumn.of([own[column] for _, own in good])
+            part: CodedColumn.of(cells[column :: self.width])
             for part, column in self.columns.items()
         }
-        return RawBlock(np.array([number for number, _ in good], dtype=np.int64), coded, bad)
+        return RawBlock(np.array(good, dtype=np.int64), coded, bad)
 
 
-def _cells(lines: Sequence[bytes], delimiter: str) -> list[list[str]] | str:
-    """The cells of lines; fewer rows than lines, or what is wrong, where a line is no row."""
+def _cells(raw: bytes, delimiter: str) -> list[str] | str:
+    """The cells of a line, or why it is no row."""
     try:
-        texts = [raw.decode("utf-8").rstrip("\r\n") for raw in lines]
-        if delimiter == "\t":
-            return [text.split("\t") for text in texts]
-        return list(csv.reader(texts, delimiter=delimiter, strict=True))
+        line = raw.decode("utf-8").rstrip("\r\n")
+        if delimiter == "\t" or not ('"' in line or "\r" in line):
+            return line.split(delimiter)
+        return next(csv.reader([line], delimiter=delimiter, strict=True), [])
     except UnicodeDecodeError:
         return "not UTF-8"
     except csv.Error:
-        return "a quote left open" if lines[0].count(b'"') % 2 else WRONG
+        return "a quote left open" if raw.count(b'"') % 2 else WRONG
 
 
 # Rows in one form of numbers.
@@ -370,10 +370,11 @@ class RowReader:
         rows["client"] = np.where(users != 0, users, rows["session"])
         rows["variant"] = block.mapped("variant", self._variant, np.int16)
         rows["bot"] = block.mapped("agent", is_program, np.uint8)
-        places = np.zeros(len(rows), dtype=np.int64)
-        for part in ("query", "search", "session", "user"):  # the last that is named counts
-            own = block.mapped(part, spread, np.int64, -1)
-            places = np.where(own >= 0, own, places)
+        places = np.full(len(rows), -1, dtype=np.int64)
+        for part in ("user", "session", "search", "query"):  # the first that is named counts
+            if (places < 0).any():
+                places = np.where(places >= 0, places, block.mapped(part, spread, np.int64, -1))
+        places = np.maximum(places, 0)
         rows["part"], rows["group"] = places % PARTS, places // PARTS % GROUPS
 
     def _text(self, value: Any) -> int:

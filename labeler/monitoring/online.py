@@ -174,8 +174,9 @@ def _measurable(log: EventLog, sums: BehaviorSums) -> Iterator[OnlineMeasure]:
     totals = sums.searches.sum(axis=(0, 1))
     says = {
         "CTR": log.reading.clicks > 0,
-        "clicked": log.reading.clicks > 0 and bool({"session", "user", "search"} & {*log.columns}),
-        "no results": log.reading.impressions > 0 and "action" in log.columns,
+        "clicked": log.reading.clicks > 0
+        and bool({"session", "user", "search"} & {*log.reading.columns}),
+        "no results": log.reading.impressions > 0 and "action" in log.reading.columns,
     }
     for measure in MEASURES:
         if totals[AT[measure.whole]] > 0 and says.get(measure.name, True):

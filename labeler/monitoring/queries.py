@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from labeler.arrays import Floats, Integers
-from labeler.collection.corpus import CorpusTexts
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.data import Query
@@ -268,8 +267,7 @@ def query_drift(  # noqa: PLR0913  what is compared, and how
     if add and sum(len(week.query) for week in recent) >= FEWEST:
         encoding, watch = encoding or Encoding(), control or Control()
         texts = [*log.texts, *(query.text for query in queries.values())]
-        to_encode = EncoderTexts(CorpusTexts(opened.corpus), texts)
-        encoder = encoding.ready(opened.vectors, to_encode, control=watch)
+        encoder = encoding.ready(opened.vectors, EncoderTexts(queries=texts), control=watch)
         own = encoder.queries([query.text for query in queries.values()])
         vectors = encoder.queries(log.texts)
         asked = np.concatenate([week.query for week in recent])
