@@ -67,7 +67,6 @@ from labeler.queries.writer import (
     used_passages,
 )
 from labeler.report.result import Result, figure_names
-from labeler.text.terms import can_encode, encode
 
 # What `generate` gives back, and what it would take.
 
@@ -378,8 +377,7 @@ async def _prepared(
         if len(among) < len(search.documents):
             drawn = f"{len(among):,} of {len(search.documents):,} passages may be asked about"
             control.note(f"{drawn}; the seed decides which")
-        encoder = encode if can_encode() else None
-        choice = choose_passages(among, options.seed, options.passages, encoder)
+        choice = choose_passages(among, options.seed, options.passages)
         yield _Prepared(choice, writer, session)
 
 

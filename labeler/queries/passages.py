@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappush, heapreplace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import Collection, open_collection
@@ -18,13 +18,6 @@ from labeler.queries.filter import words
 from labeler.queries.set_aside import PassageRules, file_of, set_aside
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, table_of
-from labeler.text.terms import can_encode, encode
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from labeler.text.terms import Encode
 
 # Which passages of a corpus may be asked about at all: all of them, unless they are many.
 
@@ -57,12 +50,8 @@ def number_of(*parts: object) -> int:
     return int.from_bytes(hashlib.sha256(text).digest()[:8])
 
 
-# Which passages are asked about, and in which order: spread over files, subjects and lengths.
+# Which passages are asked about, and in which order: spread over files and lengths.
 
-MOST_ENCODED = 20_000
-"""Of more passages, so many, spread over the files, are put into clusters; the rest come after."""
-
-MOST_CLUSTERS, PASSAGES_OF_A_CLUSTER, ROUNDS = 48, 12, 12
 LENGTHS = (60, 140)
 """Words at which a passage counts as middling, and as long."""
 
@@ -81,29 +70,17 @@ class PassageChoice:
 
 
 def choose_passages(
-    documents: Sequence[Document],
-    seed: int = 0,
-    rules: PassageRules | None = None,
-    encode: Encode | None = None,
+    documents: Sequence[Document], seed: int = 0, rules: PassageRules | None = None
 ) -> PassageChoice:
     """The passages to ask about in an order whose every beginning is spread over the corpus.
 
     A file of m passages gets its turn in proportion to the square root of m, so that a long file
     does not crowd out the others. The turns of a folder's files are spread evenly. Within a file,
-    the passage comes first whose subject (a cluster of the encoder's vectors, where there is one)
-    and length have come up least.
+    the passage comes first whose length has come up least.
     """
     why = set_aside(documents, rules)
     usable = [document for document in documents if document.id not in why]
-    ordered = _by_turns(_hashed(usable, seed), seed)
-    if encode is not None and usable:
-        first, rest = ordered[:MOST_ENCODED], ordered[MOST_ENCODED:]
-        clusters = _clusters([document.text for document in first], encode, seed)
-        of = {document.id: cluster for document, cluster in zip(first, clusters, strict=True)}
-        ordered = [*_balanced(first, lambda d: (of[d.id], _length(d))), *rest]
-    else:
-        ordered = _balanced(ordered, _length)
-    return PassageChoice(ordered, why)
+    return PassageChoice(_balanced(_by_turns(_hashed(usable, seed), seed)), why)
 
 
 def folder_of(document: Document) -> str:
@@ -153,58 +130,26 @@ def _length(document: Document) -> int:
     return sum(count >= bound for bound in LENGTHS)
 
 
-def _balanced(
-    documents: Sequence[Document], cell: Callable[[Document], Hashable]
-) -> list[Document]:
-    """The files' turns as they are, but in each the passage whose cell has come up least.
+def _balanced(documents: Sequence[Document]) -> list[Document]:
+    """The files' turns as they are, but in each the passage whose length has come up least.
 
-    "Least" is in proportion to the square root of the cell's passages, as with files.
+    "Least" is in proportion to the square root of the passages of a length, as with files.
     """
-    cell_of = {document.id: cell(document) for document in documents}
-    sizes = Counter(cell_of.values())
-    waiting: dict[str, dict[Hashable, list[Document]]]
-    waiting = defaultdict(lambda: defaultdict(list))
+    length_of = {document.id: _length(document) for document in documents}
+    sizes = Counter(length_of.values())
+    waiting: dict[str, dict[int, list[Document]]] = defaultdict(lambda: defaultdict(list))
     for document in reversed(documents):
-        waiting[file_of(document)][cell_of[document.id]].append(document)
-    used: Counter[Hashable] = Counter()
+        waiting[file_of(document)][length_of[document.id]].append(document)
+    used: Counter[int] = Counter()
     ordered = []
     for document in documents:
-        cells = waiting[file_of(document)]
-        best = min(cells, key=lambda c: used[c] / math.sqrt(sizes[c]))
-        ordered.append(cells[best].pop())
+        lengths = waiting[file_of(document)]
+        best = min(lengths, key=lambda length: used[length] / math.sqrt(sizes[length]))
+        ordered.append(lengths[best].pop())
         used[best] += 1
-        if not cells[best]:
-            del cells[best]
+        if not lengths[best]:
+            del lengths[best]
     return ordered
-
-
-def _clusters(texts: Sequence[str], encode: Encode, seed: int) -> list[int]:
-    """The cluster of each text: k-means of unit vectors by cosine, from seeded first centers."""
-    import numpy as np
-
-    vectors = np.concatenate([encode(texts[at : at + 512]) for at in range(0, len(texts), 512)])
-    count = min(MOST_CLUSTERS, max(1, len(texts) // PASSAGES_OF_A_CLUSTER))
-    generator = np.random.default_rng(seed)
-    centers = vectors[generator.choice(len(texts), count, replace=False)]
-    for _ in range(ROUNDS):
-        nearest = np.argmax(vectors @ centers.T, axis=1)
-        centers = _means(vectors, nearest, centers)
-    return [int(cluster) for cluster in np.argmax(vectors @ centers.T, axis=1)]
-
-
-def _means(
-    vectors: npt.NDArray[np.float32],
-    nearest: npt.NDArray[np.intp],
-    centers: npt.NDArray[np.float32],
-) -> npt.NDArray[np.float32]:
-    """The unit means of the vectors of each cluster; one without any stays where it is."""
-    import numpy as np
-
-    sums = np.zeros_like(centers)
-    np.add.at(sums, nearest, vectors)
-    norms = np.linalg.norm(sums, axis=1, keepdims=True)
-    means: npt.NDArray[np.float32] = np.where(norms > 0, sums / np.maximum(norms, 1e-9), centers)
-    return means
 
 
 def heading_queries(documents: Iterable[Document], count: int, seed: int) -> list[Query]:
@@ -267,5 +212,4 @@ def list_passages(
     """
     among = considered(distinct_documents(open_collection(collection).corpus), seed)
     documents = {document.id: document for document in among}
-    encoder = encode if can_encode() else None
-    return PassageList(documents, choose_passages([*documents.values()], seed, rules, encoder))
+    return PassageList(documents, choose_passages([*documents.values()], seed, rules))

@@ -3,7 +3,6 @@
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from labeler.collection.layout import Collection
@@ -40,22 +39,6 @@ def test_every_beginning_of_the_order_is_spread_over_folders() -> None:
     for count in (8, 20, 40):
         per_folder = Counter(file_of(d)[0] for d in order[:count])
         assert max(per_folder.values()) - min(per_folder.values()) <= 2
-
-
-def test_within_a_file_every_subject_has_its_turn_before_one_comes_again() -> None:
-    def subjects(texts: list[str]) -> np.ndarray:
-        return np.eye(4, dtype=np.float32)[[int(text.split()[0][1:]) for text in texts]]
-
-    documents = [
-        passage(
-            "one.md", n, f"s{n % 4 if n < 16 else 0} " + " ".join(f"w{n}x{i}" for i in range(40))
-        )
-        for n in range(64)
-    ]
-    order = choose_passages(documents, 0, None, subjects).passages  # type: ignore[arg-type]
-    first = Counter(document.text.split()[0] for document in order[:12])
-    assert len(first) >= 3
-    assert first["s0"] <= 7
 
 
 def test_the_order_is_the_seeds_and_no_passage_is_lost() -> None:
