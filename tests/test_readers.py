@@ -22,7 +22,6 @@ from labeler.collection.controls import read_fixed
 from labeler.collection.corpus import read_corpus
 from labeler.collection.judgements import grades_of, read_judgements
 from labeler.collection.layout import Collection, locked
-from labeler.collection.monitoring import read_watch_run
 from labeler.collection.people import read_people, read_sample
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import parse_ids, read_queries
@@ -292,8 +291,6 @@ FIXED = """{"query_id": "q1", "doc_id": "d1", "sha256": "ab"}
 CONTROLLED = """{"query_id": "q1", "doc_id": "d1", "old": 1, "new": [1, 2], "model": ["m"]}
 {"query_id": "q1", "doc_id": "d2", "old": 0, "new": [0, "refused"], "model": []}
 """
-WATCHED = """{"time": "2026-06-01T06:00:00+00:00", "alarms": [], "watches": {}}
-"""
 ANNOTATED = """{"task": "grade", "purpose": "fix", "sample": "s", "item": "1", "query_id": "q"}
 {"task": "lgtm", "purpose": "audit", "sample": "s", "item": "2", "query_id": "q", "grade": 2}
 """
@@ -415,9 +412,6 @@ READERS: dict[str, Reader] = {
         PEOPLE,
         lambda p: [(r.grade, r.probability) for r in read_people(p)],
         lambda data: [(r.get("grade"), r["probability"]) for r in plain_rows(data)],
-    ),
-    "run of the watch": Reader(
-        "20260601T060000Z.json", WATCHED, lambda p: dict(read_watch_run(p).content)
     ),
     "card": Reader("card.json", json.dumps(CARD, indent=1), by_card),
     "sheet": Reader(

@@ -112,9 +112,6 @@ def make_workspace(folder: Path) -> Path:
         assert execute(["judge", coll, "--model", "similarity", "--as", name, "--quiet"]) == 0
     control = ["--as", "first", "--pairs", "4", "--fixed", "--quiet"]
     assert execute(["lab", "control", coll, "--model", "similarity", *control]) == 0
-    assert execute(["monitor", coll, "--quiet"]) == 0
-    (watch,) = collection.monitoring.iterdir()
-    watch.rename(watch.with_name("RUN.json"))
     draw_sheets(collection, "first", SampleDesign(None), [sheet])
     fill_sheet(sheet, "1")
     assert execute(["people", "import", str(sheet), coll, "--as", "human"]) == 0

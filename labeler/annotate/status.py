@@ -6,18 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
-import numpy as np
-
-from labeler.agreement.compare import StatisticOptions, estimate
-from labeler.agreement.several.joint import (
-    GradeMatrix,
-    grade_matrix,
-    tables_of_two,
-    together,
-)
-from labeler.agreement.statistics import find_statistic
+from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.several.joint import GradeMatrix, grade_matrix, together
 from labeler.annotate.journal import RaterAnswers, answers_in, of_kind, read_journals
 from labeler.annotate.samples import purposes
 from labeler.collection.annotations import JournalRow
@@ -25,32 +17,11 @@ from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import read_sample, sample_path
 from labeler.messages import count_of
-from labeler.report.result import Result, as_plain
+from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Table, interval_text, shown, table_of
-from labeler.stats.intervals import Sample
 
 LONGEST_BY_MEDIAN = 5
 """A time of more medians than this was a break, and counts as so many."""
-STATISTICS = ("kappa", "alpha-ordinal")
-"""What is said of a rater beside the others."""
-
-
-@dataclass(frozen=True)
-class Overlap:
-    """A rater beside every other one, on the pairs that both graded; `None` where undefined.
-
-    A pair that two others graded, too, counts twice: once beside each.
-    """
-
-    pairs: int
-    queries: int
-    others: tuple[str, ...]
-    statistics: Mapping[str, Interval]
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name."""
-        figures = {"pairs": self.pairs, "queries": self.queries, "others": self.others}
-        return as_plain(figures | dict(self.statistics))  # type: ignore[no-any-return]
 
 
 class RaterStatus(NamedTuple):
@@ -70,26 +41,6 @@ class RaterStatus(NamedTuple):
     looks: Annotated[int, Column(title="pages of results")]
     seconds_median: Annotated[float | None, Column("seconds", "seconds a pair", ".1f")]
     hours: Annotated[float | None, Column(format=".1f")]
-    overlap: Overlap | None
-
-    @shown
-    def kappa(
-        self,
-    ) -> Annotated[Interval | None, Column("kappa", "kappa with others", ".2f", ".2f")]:
-        """Kappa with the others."""
-        return self.overlap.statistics["kappa"] if self.overlap else None
-
-    @shown
-    def alpha(
-        self,
-    ) -> Annotated[Interval | None, Column("alpha", "alpha with others", ".2f", ".2f")]:
-        """Ordinal alpha with the others."""
-        return self.overlap.statistics["alpha-ordinal"] if self.overlap else None
-
-    @shown
-    def shared(self) -> Annotated[int, Column("overlap")]:
-        """How many pairs others graded, too."""
-        return self.overlap.pairs if self.overlap else 0
 
 
 ALWAYS = ("rater", "graded", "left")
@@ -117,22 +68,13 @@ class RatersStatus(Result):
     def tables(self) -> list[Table]:
         """A row for each rater, without columns in which nobody has anything."""
         whole = table_of("raters", RaterStatus, self.raters)
-        columns = [[*cells] for cells in zip(*whole.rows, strict=True)]
-        used = [c.name in ALWAYS or any(of) for c, of in zip(whole.columns, columns, strict=True)]
-        rows = [
-            [cell for cell, is_used in zip(row, used, strict=True) if is_used] for row in whole.rows
+        used = [
+            (column, cells)
+            for column, cells in zip(whole.columns, zip(*whole.rows, strict=True), strict=True)
+            if column.name in ALWAYS or any(cells)
         ]
-        return [
-            Table(
-                "raters",
-                [c for c, is_used in zip(whole.columns, used, strict=True) if is_used],
-                rows,
-            )
-        ]
-
-    def as_json(self) -> dict[str, Any]:
-        """All figures by name; what is undefined is None."""
-        return self.picked("raters", "alpha", "sentences")
+        columns, cells_by_column = zip(*used, strict=True)
+        return [Table("raters", columns, [*zip(*cells_by_column, strict=True)])]
 
 
 def status_of_raters(collection: Collection | Path | str, *, seed: int = 0) -> RatersStatus:
@@ -159,8 +101,7 @@ def status_of_raters(collection: Collection | Path | str, *, seed: int = 0) -> R
     statuses = []
     for rater, rows in journals.items():
         looks = len(answers_in([row for row in rows if row.task != "grade"]).standing)
-        overlap = None if matrix is None else _overlap_of(matrix, rater, options)
-        statuses.append(_status(rater, given[rater], samples, looks, overlap))
+        statuses.append(_status(rater, given[rater], samples, looks))
     together = None if matrix is None else alpha_of(matrix, "alpha-ordinal", options)
     return RatersStatus(tuple(statuses), together)
 
@@ -178,11 +119,7 @@ class _SampleFacts(NamedTuple):
 
 
 def _status(
-    rater: str,
-    given: RaterAnswers,
-    samples: Mapping[str, _SampleFacts],
-    looks: int,
-    overlap: Overlap | None,
+    rater: str, given: RaterAnswers, samples: Mapping[str, _SampleFacts], looks: int
 ) -> RaterStatus:
     audit = [row for row in given.standing if row.purpose == "audit"]
     begun = {row.sample for row in audit}
@@ -201,7 +138,6 @@ def _status(
         looks,
         middle,
         hours if times else None,
-        overlap,
     )
 
 
@@ -216,29 +152,6 @@ def _matrix_of(rows_by_rater: Mapping[str, Sequence[JournalRow]]) -> GradeMatrix
     if len(grades) == 1:
         grades |= {max(grades) + 1}  # a scale has two grades
     return grade_matrix(graded, tuple(sorted(grades))) if graded else None
-
-
-def _overlap_of(matrix: GradeMatrix, rater: str, options: StatisticOptions) -> Overlap | None:
-    """A rater beside all others; `None` where nobody else graded a pair of theirs."""
-    if rater not in matrix.assessors:
-        return None
-    column = matrix.assessors.index(rater)
-    beside = {
-        other: tables_of_two(matrix, index, column)
-        for index, other in enumerate(matrix.assessors)
-        if index != column
-    }
-    beside = {other: tables for other, tables in beside.items() if tables.any()}
-    if not beside:
-        return None
-    tables = sum(beside.values(), np.zeros_like(next(iter(beside.values()))))
-    both, inside = int(tables.sum()), tables.sum(axis=(1, 2)) > 0
-    sample = Sample(tables[inside], options.draws, options.seed)
-    grades, figures = np.array(matrix.grades, dtype=np.float64), {}
-    for name in STATISTICS:
-        of = estimate(find_statistic(name, matrix.grades), sample, grades)
-        figures[name] = Interval(of.value, of.low, of.high)
-    return Overlap(both, int(inside.sum()), tuple(beside), figures)
 
 
 def alpha_of(matrix: GradeMatrix, statistic: str, options: StatisticOptions) -> Interval | None:

@@ -100,11 +100,6 @@ class Collection:
         return self.folder / "annotations"
 
     @property
-    def monitoring(self) -> Path:
-        """The folder of what the runs of the watch said."""
-        return self.folder / "monitoring"
-
-    @property
     def indexes(self) -> Path:
         """The folder of what is derived from the documents, and made anew where it is not there."""
         return self.folder / "indexes"
@@ -256,7 +251,7 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 _OWN_FOLDERS = (
-    *("annotations", "batches", "controls", "indexes", "judgements", "monitoring", "people"),
+    *("annotations", "batches", "controls", "indexes", "judgements", "people"),
     *("repeats", "samples", "vectors"),
 )
 FOLDERS = (*_OWN_FOLDERS, "qrels", "runs")

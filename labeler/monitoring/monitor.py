@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler import __version__
-from labeler.collection.layout import Collection, locked, open_collection
-from labeler.collection.monitoring import WatchRun, read_watch_runs, write_watch_run
+from labeler.collection.layout import Collection, open_collection
 from labeler.errors import BadInput, Misconfigured, Misuse
 from labeler.files.paths import true_path
 from labeler.messages import count_of
@@ -100,7 +99,7 @@ class Watched:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Monitoring(Result):
-    """One run of the watch over a collection, with the runs before it.
+    """One run of the watch over a collection.
 
     `left_out` says what was not watched, and why.
     """
@@ -109,7 +108,6 @@ class Monitoring(Result):
     time: datetime
     watches: tuple[Watched, ...]
     left_out: tuple[Finding, ...] = ()
-    history: tuple[WatchRun, ...] = ()
 
     @property
     def alarms(self) -> list[Finding]:
@@ -148,15 +146,6 @@ class Monitoring(Result):
         proposal = figures.get("proposal")
         return None if proposal is None else list(proposal["queries"])
 
-    def as_history(self) -> dict[str, Any]:
-        """What the history of runs keeps: alarms, and figures that are numbers or short texts."""
-        figures = self.as_json()
-        watches = {
-            key: {name: value for name, value in own.items() if _is_short(value)}
-            for key, own in figures["watches"].items()
-        }
-        return {"alarms": figures["alarms"], "watches": watches}
-
     def as_json(self) -> dict[str, Any]:
         """The alarms, every figure by watch, and what was left out."""
         return self.picked(
@@ -186,19 +175,12 @@ class Monitoring(Result):
         blocks: list[PageBlock] = [
             *self._first_screen(),
             *(each.section() for each in self.watches),
-            Paragraph(self._run()),
         ]
         if self.left_out:
             blocks.append(PageSection("Left out", [FindingList(self.left_out)]))
         blocks.append(PageSection("Where this comes from", [FactList(list(facts.items()))]))
         when = self.time.strftime("%Y-%m-%d %H:%M UTC")
         return Page(f"Watch over {true_path(self.folder).name}", blocks, subtitle=when)
-
-    def _run(self) -> str:
-        if not self.history:
-            return "This is the first run."
-        first = self.history[0].time.strftime("%Y-%m-%d")
-        return f"This is run {1 + len(self.history):,}; the first was on {first}."
 
     def _first_screen(self) -> Iterator[PageBlock]:
         """What is wrong, or that nothing is, and what was looked at."""
@@ -214,10 +196,6 @@ class Monitoring(Result):
         watches = count_of(len(self.watches), "watch", "watches")
         alarms = count_of(len(self.alarms), "alarm", "alarms") if self.alarms else "no alarm"
         return f"Monitoring({watches}, {alarms})"
-
-
-def _is_short(value: object) -> bool:
-    return value is None or (isinstance(value, int | float | str) and len(str(value)) <= 200)
 
 
 @dataclass(frozen=True)
@@ -258,8 +236,7 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     """Watch over a collection: its assessor by past controls, its documents, and users' searches.
 
     `logs` are files of one log, read as one. Asks no model. What there is no data for is left out,
-    and said. The figures are kept in `monitoring/TIME.json` of the collection. `left_out` are
-    findings of a caller about what it did not watch.
+    and said. `left_out` are findings of a caller about what it did not watch. Writes nothing.
 
     >>> from labeler.lab.control import drift
     >>> from labeler.judging.judge import judge
@@ -272,17 +249,12 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     """
     opened, control = open_collection(collection), control or Control()
     documents, logs = _several(documents), _several(logs)
-    history, problems = read_watch_runs(opened)
-    passed_over = (Finding(f"passed over: {problem}") for problem in problems)
-    run = _Run(opened, options or MonitorOptions(), control, [*left_out, *passed_over])
-    time = now().astimezone(UTC)
+    run = _Run(opened, options or MonitorOptions(), control, [*left_out])
     watches = [*run.judges(), *run.corpus(documents), *run.logs(logs)]
     if not watches:
         raise _nothing(opened, run.missing, has_sources=bool(logs))
-    result = Monitoring(opened.folder, time, tuple(watches), tuple(run.missing), tuple(history))
-    with locked(opened, control.note):
-        write_watch_run(opened, time, result.as_history())
-    return result
+    time = now().astimezone(UTC)
+    return Monitoring(opened.folder, time, tuple(watches), tuple(run.missing))
 
 
 def _several(paths: Paths) -> list[str | Path]:

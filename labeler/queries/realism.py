@@ -13,7 +13,7 @@ import numpy as np
 
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
-from labeler.data import Document, Query
+from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.exchange.queries import read_query_list
 from labeler.queries.filter import words
@@ -22,33 +22,21 @@ from labeler.queries.writer import CorpusSearch
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Table, interval_text, table_of
 from labeler.stats.means import share_interval
-from labeler.text.terms import terms
-
-EQUAL_LENGTH = 100
-"""Words at which the variety of words is compared; of fewer, at as many as both sets have."""
-
-FIRST, FAR = 1, 10
-"""Ranks of a source: at the first, word matching suffices; beyond ten, it does not."""
 
 
 class QuerySet(NamedTuple):
     """What is measured of a set of queries; a value with its interval where it is of a sample.
 
-    `variety` is the expected share of different words among `EQUAL_LENGTH` words drawn from all,
-    so that sets of different sizes can be compared. `overlap` is the mean share of a query's terms
-    that stand in its source, `first` the share of queries whose source BM25 has at the first rank,
-    `far` of those that it has beyond the tenth; these are None where sources are not known.
+    `first` is the share of queries whose source BM25 has at the first rank, None where sources are
+    not known.
     """
 
     name: Annotated[str, Column("queries of", align="left")]
     queries: int
     median_words: Annotated[Interval, Column(format=".0f", ends=".0f")]
     questions: Annotated[Interval, Column(format=".0%", ends=".0%")]
-    variety: Annotated[float | None, Column(format=".2f")]
     kinds: Mapping[str, float]
-    overlap: Annotated[float | None, Column(format=".2f")] = None
     first: Annotated[Interval | None, Column("source first", format=".0%", ends=".0%")] = None
-    far: Annotated[Interval | None, Column("source beyond 10", format=".0%", ends=".0%")] = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,10 +72,7 @@ class Realism(Result):
 
     def tables(self) -> list[Table]:
         """A row for each set of queries."""
-        note = (
-            f"variety: the share of different words among {EQUAL_LENGTH}, or as many as both have; "
-            "overlap: the share of a query's terms in its source; source: its rank by BM25"
-        )
+        note = "source first: BM25 has the passage that a query was written about at rank 1"
         return [table_of("realism", QuerySet, [self.generated, self.real], note=note)]
 
     def as_json(self) -> dict[str, Any]:
@@ -124,40 +109,29 @@ def realism(collection: Collection | Path | str, real: Path | str) -> Realism:
         raise BadInput(f"{opened.queries}: no generated query in it to compare with real ones")
     texts = [query.text for query in generated]
     real_texts = [query.text for query in read_query_list(real).values()]
-    sizes = (sum(len(words(text)) for text in each) for each in (texts, real_texts))
-    length = min([EQUAL_LENGTH, *(size for size in sizes if size)])
-    ours = _with_sources(_measured("generated", texts, length), generated, opened)
-    return Realism(ours, _measured("real", real_texts, length))
+    ours = _measured("generated", texts)._replace(first=_source_first(generated, opened))
+    return Realism(ours, _measured("real", real_texts))
 
 
-def _measured(name: str, texts: Sequence[str], length: int) -> QuerySet:
+def _measured(name: str, texts: Sequence[str]) -> QuerySet:
     """What is measured of queries whose sources are not known."""
     median = _median([len(words(text)) for text in texts])
     kinds = Counter(map(kind_of, texts))
     shares = {kind: count / len(texts) for kind, count in kinds.most_common()}
     questions = _share(map(is_question, texts))
-    return QuerySet(name, len(texts), median, questions, variety(texts, length), shares)
+    return QuerySet(name, len(texts), median, questions, shares)
 
 
-def _with_sources(plain: QuerySet, queries: Sequence[Query], collection: Collection) -> QuerySet:
-    """The same with how near the queries are to their sources, where the corpus has these."""
+def _source_first(queries: Sequence[Query], collection: Collection) -> Interval | None:
+    """The share of queries whose source BM25 has first; None where the corpus has no source."""
     search = CorpusSearch.of(collection)
-    by_id = search.documents
-    with_sources = [q for q in queries if all(s["doc_id"] in by_id for s in q.metadata["source"])]
+    documents = search.documents
+    with_sources = [
+        q for q in queries if all(s["doc_id"] in documents for s in q.metadata["source"])
+    ]
     if not with_sources:
-        return plain
-    ranks = search.bm25_ranks(with_sources)
-    return plain._replace(
-        overlap=sum(_overlap(query, by_id) for query in with_sources) / len(with_sources),
-        first=_share(rank == FIRST for rank in ranks),
-        far=_share(rank is None or rank > FAR for rank in ranks),
-    )
-
-
-def _overlap(query: Query, documents: Mapping[str, Document]) -> float:
-    in_query = set(terms(query.text))
-    sources = [documents[source["doc_id"]].text for source in query.metadata["source"]]
-    return len(in_query & set(terms("\n".join(sources)))) / max(1, len(in_query))
+        return None
+    return _share(rank == 1 for rank in search.bm25_ranks(with_sources))
 
 
 def _share(values: Iterable[bool]) -> Interval:
@@ -173,28 +147,3 @@ def _median(counts: Sequence[int]) -> Interval:
     low = max(0, math.floor(len(ordered) / 2 - half))
     high = min(len(ordered) - 1, math.ceil(len(ordered) / 2 + half) - 1)
     return Interval(float(np.median(ordered)), ordered[low], ordered[max(high, low)])
-
-
-def variety(texts: Sequence[str], length: int) -> float | None:
-    """The expected share of different words among `length` drawn without replacement from texts.
-
-    None where there are fewer. A plain ratio of types to tokens falls as texts get longer; this
-    does not (Hurlbert's rarefaction, Ecology 52, 1971).
-
-    >>> variety(["a b", "a c"], 4)
-    0.75
-    """
-    counts = Counter(word for text in texts for word in words(text))
-    total = counts.total()
-    if not 0 < length <= total:
-        return None
-    absent = sum(_none_drawn(total, count, length) for count in counts.values())
-    return (len(counts) - absent) / length
-
-
-def _none_drawn(total: int, count: int, drawn: int) -> float:
-    """The probability that none of `count` words of `total` is among `drawn`."""
-    if total - count < drawn:
-        return 0.0
-    left = math.lgamma(total - count + 1) - math.lgamma(total - count - drawn + 1)
-    return math.exp(left - math.lgamma(total + 1) + math.lgamma(total - drawn + 1))

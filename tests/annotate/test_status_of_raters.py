@@ -65,7 +65,6 @@ def test_each_kind_of_work_is_counted_apart(collection: Collection) -> None:
     assert (anna.graded, anna.cannot_judge, anna.skipped, anna.left) == (4, 1, 1, 55)
     assert (anna.fixed, anna.looks) == (1, 1)
     assert anna.seconds_median == 10.0
-    assert anna.overlap is None
 
 
 def test_the_last_answer_counts_and_one_taken_back_does_not() -> None:
@@ -79,7 +78,6 @@ def test_corrected_pairs_are_in_no_agreement(collection: Collection) -> None:
     journal_of(collection, "anna", graded([0, 1, 2, 3] * 5, purpose="fix"))
     journal_of(collection, "ben", graded([0, 1, 2, 3] * 5))
     status = status_of_raters(collection)
-    assert all(rater.overlap is None for rater in status.raters)
     assert status.alpha is None
 
 
@@ -101,7 +99,6 @@ def test_agreement_is_that_of_the_agreement_room(collection: Collection) -> None
     assert status.alpha is not None
     alpha = whole.statistics["alpha-ordinal"]
     assert status.alpha == (alpha.value, alpha.low, alpha.high)
-    assert [rater.overlap.pairs for rater in status.raters if rater.overlap] == [120] * 3
 
 
 def test_a_break_counts_as_five_medians(collection: Collection) -> None:
@@ -121,7 +118,7 @@ def test_every_form_of_the_status_shows_its_figures(collection: Collection) -> N
     assert list(status.frame()["graded"]) == [40, 40]
     assert status.sentences[0] == "2 raters: 80 pairs graded, 40 left."
     assert "alpha" in status._repr_html_()
-    assert "kappa with others" in rendered_all(status.tables())
+    assert "seconds a pair" in rendered_all(status.tables())
 
 
 def test_without_a_journal_there_is_no_status(collection: Collection) -> None:

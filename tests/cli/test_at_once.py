@@ -47,7 +47,7 @@ ELSEWHERE = {
     ),
     "lab cascade": "judges as judge does, and keeps a set under the lock as panel does",
     "demo": "takes the steps of build",
-    "monitor": "writes a file of its own under the collection's lock: tests/monitoring",
+    "monitor": "writes nothing but a control's own file, under the lock: tests/judging",
     "corpus rechunk": "works as a whole under the collection's lock: tests/corpus",
     "lab panel": "writes a set of its own under the collection's lock: tests/agreement",
     "lab control": "writes a file of its own under the collection's lock: tests/judging",

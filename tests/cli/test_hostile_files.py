@@ -114,7 +114,6 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("log.csv", "monitor coll --log log.csv"),
     ("docs.md", "monitor coll --documents docs.md --qrels first --require judge-drift"),
     ("coll/controls/first.1.jsonl", "monitor coll"),
-    ("coll/monitoring/RUN.json", "monitor coll -o monitor.html"),
     ("coll/card.json", "monitor coll"),
     (
         "coll/controls/first.fixed.jsonl",

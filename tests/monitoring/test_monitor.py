@@ -3,14 +3,12 @@
 import json
 from datetime import timedelta
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from made_controls import START, add_control, judged, weekly
 
 from labeler.cli import execute
 from labeler.collection.layout import Collection
-from labeler.collection.monitoring import read_watch_runs
 from labeler.collection.validate import validate
 from labeler.errors import Misuse
 from labeler.exchange.fields import EventFields
@@ -74,49 +72,6 @@ def test_nothing_to_watch_is_no_success(capsys: pytest.CaptureFixture[str]) -> N
     assert run(collection) == 2
     assert "nothing to watch" in (problem := capsys.readouterr().err)
     assert "name one of them, or control a set first" in problem
-    assert not collection.monitoring.exists()
-
-
-def test_runs_of_one_second_keep_a_file_each_and_damaged_ones_are_passed_over() -> None:
-    collection = weekly(judged(), [0])
-    threads = [Thread(target=watched, args=(collection,)) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    names = sorted(path.name for path in collection.monitoring.iterdir())
-    stem = "20260601T060000Z"
-    assert names == [f"{stem}-2.json", f"{stem}-3.json", f"{stem}.json"]
-    (collection.monitoring / names[0]).write_text('{"time": ')
-    (collection.monitoring / names[1]).write_text('{"time": "yesterday"}')
-    last = watched(collection, 1)
-    assert len(last.history) == 1
-    assert sum("passed over" in str(finding) for finding in last.left_out) == 2
-    assert len(read_watch_runs(collection)[0]) == 2
-
-
-@pytest.mark.parametrize("runs", [1, 2, 60])
-def test_the_page_tells_of_all_runs_whatever_their_gaps(runs: int) -> None:
-    collection = weekly(judged(queries=4), [0, 0])
-    for number in range(runs):
-        content = {"time": (START + timedelta(weeks=number**2)).isoformat(), "alarms": []}
-        collection.monitoring.mkdir(exist_ok=True)
-        (collection.monitoring / f"{number}.json").write_text(json.dumps(content))
-    add_control(collection, 9)
-    page = watched(collection, 4000).page()
-    assert f"This is run {runs + 1}; the first was on 2026-06-01." in page.html()
-    assert "Nothing alarming." in page.markdown()
-
-
-@pytest.mark.parametrize(
-    "content", [{"alarms": 3, "watches": [], "weekly": 7}, {"alarms": [None], "weekly": {"x": 1}}]
-)
-def test_a_history_that_somebody_changed_breaks_nothing(content: dict[str, object]) -> None:
-    collection = weekly(judged(queries=4), [0])
-    collection.monitoring.mkdir()
-    whole = {"time": START.isoformat(), **content}
-    (collection.monitoring / "a.json").write_text(json.dumps(whole))
-    assert "This is run 2" in watched(collection, 1).page().html()
 
 
 def test_every_alarm_is_of_a_kind_that_is_listed() -> None:

@@ -10,7 +10,7 @@ from labeler.collection.layout import Collection, locked
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Query
 from labeler.errors import BadInput
-from labeler.queries.realism import Realism, realism, variety
+from labeler.queries.realism import Realism, realism
 from labeler.report.neutral import json_text
 
 LONG = [f"how does one configure the thing number {n} in a large system" for n in range(30)]
@@ -58,14 +58,6 @@ def test_what_is_alike_is_said_to_be_so(tmp_path: Path) -> None:
     same = compared(tmp_path, REAL, REAL).sentences
     assert same[0].startswith("Generated queries are about as long: 2")
     assert same[1].startswith("They are questions about as often: 0%")
-
-
-def test_variety_does_not_depend_on_how_many_queries_there_are() -> None:
-    few = [f"alpha beta {n % 7} gamma" for n in range(20)]
-    assert variety(few, 30) == pytest.approx(variety(few * 50, 30), abs=0.06)
-    assert variety(["a b c d"], 4) == 1
-    assert variety(["a a a a"], 4) == 0.25
-    assert variety(["a"], 2) is None
 
 
 def test_a_collection_without_generated_queries_is_said(tmp_path: Path) -> None:
