@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from labeler.arrays import Flags, Floats
-from labeler.metrics import parse_all, score
-from labeler.trec.rankings import read_judged_pairs, read_rankings
+from labeler.metrics import Pool, parse_all, score
+from labeler.trec.qrels import read_qrels
 
 MEASURES = ("P@10", "P@5", "P@1", "RR@10", "Success@5", "DCG")
 DEPTH = 10
@@ -21,9 +21,9 @@ def dl19(data: Path, measures: Sequence[str]) -> dict[str, Floats]:
     """`(measures, systems, queries)` scores of TREC DL 2019 by NIST's labels and each judge's."""
     scores = {}
     for name in ("nist", *JUDGES):
-        pool = read_judged_pairs(data / f"{name}.qrels", print)
+        pool = Pool.of(read_qrels(data / f"{name}.qrels"))
         paths = sorted((data / "runs").iterdir())
-        rankings = [read_rankings(path, pool)[0] for path in paths]
+        rankings = [pool.rank(path)[0] for path in paths]
         values = [score(ranked, parse_all(list(measures))).values for ranked in rankings]
         scores[name] = np.array(values).transpose(1, 0, 2)
     return scores

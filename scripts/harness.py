@@ -51,12 +51,12 @@ def shown(name: str, share: float, repeats: int) -> str:
 def scores_of(folder: Path, measure: str) -> np.ndarray:
     """The scores of DL 2019's systems, `(systems, queries)`, by people's grades."""
     # here, as peers are measured in processes that import this module
-    from labeler.metrics import score
-    from labeler.trec.rankings import read_judged_pairs, read_rankings
+    from labeler.metrics import Pool, score
+    from labeler.trec.qrels import read_qrels
 
-    pool = read_judged_pairs(folder / "nist.qrels", print)
+    pool = Pool.of(read_qrels(folder / "nist.qrels"))
     runs = sorted((folder / "runs").glob("*.gz"))
-    return np.array([score(read_rankings(run, pool)[0], [measure]).values[0] for run in runs])
+    return np.array([score(pool.rank(run)[0], [measure]).values[0] for run in runs])
 
 
 class Spent(NamedTuple):

@@ -13,10 +13,10 @@ import numpy as np
 from harness import DL19, parser
 
 from labeler.evaluation.scores import summary_interval
-from labeler.metrics import Scores, score
+from labeler.metrics import Pool, Scores, score
 from labeler.stats.intervals import percentile
 from labeler.stats.means import replicates_of_mean
-from labeler.trec.rankings import read_judged_pairs, read_rankings
+from labeler.trec.qrels import read_qrels
 
 MEASURES = ("nDCG@10", "AP", "P@10", "R@100", "RR@10")
 
@@ -42,9 +42,9 @@ def covered(scores: Scores, size: int, repeats: int, seed: int) -> np.ndarray:
 
 def main() -> None:
     given = parser(__doc__, repeats=150, data=DL19, sizes=[10, 25, 50]).parse_args()
-    pool = read_judged_pairs(given.data / "nist.qrels", print)
+    pool = Pool.of(read_qrels(given.data / "nist.qrels"))
     runs = sorted((given.data / "runs").glob("*.trec.gz"))
-    systems = [score(read_rankings(path, pool)[0], MEASURES) for path in runs]
+    systems = [score(pool.rank(path)[0], MEASURES) for path in runs]
     print(f"{len(runs)} systems, {given.repeats} samples of each: ours (plain percentiles)")
     print("queries  " + "  ".join(f"{name:>11}" for name in MEASURES))
     for size in given.sizes:

@@ -12,8 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from fuzzing import mutants, refused
+from plain_rankings import plain_rankings
 
 from labeler.agreement.sources import source_of_file
 from labeler.collection.annotations import read_journal
@@ -36,15 +38,14 @@ from labeler.exchange.runs import indexed_run
 from labeler.files.jsonl import read_rows
 from labeler.lab.control_check import read_control
 from labeler.lab.probe_cases import read_attacks
+from labeler.metrics import Pool
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
 from labeler.queries.style import read_personas
-from labeler.trec import rankings
 from labeler.trec.index import QRELS, RUN, Kind, batches, indexed
 from labeler.trec.labels import read_labels
+from labeler.trec.pairs import PairColumns
 from labeler.trec.qrels import read_qrels
-from labeler.trec.rankings import judged_pairs_of
-from labeler.trec.rankings import read_judged_pairs as pool_of_file
 from labeler.trec.runs import last_tag, read_loose_run, read_run, read_run_by_line, read_tag
 
 SOME = 120
@@ -169,10 +170,10 @@ def by_index(path: Path, kind: Kind) -> dict[str, dict[str, Any]]:
 
 def by_rankings(path: Path) -> Run:
     """The run, which must be ranked as its slow twin is."""
-    pool = judged_pairs_of({"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}, "quí": {"d3": 0}})
-    ranked, _ = rankings.read_rankings(path, pool, block=64)
+    qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}, "quí": {"d3": 0}}
+    ranked, _ = Pool.of(PairColumns.of(qrels, np.int32)).rank(path, block=64)
     run = read_run_by_line(path)
-    slow, _ = rankings.rankings_of(run, pool)
+    slow = plain_rankings(qrels, run)
     for name in ("retrieved", "query", "rank", "grade", "score"):
         assert getattr(ranked, name).tolist() == getattr(slow, name).tolist(), name
     return run
@@ -180,10 +181,11 @@ def by_rankings(path: Path) -> Run:
 
 def by_pool(path: Path) -> Qrels:
     """The qrels through their pool, whose counts must be those of the slow reader."""
-    pool = pool_of_file(path, lambda _warning: None, block=64)
-    assert sorted(pool.queries) == sorted(pool.qrels)
-    assert len(pool.grade) == sum(map(len, pool.qrels.values()))
-    return pool.qrels
+    qrels = read_qrels(path)
+    pool = Pool.of(qrels)
+    assert sorted(pool.queries) == sorted(qrels)
+    assert len(pool.grade) == sum(map(len, qrels.values()))
+    return qrels
 
 
 def by_format(path: Path) -> Run:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import (
     people_path,
@@ -45,9 +47,10 @@ from labeler.evaluation.options import (
 from labeler.evaluation.scores import MEANS, counted, qrels_findings, run_findings
 from labeler.messages import count_of, no_pair_in_common
 from labeler.metrics import Measure, parse_all
+from labeler.metrics.pool import Pool
 from labeler.report.finding import Finding
 from labeler.stats.ppi import FEWEST
-from labeler.trec.rankings import JudgedPairs, judged_pairs_of
+from labeler.trec.pairs import PairColumns
 
 NOT_OF_GRADES = {
     "Judged": "says how much is judged, not what it is worth",
@@ -198,9 +201,7 @@ def _top_grade_beside(assessor: AnyQrels) -> int | None:
     return None if collection is None else card_top_grade(collection.folder)
 
 
-def _pools(
-    human: AnyQrels, assessor: AnyQrels, findings: list[Finding]
-) -> tuple[JudgedPairs, JudgedPairs]:
+def _pools(human: AnyQrels, assessor: AnyQrels, findings: list[Finding]) -> tuple[Pool, Pool]:
     """People's grades of the queries that the assessor judged, too, and all of the assessor's."""
 
     def warn(text: str) -> None:
@@ -221,4 +222,4 @@ def _pools(
     if extra := len(grades) - len(shared):
         judged = count_of(extra, "query that people judged has", "queries that people judged have")
         findings.append(Finding(f"{judged} no grades of the assessor"))
-    return judged_pairs_of(shared, name), by_assessor
+    return Pool.of(PairColumns.of(shared, np.int32), name), by_assessor

@@ -14,6 +14,7 @@ from labeler.evaluation.evaluate import P_TITLES, allowance, told_apart
 from labeler.evaluation.scores import UNBOUNDED, Correction
 from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, parse, score
+from labeler.metrics.pool import Pool
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
 from labeler.report.table import Cell, Column, Row, Table, interval_text
@@ -21,7 +22,6 @@ from labeler.stats.estimates import UNIT, at_random, balance
 from labeler.stats.ppi import CorrectedMean, Joint
 from labeler.stats.randomization import holm
 from labeler.stats.student import SIGNIFICANT
-from labeler.trec.rankings import JudgedPairs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -285,7 +285,7 @@ RELEVANT = "share of relevant documents"
 
 
 def selection_findings(
-    runs: Sequence[ScoredByBoth], by_assessor: JudgedPairs, measures: Sequence[Measure]
+    runs: Sequence[ScoredByBoth], by_assessor: Pool, measures: Sequence[Measure]
 ) -> Iterator[Finding]:
     """That people's queries are no random sample of all, by what the assessor says of all.
 

@@ -83,11 +83,11 @@ from labeler.evaluation.scores import (
 )
 from labeler.messages import count_of
 from labeler.metrics import Measure, parse, parse_all
+from labeler.metrics.pool import Pool
 from labeler.metrics.scores import whole_queries
 from labeler.report.finding import Finding, merged
 from labeler.report.result import Result, as_plain, notebook_html
 from labeler.report.table import Cell, Column, Ends, Row, Table, frame_of, interval_text, table_of
-from labeler.trec.rankings import JudgedPairs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -201,7 +201,7 @@ def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:
 
 def score_runs(
     runs: RunsByName,
-    pool: JudgedPairs,
+    pool: Pool,
     measures: Sequence[Measure],
     options: EvaluationOptions,
     weights: Weights | None,

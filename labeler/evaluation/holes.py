@@ -25,11 +25,11 @@ from labeler.metrics.measures import (
     relevant,
     weighted_harmonic,
 )
+from labeler.metrics.pool import Outside
 from labeler.metrics.rankings import Rankings
 from labeler.metrics.registry import Measure
 from labeler.metrics.scores import summed_up
 from labeler.trec.columns import Words
-from labeler.trec.rankings import Outside
 
 Ends = tuple[Floats, Floats]
 Work = Callable[[Rankings, Measure, int], Ends]

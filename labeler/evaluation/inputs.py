@@ -6,12 +6,14 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
+
+import numpy as np
 
 from labeler.collection.layout import Collection, collection_of_qrels, sources_path
 from labeler.collection.user_files import (
@@ -21,27 +23,19 @@ from labeler.collection.user_files import (
     run_paths,
     runs_in,
 )
-from labeler.data import Failure, Pair, Qrels, Run
+from labeler.data import Failure, Pair, Run
 from labeler.errors import Misuse
-from labeler.exchange.qrels import judged_in, read_qrels
+from labeler.exchange.qrels import read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.paths import check_existing, true_path
 from labeler.files.read import rereadable
 from labeler.messages import count_of
-from labeler.metrics import Rankings
+from labeler.metrics import Pool, Rankings
+from labeler.metrics.pool import Facts
 from labeler.report.finding import Finding
-from labeler.trec.rankings import (
-    Facts,
-    JudgedPairs,
-    judged_pairs_of,
-    rankings_of,
-    read_judged_pairs,
-    read_rankings,
-)
+from labeler.trec.memory import Source, as_qrels, as_run
+from labeler.trec.pairs import PairColumns
 from labeler.trec.runs import read_tag
-
-if TYPE_CHECKING:
-    from labeler.trec.memory import Source
 
 AnyQrels: TypeAlias = "Source | Collection"
 """A file, a collection (its human qrels, or the only ones), a dict, a DataFrame or rows."""
@@ -49,7 +43,7 @@ AnyQrels: TypeAlias = "Source | Collection"
 AnyRuns: TypeAlias = "Source | Collection | Mapping[str, Source] | Iterable[Source]"
 """One run, several, a dict of names to runs, or a collection (all of its runs)."""
 
-RunsByName = dict[str, Path | Run]
+RunsByName = Mapping[str, Path | Run]
 
 
 def qrels_path(qrels: AnyQrels) -> Path | None:
@@ -71,19 +65,15 @@ def folder_of(source: object) -> Path | None:
 
 def pool_from(
     qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qrels", stale: str = "drop"
-) -> JudgedPairs:
+) -> Pool:
     """The pool of any qrels; messages call those without a file `name`."""
     path = qrels_path(qrels)
     if path is None:
-        return judged_pairs_of(qrels_from(qrels, warn, name), name)
+        return Pool.of(qrels_from(qrels, warn, name), name)
     changed = _changed_since(path, warn, stale)
-    with rereadable():
-        is_trec = judged_in(path) is None
-    if is_trec and (stale == "keep" or not changed):
-        return replace(read_judged_pairs(path, warn), stale=len(changed))
     whole = read_qrels(path, warn)
     grades = whole if stale == "keep" else _without(whole, changed)
-    return replace(judged_pairs_of(grades, str(path)), stale=len(changed))
+    return Pool.of(grades, str(path), len(changed))
 
 
 def _changed_since(path: Path, warn: Callable[[str], None], stale: str = "drop") -> set[Pair]:
@@ -95,18 +85,18 @@ def _changed_since(path: Path, warn: Callable[[str], None], stale: str = "drop")
     return stale_in(path, warn, stale)
 
 
-def _without(grades: Qrels, pairs: set[Pair]) -> Qrels:
+def _without(grades: PairColumns[int], pairs: set[Pair]) -> PairColumns[int]:
     if not pairs:
         return grades
     from labeler.collection.whose import without  # takes long to load
 
-    return without(grades, pairs)
+    return PairColumns.of(without(grades, pairs), np.int32)
 
 
-def qrels_from(qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qrels") -> Qrels:
-    """The grades of any qrels as a dict, without those of texts that have changed since."""
-    from labeler.trec.memory import as_qrels  # files are scored without it
-
+def qrels_from(
+    qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qrels"
+) -> PairColumns[int]:
+    """The grades of any qrels, without those of texts that have changed since."""
     path = qrels_path(qrels)
     if path is None:
         return as_qrels(_held(qrels), warn, name=name)
@@ -190,7 +180,7 @@ def _is_row(item: Any) -> bool:
 def _by_name(runs: Sequence[Any]) -> RunsByName:
     if not runs:
         raise Misuse("no run to score", parameter="runs")
-    runs_by_name: RunsByName = {}
+    runs_by_name: dict[str, Path | Run] = {}
     for number, run in enumerate(runs, start=1):
         name = "run" if len(runs) == 1 else f"run{number}"
         if isinstance(run, str | os.PathLike):
@@ -202,25 +192,23 @@ def _by_name(runs: Sequence[Any]) -> RunsByName:
     return runs_by_name
 
 
-def _run(run: Source, name: str) -> Path | Run:
+def _run(run: Source, name: str) -> Path | PairColumns[float]:
     """A run's file, or its scores where a program holds them."""
     if isinstance(run, str | os.PathLike):
         return Path(run)
-    from labeler.trec.memory import as_run  # files are scored without it
-
     return as_run(run, name=f"the run {name}")
 
 
-def rank(run: Path | Run, pool: JudgedPairs, *, outside: bool = False) -> tuple[Rankings, Facts]:
+def rank(run: Path | Run, pool: Pool, *, outside: bool = False) -> tuple[Rankings, Facts]:
     """A run's rankings of the queries of the qrels, and facts to warn of.
 
     With `outside` the facts have the documents outside the qrels.
     """
-    if isinstance(run, Path):
-        with rereadable():
+    with rereadable():
+        if isinstance(run, Path):
             hold_run(run)
-            return read_rankings(run, pool, outside=outside)
-    return rankings_of(run, pool, outside=outside)
+            return pool.rank(run, outside=outside)
+    return pool.rank(as_run(run), outside=outside)
 
 
 def qrels_and_runs(words: Sequence[str], qrels: int) -> tuple[list[Path], list[Path]]:
@@ -328,7 +316,7 @@ def judgement_findings(judgements: Path) -> list[Finding]:
     return [Finding(f"{judgements}: {missing}; counted as unjudged", about=str(judgements))]
 
 
-def kin_behind(qrels: AnyQrels, runs: Mapping[str, Path | Run]) -> list[Kin]:
+def kin_behind(qrels: AnyQrels, runs: RunsByName) -> list[Kin]:
     """The runs that are kin to the model that judged, or to the one that wrote the queries.
 
     Of qrels outside a collection only the file's name may tell, where it names a family of models.
@@ -348,7 +336,7 @@ def kin_behind(qrels: AnyQrels, runs: Mapping[str, Path | Run]) -> list[Kin]:
     return kin_of(list(runs), tags, named)
 
 
-def _tag(run: Path | Run) -> str:
+def _tag(run: object) -> str:
     """What a run's file calls its system; a pipe is not read for it."""
     return read_tag(run) if isinstance(run, Path) and run.is_file() else ""
 

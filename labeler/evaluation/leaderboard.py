@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from labeler.arrays import Flags, Floats
-from labeler.data import Qrels, Run
+from labeler.data import Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import mean_measure
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
     Kin,
+    RunsByName,
     kin_behind,
     kin_finding,
     origin_findings,
@@ -47,6 +47,7 @@ from labeler.evaluation.two_sided import (
 )
 from labeler.messages import count_of, no_pair_in_common, no_query_in_common
 from labeler.metrics import Measure, parse
+from labeler.metrics.pool import Facts
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Table, interval_text
@@ -58,7 +59,6 @@ from labeler.stats.correlation import (
     swapped_pairs,
 )
 from labeler.stats.randomization import Decisions, decisions, pairwise_p, randomised_hsd
-from labeler.trec.rankings import Facts
 
 
 def leaderboard(
@@ -266,7 +266,7 @@ def correlation_as_json(correlation: Correlation) -> dict[str, Any]:
 
 def leaderboard_of(
     two: TwoQrels | None,
-    runs: Mapping[str, Path | Run],
+    runs: RunsByName,
     measure: Measure,
     seed: int = 0,
     kin: Sequence[Kin] = (),

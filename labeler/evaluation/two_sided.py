@@ -12,22 +12,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers
-from labeler.data import Qrels, Run
-from labeler.evaluation.inputs import rank
+from labeler.data import Qrels
+from labeler.evaluation.inputs import RunsByName, rank
 from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, parse, score
+from labeler.metrics.pool import Facts, Pool
 from labeler.metrics.rankings import top_grade
 from labeler.report.finding import Finding
 from labeler.report.table import Cell, Column, Interval, Row, Table, shown
 from labeler.stats.correlation import Correlation
 from labeler.stats.randomization import Decisions
 from labeler.stats.student import SIGNIFICANT
-from labeler.trec.rankings import Facts, JudgedPairs, judged_pairs_of
+from labeler.trec.pairs import PairColumns
 
 FEW = 0.05
 """Pairs of one side alone that are a smaller share of those of both are taken out alone."""
@@ -62,7 +62,7 @@ class TwoQrels:
     pair was judged by both are left out.
     """
 
-    pool: JudgedPairs
+    pool: Pool
     grades: Integers
     tops: tuple[int, int]
     counts: PairCounts
@@ -117,7 +117,9 @@ def two_qrels(
         top_grade(np.array([g for q in queries for g in qrels[q].values()])) if top is None else top
         for qrels, top in zip((first, second), tops, strict=True)
     ]
-    return TwoQrels(judged_pairs_of(coded, name), grades, (limits[0], limits[1]), counts)
+    return TwoQrels(
+        Pool.of(PairColumns.of(coded, np.int32), name), grades, (limits[0], limits[1]), counts
+    )
 
 
 def _counted(coded: Qrels, grades: Integers) -> tuple[PairCounts, list[str]]:
@@ -189,7 +191,7 @@ def judged_name(measure: Measure) -> str:
     return f"Judged@{measure.cutoff if isinstance(measure.cutoff, int) else 10}"
 
 
-def score_twice(two: TwoQrels, runs: Mapping[str, Path | Run], measure: Measure) -> TwoScores:
+def score_twice(two: TwoQrels, runs: RunsByName, measure: Measure) -> TwoScores:
     """Score each run by both; a run is read once."""
     shares = parse(judged_name(measure))
     values, judged, facts = [], [], []

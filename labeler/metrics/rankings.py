@@ -8,18 +8,14 @@ as trec_eval's do, so that values are equal to the last bit.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from operator import itemgetter
 
 import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers
-from labeler.data import Qrels, Run
-from labeler.errors import BadInput
 
 
 @dataclass(frozen=True)
@@ -155,91 +151,6 @@ def firsts(query: Integers) -> Integers:
     return np.flatnonzero(np.diff(query, prepend=-1))
 
 
-def rankings(qrels: Qrels, run: Run, max_grade: int | None = None) -> Rankings:
-    """One run's rankings of the queries of the qrels.
-
-    Documents rank by score, tied ones by id, both descending. Queries that the run lacks retrieve
-    nothing.
-    """
-    query_ids = sorted(query_id for query_id, grades in qrels.items() if grades)
-    parts = [_by_score(q, qrels[q], run.get(q, {})) for q in query_ids]
-    pool_query, pool_grade = _pool([qrels[q] for q in query_ids])
-    return Rankings(
-        tuple(query_ids),
-        np.array([len(run.get(q, ())) for q in query_ids], dtype=np.int64),
-        np.repeat(np.arange(len(query_ids)), [len(part[0]) for part in parts]),
-        np.concatenate([np.zeros(0, np.int64), *(part[0] for part in parts)]),
-        np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)]),
-        np.concatenate([np.zeros(0), *(part[2] for part in parts)]),
-        pool_query,
-        pool_grade,
-        top_grade(pool_grade) if max_grade is None else max_grade,
-    )
-
-
 def top_grade(grades: Integers) -> int:
     """The largest grade of the qrels, 1 at least."""
     return int(np.max(grades, initial=1))
-
-
-Placed = tuple[Integers, Integers, Floats]
-
-
-def _by_score(query_id: str, grades: Mapping[str, int], scores: Mapping[str, float]) -> Placed:
-    """Ranks, grades and scores of the retrieved documents of the qrels, in trec_eval's order."""
-    judged = list(grades.keys() & scores.keys())
-    values = np.fromiter(scores.values(), np.float64, len(scores))
-    if not np.isfinite(values).all():
-        _check_finite(query_id, scores)
-    order = None if (values[1:] <= values[:-1]).all() else np.argsort(-values)
-    ascending = (values if order is None else values[order])[::-1]
-    score = np.array([scores[doc_id] for doc_id in judged], dtype=np.float64)
-    rank = len(values) - np.searchsorted(ascending, score, side="right")
-    end = len(values) - np.searchsorted(ascending, score)
-    tied = np.flatnonzero(end - rank > 1).tolist()
-    if tied:
-        ends = rank[tied].tolist(), end[tied].tolist()
-        rank[tied] += _below_in_tie(list(scores), order, [judged[i] for i in tied], *ends)
-    best = np.argsort(rank)
-    return rank[best], _grades(query_id, [grades[judged[i]] for i in best.tolist()]), score[best]
-
-
-def _below_in_tie(
-    ids: list[str], order: Integers | None, doc_ids: list[str], first: list[int], end: list[int]
-) -> list[int]:
-    """How many documents of the same score go before each: those whose id is greater.
-
-    `first` and `end` say where those of its score stand among the `ids`, taken in the `order`.
-    """
-    groups: dict[int, list[str]] = {}
-    below = []
-    for doc_id, start, stop in zip(doc_ids, first, end, strict=True):
-        group = groups.get(start)
-        if group is None:
-            among = slice(start, stop)
-            tied = ids[among] if order is None else itemgetter(*order[among].tolist())(ids)
-            group = groups[start] = sorted(tied)
-        below.append(len(group) - bisect_right(group, doc_id))
-    return below
-
-
-def _check_finite(query_id: str, scores: Mapping[str, float]) -> None:
-    for doc_id, score in scores.items():
-        if not math.isfinite(score):
-            raise BadInput(f"query {query_id}, document {doc_id}: the score {score} is not finite")
-
-
-def _grades(query_id: str, grades: Sequence[int]) -> Integers:
-    array = np.array(grades) if grades else np.zeros(0, dtype=np.int64)
-    if array.dtype.kind not in "ib":
-        raise BadInput(f"query {query_id}: expected integer grades, found {array.dtype}")
-    return array.astype(np.int64)
-
-
-def _pool(qrels: Sequence[Mapping[str, int]]) -> tuple[Integers, Integers]:
-    """Query numbers and grades of all judged pairs, by query, best grade first."""
-    sizes = [len(grades) for grades in qrels]
-    query = np.repeat(np.arange(len(sizes)), sizes)
-    grade = _grades("?", [grade for grades in qrels for grade in grades.values()])
-    order = np.lexsort((-grade, query))
-    return query[order], grade[order]

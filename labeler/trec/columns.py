@@ -169,6 +169,20 @@ def _is_utf8(block: bytes, text: Bytes) -> bool:
     return True
 
 
+def joined_texts(texts: Sequence[str]) -> Fields:
+    """Texts that a program holds as the one column of a block; `Irregular` where they are none."""
+    try:
+        block = "\n".join([*texts, ""]).encode()
+    except (TypeError, UnicodeEncodeError) as error:
+        raise Irregular from error
+    text = np.frombuffer(block + _PADDING, dtype=np.uint8)
+    ends = np.flatnonzero(text[: len(block)] == _NEWLINE)
+    if len(ends) != len(texts):
+        raise Irregular
+    starts = np.append(0, ends[:-1] + 1)[: len(ends)]
+    return Fields(text, starts[:, None], ends[:, None], 1)
+
+
 @dataclass(frozen=True)
 class Keys:
     """Texts as numbers: big-endian words padded with zeros, so that they order as the bytes do."""
@@ -198,19 +212,15 @@ def keys(part: Fields, column: int) -> Keys:
     return Keys(words, hashed(words))
 
 
-def keys_of(ids: Sequence[bytes]) -> Keys:
-    """The keys of some ids, none of which holds a NUL."""
-    width = max(map(len, ids), default=1) + 7
-    padded = np.array(ids, dtype=f"S{width // 8 * 8}")
-    words = padded.view(">u8").reshape(len(ids), width // 8).astype(np.uint64)
-    return Keys(words, hashed(words))
+def hashed(words: Words, salt: int = 0) -> Words:
+    """A 64-bit hash of each row, the same for rows that are padded to other widths.
 
-
-def hashed(words: Words) -> Words:
-    """A 64-bit hash of each row, the same for rows that are padded to other widths."""
+    Rows that have one hash have different ones with another `salt`.
+    """
     mixed_words = np.zeros(len(words), dtype=np.uint64)
     for i in range(words.shape[1]):  # each word by an odd constant of its own, its halves mixed
-        spread = words[:, i] * np.uint64(0x9E3779B97F4A7C15 + 2 * i * 0x632BE59BD9B4E019 & _ALL)
+        odd = 0x9E3779B97F4A7C15 + 2 * (i + salt) * 0x632BE59BD9B4E019
+        spread = words[:, i] * np.uint64(odd & _ALL)
         mixed_words += spread ^ (spread >> np.uint64(32))
     mixed_words *= np.uint64(0xD6E8FEB86659FD93)
     return mixed_words ^ (mixed_words >> np.uint64(32))
@@ -243,6 +253,14 @@ _TENS = np.array([float(f"1e{power}") for power in range(23)])
 _EXACT = 2**53
 _DIGITS = 18
 _GRADE_DIGITS = 10
+_LOW = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+_SHIFTS = np.array([0, *(8 * (8 - n) for n in range(1, 9))], dtype=np.uint64)
+_ONES = np.uint64(0x0101010101010101)
+_ZEROS, _POINTS = _ONES * np.uint64(ord("0")), _ONES * np.uint64(ord("."))
+_SIXES, _HIGH_HALVES, _HIGHEST_BITS = (_ONES * np.uint64(n) for n in (6, 0xF0, 0x80))
+_FILLED = _ZEROS & _LOW[::-1]
+_PLACES = np.uint64(0x0706050403020100)
+_POWERS = np.array([10**n for n in range(9)], dtype=np.uint64)
 _LONGEST = 100
 """Every number of a column takes as much memory as the longest one here."""
 
@@ -261,30 +279,52 @@ class Numbers(NamedTuple):
 
 
 def numbers(part: Fields, column: int) -> Numbers:
-    """One column, digit by digit: all first characters at once, then all second ones, and so on."""
-    starts = part.starts[:, column]
-    lengths = part.ends[:, column] - starts
+    """One column, eight characters at a time: each eight are the bytes of one 64-bit number."""
+    starts, lengths = part.starts[:, column], part.ends[:, column] - part.starts[:, column]
     first = part.text[starts]
     negative = first == ord("-")
-    value = np.zeros(len(starts), dtype=np.int64)
-    decimals = np.zeros(len(starts), dtype=np.int64)
-    digits = np.zeros(len(starts), dtype=np.int64)
+    signed = negative | (first == ord("+"))
+    starts, lengths = starts + signed, lengths - signed
+    odd = lengths > _DIGITS + 1
+    value, decimals = np.zeros((2, len(starts)), dtype=np.uint64)
     pointed = np.zeros(len(starts), dtype=np.bool_)
-    odd = lengths > _DIGITS + 2
-    for i in range(min(int(np.max(lengths, initial=0)), _DIGITS + 2)):
-        byte = part.text[starts + i]
-        live = lengths > i  # shorter fields have ended
-        digit = byte - np.uint8(48)  # what is no digit wraps around to 10 or more
-        good = (digit < 10) & live
-        value = np.where(good, value * 10 + digit, value)
-        digits += good
-        decimals += good & pointed  # digits after the point
-        point = (byte == ord(".")) & live
-        signed = (negative | (first == ord("+"))) if i == 0 else np.False_
-        odd |= live & ~(good | (point & ~pointed) | signed)  # a second point is odd, too
-        pointed |= point
-    odd |= (digits == 0) | (digits > _DIGITS)
-    return Numbers(value, decimals, pointed, negative, odd)
+    view = np.ndarray((len(part.text) - 7,), dtype="<u8", buffer=part.text, strides=(1,))
+    for offset in range(0, min(int(np.max(lengths, initial=0)), _DIGITS + 1), 8):
+        own = np.clip(lengths - offset, 0, 8)
+        eight = view[starts + offset] & _LOW[own]  # the first character is the lowest byte
+        eight = eight << _SHIFTS[own] | _FILLED[own]  # zeros go before the digits
+        eight, has_point, after = _without_point(eight)
+        digits = eight ^ _ZEROS
+        odd |= (((digits + _SIXES) | digits) & _HIGH_HALVES != 0) | (has_point & pointed)
+        count = own - has_point
+        value = value * _POWERS[count] + _of_eight(digits)
+        decimals += np.where(pointed, count.astype(np.uint64), after)
+        pointed |= has_point
+    digits_in_all = lengths - pointed
+    odd |= (digits_in_all <= 0) | (digits_in_all > _DIGITS)
+    return Numbers(value.view(np.int64), decimals.view(np.int64), pointed, negative, odd)
+
+
+def _without_point(eight: Words) -> tuple[Words, Flags, Words]:
+    """Eight characters less their first point; whether there is one, and how many come after it."""
+    apart = eight ^ _POINTS  # a point becomes a byte of zeros, whose highest bit is set here
+    point = (apart - _ONES) & ~apart & _HIGHEST_BITS
+    point &= ~point + np.uint64(1)  # the lowest of several
+    has_point = point != 0
+    if not has_point.any():
+        return eight, has_point, point
+    point >>= np.uint64(7)
+    below = point - has_point
+    above = ~((point << np.uint64(8)) - has_point)
+    closed = (eight & below) << np.uint64(8) | ord("0") | (eight & above)
+    return np.where(has_point, closed, eight), has_point, point * _PLACES >> np.uint64(56)
+
+
+def _of_eight(digits: Words) -> Words:
+    """The number of eight digits, the highest in the lowest byte: pairs first, then fours."""
+    twos = (digits * np.uint64(2561) >> np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
+    fours = (twos * np.uint64(6553601) >> np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)
+    return fours * np.uint64(42949672960001) >> np.uint64(32)
 
 
 def integers(part: Fields, column: int) -> Integers:

@@ -51,6 +51,7 @@ from labeler.trec.rows import (
 )
 
 BLOCK = 1 << 21
+_DOCUMENT = 2
 
 
 class Kind(NamedTuple):
@@ -272,39 +273,47 @@ def nothing_shared(first: Index, second: Index) -> str:
 
 @dataclass(frozen=True)
 class Batch:
-    """The lines of some queries, file by file, in each file query by query.
+    """The pairs of some queries with their values, file by file, in each file query by query.
 
-    `names` are the queries' ids; `query` and `origin` say of each line whose it is, and from which
-    file. `indexes` are the files', where they have some.
+    `names` are the queries' ids; `query` and `origin` say of each pair whose it is, and from which
+    file. `part` are its lines, or its documents' ids alone; `indexes` are the files', where they
+    have some.
     """
 
-    kind: Kind
-    indexes: Sequence[Index]
     part: Fields
     names: list[bytes]
     query: Integers
+    value: Floats | Integers
     origin: Integers
+    indexes: Sequence[Index] = ()
+
+    @property
+    def _column(self) -> int:
+        """Where the lines have their documents."""
+        return min(_DOCUMENT, int(self.part.starts.shape[1]) - 1)
 
     @cached_property
     def documents(self) -> Keys:
         """The document of each line."""
-        return keys(self.part, 2)
+        return keys(self.part, self._column)
 
-    @cached_property
+    @property
     def score(self) -> Floats:
         """The score of each line of runs."""
-        return np.asarray(self.kind.values(self.part), dtype=np.float64)
+        return np.asarray(self.value, dtype=np.float64)
 
     @cached_property
     def declared(self) -> Integers:
         """The rank that each line of runs says it has, -1 where it says none."""
+        if not self._column:
+            return np.full(len(self.query), -1)
         rank = numbers(self.part, 3)
         return np.where(rank.odd | rank.pointed | rank.negative, -1, rank.value)
 
-    @cached_property
+    @property
     def grade(self) -> Integers:
         """The grade of each line of qrels."""
-        return np.asarray(self.kind.values(self.part), dtype=np.int64)
+        return np.asarray(self.value, dtype=np.int64)
 
     @cached_property
     def group(self) -> Integers:
@@ -324,7 +333,7 @@ class Batch:
 
     def texts(self, lines: Integers) -> list[bytes]:
         """The documents' ids of some lines."""
-        return self.part.cells(lines, 2)
+        return self.part.cells(lines, self._column)
 
     def pairs(self) -> tuple[Integers, Integers]:
         """The lines sorted by query, document and file; and a number for each pair of the former.
@@ -346,7 +355,7 @@ class Batch:
         again = (pair[1:] == pair[:-1]) & (self.origin[order][1:] == self.origin[order][:-1])
         if again.any():
             line = int(order[1:][again].min())
-            query, document = self.names[int(self.query[line])], self.part.cell(line, 2)
+            query, document = self.names[int(self.query[line])], self.part.cell(line, self._column)
             raise refuse_repeated(self.indexes[int(self.origin[line])], query, document)
 
 
@@ -424,7 +433,7 @@ def streamed(path: Path, kind: Kind, block: int) -> Iterator[Batch]:
 
 def _batch_of(part: Fields, stretches: Stretches, kind: Kind) -> Batch:
     from_one_file = np.zeros(len(part.starts), dtype=np.int64)
-    return Batch(kind, (), part, stretches.names, stretches.of_line, from_one_file)
+    return Batch(part, stretches.names, stretches.of_line, kind.values(part), from_one_file)
 
 
 def _batch_of_one(query: bytes, lines: list[bytes], kind: Kind) -> Batch:
@@ -503,7 +512,8 @@ def _batch(files: Sequence[_Sorted], parts: Sequence[slice], ids: Words, first: 
         raise _changed(indexes) from error
     if len(part.starts) != sum(map(len, query)):
         raise _changed(indexes)
-    return Batch(kind, indexes, part, texts_of(ids), np.concatenate(query), np.concatenate(origin))
+    whose = np.concatenate(query), kind.values(part), np.concatenate(origin)
+    return Batch(part, texts_of(ids), *whose, indexes)
 
 
 def _together_of_blocks(indexes: Sequence[Index], *, sort: bool) -> tuple[Words, list[Integers]]:

@@ -1,19 +1,28 @@
 """Qrels and runs from whatever a program holds them in: a path, a dict, a DataFrame or rows.
 
 What comes out can be written to a TREC file as it stands: an id is a text without white space, a
-grade is an integer, a score is finite, and no pair stands there twice.
+grade is an integer, a score is finite, and no pair stands there twice. All pairs are checked at
+once; where one is wrong, or only unusual, a second look at pair after pair says which.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from numbers import Real
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from labeler.data import Qrels, Run
+import numpy as np
+
 from labeler.errors import BadInput, Misuse
+from labeler.trec.columns import Irregular, Small, joined_texts, keys, mixed
+from labeler.trec.pairs import PairColumns, factorised
 from labeler.trec.qrels import gathered, read_qrels
+from labeler.trec.rows import LARGEST_GRADE
 from labeler.trec.runs import read_run
 from labeler.trec.values import (
     DOCUMENT_ID,
@@ -27,13 +36,12 @@ from labeler.trec.values import (
 )
 
 Source = str | os.PathLike[str] | Mapping[str, Mapping[str, Any]] | Iterable[Any]
-"""A path, `{query: {document: value}}`, a DataFrame of pandas or polars, or rows."""
+"""A path, `{query: {document: value}}`, a DataFrame of pandas or polars, Arrow's, or rows."""
 
 Row = tuple[str, str, str, Any]
 """Where it stands (`qrels, row 3`), the query's id, the document's, and the value, unchecked."""
 
 Columns = tuple[tuple[str, str], tuple[str, str], tuple[str, str]]
-Table = TypeVar("Table", Qrels, Run)
 
 _QUERY = ("query_id", "qid")
 _DOCUMENT = ("doc_id", "docno")
@@ -44,7 +52,7 @@ _SCORE: Columns = (_QUERY, _DOCUMENT, ("score", "score"))
 
 def as_qrels(
     source: Source, warn: Callable[[str], None] = lambda _message: None, *, name: str = "qrels"
-) -> Qrels:
+) -> PairColumns[int]:
     """The grades that a path, a dict, a DataFrame or rows of (query, document, grade) hold.
 
     A DataFrame has the columns `query_id`, `doc_id`, `relevance` (ir_measures) or `qid`, `docno`,
@@ -53,74 +61,184 @@ def as_qrels(
     `BadInput` says which row has no integer grade, no id, or a second grade for its pair; a pair
     that is repeated with the same grade is counted in a warning. Messages call the source `name`.
 
-    >>> as_qrels([("q1", "d1", 2), ("q1", "d2", 0.0)])
+    >>> as_qrels([("q1", "d1", 2), ("q1", "d2", 0.0)]).as_dict()
     {'q1': {'d1': 2, 'd2': 0}}
     """
     if isinstance(source, str | os.PathLike):
         return read_qrels(Path(source), warn)
+    if isinstance(source, PairColumns) and source.labels is None:
+        return source
+    held = _held(source, name, _GRADE)
+    with suppress(Irregular):
+        return held.in_bulk(_grades)
     graded = (
         (where, query_id, doc_id, grade_of(f"{where}: {query_id} {doc_id}", value))
-        for where, query_id, doc_id, value in _rows(source, name, _GRADE)
+        for where, query_id, doc_id, value in held.checked(name)
     )
-    return _or_empty(gathered(graded, name, warn), name)
+    return PairColumns.of(gathered(graded, name, warn), np.int32)
 
 
-def as_run(source: Source, *, name: str = "run") -> Run:
+def as_run(source: Source, *, name: str = "run") -> PairColumns[float]:
     """The scores that a path, a dict, a DataFrame or rows of (query, document, score) hold.
 
     A DataFrame has the columns `query_id`, `doc_id` (or `qid`, `docno`) and `score`; a row is a
     tuple, or an object with such attributes. `BadInput` says which row has no finite score, no id,
     or a document that its query retrieved already. Messages call the source `name`.
 
-    >>> as_run({"q1": {"d1": 3, "d2": 2.5}})
+    >>> as_run({"q1": {"d1": 3, "d2": 2.5}}).as_dict()
     {'q1': {'d1': 3.0, 'd2': 2.5}}
     """
     if isinstance(source, str | os.PathLike):
         return read_run(Path(source))
+    if isinstance(source, PairColumns) and source.labels is None:
+        return source
+    held = _held(source, name, _SCORE)
+    with suppress(Irregular):
+        return held.in_bulk(_numbers)
     run: dict[str, dict[str, float]] = {}
-    for where, query_id, doc_id, value in _rows(source, name, _SCORE):
+    for where, query_id, doc_id, value in held.checked(name):
         scores = run.setdefault(query_id, {})
         if doc_id in scores:
             raise BadInput(f"{where}: {query_id} retrieves {doc_id} a second time")
         scores[doc_id] = score_of(f"{where}: {query_id} {doc_id}", value)
-    return _or_empty(run, name)
+    return PairColumns.of(run, np.float64)
 
 
-def _rows(source: Source, name: str, columns: Columns) -> Iterator[Row]:
-    """The rows of any source but a path, their ids checked."""
+@dataclass(frozen=True)
+class _Held:
+    """Pairs as a program holds them, unchecked: the ids and the values of `n` pairs.
+
+    `queries` are ids, of which `query` says where each pair's stands. A mapping's pairs are of one
+    query after another, each once; others are `numbered` rows.
+    """
+
+    queries: Sequence[Any]
+    query: Small
+    documents: Sequence[Any]
+    values: Sequence[Any]
+    numbered: bool
+
+    def in_bulk(self, checked: Callable[[Sequence[Any]], Any]) -> PairColumns[Any]:
+        """The columns; `Irregular` where anything is not as usual."""
+        if not len(self.documents):
+            raise Irregular
+        queries, documents = _plain_ids(self.queries), _plain_ids(self.documents)
+        values, query = checked(self.values), self.query
+        if any(query_id.startswith("#") for query_id in queries):
+            raise Irregular
+        if (np.diff(query) < 0).any():
+            order = np.argsort(query, kind="stable")
+            documents = [documents[at] for at in order.tolist()]
+            query, values = query[order], values[order]
+        edges = np.searchsorted(query, np.arange(len(queries) + 1))
+        places = np.arange(len(documents), dtype=np.int32)
+        columns: PairColumns[Any] = PairColumns(tuple(queries), edges, documents, places, values)
+        ids = keys(columns.texts, 0)
+        if self.numbered:
+            marks = np.sort(ids.hashes + mixed(query))
+            if (marks[1:] == marks[:-1]).any():
+                raise Irregular
+        return columns
+
+    def checked(self, name: str) -> Iterator[Row]:
+        """Pair by pair, with checked ids; `BadInput` where there is none."""
+        columns = self.query.tolist(), self.documents, self.values
+        number = 0
+        for number, (at, document, value) in enumerate(zip(*columns, strict=True), start=1):
+            where = f"{name}, row {number:,}" if self.numbered else name
+            yield where, *ids_of(where, self.queries[at], document), value
+        if not number:  # as of a file without a line
+            raise BadInput(f"{name}: no pair of a query and a document in it")
+
+
+def _plain_ids(ids: Sequence[Any]) -> list[str]:
+    """Ids as texts; `Irregular` where one is neither that nor an integer, or not plain."""
+    if ids and type(ids[0]) is not str and set(map(type, ids)) == {int}:
+        ids = list(map(str, ids))
+    text, starts, ends, _ = joined_texts(ids)
+    if int((text[: len(text) - 64] <= ord(" ")).sum()) > len(ids) or (starts == ends).any():
+        raise Irregular
+    if int(text.max()) > 127 and "\n".join(ids).split() != list(ids):  # white space of any script
+        raise Irregular
+    return list(ids)
+
+
+def _numbers(values: Sequence[Any]) -> Any:
+    """Values as finite doubles; `Irregular` where one is no number."""
+    kinds: set[type] = set(map(type, values))
+    if bool in kinds or not all(issubclass(kind, Real) for kind in kinds):
+        raise Irregular
+    try:
+        numbers = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise Irregular from error
+    if not np.isfinite(numbers).all():
+        raise Irregular
+    return numbers
+
+
+def _grades(values: Sequence[Any]) -> Any:
+    numbers = _numbers(values)
+    grades = np.clip(numbers, -LARGEST_GRADE, LARGEST_GRADE).astype(np.int32)
+    if (grades != numbers).any():
+        raise Irregular
+    return grades
+
+
+# Each form as ids and values.
+
+
+def _held(source: Source, name: str, columns: Columns) -> _Held:
+    """The pairs of any source but a path."""
     if isinstance(source, Mapping):
-        rows = _rows_of_mapping(source, name)
-    elif hasattr(source, "columns") and hasattr(source, "__getitem__"):
-        rows = _rows_of_frame(source, name, columns)
-    elif isinstance(source, Iterable):
-        rows = _rows_of_iterable(source, name, columns)
-    else:
-        raise Misuse(f"{name}: {_EXPECTED}, found {source!r:.40}")
-    for where, query_id, doc_id, value in rows:
-        yield where, *ids_of(where, query_id, doc_id), value
+        return _of_mapping(source, name)
+    table: Any = source
+    if hasattr(table, "columns") and not hasattr(table, "column_names"):  # pandas, polars
+        return _of_frame(table.columns, table.__getitem__, name, columns)
+    if hasattr(table, "__arrow_c_stream__"):
+        import pyarrow
+
+        table = pyarrow.table(table)
+        return _of_frame(table.column_names, table.column, name, columns)
+    if isinstance(source, Iterable):
+        return _of_iterable(list(source), name, columns)
+    raise Misuse(f"{name}: {_EXPECTED}, found {source!r:.40}")
 
 
 _EXPECTED = "expected a path, a dict, a DataFrame or rows of (query, document, value)"
 
 
-def _rows_of_mapping(source: Mapping[Any, Any], name: str) -> Iterator[Row]:
+def _of_mapping(source: Mapping[Any, Any], name: str) -> _Held:
     for query_id, values in source.items():
         if not isinstance(values, Mapping):
             where = f"{name}, query {query_id!r:.40}"
             raise Misuse(f"{where}: expected {{document: value}}, found {values!r:.40}")
-        for doc_id, value in values.items():
-            yield name, query_id, doc_id, value
+    rows = {query_id: values for query_id, values in source.items() if values}
+    query = np.repeat(np.arange(len(rows), dtype=np.int32), list(map(len, rows.values())))
+    documents = list(chain.from_iterable(rows.values()))
+    values = list(chain.from_iterable(row.values() for row in rows.values()))
+    return _Held(list(rows), query, documents, values, numbered=False)
 
 
-def _rows_of_frame(frame: Any, name: str, columns: Columns) -> Iterator[Row]:
-    present = [str(column) for column in frame.columns]
-    headers = [_header(present, name, names) for names in columns]
+def _of_rows(queries: Sequence[Any], documents: Sequence[Any], values: Sequence[Any]) -> _Held:
+    """Three columns of one length."""
+    try:
+        return _Held(*factorised(queries), documents, values, numbered=True)
+    except TypeError:  # what cannot be in a dict is no id, and is named later
+        places = np.arange(len(queries), dtype=np.int32)
+        return _Held(queries, places, documents, values, numbered=True)
+
+
+def _of_frame(
+    names: Iterable[Any], column: Callable[[str], Any], name: str, columns: Columns
+) -> _Held:
+    """The three columns of a table, which `column` gives by their names."""
+    present = list(map(str, names))
+    headers = [_header(present, name, usual) for usual in columns]
     if not all(headers):
         has = f"has the columns {', '.join(present) or 'none'}"
         raise Misuse(f"{name}: the DataFrame {has}; expected {_expected_columns(columns)}")
-    rows = zip(*(frame[column] for column in headers), strict=True)
-    for number, row in enumerate(rows, start=1):
-        yield f"{name}, row {number:,}", *row
+    return _of_rows(*(np.asarray(column(header)).tolist() for header in headers))
 
 
 _USUAL = {"query_id": (QUERY_ID,), "doc_id": (DOCUMENT_ID,), "relevance": (GRADE, SCORE)}
@@ -138,27 +256,24 @@ def _header(present: Sequence[str], name: str, names: Sequence[str]) -> str:
     return alike[0] if alike else ""
 
 
-def _rows_of_iterable(source: Iterable[Any], name: str, columns: Columns) -> Iterator[Row]:
-    for number, row in enumerate(source, start=1):
-        where = f"{name}, row {number:,}"
-        attributes = [next((n for n in names if hasattr(row, n)), "") for names in columns]
-        if all(attributes):
-            yield where, *(getattr(row, attribute) for attribute in attributes)
-        elif not any(attributes) and isinstance(row, tuple | list) and len(row) == len(columns):
-            yield where, *row
-        else:
-            problem = f"expected a tuple of three or an object with {_expected_columns(columns)}"
-            raise Misuse(f"{where}: {problem}, found {row!r:.80}")
+def _of_iterable(rows: Sequence[Any], name: str, columns: Columns) -> _Held:
+    if not (set(map(type, rows)) <= {tuple, list} and set(map(len, rows)) <= {len(columns)}):
+        rows = [_cells(row, f"{name}, row {n:,}", columns) for n, row in enumerate(rows, start=1)]
+    return _of_rows(*map(list, zip(*rows, strict=True))) if rows else _of_rows((), (), ())
+
+
+def _cells(row: Any, where: str, columns: Columns) -> Sequence[Any]:
+    """The query, the document and the value of a row."""
+    attributes = [next((n for n in names if hasattr(row, n)), "") for names in columns]
+    if all(attributes):
+        return [getattr(row, attribute) for attribute in attributes]
+    if any(attributes) or not isinstance(row, tuple | list) or len(row) != len(columns):
+        problem = f"expected a tuple of three or an object with {_expected_columns(columns)}"
+        raise Misuse(f"{where}: {problem}, found {row!r:.80}")
+    return row
 
 
 def _expected_columns(columns: Columns) -> str:
     """How the columns may be called, in words."""
     ir_measures, pyterrier = (", ".join(names[index] for names in columns) for index in (0, 1))
     return f"{ir_measures} (as ir_measures has them) or {pyterrier} (PyTerrier)"
-
-
-def _or_empty(table: Table, name: str) -> Table:
-    """The table; `BadInput` where nothing is in it, as of a file without a line."""
-    if not table:
-        raise BadInput(f"{name}: no pair of a query and a document in it")
-    return table

@@ -26,10 +26,11 @@ from labeler.trec.columns import (
     Small,
     Stretches,
     fields,
+    joined_texts,
     keys,
     widened,
 )
-from labeler.trec.index import Kind
+from labeler.trec.index import Batch, Kind
 from labeler.trec.rows import LONGEST_ID, QRELS_COLUMNS
 
 if TYPE_CHECKING:
@@ -47,10 +48,10 @@ _BLOCK = 1 << 22
 class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
     """Values of `n` pairs of a query and a document, those of one query in a row.
 
-    `queries` are `q` distinct ids and `documents` are `d` distinct ids; the pairs of query `i` are
-    those from `edges[i]` up to `edges[i + 1]`, `(q + 1,)`. `document` is the place of each pair's
-    document, `(n,)`. `value` is an array of numbers, `(n,)`; or, where there are `labels`, each
-    pair's place among these.
+    `queries` are `q` distinct ids; the pairs of query `i` are those from `edges[i]` up to
+    `edges[i + 1]`, `(q + 1,)`. `documents` are ids, each once where they were numbered in reading;
+    `document` is the place of each pair's document, `(n,)`. `value` is an array of numbers,
+    `(n,)`; or, where there are `labels`, each pair's place among these.
     """
 
     queries: tuple[str, ...]
@@ -95,6 +96,19 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
     def place_of_query(self) -> dict[str, int]:
         """The place of each query's id."""
         return {query_id: at for at, query_id in enumerate(self.queries)}
+
+    @cached_property
+    def texts(self) -> Fields:
+        """The documents' ids as one column of bytes."""
+        return joined_texts(self.documents)
+
+    def batch(self) -> Batch:
+        """The same as lines of a file are held."""
+        text, starts, ends, _ = self.texts
+        part = Fields(text, starts[self.document], ends[self.document], 1)
+        names = [query_id.encode() for query_id in self.queries]
+        query = self.query.astype(np.int64)
+        return Batch(part, names, query, self.value, np.zeros_like(query))
 
     @property
     def size(self) -> int:

@@ -101,14 +101,18 @@ def refuse_byte_order_mark(path: Path, line: bytes) -> None:
 def texts(path: Path, number: int, *columns: bytes) -> list[str]:
     """Ids as text; `BadInput` where one is not UTF-8 or too long to be one."""
     if (length := max(map(len, columns))) > LONGEST_ID:
-        problem = f"an id of {length:,} bytes; expected at most {LONGEST_ID:,}"
-        raise BadInput.at(path, number, problem)
+        raise BadInput.at(path, number, too_long(length))
     try:
         return [column.decode("utf-8") for column in columns]
     except UnicodeDecodeError as error:
         raise BadInput.at(
             path, number, f"an id that is not UTF-8: {shown(error.object)}"
         ) from error
+
+
+def too_long(length: int) -> str:
+    """What is wrong with an id of so many bytes."""
+    return f"an id of {length:,} bytes; expected at most {LONGEST_ID:,}"
 
 
 def second_time(path: Path, number: int, query_id: str, doc_id: str) -> BadInput:

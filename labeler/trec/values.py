@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from labeler.errors import BadInput
-from labeler.trec.rows import LARGEST_GRADE
+from labeler.trec.rows import LARGEST_GRADE, LONGEST_ID, too_long
 
 # What columns of qrels and runs are usually called, in files and in DataFrames.
 
@@ -41,9 +41,11 @@ def _id(where: str, what: str, value: Any) -> str:
     if not isinstance(text, str) or text.split() != [text] or "\0" in text:
         raise BadInput(f"{where}: expected a {what} id without white space, found {_shown(value)}")
     try:
-        text.encode()
+        length = len(text.encode())
     except UnicodeEncodeError as error:
         raise BadInput(f"{where}: half a surrogate pair in the id {text!r:.40}") from error
+    if length > LONGEST_ID:
+        raise BadInput(f"{where}: {too_long(length)}")
     return text
 
 

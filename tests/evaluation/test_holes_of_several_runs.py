@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
 from labeler.evaluation.evaluate import evaluate
-from labeler.evaluation.inputs import pool_from
+from labeler.evaluation.inputs import pool_from, rank
+from labeler.metrics import Pool
 from labeler.metrics import evaluate as scored
-from labeler.trec.rankings import rankings_of, read_judged_pairs, read_rankings
+from labeler.trec.qrels import read_qrels
 
 TOP = 2
 MEASURES = (
@@ -81,9 +82,9 @@ def test_files_and_dicts_have_the_same_documents_outside_the_qrels(tmp_path: Pat
     (tmp_path / "h.qrels").write_text("".join(lines))
     rows = [f"{q} Q0 {d} 1 {s} t\n" for q, scores in run.items() for d, s in scores.items()]
     (tmp_path / "r.trec").write_text("".join(rows))
-    pool, held = read_judged_pairs(tmp_path / "h.qrels", print), pool_from(qrels, print)
-    _, by_file = read_rankings(tmp_path / "r.trec", pool, outside=True)
-    _, by_dict = rankings_of(run, held, outside=True)
+    pool, held = Pool.of(read_qrels(tmp_path / "h.qrels")), pool_from(qrels, print)
+    _, by_file = pool.rank(tmp_path / "r.trec", outside=True)
+    _, by_dict = rank(run, held, outside=True)
     assert by_file.outside is not None
     assert by_dict.outside is not None
     for ours, theirs in zip(by_file.outside, by_dict.outside, strict=True):

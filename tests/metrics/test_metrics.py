@@ -124,7 +124,7 @@ def test_a_grade_above_the_scale_is_refused(measure: str) -> None:
 
 
 def test_a_score_that_is_no_number_is_refused() -> None:
-    with pytest.raises(BadInput, match="query q, document a: the score nan"):
+    with pytest.raises(BadInput, match="run: q a: expected a finite number as score, found nan"):
         evaluate({"q": {"a": 1}}, {"q": {"a": math.nan}}, ["RR"])
 
 

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from plain_rankings import plain_rankings
 
 from labeler.errors import BadInput
 from labeler.evaluation.inputs import rank
-from labeler.metrics import Rankings, rankings
-from labeler.trec.qrels import read_qrels_by_line
-from labeler.trec.rankings import JudgedPairs, judged_pairs_of, read_judged_pairs, read_rankings
+from labeler.metrics import Pool, Rankings
+from labeler.trec.columns import Irregular
+from labeler.trec.index import QRELS
+from labeler.trec.pairs import PairColumns, numbers_in_file
+from labeler.trec.qrels import read_qrels, read_qrels_by_line
 from labeler.trec.runs import read_run_by_line
 
 BLOCKS = (1, 300, 1 << 20)
@@ -34,10 +37,10 @@ def made_lines(rng: np.random.Generator, queries: int, depth: int) -> list[str]:
 
 
 @pytest.fixture
-def pool(tmp_path: Path) -> JudgedPairs:
+def pool(tmp_path: Path) -> Pool:
     path = tmp_path / "a.qrels"
     path.write_text("".join(f"q{q} 0 d{d} {(q + d) % 3}\n" for q in range(1, 30) for d in range(9)))
-    return read_judged_pairs(path, print)
+    return Pool.of(read_qrels(path))
 
 
 def assert_same(ours: Rankings, theirs: Rankings) -> None:
@@ -47,7 +50,7 @@ def assert_same(ours: Rankings, theirs: Rankings) -> None:
 
 def as_written(path: Path) -> Rankings:
     qrels = read_qrels_by_line(path.with_name("a.qrels"))
-    return rankings(qrels, read_run_by_line(path))
+    return plain_rankings(qrels, read_run_by_line(path))
 
 
 ORDERS: dict[str, Callable[[list[str], np.random.Generator], list[str]]] = {
@@ -60,9 +63,7 @@ ORDERS: dict[str, Callable[[list[str], np.random.Generator], list[str]]] = {
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_blocks_give_what_the_whole_file_gives(
-    order: str, pool: JudgedPairs, tmp_path: Path
-) -> None:
+def test_blocks_give_what_the_whole_file_gives(order: str, pool: Pool, tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     lines = ORDERS[order](made_lines(rng, 16, 7), rng)
     forms = {
@@ -77,10 +78,10 @@ def test_blocks_give_what_the_whole_file_gives(
         path.write_bytes(content)
         whole = as_written(path)
         for block in BLOCKS:
-            assert_same(read_rankings(path, pool, block=block)[0], whole)
+            assert_same(pool.rank(path, block=block)[0], whole)
 
 
-def test_a_pipe_is_read_whatever_the_order_of_its_lines(pool: JudgedPairs, tmp_path: Path) -> None:
+def test_a_pipe_is_read_whatever_the_order_of_its_lines(pool: Pool, tmp_path: Path) -> None:
     rng = np.random.default_rng(8)
     lines = made_lines(rng, 25, 12)
     whole, pipe = tmp_path / "a.trec", tmp_path / "pipe"
@@ -109,7 +110,7 @@ BAD = {
 
 @pytest.mark.parametrize("problem", BAD)
 def test_the_first_bad_line_is_named_as_the_slow_reader_names_it(
-    problem: str, pool: JudgedPairs, tmp_path: Path
+    problem: str, pool: Pool, tmp_path: Path
 ) -> None:
     rng = np.random.default_rng(9)
     path = tmp_path / "a.trec"
@@ -120,13 +121,13 @@ def test_the_first_bad_line_is_named_as_the_slow_reader_names_it(
             read_run_by_line(path)
         for block in BLOCKS:
             with pytest.raises(BadInput) as found:
-                read_rankings(path, pool, block=block)
+                pool.rank(path, block=block)
             assert str(found.value) == str(wanted.value)
 
 
 @pytest.mark.parametrize("again", [False, True])
 def test_a_damaged_gzip_is_named_at_its_line_and_after_what_is_wrong_before(
-    again: bool, pool: JudgedPairs, tmp_path: Path
+    again: bool, pool: Pool, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.trec.gz"
     lines = [line(q, d, q * d % 7 / 3) for q in range(30) for d in range(100)]
@@ -136,7 +137,7 @@ def test_a_damaged_gzip_is_named_at_its_line_and_after_what_is_wrong_before(
         read_run_by_line(path)
     for block in (64, 1 << 20):
         with pytest.raises(BadInput) as found:
-            read_rankings(path, pool, block=block)
+            pool.rank(path, block=block)
         assert str(found.value) == str(wanted.value)
 
 
@@ -149,13 +150,13 @@ def peak(work: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-def test_what_is_held_does_not_grow_with_the_lines(pool: JudgedPairs, tmp_path: Path) -> None:
+def test_what_is_held_does_not_grow_with_the_lines(pool: Pool, tmp_path: Path) -> None:
     path = tmp_path / "a.trec"
 
     def held(queries: int) -> int:
         lines = [line(q + 30, d, d / 7) for q in range(queries) for d in range(50)]
         path.write_text("".join([line(1, 1, 1), *lines]))
-        return peak(lambda: read_rankings(path, pool, block=1 << 15))
+        return peak(lambda: pool.rank(path, block=1 << 15))
 
     assert held(400) < 1.5 * held(100)
 
@@ -168,10 +169,10 @@ def test_repeated_judgements_are_left_out_and_counted(block: int, tmp_path: Path
     path = tmp_path / "b.qrels"
     path.write_text("".join([*lines, *again]))
     warnings: list[str] = []
-    ours, whole = (
-        read_judged_pairs(path, warnings.append, block),
-        judged_pairs_of(read_qrels_by_line(path)),
-    )
+    with pytest.raises(Irregular):  # what is repeated is left to the reader by line
+        numbers_in_file(path, QRELS, block)
+    ours = Pool.of(read_qrels(path, warnings.append))
+    whole = Pool.of(PairColumns.of(read_qrels_by_line(path), np.int32))
     for name in ("queries", "query", "grade", "documents"):
         assert np.array_equal(getattr(ours, name), getattr(whole, name)), name
     assert warnings == [f"{path}: 15 repeated lines, the same pair with the same grade"]
@@ -184,7 +185,9 @@ def test_the_first_bad_line_of_qrels_is_named_before_two_grades_of_a_pair(tmp_pa
         path.write_text("".join([*lines[:40], "q0 0 d0 2\n", *lines[40:], bad]))
         with pytest.raises(BadInput) as wanted:
             read_qrels_by_line(path)
+        with pytest.raises(BadInput) as found:
+            read_qrels(path)
+        assert str(found.value) == str(wanted.value)
         for block in BLOCKS:
-            with pytest.raises(BadInput) as found:
-                read_judged_pairs(path, print, block)
-            assert str(found.value) == str(wanted.value)
+            with pytest.raises((BadInput, Irregular)):
+                numbers_in_file(path, QRELS, block)

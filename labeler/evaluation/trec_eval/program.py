@@ -15,9 +15,11 @@ from labeler.evaluation.trec_eval import measures as te
 from labeler.evaluation.trec_eval.measures import Line, Maker
 from labeler.messages import no_query_in_common
 from labeler.metrics import measures as ours
-from labeler.metrics.rankings import Rankings, rankings
+from labeler.metrics.pool import Pool
+from labeler.metrics.rankings import Rankings
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
-from labeler.trec.rankings import read_judged_pairs, read_rankings
+from labeler.trec.pairs import PairColumns
+from labeler.trec.qrels import read_qrels
 from labeler.trec.rows import LARGEST_GRADE
 from labeler.trec.runs import last_tag, read_loose_run
 
@@ -163,13 +165,14 @@ def _read(qrels: Path, run: Path) -> tuple[Rankings, str]:
 
     A run that the fast reader refuses, as one with more columns, is put to the loose one.
     """
-    pool = read_judged_pairs(qrels, lambda _warning: None)
+    pool = Pool.of(read_qrels(qrels))
     try:
-        ranked, facts = read_rankings(run, pool)
+        ranked, facts = pool.rank(run)
         run_id, some = last_tag(run), facts.some_ids
     except BadInput:
         loose, run_id = read_loose_run(run)
-        ranked, some = rankings(pool.qrels, loose), list(loose)
+        ranked, _ = pool.rank(PairColumns.of(loose, np.float64))
+        some = list(loose)
     if not ranked.retrieved.any():
         raise BadInput(no_query_in_common(qrels, pool.queries, f"the run {run}", some))
     return ranked, run_id

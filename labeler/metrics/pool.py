@@ -1,0 +1,286 @@
+"""The pool that qrels judge, and runs ranked against it: from columns, a few queries at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from labeler.arrays import Flags, Floats, Integers
+from labeler.data import Qrels, Run
+from labeler.errors import BadInput
+from labeler.metrics.rankings import Rankings, ordinals, top_grade
+from labeler.trec.columns import Irregular, Small, Words, hashed, keys, mixed, widened
+from labeler.trec.index import RUN, Batch, Scattered, batches, in_order, indexed, streamed
+from labeler.trec.memory import as_qrels, as_run
+from labeler.trec.pairs import PairColumns
+from labeler.trec.runs import read_run_by_line
+
+BLOCK = 1 << 20
+"""Of a run's file, so many bytes are worked on at a time: what is made of them stays small."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The judged pairs of some qrels, by query (sorted by id), then by grade, best first."""
+
+    queries: tuple[str, ...]
+    query: Integers
+    grade: Integers
+    documents: Words
+    """The words of each document's id, as `Keys` has them."""
+    name: str = "the qrels"
+    """What messages call them."""
+    stale: int = 0
+    """How many grades of their file are of texts that have changed since."""
+
+    @classmethod
+    def of(cls, qrels: PairColumns[int], name: str = "the qrels", stale: int = 0) -> Pool:
+        """The pool of qrels, without queries that have no judgement."""
+        sizes = np.diff(qrels.edges)
+        ids = [query_id for query_id, size in zip(qrels.queries, sizes, strict=True) if size]
+        names = sorted(ids)
+        number = {query_id: i for i, query_id in enumerate(names)}
+        numbers = np.array([number[query_id] for query_id in ids], dtype=np.int64)
+        query = np.repeat(numbers, sizes[sizes > 0])
+        grade = qrels.value.astype(np.int64)
+        # the query and the grade of a pair as one number: sorted by it, best grades come first
+        top, least = int(np.max(grade, initial=0)), int(np.min(grade, initial=0))
+        order = np.argsort(query * (top - least + 1) + top - grade, kind="stable")
+        words = keys(qrels.texts, 0).words[qrels.document[order]]
+        return cls(tuple(names), query[order], grade[order], words, name, stale)
+
+    @cached_property
+    def number(self) -> dict[bytes, int]:
+        """The index in `queries` of each query id."""
+        return {query.encode(): index for index, query in enumerate(self.queries)}
+
+    @cached_property
+    def starts(self) -> Integers:
+        """Where each query's pairs begin, and where the last one's end."""
+        return np.searchsorted(self.query, np.arange(len(self.queries) + 1))
+
+    @cached_property
+    def max_grade(self) -> int:
+        """The largest grade."""
+        return top_grade(self.grade)
+
+    def rank(
+        self, run: Path | PairColumns[float], *, block: int = BLOCK, outside: bool = False
+    ) -> tuple[Rankings, Facts]:
+        """A run's rankings of the pool's queries (those that it lacks retrieve nothing), and facts.
+
+        Documents rank by score, tied ones by id, both descending. A file is read about `block`
+        bytes at a time. With `outside` the facts have the documents outside the qrels.
+        """
+        if isinstance(run, PairColumns):
+            return _ranked([run.batch()], self, outside=outside)
+        with suppress(Irregular, BadInput):
+            try:
+                return _ranked(streamed(run, RUN, block), self, outside=outside)
+            except Scattered:
+                with indexed(run, RUN, block) as index:
+                    return _ranked(batches([index], size=block), self, outside=outside)
+        # the reader by line names the first line that is wrong
+        columns = PairColumns.of(read_run_by_line(run), np.float64)
+        return _ranked([columns.batch()], self, outside=outside)
+
+
+def rankings(qrels: Qrels, run: Run, max_grade: int | None = None) -> Rankings:
+    """One run's rankings of the queries of the qrels. Queries that the run lacks retrieve nothing."""
+    grades = as_qrels(qrels) if any(qrels.values()) else PairColumns.of({}, np.int32)
+    scores = as_run(run) if any(run.values()) else PairColumns.of({}, np.float64)
+    ranked, _ = Pool.of(grades).rank(scores)
+    return ranked if max_grade is None else replace(ranked, max_grade=max_grade)
+
+
+class Outside(NamedTuple):
+    """A run's documents outside the qrels: their queries, and a 64-bit mark of query and id."""
+
+    query: Small
+    mark: Words
+
+
+SOME = 1000
+"""How many ids of a run's queries are kept, for a guess why the qrels have none of them."""
+
+
+@dataclass
+class Facts:
+    """What a reader of the scores should know of a run; `outside` where it is asked for."""
+
+    common: int = 0
+    extra: int = 0
+    some_ids: list[str] = field(default_factory=list)
+    matched: int = 0
+    tied_pairs: int = 0
+    contradictions: int = 0
+    outside: Outside | None = None
+
+
+def _ranked(parts: Iterable[Batch], pool: Pool, *, outside: bool) -> tuple[Rankings, Facts]:
+    facts = Facts()
+    n = len(pool.queries)
+    gathered: list[Outside] | None = [] if outside else None
+    placed = [_placed(lines, pool, facts, gathered) for lines in parts]
+    if gathered is not None:
+        facts.outside = Outside(*map(np.concatenate, zip(*gathered, strict=True)))
+    retrieved = np.zeros(n, dtype=np.int64)
+    for part in placed:
+        retrieved[part.pop("queries")] = part.pop("retrieved")
+    columns = {name: np.concatenate([part[name] for part in placed]) for name in placed[0]}
+    order = np.argsort(columns["query"], kind="stable")
+    ranked = Rankings(
+        pool.queries,
+        retrieved,
+        **{name: column[order] for name, column in columns.items()},
+        pool_query=pool.query,
+        pool_grade=pool.grade,
+        max_grade=pool.max_grade,
+    )
+    return ranked, facts
+
+
+def _placed(
+    lines: Batch, pool: Pool, facts: Facts, gathered: list[Outside] | None
+) -> dict[str, Any]:
+    """The documents of the pool in some lines of a run, as columns by query and rank.
+
+    Beside them the pool's `queries` in these lines, and how many documents each `retrieved`.
+    """
+    numbers = [pool.number.get(name, -1) for name in lines.names]  # -1: not in the pool
+    pool_query = np.array(numbers)
+    _note(facts, lines, pool_query)
+    hits, pairs = _matches(lines, pool, pool_query)
+    facts.matched += len(hits)
+    order = in_order(lines.query, lines.score, lines.documents)  # by query and rank
+    facts.tied_pairs += tied_pairs(lines.query[order], lines.score[order])
+    facts.contradictions += contradictions(lines.query, lines.declared, lines.score)
+    # `position` is the inverse of `order`: where each line stands among all of the batch
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
+    sizes = np.bincount(lines.query, minlength=len(pool_query))
+    starts = np.cumsum(sizes) - sizes
+    rank = position[hits] - starts[lines.query[hits]]  # counted from 0 within its query
+    query = pool_query[lines.query[hits]]
+    sort = np.lexsort((rank, lines.query[hits]))
+    in_pool = pool_query >= 0
+    if gathered is not None:
+        is_outside = in_pool[lines.query]
+        is_outside[hits] = False
+        of = pool_query[lines.query[is_outside]].astype(np.int32)
+        gathered.append(Outside(of, lines.documents.hashes[is_outside] + mixed(of)))
+    return {
+        "queries": pool_query[in_pool],
+        "retrieved": sizes[in_pool],
+        "query": query[sort],
+        "rank": rank[sort],
+        "grade": pool.grade[pairs][sort],
+        "score": lines.score[hits][sort],
+    }
+
+
+def tied_pairs(group: Integers, score: Floats) -> int:
+    """How many pairs of one query's documents have one score, in lines that are in order."""
+    tied = (score[1:] == score[:-1]) & (group[1:] == group[:-1])
+    if not tied.any():
+        return 0
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], tied, [False]]).astype(np.int8)))
+    sizes = edges[1::2] - edges[::2] + 1
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def contradictions(group: Integers, declared: Integers, score: Floats) -> int:
+    """How many lines have a higher score than the line that the rank column puts before them.
+
+    A rank of -1 is none.
+    """
+    numbered = declared >= 0
+    if not numbered.all():
+        group, declared, score = group[numbered], declared[numbered], score[numbered]
+    same = group[1:] == group[:-1]
+    if (same & (declared[1:] < declared[:-1])).any():
+        order = np.lexsort((declared, group))
+        declared, score = declared[order], score[order]
+    return int((same & (declared[1:] > declared[:-1]) & (score[1:] > score[:-1])).sum())
+
+
+def _note(facts: Facts, lines: Batch, pool_query: Integers) -> None:
+    facts.common += int((pool_query >= 0).sum())
+    facts.extra += int((pool_query < 0).sum())
+    free = SOME - len(facts.some_ids)
+    facts.some_ids += [name.decode() for name in lines.names[:free]]
+
+
+def _matches(lines: Batch, pool: Pool, pool_query: Integers) -> tuple[Integers, Integers]:
+    """Which lines stand in the pool, and as which of its pairs; `BadInput` where a pair is twice.
+
+    Pairs are told apart by a 64-bit mark of each. Where two of them have one, others are made.
+    """
+    queries = np.flatnonzero(pool_query >= 0)
+    sizes = pool.starts[pool_query[queries] + 1] - pool.starts[pool_query[queries]]
+    owner = np.repeat(np.arange(len(queries)), sizes)
+    judged = ordinals(owner) + pool.starts[pool_query[queries]][owner]
+    of_lines, of_pool = mixed(lines.query), mixed(queries[owner])
+    words, pool_words = lines.documents.words, pool.documents[judged]
+    for salt in count():
+        marks = (hashed(words, salt) if salt else lines.documents.hashes) + of_lines
+        pool_marks = hashed(pool_words, salt) + of_pool
+        if not _is_ambiguous(lines, marks):
+            hits, at = _matched(marks, pool_marks)
+            if _same(words[hits], pool_words[at]).all():
+                return hits, judged[at]
+    raise AssertionError
+
+
+def _is_ambiguous(lines: Batch, marks: Words) -> bool:
+    """Whether two pairs have one mark; `BadInput` where they are one pair."""
+    ordered = np.sort(marks)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return False
+    order = np.argsort(marks, kind="stable")
+    alike = np.flatnonzero(marks[order][1:] == marks[order][:-1])
+    first, second = order[alike], order[alike + 1]
+    words, query = lines.documents.words, lines.query
+    again = (query[first] == query[second]) & _same(words[first], words[second])
+    if again.any():
+        line = second[again][:1]
+        query_id, (doc_id,) = lines.names[int(query[line[0]])], lines.texts(line)
+        raise BadInput(f"{query_id.decode()} retrieves {doc_id.decode()} a second time")
+    return True
+
+
+def _same(first: Words, second: Words) -> Flags:
+    """Whether each two texts are the same."""
+    width = max(first.shape[1], second.shape[1])
+    same: Flags = (widened(first, width) == widened(second, width)).all(axis=1)
+    return same
+
+
+def _matched(marks: Words, judged: Words) -> tuple[Integers, Integers]:
+    """The places of the marks that are among `judged`, and where there."""
+    order = np.argsort(judged)
+    candidates = _candidates(marks, judged)
+    at = np.searchsorted(judged, marks[candidates], sorter=order)
+    at = order[np.minimum(at, len(order) - 1)] if len(order) else at
+    is_hit = judged[at] == marks[candidates] if len(order) else np.zeros(len(at), dtype=np.bool_)
+    return candidates[is_hit], at[is_hit]
+
+
+def _candidates(marks: Words, judged: Words) -> Integers:
+    """The indices of the marks that may be among `judged`: all that are, and few others.
+
+    A table of bits says which values the first bits of `judged` have; 16 to 32 times as many bits
+    as marks let one in 16 or fewer of the others through.
+    """
+    bits = max(12, len(judged).bit_length() + 4)
+    shift = np.uint64(64 - bits)
+    table = np.zeros(1 << bits, dtype=np.bool_)
+    table[judged >> shift] = True
+    return np.flatnonzero(table[marks >> shift])
