@@ -87,10 +87,10 @@ def write_files(folder: Path, queries: int, decimals: int = 4) -> Path:
 
 
 def labeler_files(qrels: Path, run: Path) -> dict[str, float]:
-    from labeler.metrics import Pool, score
+    from labeler.metrics import JudgedPairs, score
     from labeler.trec.qrels import read_qrels
 
-    ranked, _ = Pool.of(read_qrels(qrels)).rank(run)
+    ranked, _ = JudgedPairs.of(read_qrels(qrels)).rank(run)
     return score(ranked, MEASURES).means()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from labeler.arrays import Flags, Floats
-from labeler.metrics import Pool, parse_all, score
+from labeler.metrics import JudgedPairs, parse_all, score
 from labeler.trec.qrels import read_qrels
 
 MEASURES = ("P@10", "P@5", "P@1", "RR@10", "Success@5", "DCG")
@@ -21,7 +21,7 @@ def dl19(data: Path, measures: Sequence[str]) -> dict[str, Floats]:
     """`(measures, systems, queries)` scores of TREC DL 2019 by NIST's labels and each judge's."""
     scores = {}
     for name in ("nist", *JUDGES):
-        pool = Pool.of(read_qrels(data / f"{name}.qrels"))
+        pool = JudgedPairs.of(read_qrels(data / f"{name}.qrels"))
         paths = sorted((data / "runs").iterdir())
         rankings = [pool.rank(path)[0] for path in paths]
         values = [score(ranked, parse_all(list(measures))).values for ranked in rankings]

@@ -51,10 +51,10 @@ def shown(name: str, share: float, repeats: int) -> str:
 def scores_of(folder: Path, measure: str) -> np.ndarray:
     """The scores of DL 2019's systems, `(systems, queries)`, by people's grades."""
     # here, as peers are measured in processes that import this module
-    from labeler.metrics import Pool, score
+    from labeler.metrics import JudgedPairs, score
     from labeler.trec.qrels import read_qrels
 
-    pool = Pool.of(read_qrels(folder / "nist.qrels"))
+    pool = JudgedPairs.of(read_qrels(folder / "nist.qrels"))
     runs = sorted((folder / "runs").glob("*.gz"))
     return np.array([score(pool.rank(run)[0], [measure]).values[0] for run in runs])
 

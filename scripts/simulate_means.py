@@ -13,7 +13,7 @@ import numpy as np
 from harness import DL19, parser
 
 from labeler.evaluation.scores import summary_interval
-from labeler.metrics import Pool, Scores, score
+from labeler.metrics import JudgedPairs, Scores, score
 from labeler.stats.intervals import percentile
 from labeler.stats.means import replicates_of_mean
 from labeler.trec.qrels import read_qrels
@@ -42,7 +42,7 @@ def covered(scores: Scores, size: int, repeats: int, seed: int) -> np.ndarray:
 
 def main() -> None:
     given = parser(__doc__, repeats=150, data=DL19, sizes=[10, 25, 50]).parse_args()
-    pool = Pool.of(read_qrels(given.data / "nist.qrels"))
+    pool = JudgedPairs.of(read_qrels(given.data / "nist.qrels"))
     runs = sorted((given.data / "runs").glob("*.trec.gz"))
     systems = [score(pool.rank(path)[0], MEASURES) for path in runs]
     print(f"{len(runs)} systems, {given.repeats} samples of each: ours (plain percentiles)")

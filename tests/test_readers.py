@@ -38,7 +38,7 @@ from labeler.exchange.runs import indexed_run
 from labeler.files.jsonl import read_rows
 from labeler.lab.control_check import read_control
 from labeler.lab.probe_cases import read_attacks
-from labeler.metrics import Pool
+from labeler.metrics import JudgedPairs
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
 from labeler.queries.style import read_personas
@@ -171,7 +171,7 @@ def by_index(path: Path, kind: Kind) -> dict[str, dict[str, Any]]:
 def by_rankings(path: Path) -> Run:
     """The run, which must be ranked as its slow twin is."""
     qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}, "quí": {"d3": 0}}
-    ranked, _ = Pool.of(PairColumns.of(qrels, np.int32)).rank(path, block=64)
+    ranked, _ = JudgedPairs.of(PairColumns.of(qrels, np.int32)).rank(path, block=64)
     run = read_run_by_line(path)
     slow = plain_rankings(qrels, run)
     for name in ("retrieved", "query", "rank", "grade", "score"):
@@ -182,7 +182,7 @@ def by_rankings(path: Path) -> Run:
 def by_pool(path: Path) -> Qrels:
     """The qrels through their pool, whose counts must be those of the slow reader."""
     qrels = read_qrels(path)
-    pool = Pool.of(qrels)
+    pool = JudgedPairs.of(qrels)
     assert sorted(pool.queries) == sorted(qrels)
     assert len(pool.grade) == sum(map(len, qrels.values()))
     return qrels

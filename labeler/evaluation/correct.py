@@ -47,7 +47,7 @@ from labeler.evaluation.options import (
 from labeler.evaluation.scores import MEANS, counted, qrels_findings, run_findings
 from labeler.messages import count_of, no_pair_in_common
 from labeler.metrics import Measure, parse_all
-from labeler.metrics.pool import Pool
+from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
 from labeler.stats.ppi import FEWEST
 from labeler.trec.pairs import PairColumns
@@ -201,7 +201,9 @@ def _top_grade_beside(assessor: AnyQrels) -> int | None:
     return None if collection is None else card_top_grade(collection.folder)
 
 
-def _pools(human: AnyQrels, assessor: AnyQrels, findings: list[Finding]) -> tuple[Pool, Pool]:
+def _pools(
+    human: AnyQrels, assessor: AnyQrels, findings: list[Finding]
+) -> tuple[JudgedPairs, JudgedPairs]:
     """People's grades of the queries that the assessor judged, too, and all of the assessor's."""
 
     def warn(text: str) -> None:
@@ -222,4 +224,4 @@ def _pools(human: AnyQrels, assessor: AnyQrels, findings: list[Finding]) -> tupl
     if extra := len(grades) - len(shared):
         judged = count_of(extra, "query that people judged has", "queries that people judged have")
         findings.append(Finding(f"{judged} no grades of the assessor"))
-    return Pool.of(PairColumns.of(shared, np.int32), name), by_assessor
+    return JudgedPairs.of(PairColumns.of(shared, np.int32), name), by_assessor

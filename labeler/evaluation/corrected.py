@@ -14,7 +14,7 @@ from labeler.evaluation.evaluate import P_TITLES, allowance, told_apart
 from labeler.evaluation.scores import UNBOUNDED, Correction
 from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, parse, score
-from labeler.metrics.pool import Pool
+from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
 from labeler.report.table import Cell, Column, Row, Table, interval_text
@@ -285,7 +285,7 @@ RELEVANT = "share of relevant documents"
 
 
 def selection_findings(
-    runs: Sequence[ScoredByBoth], by_assessor: Pool, measures: Sequence[Measure]
+    runs: Sequence[ScoredByBoth], by_assessor: JudgedPairs, measures: Sequence[Measure]
 ) -> Iterator[Finding]:
     """That people's queries are no random sample of all, by what the assessor says of all.
 

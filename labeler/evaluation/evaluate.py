@@ -83,7 +83,7 @@ from labeler.evaluation.scores import (
 )
 from labeler.messages import count_of
 from labeler.metrics import Measure, parse, parse_all
-from labeler.metrics.pool import Pool
+from labeler.metrics.judged import JudgedPairs
 from labeler.metrics.scores import whole_queries
 from labeler.report.finding import Finding, merged
 from labeler.report.result import Result, as_plain, notebook_html
@@ -201,7 +201,7 @@ def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:
 
 def score_runs(
     runs: RunsByName,
-    pool: Pool,
+    pool: JudgedPairs,
     measures: Sequence[Measure],
     options: EvaluationOptions,
     weights: Weights | None,

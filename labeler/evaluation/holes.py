@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Floats, Integers
+from labeler.metrics.judged import Outside
 from labeler.metrics.measures import (
     dcg_sums,
     gains,
@@ -25,7 +26,6 @@ from labeler.metrics.measures import (
     relevant,
     weighted_harmonic,
 )
-from labeler.metrics.pool import Outside
 from labeler.metrics.rankings import Rankings
 from labeler.metrics.registry import Measure
 from labeler.metrics.scores import summed_up

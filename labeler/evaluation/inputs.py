@@ -30,8 +30,8 @@ from labeler.exchange.runs import hold_run
 from labeler.files.paths import check_existing, true_path
 from labeler.files.read import rereadable
 from labeler.messages import count_of
-from labeler.metrics import Pool, Rankings
-from labeler.metrics.pool import Facts
+from labeler.metrics import JudgedPairs, Rankings
+from labeler.metrics.judged import Facts
 from labeler.report.finding import Finding
 from labeler.trec.memory import Source, as_qrels, as_run
 from labeler.trec.pairs import PairColumns
@@ -65,15 +65,15 @@ def folder_of(source: object) -> Path | None:
 
 def pool_from(
     qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qrels", stale: str = "drop"
-) -> Pool:
+) -> JudgedPairs:
     """The pool of any qrels; messages call those without a file `name`."""
     path = qrels_path(qrels)
     if path is None:
-        return Pool.of(qrels_from(qrels, warn, name), name)
+        return JudgedPairs.of(qrels_from(qrels, warn, name), name)
     changed = _changed_since(path, warn, stale)
     whole = read_qrels(path, warn)
     grades = whole if stale == "keep" else _without(whole, changed)
-    return Pool.of(grades, str(path), len(changed))
+    return JudgedPairs.of(grades, str(path), len(changed))
 
 
 def _changed_since(path: Path, warn: Callable[[str], None], stale: str = "drop") -> set[Pair]:
@@ -199,7 +199,7 @@ def _run(run: Source, name: str) -> Path | PairColumns[float]:
     return as_run(run, name=f"the run {name}")
 
 
-def rank(run: Path | Run, pool: Pool, *, outside: bool = False) -> tuple[Rankings, Facts]:
+def rank(run: Path | Run, pool: JudgedPairs, *, outside: bool = False) -> tuple[Rankings, Facts]:
     """A run's rankings of the queries of the qrels, and facts to warn of.
 
     With `outside` the facts have the documents outside the qrels.

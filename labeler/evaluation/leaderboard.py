@@ -47,7 +47,7 @@ from labeler.evaluation.two_sided import (
 )
 from labeler.messages import count_of, no_pair_in_common, no_query_in_common
 from labeler.metrics import Measure, parse
-from labeler.metrics.pool import Facts
+from labeler.metrics.judged import Facts
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Table, interval_text

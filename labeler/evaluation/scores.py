@@ -15,7 +15,7 @@ from labeler.errors import BadInput
 from labeler.evaluation.options import EvaluationOptions, Scoring
 from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import Rankings, score
-from labeler.metrics.pool import Facts, Pool
+from labeler.metrics.judged import Facts, JudgedPairs
 from labeler.metrics.registry import Measure, parse, renamed
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, Weighting, summed_up
 from labeler.report.finding import Finding, Setting
@@ -439,7 +439,7 @@ def name_findings(texts: Sequence[str]) -> list[Finding]:
 
 
 def qrels_findings(
-    pool: Pool, measures: Sequence[Measure], scoring: Scoring, *, may_skip: bool = True
+    pool: JudgedPairs, measures: Sequence[Measure], scoring: Scoring, *, may_skip: bool = True
 ) -> list[Finding]:
     """Of the qrels: queries without a relevant document, and a top grade that nobody named.
 
@@ -462,7 +462,7 @@ def qrels_findings(
     return findings
 
 
-def run_findings(name: str, pool: Pool, facts: Facts, scoring: Scoring) -> list[Finding]:
+def run_findings(name: str, pool: JudgedPairs, facts: Facts, scoring: Scoring) -> list[Finding]:
     """What a reader of the scores should know about a run; `BadInput` where no query is common."""
     if not facts.common:
         run = f"the run {name}"

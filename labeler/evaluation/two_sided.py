@@ -20,7 +20,7 @@ from labeler.data import Qrels
 from labeler.evaluation.inputs import RunsByName, rank
 from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, parse, score
-from labeler.metrics.pool import Facts, Pool
+from labeler.metrics.judged import Facts, JudgedPairs
 from labeler.metrics.rankings import top_grade
 from labeler.report.finding import Finding
 from labeler.report.table import Cell, Column, Interval, Row, Table, shown
@@ -62,7 +62,7 @@ class TwoQrels:
     pair was judged by both are left out.
     """
 
-    pool: Pool
+    pool: JudgedPairs
     grades: Integers
     tops: tuple[int, int]
     counts: PairCounts
@@ -118,7 +118,10 @@ def two_qrels(
         for qrels, top in zip((first, second), tops, strict=True)
     ]
     return TwoQrels(
-        Pool.of(PairColumns.of(coded, np.int32), name), grades, (limits[0], limits[1]), counts
+        JudgedPairs.of(PairColumns.of(coded, np.int32), name),
+        grades,
+        (limits[0], limits[1]),
+        counts,
     )
 
 

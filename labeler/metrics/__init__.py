@@ -5,15 +5,15 @@ scores.means()["nDCG@10"], scores.per_query()["q1"]["AP"], scores.frame()
 """
 
 from labeler.metrics import measures  # noqa: F401 - they fill the registry
-from labeler.metrics.pool import Pool, rankings
+from labeler.metrics.judged import JudgedPairs, rankings
 from labeler.metrics.rankings import Rankings
 from labeler.metrics.registry import MEASURES, Measure, parse, parse_all
 from labeler.metrics.scores import Scores, evaluate, score
 
 __all__ = [
     "MEASURES",
+    "JudgedPairs",
     "Measure",
-    "Pool",
     "Rankings",
     "Scores",
     "evaluate",

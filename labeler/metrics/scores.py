@@ -12,7 +12,7 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats
 from labeler.data import Qrels, Run
-from labeler.metrics.pool import rankings
+from labeler.metrics.judged import rankings
 from labeler.metrics.rankings import Rankings
 from labeler.metrics.registry import Measure, parse_all
 

@@ -253,7 +253,8 @@ def _merged(
             line = int(lines[starts[index]])
             grades = ", ".join(map(str, grade[starts[index] : ends[index]].tolist()))
             query = batch.names[int(batch.query[line])].decode()
-            yield f"{query} {batch.part.cell(line, 2).decode()}: {grades}"
+            (document,) = batch.texts(np.array([line]))
+            yield f"{query} {document.decode()}: {grades}"
 
     return graded, words(), origin[wins[has_grade]]
 

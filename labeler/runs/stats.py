@@ -10,7 +10,7 @@ import numpy as np
 
 from labeler.arrays import Integers
 from labeler.exchange.runs import indexed_run
-from labeler.metrics.pool import contradictions, tied_pairs
+from labeler.metrics.judged import contradictions, tied_pairs
 from labeler.report.table import Column, Table
 from labeler.trec.index import SPREAD_HEADER, batches, short_names, spread
 

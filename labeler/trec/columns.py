@@ -172,11 +172,10 @@ def _is_utf8(block: bytes, text: Bytes) -> bool:
 def joined_texts(texts: Sequence[str]) -> Fields:
     """Texts that a program holds as the one column of a block; `Irregular` where they are none."""
     try:
-        block = "\n".join([*texts, ""]).encode()
+        text = np.frombuffer("\n".join([*texts, _PADDING.decode()]).encode(), dtype=np.uint8)
     except (TypeError, UnicodeEncodeError) as error:
         raise Irregular from error
-    text = np.frombuffer(block + _PADDING, dtype=np.uint8)
-    ends = np.flatnonzero(text[: len(block)] == _NEWLINE)
+    ends = np.flatnonzero(text == _NEWLINE)
     if len(ends) != len(texts):
         raise Irregular
     starts = np.append(0, ends[:-1] + 1)[: len(ends)]
@@ -190,7 +189,7 @@ class Keys:
     words: Words
     hashes: Words
 
-    def take(self, index: Integers | Flags | slice) -> Keys:
+    def take(self, index: Integers | Small | Flags | slice) -> Keys:
         """Some of the texts."""
         return Keys(self.words[index], self.hashes[index])
 

@@ -51,7 +51,6 @@ from labeler.trec.rows import (
 )
 
 BLOCK = 1 << 21
-_DOCUMENT = 2
 
 
 class Kind(NamedTuple):
@@ -276,26 +275,16 @@ class Batch:
     """The pairs of some queries with their values, file by file, in each file query by query.
 
     `names` are the queries' ids; `query` and `origin` say of each pair whose it is, and from which
-    file. `part` are its lines, or its documents' ids alone; `indexes` are the files', where they
-    have some.
+    file. `part` are its lines, and `indexes` the files', where they have some.
     """
 
-    part: Fields
     names: list[bytes]
     query: Integers
+    documents: Keys
     value: Floats | Integers
     origin: Integers
+    part: Fields | None = None
     indexes: Sequence[Index] = ()
-
-    @property
-    def _column(self) -> int:
-        """Where the lines have their documents."""
-        return min(_DOCUMENT, int(self.part.starts.shape[1]) - 1)
-
-    @cached_property
-    def documents(self) -> Keys:
-        """The document of each line."""
-        return keys(self.part, self._column)
 
     @property
     def score(self) -> Floats:
@@ -305,7 +294,7 @@ class Batch:
     @cached_property
     def declared(self) -> Integers:
         """The rank that each line of runs says it has, -1 where it says none."""
-        if not self._column:
+        if self.part is None:
             return np.full(len(self.query), -1)
         rank = numbers(self.part, 3)
         return np.where(rank.odd | rank.pointed | rank.negative, -1, rank.value)
@@ -333,7 +322,9 @@ class Batch:
 
     def texts(self, lines: Integers) -> list[bytes]:
         """The documents' ids of some lines."""
-        return self.part.cells(lines, self._column)
+        if self.part is None:
+            return texts_of(self.documents.words[lines])
+        return self.part.cells(lines, 2)
 
     def pairs(self) -> tuple[Integers, Integers]:
         """The lines sorted by query, document and file; and a number for each pair of the former.
@@ -355,7 +346,7 @@ class Batch:
         again = (pair[1:] == pair[:-1]) & (self.origin[order][1:] == self.origin[order][:-1])
         if again.any():
             line = int(order[1:][again].min())
-            query, document = self.names[int(self.query[line])], self.part.cell(line, self._column)
+            query, (document,) = self.names[int(self.query[line])], self.texts(np.array([line]))
             raise refuse_repeated(self.indexes[int(self.origin[line])], query, document)
 
 
@@ -433,7 +424,8 @@ def streamed(path: Path, kind: Kind, block: int) -> Iterator[Batch]:
 
 def _batch_of(part: Fields, stretches: Stretches, kind: Kind) -> Batch:
     from_one_file = np.zeros(len(part.starts), dtype=np.int64)
-    return Batch(part, stretches.names, stretches.of_line, kind.values(part), from_one_file)
+    columns = keys(part, 2), kind.values(part), from_one_file
+    return Batch(stretches.names, stretches.of_line, *columns, part)
 
 
 def _batch_of_one(query: bytes, lines: list[bytes], kind: Kind) -> Batch:
@@ -512,8 +504,8 @@ def _batch(files: Sequence[_Sorted], parts: Sequence[slice], ids: Words, first: 
         raise _changed(indexes) from error
     if len(part.starts) != sum(map(len, query)):
         raise _changed(indexes)
-    whose = np.concatenate(query), kind.values(part), np.concatenate(origin)
-    return Batch(part, texts_of(ids), *whose, indexes)
+    columns = keys(part, 2), kind.values(part), np.concatenate(origin)
+    return Batch(texts_of(ids), np.concatenate(query), *columns, part, indexes)
 
 
 def _together_of_blocks(indexes: Sequence[Index], *, sort: bool) -> tuple[Words, list[Integers]]:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from labeler.errors import BadInput, Misuse
-from labeler.trec.columns import Irregular, Small, joined_texts, keys, mixed
+from labeler.trec.columns import Irregular, Keys, Small, joined_texts, keys, mixed
 from labeler.trec.pairs import PairColumns, factorised
 from labeler.trec.qrels import gathered, read_qrels
 from labeler.trec.rows import LARGEST_GRADE
@@ -122,23 +122,21 @@ class _Held:
         """The columns; `Irregular` where anything is not as usual."""
         if not len(self.documents):
             raise Irregular
-        queries, documents = _plain_ids(self.queries), _plain_ids(self.documents)
+        (queries, _), (documents, ids) = map(_plain_ids, (self.queries, self.documents))
         values, query = checked(self.values), self.query
+        if self.numbered:
+            marks = np.sort(ids.hashes + mixed(query))
+            if (marks[1:] == marks[:-1]).any():
+                raise Irregular
         if any(query_id.startswith("#") for query_id in queries):
             raise Irregular
         if (np.diff(query) < 0).any():
             order = np.argsort(query, kind="stable")
             documents = [documents[at] for at in order.tolist()]
-            query, values = query[order], values[order]
+            query, values, ids = query[order], values[order], ids.take(order)
         edges = np.searchsorted(query, np.arange(len(queries) + 1))
         places = np.arange(len(documents), dtype=np.int32)
-        columns: PairColumns[Any] = PairColumns(tuple(queries), edges, documents, places, values)
-        ids = keys(columns.texts, 0)
-        if self.numbered:
-            marks = np.sort(ids.hashes + mixed(query))
-            if (marks[1:] == marks[:-1]).any():
-                raise Irregular
-        return columns
+        return PairColumns(tuple(queries), edges, documents, places, values, None, ids)
 
     def checked(self, name: str) -> Iterator[Row]:
         """Pair by pair, with checked ids; `BadInput` where there is none."""
@@ -151,16 +149,17 @@ class _Held:
             raise BadInput(f"{name}: no pair of a query and a document in it")
 
 
-def _plain_ids(ids: Sequence[Any]) -> list[str]:
+def _plain_ids(ids: Sequence[Any]) -> tuple[Sequence[str], Keys]:
     """Ids as texts; `Irregular` where one is neither that nor an integer, or not plain."""
     if ids and type(ids[0]) is not str and set(map(type, ids)) == {int}:
         ids = list(map(str, ids))
-    text, starts, ends, _ = joined_texts(ids)
-    if int((text[: len(text) - 64] <= ord(" ")).sum()) > len(ids) or (starts == ends).any():
+    part = joined_texts(ids)
+    end = int(part.ends[-1, 0]) + 1
+    if int((part.text[:end] <= ord(" ")).sum()) > len(ids) or (part.starts == part.ends).any():
         raise Irregular
-    if int(text.max()) > 127 and "\n".join(ids).split() != list(ids):  # white space of any script
+    if int(part.text.max()) > 127 and "\n".join(ids).split() != list(ids):  # of any script
         raise Irregular
-    return list(ids)
+    return ids, keys(part, 0)
 
 
 def _numbers(values: Sequence[Any]) -> Any:
@@ -169,7 +168,7 @@ def _numbers(values: Sequence[Any]) -> Any:
     if bool in kinds or not all(issubclass(kind, Real) for kind in kinds):
         raise Irregular
     try:
-        numbers = np.array(values, dtype=np.float64)
+        numbers = np.fromiter(values, np.float64, len(values))
     except (TypeError, ValueError, OverflowError) as error:
         raise Irregular from error
     if not np.isfinite(numbers).all():

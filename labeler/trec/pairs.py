@@ -23,6 +23,7 @@ from labeler.errors import Misconfigured
 from labeler.trec.columns import (
     Fields,
     Irregular,
+    Keys,
     Small,
     Stretches,
     fields,
@@ -42,6 +43,7 @@ NONE = -1
 """The row of a pair in a set that does not hold it."""
 
 _BLOCK = 1 << 22
+BATCH = 1 << 15
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,6 +62,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
     document: Small
     value: NDArray[Any]
     labels: tuple[Value, ...] | None = None
+    known_keys: Keys | None = None
 
     @classmethod
     def of(cls, table: Mapping[str, Mapping[str, Value]], dtype: Any = None) -> PairColumns[Value]:
@@ -98,17 +101,21 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         return {query_id: at for at, query_id in enumerate(self.queries)}
 
     @cached_property
-    def texts(self) -> Fields:
-        """The documents' ids as one column of bytes."""
-        return joined_texts(self.documents)
+    def document_keys(self) -> Keys:
+        """The keys of the `documents`."""
+        return self.known_keys or keys(joined_texts(self.documents), 0)
 
-    def batch(self) -> Batch:
-        """The same as lines of a file are held."""
-        text, starts, ends, _ = self.texts
-        part = Fields(text, starts[self.document], ends[self.document], 1)
-        names = [query_id.encode() for query_id in self.queries]
-        query = self.query.astype(np.int64)
-        return Batch(part, names, query, self.value, np.zeros_like(query))
+    def batches(self, size: int = BATCH) -> Iterator[Batch]:
+        """About `size` pairs at a time, no query in two batches, as lines of a file are held."""
+        starts = self.edges[:-1] // size
+        firsts = np.flatnonzero(np.diff(starts, prepend=-1)) if len(starts) else np.zeros(1, int)
+        firsts = np.append(firsts, len(starts))
+        for first, last in pairwise(firsts.tolist()):
+            pairs = slice(int(self.edges[first]), int(self.edges[last]))
+            names = [query_id.encode() for query_id in self.queries[first:last]]
+            query = self.query[pairs].astype(np.int64) - first
+            documents = self.document_keys.take(self.document[pairs])
+            yield Batch(names, query, documents, self.value[pairs], np.zeros_like(query))
 
     @property
     def size(self) -> int:
@@ -206,6 +213,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
             self.document[mask],
             self.value[mask],
             self.labels,
+            self.known_keys,
         )
 
     def frame(self, value: str = "relevance") -> DataFrame:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from labeler.data import Qrels, Run
 from labeler.evaluation.evaluate import evaluate
 from labeler.evaluation.inputs import pool_from, rank
-from labeler.metrics import Pool
+from labeler.metrics import JudgedPairs
 from labeler.metrics import evaluate as scored
 from labeler.trec.qrels import read_qrels
 
@@ -82,7 +82,7 @@ def test_files_and_dicts_have_the_same_documents_outside_the_qrels(tmp_path: Pat
     (tmp_path / "h.qrels").write_text("".join(lines))
     rows = [f"{q} Q0 {d} 1 {s} t\n" for q, scores in run.items() for d, s in scores.items()]
     (tmp_path / "r.trec").write_text("".join(rows))
-    pool, held = Pool.of(read_qrels(tmp_path / "h.qrels")), pool_from(qrels, print)
+    pool, held = JudgedPairs.of(read_qrels(tmp_path / "h.qrels")), pool_from(qrels, print)
     _, by_file = pool.rank(tmp_path / "r.trec", outside=True)
     _, by_dict = rank(run, held, outside=True)
     assert by_file.outside is not None

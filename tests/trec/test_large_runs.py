@@ -13,7 +13,7 @@ from plain_rankings import plain_rankings
 
 from labeler.errors import BadInput
 from labeler.evaluation.inputs import rank
-from labeler.metrics import Pool, Rankings
+from labeler.metrics import JudgedPairs, Rankings
 from labeler.trec.columns import Irregular
 from labeler.trec.index import QRELS
 from labeler.trec.pairs import PairColumns, numbers_in_file
@@ -37,10 +37,10 @@ def made_lines(rng: np.random.Generator, queries: int, depth: int) -> list[str]:
 
 
 @pytest.fixture
-def pool(tmp_path: Path) -> Pool:
+def pool(tmp_path: Path) -> JudgedPairs:
     path = tmp_path / "a.qrels"
     path.write_text("".join(f"q{q} 0 d{d} {(q + d) % 3}\n" for q in range(1, 30) for d in range(9)))
-    return Pool.of(read_qrels(path))
+    return JudgedPairs.of(read_qrels(path))
 
 
 def assert_same(ours: Rankings, theirs: Rankings) -> None:
@@ -63,7 +63,9 @@ ORDERS: dict[str, Callable[[list[str], np.random.Generator], list[str]]] = {
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_blocks_give_what_the_whole_file_gives(order: str, pool: Pool, tmp_path: Path) -> None:
+def test_blocks_give_what_the_whole_file_gives(
+    order: str, pool: JudgedPairs, tmp_path: Path
+) -> None:
     rng = np.random.default_rng(7)
     lines = ORDERS[order](made_lines(rng, 16, 7), rng)
     forms = {
@@ -81,7 +83,7 @@ def test_blocks_give_what_the_whole_file_gives(order: str, pool: Pool, tmp_path:
             assert_same(pool.rank(path, block=block)[0], whole)
 
 
-def test_a_pipe_is_read_whatever_the_order_of_its_lines(pool: Pool, tmp_path: Path) -> None:
+def test_a_pipe_is_read_whatever_the_order_of_its_lines(pool: JudgedPairs, tmp_path: Path) -> None:
     rng = np.random.default_rng(8)
     lines = made_lines(rng, 25, 12)
     whole, pipe = tmp_path / "a.trec", tmp_path / "pipe"
@@ -110,7 +112,7 @@ BAD = {
 
 @pytest.mark.parametrize("problem", BAD)
 def test_the_first_bad_line_is_named_as_the_slow_reader_names_it(
-    problem: str, pool: Pool, tmp_path: Path
+    problem: str, pool: JudgedPairs, tmp_path: Path
 ) -> None:
     rng = np.random.default_rng(9)
     path = tmp_path / "a.trec"
@@ -127,7 +129,7 @@ def test_the_first_bad_line_is_named_as_the_slow_reader_names_it(
 
 @pytest.mark.parametrize("again", [False, True])
 def test_a_damaged_gzip_is_named_at_its_line_and_after_what_is_wrong_before(
-    again: bool, pool: Pool, tmp_path: Path
+    again: bool, pool: JudgedPairs, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.trec.gz"
     lines = [line(q, d, q * d % 7 / 3) for q in range(30) for d in range(100)]
@@ -150,7 +152,7 @@ def peak(work: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-def test_what_is_held_does_not_grow_with_the_lines(pool: Pool, tmp_path: Path) -> None:
+def test_what_is_held_does_not_grow_with_the_lines(pool: JudgedPairs, tmp_path: Path) -> None:
     path = tmp_path / "a.trec"
 
     def held(queries: int) -> int:
@@ -171,8 +173,8 @@ def test_repeated_judgements_are_left_out_and_counted(block: int, tmp_path: Path
     warnings: list[str] = []
     with pytest.raises(Irregular):  # what is repeated is left to the reader by line
         numbers_in_file(path, QRELS, block)
-    ours = Pool.of(read_qrels(path, warnings.append))
-    whole = Pool.of(PairColumns.of(read_qrels_by_line(path), np.int32))
+    ours = JudgedPairs.of(read_qrels(path, warnings.append))
+    whole = JudgedPairs.of(PairColumns.of(read_qrels_by_line(path), np.int32))
     for name in ("queries", "query", "grade", "documents"):
         assert np.array_equal(getattr(ours, name), getattr(whole, name)), name
     assert warnings == [f"{path}: 15 repeated lines, the same pair with the same grade"]

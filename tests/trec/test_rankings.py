@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from plain_rankings import plain_rankings
 
 from labeler.errors import BadInput
-from labeler.metrics import Pool, Rankings, evaluate, score
+from labeler.metrics import JudgedPairs, Rankings, evaluate, score
 from labeler.trec.pairs import PairColumns
 from labeler.trec.qrels import read_qrels, read_qrels_by_line
 from labeler.trec.runs import read_run_by_line
@@ -95,7 +95,7 @@ def check(folder: Path, qrels: bytes, run: bytes, block: int) -> None:
     (folder / "a.trec").write_bytes(run)
 
     def fast() -> Rankings:
-        pool = Pool.of(read_qrels(folder / "a.qrels", print))
+        pool = JudgedPairs.of(read_qrels(folder / "a.qrels", print))
         return pool.rank(folder / "a.trec", block=block)[0]
 
     def slow() -> Rankings:
@@ -147,11 +147,11 @@ def test_what_a_program_holds_gives_what_its_files_give(
     (scratch / "a.qrels").write_bytes(qrels)
     (scratch / "a.trec").write_bytes(run)
     try:
-        pool = Pool.of(read_qrels(scratch / "a.qrels", print))
+        pool = JudgedPairs.of(read_qrels(scratch / "a.qrels", print))
         wanted, facts = pool.rank(scratch / "a.trec")
     except BadInput:
         return
-    held = Pool.of(PairColumns.of(read_qrels_by_line(scratch / "a.qrels"), np.int32))
+    held = JudgedPairs.of(PairColumns.of(read_qrels_by_line(scratch / "a.qrels"), np.int32))
     assert_same(held.rank(scratch / "a.trec")[0], wanted)
     run = PairColumns.of(read_run_by_line(scratch / "a.trec"), np.float64)
     ranked, counted = held.rank(run)
@@ -168,13 +168,13 @@ def test_scores_are_read_as_python_reads_them(value: float, digits: int, scratch
     path = scratch / "a.trec"
     path.write_text("".join(f"{n} Q0 a 1 {text} t\n" for n, text in enumerate(texts)))
     (path.parent / "a.qrels").write_text("".join(f"{n} 0 a 1\n" for n in range(len(texts))))
-    ranked, _ = Pool.of(read_qrels(path.parent / "a.qrels", print)).rank(path)
+    ranked, _ = JudgedPairs.of(read_qrels(path.parent / "a.qrels", print)).rank(path)
     assert ranked.score.tolist() == [float(text) for text in texts]
 
 
 def test_real_runs_score_as_the_slow_reader_has_them(shared: Path) -> None:
     folder = shared / "dl19"
-    pool = Pool.of(read_qrels(folder / "nist.qrels", print))
+    pool = JudgedPairs.of(read_qrels(folder / "nist.qrels", print))
     qrels = read_qrels_by_line(folder / "nist.qrels")
     measures = ["nDCG@10", "AP", "Bpref", "R@100", "AUC"]
     for path in sorted((folder / "runs").glob("*.gz"))[:3]:
@@ -187,7 +187,7 @@ def test_ties_and_contradicting_ranks_are_counted(tmp_path: Path) -> None:
     (tmp_path / "a.qrels").write_text("q 0 a 1\n")
     run = ["q Q0 a 1 1 t", "q Q0 b 2 2 t", "q Q0 c 3 2 t", "q Q0 d 4 2 t", "r Q0 a x 1 t"]
     (tmp_path / "a.trec").write_text("\n".join(run))
-    pool = Pool.of(read_qrels(tmp_path / "a.qrels", print))
+    pool = JudgedPairs.of(read_qrels(tmp_path / "a.qrels", print))
     _, facts = pool.rank(tmp_path / "a.trec")
     assert (facts.tied_pairs, facts.contradictions, facts.common, facts.extra) == (3, 1, 1, 1)
 
@@ -195,7 +195,7 @@ def test_ties_and_contradicting_ranks_are_counted(tmp_path: Path) -> None:
 def test_a_repeated_pair_of_qrels_is_warned_of(tmp_path: Path) -> None:
     (tmp_path / "a.qrels").write_text("q 0 a 1\nq 0 a 1\n")
     warnings: list[str] = []
-    pool = Pool.of(read_qrels(tmp_path / "a.qrels", warnings.append))
+    pool = JudgedPairs.of(read_qrels(tmp_path / "a.qrels", warnings.append))
     assert len(pool.grade) == 1
     assert "1 repeated line" in warnings[0]
 
@@ -204,6 +204,6 @@ def test_a_truncated_gzip_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.qrels").write_text("1 0 a 1\n")
     whole = gzip.compress(b"".join(b"1 Q0 d%d 1 2 t\n" % n for n in range(5000)))
     (tmp_path / "a.trec.gz").write_bytes(whole[:-20])
-    pool = Pool.of(read_qrels(tmp_path / "a.qrels", print))
+    pool = JudgedPairs.of(read_qrels(tmp_path / "a.qrels", print))
     with pytest.raises(BadInput, match="damaged gzip"):
         pool.rank(tmp_path / "a.trec.gz")

@@ -15,7 +15,7 @@ from labeler.evaluation.trec_eval import measures as te
 from labeler.evaluation.trec_eval.measures import Line, Maker
 from labeler.messages import no_query_in_common
 from labeler.metrics import measures as ours
-from labeler.metrics.pool import Pool
+from labeler.metrics.judged import JudgedPairs
 from labeler.metrics.rankings import Rankings
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
 from labeler.trec.pairs import PairColumns
@@ -165,7 +165,7 @@ def _read(qrels: Path, run: Path) -> tuple[Rankings, str]:
 
     A run that the fast reader refuses, as one with more columns, is put to the loose one.
     """
-    pool = Pool.of(read_qrels(qrels))
+    pool = JudgedPairs.of(read_qrels(qrels))
     try:
         ranked, facts = pool.rank(run)
         run_id, some = last_tag(run), facts.some_ids

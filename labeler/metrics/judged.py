@@ -1,4 +1,4 @@
-"""The pool that qrels judge, and runs ranked against it: from columns, a few queries at a time."""
+"""The pairs that qrels judge, and runs ranked against them, a few queries at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, top_grade
-from labeler.trec.columns import Irregular, Small, Words, hashed, keys, mixed, widened
+from labeler.trec.columns import Irregular, Small, Words, hashed, mixed, widened
 from labeler.trec.index import RUN, Batch, Scattered, batches, in_order, indexed, streamed
 from labeler.trec.memory import as_qrels, as_run
 from labeler.trec.pairs import PairColumns
@@ -27,7 +27,7 @@ BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Pool:
+class JudgedPairs:
     """The judged pairs of some qrels, by query (sorted by id), then by grade, best first."""
 
     queries: tuple[str, ...]
@@ -41,7 +41,7 @@ class Pool:
     """How many grades of their file are of texts that have changed since."""
 
     @classmethod
-    def of(cls, qrels: PairColumns[int], name: str = "the qrels", stale: int = 0) -> Pool:
+    def of(cls, qrels: PairColumns[int], name: str = "the qrels", stale: int = 0) -> JudgedPairs:
         """The pool of qrels, without queries that have no judgement."""
         sizes = np.diff(qrels.edges)
         ids = [query_id for query_id, size in zip(qrels.queries, sizes, strict=True) if size]
@@ -53,7 +53,7 @@ class Pool:
         # the query and the grade of a pair as one number: sorted by it, best grades come first
         top, least = int(np.max(grade, initial=0)), int(np.min(grade, initial=0))
         order = np.argsort(query * (top - least + 1) + top - grade, kind="stable")
-        words = keys(qrels.texts, 0).words[qrels.document[order]]
+        words = qrels.document_keys.words[qrels.document[order]]
         return cls(tuple(names), query[order], grade[order], words, name, stale)
 
     @cached_property
@@ -80,7 +80,7 @@ class Pool:
         bytes at a time. With `outside` the facts have the documents outside the qrels.
         """
         if isinstance(run, PairColumns):
-            return _ranked([run.batch()], self, outside=outside)
+            return _ranked(run.batches(), self, outside=outside)
         with suppress(Irregular, BadInput):
             try:
                 return _ranked(streamed(run, RUN, block), self, outside=outside)
@@ -89,14 +89,14 @@ class Pool:
                     return _ranked(batches([index], size=block), self, outside=outside)
         # the reader by line names the first line that is wrong
         columns = PairColumns.of(read_run_by_line(run), np.float64)
-        return _ranked([columns.batch()], self, outside=outside)
+        return _ranked(columns.batches(), self, outside=outside)
 
 
 def rankings(qrels: Qrels, run: Run, max_grade: int | None = None) -> Rankings:
-    """One run's rankings of the queries of the qrels. Queries that the run lacks retrieve nothing."""
+    """One run's rankings of the queries of the qrels; those that it lacks retrieve nothing."""
     grades = as_qrels(qrels) if any(qrels.values()) else PairColumns.of({}, np.int32)
     scores = as_run(run) if any(run.values()) else PairColumns.of({}, np.float64)
-    ranked, _ = Pool.of(grades).rank(scores)
+    ranked, _ = JudgedPairs.of(grades).rank(scores)
     return ranked if max_grade is None else replace(ranked, max_grade=max_grade)
 
 
@@ -124,7 +124,7 @@ class Facts:
     outside: Outside | None = None
 
 
-def _ranked(parts: Iterable[Batch], pool: Pool, *, outside: bool) -> tuple[Rankings, Facts]:
+def _ranked(parts: Iterable[Batch], pool: JudgedPairs, *, outside: bool) -> tuple[Rankings, Facts]:
     facts = Facts()
     n = len(pool.queries)
     gathered: list[Outside] | None = [] if outside else None
@@ -148,7 +148,7 @@ def _ranked(parts: Iterable[Batch], pool: Pool, *, outside: bool) -> tuple[Ranki
 
 
 def _placed(
-    lines: Batch, pool: Pool, facts: Facts, gathered: list[Outside] | None
+    lines: Batch, pool: JudgedPairs, facts: Facts, gathered: list[Outside] | None
 ) -> dict[str, Any]:
     """The documents of the pool in some lines of a run, as columns by query and rank.
 
@@ -218,7 +218,7 @@ def _note(facts: Facts, lines: Batch, pool_query: Integers) -> None:
     facts.some_ids += [name.decode() for name in lines.names[:free]]
 
 
-def _matches(lines: Batch, pool: Pool, pool_query: Integers) -> tuple[Integers, Integers]:
+def _matches(lines: Batch, pool: JudgedPairs, pool_query: Integers) -> tuple[Integers, Integers]:
     """Which lines stand in the pool, and as which of its pairs; `BadInput` where a pair is twice.
 
     Pairs are told apart by a 64-bit mark of each. Where two of them have one, others are made.
