@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from labeler.collection.export import export as export
     from labeler.collection.layout import Collection as Collection
     from labeler.collection.layout import open_collection as open_collection
-    from labeler.collection.validate import validate as validate
     from labeler.collection_report.contents import ReportOptions as ReportOptions
     from labeler.collection_report.report import report_of as report_of
     from labeler.corpus.ingest import ingest as ingest
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from labeler.judging.judge import judge as judge
     from labeler.judging.relabel import arelabel as arelabel
     from labeler.judging.relabel import relabel as relabel
+    from labeler.judging.validate import validate as validate
     from labeler.lab.calibrate import CalibrateOptions as CalibrateOptions
     from labeler.lab.calibrate import calibrate as calibrate
     from labeler.lab.cascade import CascadeOptions as CascadeOptions
@@ -131,7 +131,7 @@ _PUBLIC = {
     "shift": "pools.shift:shift",
     "tune": "lab.tune:tune",
     "update": "corpus.update:update",
-    "validate": "collection.validate:validate",
+    "validate": "judging.validate:validate",
 }
 """Where each public name is defined: `module:attribute`, the module as seen from this package."""
 

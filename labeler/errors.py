@@ -102,6 +102,12 @@ class TooManyFailed(BudgetReached):
 
     exit_code = 69
 
+    def of(self, whose: str) -> Self:
+        """The same of one of several that were asked."""
+        error = type(self)(f"{whose}: {self}", parameter=self.parameter)
+        error.again = self.again
+        return error
+
 
 class Stopped(LabelerError):
     """Told to stop; what was under way is finished and kept."""

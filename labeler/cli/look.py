@@ -23,9 +23,9 @@ from labeler.report.neutral import flat, one_line
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
-    from labeler.collection.validate import Validation
     from labeler.judging.explain import AttemptHistory, Explanation
     from labeler.judging.status import SetStatus
+    from labeler.judging.validate import Validation
     from labeler.models.call_plan import TrialCall
     from labeler.models.choose import Choice
     from labeler.store.base import Record
@@ -119,6 +119,7 @@ def explain(
     *,
     name: str | None = option(None, "One set of judgements; else all.", flags="--as"),
     prompt: str | None = option(None, "The prompt's file, where it is no longer as it was."),
+    assessor: str = option("", "Its set, and its prompt, where one is declared.", metavar="NAME"),
     output: OutputFlags,
 ) -> None:
     """Show how a pair came by its grade: prompt, reply, attempts, cost."""
@@ -126,6 +127,11 @@ def explain(
 
     from labeler.collection.layout import open_collection
     from labeler.judging.explain import is_judged
+    from labeler.models.choose import find_assessor, project_file
+
+    if assessor:
+        declared = find_assessor(assessor, project=project_file())
+        name, prompt = name or declared.name, prompt or declared.prompt or None
 
     to, collection = output.made_from(open_collection(folder).folder), open_collection(folder)
     pair = Pair(query_id, doc_id)
@@ -250,7 +256,7 @@ def validate(
 
     It says where its files contradict one another, too.
     """
-    from labeler.collection.validate import validate
+    from labeler.judging.validate import validate
     from labeler.models.session import Control
 
     to = output.made_from(folder)

@@ -6,12 +6,11 @@ import json
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from labeler.cli.model_options import NamedModel
-from labeler.cli.options import Folder, OutputFlags, Without
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import deliver, said_to, show, show_json, warn
 from labeler.cli.process import run_until_stopped
 from labeler.cli.screen import caution, note, progress, say
@@ -94,7 +93,7 @@ def command(
         flags="--control",
         panel="Judge again",
     ),
-    who: Annotated[NamedModel, Without(["assessor", "model_file"])],
+    who: NamedModel,
     quiet: bool = option(
         False, "Print alarms and errors alone: nothing where there are none.", panel=OUTPUT
     ),

@@ -215,9 +215,12 @@ def _sources(tally: Tally, carried: int = 0) -> str:
     shared = (
         f"; shared with an equal pair or another process: {tally.shared:,}" if tally.shared else ""
     )
-    asked = tally.pairs - tally.remembered
+    asked = tally.pairs - tally.remembered - tally.waiting
     before = f"; carried over from earlier passages: {carried:,}" if carried else ""
-    return f"from the store: {earlier:,} ({share:.0%}){shared}{before}; asked now: {asked:,}"
+    waiting = f"; in a batch: {tally.waiting:,}" if tally.waiting else ""
+    again = f"; asked once more: {tally.asked_again:,}" if tally.asked_again else ""
+    beside = f"{shared}{before}{waiting}; asked now: {asked:,}{again}"
+    return f"from the store: {earlier:,} ({share:.0%}){beside}"
 
 
 def check_complete(result: JudgeResult, *, asked: bool = True) -> None:
@@ -230,6 +233,8 @@ def check_complete(result: JudgeResult, *, asked: bool = True) -> None:
         raise tally.stopped
     if tally.failed:
         problem = f"{tally.failed:,} of {tally.pairs:,} pairs have no grade"
+        if tally.waiting == tally.failed:
+            raise Incomplete(f"{problem}: they wait in a batch; next: labeler batch collect")
         only_calls = tally.failures["call_failed"] == tally.failed
         again = {} if only_calls else {"retry_failed": True}
         raise Incomplete(problem, again=again if asked else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,12 +36,21 @@ def _store_of(folder: Folder, *, reading: bool = False) -> Iterator[ReplyStore]:
 
 
 def verify(folder: Folder, *, output: OutputFlags) -> None:
-    """Check every reply of the store against its checksum; exit 65 where one is off."""
+    """Check every reply of the store against its checksum; exit 65 where one is off.
+
+    Where all are sound, the grades of the collection are held against them, too.
+    """
+    from labeler.collection.layout import open_collection
+    from labeler.judging.relabel import unproven
     from labeler.store import maintain
 
-    to = output.made_from(folder)
+    to, opened = output.made_from(folder), open_collection(folder)
     with _store_of(folder, reading=True) as store:
         result = maintain.verify(store)
+    for name in opened.judgement_names() if not result.problems else ():
+        wrong, _ = asyncio.run(unproven(opened, name))
+        named = (f"{opened.judgements(name)}: {each}" for each in wrong)
+        result = result._replace(problems=(*result.problems, *named))
     show_outcome(result, _show_checked, output, to)
     if result.problems:
         problems = f"{len(result.problems):,} problems; bring back a copy of it"

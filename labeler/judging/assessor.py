@@ -54,7 +54,8 @@ class Assessor:
     def asked_in(cls, session: Session, prompt: Prompt) -> Assessor:
         """The assessor that a session's model is with a prompt; it sends what is declared."""
         asked, inputs, secret = session.parameters, session.inputs, session.secret
-        return cls(prompt, session.model, asked, inputs, secret=secret)
+        context = session.selection.options.declared.context
+        return cls(prompt, session.model, asked, inputs, secret=secret, context=context)
 
     @cached_property
     def asked_with(self) -> dict[str, Any]:

@@ -48,7 +48,7 @@ from labeler.judging.methods.inquiry import ReadAtMost
 from labeler.judging.pilot import Pilot
 from labeler.judging.suspicions import suspicions
 from labeler.messages import count_of
-from labeler.models.policies.call import StopSignal
+from labeler.models.policies.call import WAITS, StopSignal
 from labeler.models.policies.limits import Spending, WithCost
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, frame_of
@@ -70,7 +70,8 @@ class Tally:
     gave in this run, `served` those of all replies; `listed` counts pairs whose documents stood in
     lists; `suspicions` counts pairs by what looks suspicious about their documents, of which
     `suspicious` have any, and `suspicious_pairs` are the first; `stopped` is what ended it before
-    all pairs were done. `by_passages` counts pairs whose document was too long to be shown whole;
+    all pairs were done. `by_passages` counts pairs whose document was too long to be shown whole,
+    `waiting` those that wait in a batch, `asked_again` those of further times that were asked now;
     `pilot` is what the first pairs said of all, where they were looked at. `sent` holds what was
     sent with requests, each once; `read_at_most` is what the server read of the longest.
     """
@@ -97,6 +98,8 @@ class Tally:
     suspicious_pairs: list[Pair] = field(default_factory=list)
     stopped: BudgetReached | None = None
     by_passages: int = 0
+    waiting: int = 0
+    asked_again: int = 0
     pilot: Pilot | None = None
 
     def add(self, judged: Judged) -> None:
@@ -105,6 +108,7 @@ class Tally:
         if isinstance(judged.outcome, Failure):
             outcome = judged.outcome
             self.failures[outcome.status] += 1
+            self.waiting += outcome.detail.startswith(WAITS)
             if len(self.examples[outcome.status]) < EXAMPLES:
                 self.examples[outcome.status].append((outcome.pair, outcome.detail))
         else:
@@ -275,7 +279,7 @@ async def write_set(
                 async for judged in judging:
                     texts = job.texts.of(judged.outcome.pair)
                     tally.add(judged)
-                    _note_length(tally, judged, *texts)
+                    tally.read_at_most.note_pair(judged, *texts)
                     out.write(rows.line(_with_shown(judged, rules_shown, *texts)) + "\n")
             except BudgetReached as reached:
                 if not tally.pairs:
@@ -288,12 +292,6 @@ async def write_set(
         _note_in_card(job, assessor, tally)
         write_readme(job.collection)
     return tally
-
-
-def _note_length(tally: Tally, judged: Judged, query: Query, document: Document) -> None:
-    """Note how much of a pair's texts the server read, where one request showed them whole."""
-    if judged.attempts == 1 and judged.listed is None and judged.prompt_tokens:
-        tally.read_at_most.note(judged.prompt_tokens, len(query.text) + len(document.text))
 
 
 def with_suspicions(judged: Judged, texts: Texts) -> Judged:

@@ -37,7 +37,7 @@ from labeler.judging.job import (
 from labeler.judging.methods.inquiries import Inquiries, check_reads, unanswered
 from labeler.judging.methods.inquiry import CUTS, TRIES
 from labeler.judging.part import DerivedPairs
-from labeler.judging.pilot import FEWEST, piloted
+from labeler.judging.pilot import AskedRound, piloted, proof_in
 from labeler.model import Request
 from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.cost import Tokens
@@ -311,11 +311,7 @@ async def _judged(
 ) -> JudgeResult:
     job, assessor, session = prepared
     guard, earlier = session.guard, replace(control.spent)
-    selection = session.selection
-    deferral, proof = selection.options.deferral, options.proof
-    is_free = selection.choice.name == "similarity"
-    if is_free or deferral.waiting or not deferral.is_live or len(job.pairs) < FEWEST:
-        proof = Proof(1, no_pilot=True)
+    selection, proof = session.selection, proof_in(session, options.proof, len(job.pairs))
     asking = PairOptions(retry_failed=options.retry_failed, proof=proof)
     tally = await watched(job, assessor, guard, control, asking)
     if tally.read_at_most.is_cut and assessor.context is None and not tally.stopped:
@@ -323,42 +319,42 @@ async def _judged(
         control.note(
             f"{CUTS} at {context:,} tokens: documents that may be longer are judged by passages"
         )
-        by_passages = replace(asking, proof=Proof(1, no_pilot=True))
+        by_passages = replace(asking, proof=None)
         again = replace(assessor, context=context)
         tally = await watched(job, again, guard, control, by_passages)
     learn_from(tally, session, assessor)
     if times > 1 and not tally.stopped:
-        tally.stopped = await ask_again(job, assessor, guard, control, times)
+        await ask_again(prepared, proof, control, times, tally)
     is_priced = selection.price is not None
     return JudgeResult(job, tally, control.spent.since(earlier), is_priced, selection.caveat)
 
 
 async def ask_again(
-    job: Job, assessor: Assessor, guard: Guard, control: Control, times: int
-) -> BudgetReached | None:
+    prepared: Prepared, proof: Proof | None, control: Control, times: int, tally: Tally
+) -> None:
     """Ask about the pairs of a job more times, each a request of its own, and keep what they give.
 
     A time that the budget cuts short is written once it is whole: its replies are kept until then.
-    Returns what ended it before that.
+    The tally holds what ended it before that.
     """
+    (job, assessor, session), rows = prepared, JudgementLines(origin(prepared.assessor))
+    guard = session.guard
     underway = Underway((times - 1) * len(job.pairs), guard, asks=assessor.model.is_server)
     with control.judging(underway) as on_judged:
-        options = PairOptions(guard.limiter.limits.in_hand, False, on_judged, guard.stop)
+        in_hand = guard.limiter.limits.in_hand
+        options = PairOptions(in_hand, False, on_judged, guard.stop, proof=proof)
         for time in range(1, times):
-            again = replace(assessor, repeat=time)
-            rows, path = (
-                JudgementLines(origin(assessor)),
-                repeat_file(job.collection, job.name, time),
-            )
+            again, lines = replace(assessor, repeat=time), list[str]()
             try:
-                judging = judge_pairs(job.pairs, job.texts, again, options)
-                lines = [rows.line(judged) async for judged in judging]
+                async for judged in judge_pairs(job.pairs, job.texts, again, options):
+                    lines.append(f"{rows.line(judged)}\n")
+                    tally.asked_again += not judged.remembered
             except BudgetReached as reached:
-                return reached
+                tally.stopped = reached
+                return
             async with locked_in_loop(job.collection, guard.stop, control.note):
-                with replacing(path) as out:
-                    out.writelines(f"{line}\n" for line in lines)
-    return None
+                with replacing(repeat_file(job.collection, job.name, time)) as out:
+                    out.writelines(lines)
 
 
 @asynccontextmanager
@@ -375,6 +371,8 @@ async def prepare(
     prompt = prompt.read_by(options.declared.reader)
     selection = await select_model("judge", session_options, control)
     check_reads(prompt, selection.choice.name)
+    if options.prompt and not selection.reads_prompt:
+        control.note(f"similarity reads no prompt: {prompt.name} gives it the scale alone")
     texts = texts_of(collection)
     own_name = "" if options.prompt else options.declared.name
     name = options.name or own_name or default_name(prompt.name, selection.name)
@@ -390,7 +388,7 @@ async def prepare(
     documents = texts.documents.values()
     async with open_session(selection, documents, collection.store, control) as session:
         assessor = Assessor.asked_in(session, prompt)
-        assessor = replace(assessor, votes=options.votes, context=options.declared.context)
+        assessor = replace(assessor, votes=options.votes)
         assessor = as_shown(assessor, collection, name, texts, options.held_out)
         check_free(collection, name, assessor)
         yield Prepared(job, assessor, session)
@@ -405,7 +403,8 @@ async def watched(
         asking = asking or PairOptions()
         in_hand = guard.limiter.limits.in_hand
         asking = replace(asking, at_once=in_hand, stop=guard.stop, note=control.note)
-        asking, pilot = await piloted(job.pairs, job.texts, assessor, asking, guard)
+        asked = AskedRound(assessor, job.pairs, job.texts)
+        asking, pilot = await piloted(asked, asking, guard)
         tally = await do_job(job, assessor, replace(asking, on_judged=on_judged))
         tally.pilot = pilot
         return tally

@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import NamedTuple
 
 from labeler.data import Failure, Judged, Pair
 from labeler.errors import BudgetReached, TooManyFailed
@@ -13,6 +14,8 @@ from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs, looks
 from labeler.models.call_plan import CallTimes, duration_of
 from labeler.models.policies.stack import Guard
+from labeler.models.session import Session
+from labeler.models.settings import Proof
 
 Projected = Sequence[float]
 """About how much it is, and an interval of 95 %; empty where it is not known."""
@@ -56,16 +59,33 @@ FEWEST = 100
 """A run of fewer pairs has no pilot."""
 
 
+def proof_in(session: Session, proof: Proof | None, total: int) -> Proof | None:
+    """What a run of so many pairs has to show; None where it is small, or asks no model live."""
+    selection, deferral = session.selection, session.selection.options.deferral
+    is_live = selection.reads_prompt and deferral.is_live and not deferral.waiting
+    return proof if is_live and total >= FEWEST else None
+
+
+class AskedRound(NamedTuple):
+    """Pairs with their texts, and who is asked about them."""
+
+    assessor: Assessor
+    pairs: Collection[Pair]
+    texts: Texts
+
+
 async def piloted(
-    pairs: Collection[Pair], texts: Texts, assessor: Assessor, options: PairOptions, guard: Guard
+    asked: AskedRound, options: PairOptions, guard: Guard, total: int = 0
 ) -> tuple[PairOptions, Pilot | None]:
     """Judge a few pairs: how all of them are to be asked about, and what the few say of them.
 
-    What was answered before is not asked again. A run of few pairs has no pilot, nor has one
-    without a `proof`, or with one that wants none. `options.note` is told what the pilot says.
+    The run may have further rounds, and `total` pairs in all. What was answered before is not asked
+    again. A run of few pairs has no pilot, nor has one without a `proof`, or with one that wants
+    none. `options.note` is told what the pilot says.
     """
+    (assessor, pairs, texts), total = asked, total or len(asked.pairs)
     proof, judged, began = options.proof, list[Judged](), time.monotonic()
-    if proof is None or proof.no_pilot or len(pairs) < FEWEST:
+    if proof is None or proof.no_pilot or total < FEWEST:
         return options, None
     few = replace(options, only=pilot_pairs(pairs, texts), proof=None)
     few = replace(few, on_judged=lambda _judged: None)
@@ -76,7 +96,7 @@ async def piloted(
     except BudgetReached as reached:
         ended = reached
     else:
-        pilot = _measured(judged, len(pairs), time.monotonic() - began, guard)
+        pilot = _measured(judged, total, time.monotonic() - began, guard)
         for sentence in pilot.sentences() if pilot.hours else ():
             options.note(sentence)
         failed = [each.outcome for each in judged if isinstance(each.outcome, Failure)]
@@ -92,9 +112,11 @@ async def piloted(
 
 def pilot_pairs(pairs: Collection[Pair], texts: Texts) -> list[Pair]:
     """The pairs of a pilot: drawn by chance, then spread over the lengths of documents."""
-    places = set(Random(PAIRS).sample(range(len(pairs)), 3 * PAIRS))
+    places = set(Random(PAIRS).sample(range(len(pairs)), min(len(pairs), 3 * PAIRS)))
     drawn = [pair for at, pair in enumerate(pairs) if at in places]
-    return sorted(drawn, key=lambda pair: len(texts.of(pair)[1].text))[1::3]
+    drawn.sort(key=lambda pair: len(texts.of(pair)[1].text))
+    few = min(len(drawn), PAIRS)
+    return [drawn[(2 * at + 1) * len(drawn) // (2 * few)] for at in range(few)]
 
 
 def _measured(judged: Sequence[Judged], total: int, seconds: float, guard: Guard) -> Pilot:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from labeler.collection.card import Parent, parent_of
-from labeler.collection.judgements import Origin, origin_of
+from labeler.collection.judgements import Origin, origin_of, read_judgements
 from labeler.collection.layout import Collection, open_collection
+from labeler.collection.whose import stale_pairs
+from labeler.data import Failure, Judged, Judgement, Outcome, Pair
 from labeler.errors import LabelerError, Misuse
 from labeler.judging.assessor import Assessor, Texts, as_shown
 from labeler.judging.changes import (
@@ -24,6 +28,8 @@ from labeler.judging.changes import (
 )
 from labeler.judging.job import Job, JudgeResult, check_free, judged_pairs, texts_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set, watched
+from labeler.judging.methods.inquiries import Inquiries
+from labeler.judging.methods.inquiry import ReadAtMost, in_chunks
 from labeler.judging.part import DerivedPairs, PartOfSet, derived_pairs
 from labeler.model import Model
 from labeler.models.choose import choose, ready
@@ -32,7 +38,7 @@ from labeler.models.policies.limits import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, only_remembered
 from labeler.models.server.client import wire_format
 from labeler.models.session import Act, Control, sync
-from labeler.models.settings import AnyModel, Api, AssessorSettings
+from labeler.models.settings import Api, AssessorSettings
 from labeler.options import given
 from labeler.prompt import Prompt, find_prompt, prompt_files
 from labeler.report.result import Result
@@ -119,7 +125,8 @@ def _same_pairs(source: str, part: PartOfSet, control: Control) -> PairsOf:
 
 def asked_again(collection: Collection, source: str, options: JudgeOptions) -> JudgeOptions:
     """The options with the model to ask: the one named, else the one that judged before."""
-    made_by = origin_of(collection.judgements(source))
+    path = collection.judgements(source)
+    made_by = origin_of(path)
     is_model_set = options.model or options.base_url or os.environ.get("LABELER_MODEL")
     if is_model_set or made_by is None:
         return options
@@ -127,7 +134,7 @@ def asked_again(collection: Collection, source: str, options: JudgeOptions) -> J
         problem = f"{source} was put together by a panel ({made_by.model}); name the model to ask"
         raise Misuse(problem, parameter="model")
     if name := embedded_name(made_by.model):
-        return replace(options, model=name)
+        return replace(options, model=AssessorSettings(model=name, file=str(path)))
     address, _, served = made_by.model.partition(" ")
     if HIDDEN in address:
         problem = f"the judgements were made at {address}, whose query is not kept"
@@ -135,9 +142,9 @@ def asked_again(collection: Collection, source: str, options: JudgeOptions) -> J
     if not served:
         return options
     # else somebody's file would say who gets the texts and the key
-    server = admit(address, named_by=collection.judgements(source))
+    server = admit(address, named_by=path)
     asked = _declared_before(made_by, server.address, served)
-    return replace(options, model=asked, base_url=server.address)
+    return replace(options, model=replace(asked, file=str(path)))
 
 
 _FORMAT = re.compile(r"(.*?)( (chat|responses|messages|ollama)-[0-9a-f]{8})?")
@@ -145,7 +152,7 @@ _BESIDE_A_PROMPT = ("top_p", "seed", "reasoning_effort", "thinking", "body", "re
 """What is recorded of an assessor that no prompt says, so that it was declared."""
 
 
-def _declared_before(made_by: Origin, address: str, served: str) -> AnyModel:
+def _declared_before(made_by: Origin, address: str, served: str) -> AssessorSettings:
     """The model that made judgements, with what was declared of it, as far as rows say that."""
     name, suffix, api = re.fullmatch(_FORMAT, served).groups("")  # type: ignore[union-attr]  # it takes any text
     beside = {n: made_by.parameters[n] for n in _BESIDE_A_PROMPT if n in made_by.parameters}
@@ -154,11 +161,77 @@ def _declared_before(made_by: Origin, address: str, served: str) -> AnyModel:
         for what in ("temperature", "max_tokens"):
             if (value := made_by.parameters.get(what)) not in (None, getattr(front, what)):
                 beside[what] = value
-    settings = AssessorSettings(model=name, api=cast(Api, api), **beside)
+    settings = AssessorSettings(model=name, server=address, api=cast(Api, api), **beside)
     if wire_format(address, settings).identity != suffix:
         problem = f"the judgements were made by {made_by.model}, with headers or a context"
         raise Misuse(f"{problem} that no row holds; name the declared assessor", parameter="model")
-    return settings if beside or suffix else name
+    return settings
+
+
+class GradedLine(NamedTuple):
+    """A line of a set of judgements: its number, its pair, and the grade that is to be proven."""
+
+    line: int
+    pair: Pair
+    grade: int | None
+
+
+class Contradiction(NamedTuple):
+    """A line whose grade is not what the stored replies give, and what they do."""
+
+    line: int
+    pair: Pair
+    grade: int
+    given: Outcome
+
+    def __str__(self) -> str:
+        given = self.given.status if isinstance(self.given, Failure) else str(self.given.grade)
+        return f"{' '.join(self.pair)} has the grade {self.grade}, and its replies give {given}"
+
+
+def contradicted(
+    rows: Callable[[], Iterable[GradedLine]], texts: Texts, assessor: Assessor
+) -> tuple[list[Contradiction], int]:
+    """The grades that stored replies do not give, and how many they do.
+
+    The lines are gone through more than once. Nothing is said of one without a grade, nor of a pair
+    to whose requests no reply is stored.
+    """
+    inquiries, seen = Inquiries((row.pair for row in rows()), texts, assessor), ReadAtMost()
+    recalled = chain.from_iterable(map(inquiries.recalled, in_chunks(inquiries.pairs)))
+    wrong, proven = list[Contradiction](), 0
+    for (line, pair, grade), (_, judged) in zip(rows(), recalled, strict=True):
+        if grade is None or not isinstance(judged, Judged):
+            continue
+        seen.note_pair(judged, *texts.of(pair))
+        if isinstance(judged.outcome, Judgement) and judged.outcome.grade == grade:
+            proven += 1
+        else:
+            wrong.append(Contradiction(line, pair, grade, judged.outcome))
+    if wrong and seen.is_cut and assessor.context is None:
+        return contradicted(rows, texts, replace(assessor, context=seen.tokens))
+    return wrong, proven
+
+
+async def unproven(collection: Collection, name: str) -> tuple[list[Contradiction], int]:
+    """The same of a set of judgements; none where its prompt or its texts are others now."""
+    path, texts = collection.judgements(name), texts_of(collection)
+    made_by, stale = origin_of(path), stale_pairs(collection, name)
+    if made_by is None or made_by.is_panel or not collection.store.exists():
+        return [], 0
+
+    def rows() -> Iterator[GradedLine]:
+        for line, row in enumerate(read_judgements(path), start=1):
+            outcome = row.judged.outcome
+            pair, grade = outcome.pair, getattr(outcome, "grade", None)
+            if texts.has(pair):
+                yield GradedLine(line, pair, None if row.carried or pair in stale else grade)
+
+    with open_store(collection.store, reading=True) as store, suppress(Misuse):
+        model = only_remembered(made_by.model, store)
+        assessor = await same_assessor(made_by, model, None, texts, secret_of(store))
+        return contradicted(rows, texts, as_shown(assessor, collection, name, texts))
+    return [], 0
 
 
 async def areparse(

@@ -3,46 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from itertools import chain
-from typing import NamedTuple
 
-from labeler.data import Judged, Pair
-from labeler.judging.assessor import Assessor, Texts
+from labeler.data import Judged
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.judge import JudgingPlan
 from labeler.judging.methods.inquiries import Inquiries, unanswered
 from labeler.judging.methods.inquiry import TRIES
+from labeler.judging.pilot import AskedRound, piloted, proof_in
 from labeler.model import Request
 from labeler.models.call_plan import plan_calls
 from labeler.models.session import Control, Session, Underway
-
-
-class AskedRound(NamedTuple):
-    """Pairs with their texts, and who is asked about them."""
-
-    assessor: Assessor
-    pairs: Sequence[Pair]
-    texts: Texts
 
 
 async def judged_rounds(
     rounds: Sequence[AskedRound],
     session: Session,
     control: Control,
-    *,
-    retry_failed: bool = False,
+    asking: PairOptions,
+    total: int = 0,
 ) -> AsyncIterator[Judged]:
     """Ask one round after another, and give each pair as it is judged, in the pairs' order.
 
+    The first begins with a pilot, of so many pairs in `total` as later calls may ask about, too.
     `BudgetReached` ends it; what came before was given.
     """
-    guard, total = session.guard, sum(len(each.pairs) for each in rounds)
+    guard, here = session.guard, sum(len(each.pairs) for each in rounds)
+    total = max(here, total)
     asks = any(each.assessor.model.is_server for each in rounds)
-    with control.judging(Underway(total, guard, asks=asks)) as on_judged:
-        how = PairOptions(guard.limiter.limits.in_hand, retry_failed, on_judged, guard.stop)
+    with control.judging(Underway(here, guard, asks=asks)) as on_judged:
+        in_hand, proof = guard.limiter.limits.in_hand, proof_in(session, asking.proof, total)
+        how = replace(asking, at_once=in_hand, on_judged=on_judged, stop=guard.stop)
+        how = replace(how, note=control.note, proof=proof)
+        how, _ = await piloted(rounds[0], how, guard, total)
         for assessor, pairs, texts in rounds:
             async for judged in judge_pairs(pairs, texts, assessor, how):
                 yield judged
+            how = replace(how, pilot={})
 
 
 def plan_rounds(

@@ -27,12 +27,14 @@ from labeler.collection.whose import stale_pairs
 from labeler.data import Judgement, Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.judging.assessor import Assessor, Texts, as_shown
+from labeler.judging.in_flight import PairOptions
 from labeler.judging.job import texts_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan
 from labeler.judging.methods.inquiries import check_reads
+from labeler.judging.pilot import AskedRound
 from labeler.judging.relabel import asked_again
 from labeler.judging.status import prompt_source
-from labeler.lab.asking import AskedRound, judged_rounds, plan_rounds
+from labeler.lab.asking import judged_rounds, plan_rounds
 from labeler.lab.control_check import TIMES, ControlRun, DriftCheck, PairAgain, PromptAndModel
 from labeler.models.session import (
     Act,
@@ -95,7 +97,7 @@ def adrift(
 
     async def begin() -> DriftCheck:
         async with _prepared(opened, asked, watch) as prepared:
-            return await _control(opened, prepared, asked.fixed, watch, now)
+            return await _control(opened, prepared, asked, watch, now)
 
     async def plan() -> JudgingPlan:
         async with _prepared(opened, asked, watch, rehearsal=True) as prepared:
@@ -110,11 +112,12 @@ drift = sync(adrift)
 async def _control(
     collection: Collection,
     prepared: _Prepared,
-    fixed: bool,
+    options: DriftOptions,
     control: Control,
     now: Callable[[], datetime],
 ) -> DriftCheck:
-    judging = judged_rounds(prepared.rounds, prepared.session, control)
+    asking = PairOptions(proof=options.judging.proof)
+    judging = judged_rounds(prepared.rounds, prepared.session, control, asking)
     answers = [judged async for judged in judging]
     assessor, name, pairs_asked = prepared.rounds[0].assessor, prepared.name, len(prepared.rows)
     again = tuple(
@@ -133,7 +136,7 @@ async def _control(
         ),
         tuple(sorted({row.judged.model for row in prepared.rows if row.judged.model})),
         prepared.changed,
-        fixed,
+        options.fixed,
     )
     async with locked_in_loop(collection, control.stop, control.note):
         path = control_file(collection, name, prepared.number)

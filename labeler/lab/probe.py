@@ -13,10 +13,12 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.data import Judgement
 from labeler.errors import BadInput, Misuse, about
 from labeler.judging.assessor import Assessor, examples_for
+from labeler.judging.in_flight import PairOptions
 from labeler.judging.job import texts_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan
 from labeler.judging.methods.inquiries import Inquiries
-from labeler.lab.asking import AskedRound, judged_rounds, plan_rounds
+from labeler.judging.pilot import AskedRound
+from labeler.lab.asking import judged_rounds, plan_rounds
 from labeler.lab.certificate import (
     OTHER_SHARES,
     Evidence,
@@ -107,7 +109,7 @@ def aprobe(
         async with _prepared(opened, asked, watch, rehearsal=True) as prepared:
             rounds, again = prepared.rounds, asked.judging.retry_failed
             assessor, pairs, texts = rounds[0]
-            example = Inquiries(pairs, texts, assessor).example(pairs[0])
+            example = Inquiries(pairs, texts, assessor).example(next(iter(pairs)))
             return plan_rounds(rounds, prepared.session, retry_failed=again, example=example)
 
     return Act(begin, plan)
@@ -120,8 +122,9 @@ async def _probe(
     prepared: _Prepared, options: ProbeOptions, control: Control, earlier: Spending
 ) -> ProbeResult:
     session, (assessor, *_) = prepared.session, prepared.rounds[0]
-    retry_failed = options.judging.retry_failed
-    judging = judged_rounds(prepared.rounds, session, control, retry_failed=retry_failed)
+    asked = options.judging
+    asking = PairOptions(retry_failed=asked.retry_failed, proof=asked.proof)
+    judging = judged_rounds(prepared.rounds, session, control, asking)
     outcomes = [judged.outcome async for judged in judging]
     graded = [
         Graded(case, outcome.grade if isinstance(outcome, Judgement) else None)

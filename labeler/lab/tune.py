@@ -16,13 +16,15 @@ from labeler.agreement.statistics import Statistic
 from labeler.collection.batches import held_back
 from labeler.collection.layout import Collection, open_collection
 from labeler.data import Pair
-from labeler.errors import BadInput, BudgetReached, Misuse
+from labeler.errors import BadInput, BudgetReached, Misuse, TooManyFailed
 from labeler.judging.assessor import Assessor, Texts, examples_for
+from labeler.judging.in_flight import PairOptions
 from labeler.judging.job import Job, default_name, texts_of
 from labeler.judging.judge import DEFAULT_PROMPT, JudgingPlan, plan_job
 from labeler.judging.methods.inquiries import check_reads
 from labeler.judging.methods.inquiry import TRIES
-from labeler.lab.asking import AskedRound, judged_rounds
+from labeler.judging.pilot import AskedRound
+from labeler.lab.asking import judged_rounds
 from labeler.lab.standing import (
     CandidateAnswers,
     Effort,
@@ -50,7 +52,7 @@ from labeler.models.session import (
     select_model,
     sync,
 )
-from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits
+from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits, Proof
 from labeler.options import SEED, SHARE, check_options, given, option
 from labeler.prompt import Prompt
 from labeler.prompt.read import checked_prompt
@@ -67,8 +69,8 @@ class TuneOptions:
     Every prompt is asked of every model; without any, each assessor's own, or the default.
     `held_out` is the share of queries that nobody is chosen by. Without `halving`, all are
     asked about all pairs. `rules` say how grades are read, as of `agree`.
-    `concurrency`, `retry_failed`, `redact` and `limits` are as of `JudgeOptions`; the limits
-    hold for all candidates together.
+    `concurrency`, `retry_failed`, `redact`, `limits` and `proof` are as of `JudgeOptions`; the
+    limits hold for all candidates together.
     """
 
     prompts: Sequence[str] = ()
@@ -92,6 +94,7 @@ class TuneOptions:
     retry_failed: bool = option(False, RETRY_FAILED)
     redact: bool = option(False, REDACT)
     limits: Limits = field(default_factory=Limits)
+    proof: Proof = field(default_factory=Proof)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -210,15 +213,20 @@ class Tuning:
         A model's prompts are asked one after another, each with its queries in order, so that what
         requests have in common at their beginning is sent in a row.
         """
+        how = PairOptions(retry_failed=self.options.retry_failed, proof=self.options.proof)
         for selection, group in groupby(candidates, lambda candidate: candidate.selection):
             async with self.open(selection) as session:
                 for candidate in group:
                     answers = self.answers.setdefault(candidate.name, CandidateAnswers())
                     asked = AskedRound(self.assessor(candidate, session), pairs, self.texts)
-                    again = self.options.retry_failed
-                    judging = judged_rounds([asked], session, self.control, retry_failed=again)
-                    async for judged in judging:
-                        answers.add(judged)
+                    every = len(self.by.pairs)
+                    try:
+                        async for judged in judged_rounds(
+                            [asked], session, self.control, how, every
+                        ):
+                            answers.add(judged)
+                    except TooManyFailed as error:
+                        raise error.of(candidate.name) from None
 
     def open(self, selection: Selection) -> AbstractAsyncContextManager[Session]:
         """A model that can be asked, as long as the block runs."""

@@ -158,7 +158,8 @@ def plan_calls(
     if needs_probe and calls:
         most = most.plus(Tokens(PROBES, PROBES).times(PROBE_TOKENS + thoughts))
     limits = session.guard.limiter.limits if session.asks_live else None
-    sizes = (price, needs_probe, example, len(asked), tries, limits)
+    shown = example if session.selection.reads_prompt else None
+    sizes = (price, needs_probe, shown, len(asked), tries, limits)
     return CallPlan(calls, estimate, most, *sizes, thoughts=thoughts)
 
 

@@ -202,8 +202,9 @@ async def choose(
     model_name = declared.model or environment.get("LABELER_MODEL")
     name_from = "model given" if declared.model else "LABELER_MODEL is set"
     if declared.file:
-        name_from = f"{declared.file} declares it" if declared.model else name_from
+        name_from = f"{declared.file} names it" if declared.model else name_from
     named_by = namer_of(declared, base_url)
+    is_all_declared = declared.file and declared.model and declared.server and not base_url
     base_url = base_url or declared.server or None
     if model_name and is_embedded_name(model_name):
         return _with_own_file(_embedded(task, model_name, base_url, name_from), environment)
@@ -223,7 +224,8 @@ async def choose(
         why = "no key in the environment, no server at Ollama's port"
         return _with_own_file(Choice(DEFAULTS[task], why), environment)
     address, why = server
-    choice = Choice(model_name or "", f"{name_from}; {why}", address, declared, named_by)
+    why = name_from if is_all_declared else f"{name_from}; {why}"
+    choice = Choice(model_name or "", why, address, declared, named_by)
     admitted = choice.server
     if not model_name:
         raise Misuse(await _models_to_name(admitted, why), parameter="model")

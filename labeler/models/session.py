@@ -261,6 +261,11 @@ class Selection(NamedTuple):
         return self.options.declared.name or self.choice.name
 
     @property
+    def reads_prompt(self) -> bool:
+        """Whether it is a language model; `similarity` compares texts alone."""
+        return self.choice.name != "similarity"
+
+    @property
     def is_embedded(self) -> bool:
         """Whether it is one of this package's own models."""
         return self.choice.is_embedded and not isinstance(self.options.model, Model)

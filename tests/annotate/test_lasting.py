@@ -16,11 +16,11 @@ from labeler.collection.layout import Collection, is_own_file, locked
 from labeler.collection.people import read_people
 from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries
-from labeler.collection.validate import validate
 from labeler.corpus.ingest import ingest
 from labeler.corpus.update import update
 from labeler.data import Pair, Pooled, Query
 from labeler.errors import BadInput, Misuse
+from labeler.judging.validate import validate
 from labeler.people.import_labels import ImportOptions, import_sheet
 from labeler.people.sample import SampleDesign, draw_sheets
 from labeler.testing import small_collection

@@ -9,9 +9,9 @@ import pytest
 
 from labeler.cli import execute
 from labeler.collection.layout import Collection
-from labeler.collection.validate import validate
 from labeler.corpus.ingest import ingest
 from labeler.judging.judge import judge
+from labeler.judging.validate import validate
 from labeler.pools.pool import pool
 from labeler.testing import fake_model
 
@@ -38,6 +38,17 @@ def edit_line(path: Path, number: int, **values: object) -> None:
     lines = path.read_text().splitlines()
     lines[number - 1] = json.dumps({**json.loads(lines[number - 1]), **values})
     path.write_text("\n".join(lines) + "\n")
+
+
+def change_grades(collection: Collection) -> None:
+    """Give every pair the grade 3, in both files that hold grades."""
+    for path, old, new in (
+        (collection.judgements("llm"), '"grade": 1', '"grade": 3'),
+        (collection.qrels("llm"), " 1\n", " 3\n"),
+    ):
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
 
 
 def repeat_line(path: Path) -> None:
@@ -117,3 +128,28 @@ def test_the_command_ends_with_65_at_errors_and_with_strict_at_warnings(
     capsys.readouterr()
     assert execute(["validate", folder, "--json"]) == 65
     assert json.loads(capsys.readouterr().out)["errors"] >= 1
+
+
+def test_a_grade_that_no_reply_gave_is_named_wherever_replies_are_checked(
+    collection: Collection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert validate(collection).checked["grades with their replies"] == 4
+    change_grades(collection)
+    result = validate(collection)
+    assert (result.errors, result.checked["grades with their replies"]) == (4, 0)
+    first = str(result.problems[0])
+    assert first.startswith(f"{collection.judgements('llm')}:1: ")
+    assert first.endswith("has the grade 3, and its replies give 1")
+    assert execute(["store", "verify", str(collection.folder)]) == 65
+    assert "has the grade 3, and its replies give 1" in capsys.readouterr().out
+
+
+def test_a_grade_of_a_text_that_has_changed_since_is_not_held_against_replies(
+    collection: Collection,
+) -> None:
+    rows = collection.corpus.read_text().replace("A cat sleeps anywhere.", "A dog barks.")
+    collection.corpus.write_text(rows)
+    change_grades(collection)
+    result = validate(collection)
+    assert result.stale == 2
+    assert sum("its replies give 1" in str(problem) for problem in result.problems) == 2

@@ -29,6 +29,7 @@ from labeler.testing import (
     small_collection,
 )
 from labeler.trec.qrels import read_qrels
+from labeler.wire.gate import trust
 
 
 @pytest.fixture
@@ -176,6 +177,28 @@ def test_relabel_judges_the_same_pairs_with_another_prompt(tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("key")
+@pytest.mark.usefixtures("key")
+def test_relabel_says_who_names_the_model_and_that_similarity_reads_no_prompt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = make_collection(tmp_path, 2, 2)
+    again = ["relabel", str(tmp_path), "--prompt", "basic", "--as", "two", "--dry-run"]
+    with FakeServer(grade_in) as server:
+        judge(tmp_path, server, "--as", "one")
+        trust(server.base_url, "OPENAI_API_KEY")
+        assert execute([*again, "--from", "one"]) == 0
+        address = server.base_url
+    shown = capsys.readouterr()
+    said = f"model: fake at {address} ({collection.judgements('one')} names it)"
+    assert said in shown.err
+    assert "--- user" in shown.out
+    assert execute(["judge", str(tmp_path), "--model", "similarity", "--as", "three"]) == 0
+    assert execute([*again, "--from", "three"]) == 0
+    shown = capsys.readouterr()
+    assert "similarity reads no prompt: basic gives it the scale alone" in shown.err
+    assert "--- user" not in shown.out
+
+
 def test_a_reply_that_was_cut_is_asked_again_with_more_room(tmp_path: Path) -> None:
     collection = make_collection(tmp_path)
 

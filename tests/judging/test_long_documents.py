@@ -13,10 +13,15 @@ from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
 from labeler.data import Document, Failure, Judgement, Pair
 from labeler.judging.job import JudgeResult
-from labeler.judging.judge import judge
+from labeler.judging.judge import JudgeOptions, judge
 from labeler.judging.methods.inquiry import ReadAtMost, cut_of, is_about_context
+from labeler.judging.validate import validate
+from labeler.lab.control import drift
+from labeler.lab.probe import ProbeOptions, probe
 from labeler.model import Message, Reply, Request
 from labeler.models.settings import AssessorSettings
+from labeler.scale.partitions.work import Share, judge_partition
+from labeler.scale.partitions.write import write_partitions
 from labeler.testing import Answer, Call, FakeServer, completion
 
 CONTEXT = 1500
@@ -80,6 +85,7 @@ def test_a_long_document_has_the_grade_of_its_best_passage_and_keeps_all(
     with FakeServer(answer) as server:
         result = judged(collection, server)
     assert (result.judged, result.tally.by_passages) == (10, 4)
+    assert not validate(collection).problems
     rows = {row.judged.outcome.pair: row.judged for row in read_judgements(result.judgements)}
     for query in ("q0", "q1"):
         plain, needle = (rows[Pair(query, doc)].outcome for doc in ("d1", "d2"))
@@ -100,6 +106,24 @@ def test_no_request_longer_than_a_declared_context_is_sent(collection: Collectio
         before = len(server.calls)
         assert judged(collection, server, context=CONTEXT).judged == 10
         assert len(server.calls) == before
+
+
+def test_a_declared_context_holds_wherever_the_assessor_is_asked(
+    collection: Collection, tmp_path: Path
+) -> None:
+    with FakeServer(refusing) as server:
+        assert judged(collection, server, context=CONTEXT).judged == 10
+        before = len(server.calls)
+        declared = AssessorSettings(model="fake", server=server.base_url, context=CONTEXT)
+        assert drift(collection, "a", model=declared, pairs=10).run.pairs
+        probe(collection, model=declared, options=ProbeOptions(pairs=2, qrels="a"))
+        options = JudgeOptions(model=declared, name="b")
+        write_partitions(collection, tmp_path / "parts", options)
+        share = Share(named=(server.base_url,))
+        assert judge_partition(tmp_path / "parts", 0, share).judged == 10
+        calls = [call for call in server.calls[before:] if "filler" in str(call.body)]
+        assert len(calls) > 20
+        assert max(map(tokens_of, calls)) <= CONTEXT
 
 
 def test_a_failed_passage_leaves_no_grade_unless_another_has_the_best(

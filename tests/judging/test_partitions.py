@@ -22,6 +22,7 @@ from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, BudgetReached, CallFailed, FileProblem, Incomplete, Misuse
 from labeler.judging.assessor import Texts, values_of
 from labeler.judging.judge import JudgeOptions, judge
+from labeler.judging.validate import validate
 from labeler.model import Model, Reply, Request
 from labeler.models.session import Control
 from labeler.models.settings import Limits
@@ -161,6 +162,7 @@ def test_partitions_give_what_one_machine_gives_byte_for_byte(
     assert (collected.judged, collected.failures) == (result.judged, result.failures)
     cards = [json.loads(each.card.read_text())["judge"]["one"] for each in (collection, other)]
     assert cards[0] == cards[1]
+    assert validate(other).checked["grades with their replies"] == result.judged
     live(collection, assessor, prompt=prompt)
     assert assessor.calls == alone.calls
 
@@ -306,6 +308,27 @@ def test_files_that_are_damaged_missing_or_something_else_are_refused_in_a_line(
     folder.job.write_text("{}")
     with pytest.raises(BadInput, match=r"job.json: no partitions of this version"):
         work(folder, assessor, 2)
+
+
+def test_grades_that_no_reply_of_a_partition_gave_are_not_collected(
+    collection: Collection, folder: PartitionFolder, assessor: Assessor
+) -> None:
+    write(collection, folder, assessor)
+    work(folder, assessor, 0)
+    path = folder.judged(0)
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    grade = rows[0]["grade"]
+    path.write_text("".join(json.dumps({**row, "grade": 3 - row["grade"]}) + "\n" for row in rows))
+    said = f"has the grade {3 - grade}, and its replies give {grade}; remove the file, and have it"
+    with pytest.raises(BadInput, match=said):
+        collect(collection, folder)
+    assert not collection.judgements("one").exists()
+    path.unlink()
+    folder.replies(0).unlink()
+    work(folder, assessor, 0)
+    folder.replies(0).unlink()
+    with pytest.raises(BadInput, match="grades have no reply"):
+        collect(collection, folder)
 
 
 def test_the_secret_stands_in_a_file_for_its_owner_alone(

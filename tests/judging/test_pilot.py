@@ -17,10 +17,16 @@ from labeler.judging.pilot import PAIRS, pilot_pairs
 from labeler.models.session import Control, run_to_end
 from labeler.models.settings import Proof
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
+from tests.batch_server import BatchServer
 
 PROSE = "The passage is related, I should think."
 IN_ALL = 20 * 10
 PRICED = ["--set", "model.tokens_in=1", "--set", "model.tokens_out=2"]
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-0123456789")
 
 
 @pytest.fixture
@@ -192,6 +198,90 @@ def test_the_library_returns_what_stopped_a_run(collection: Collection) -> None:
     options = JudgeOptions(model=fake_model(PROSE), name="a", proof=Proof(no_pilot=True))
     going_on = run_to_end(lambda stop: judge_set(collection, pool_of, options, Control(stop=stop)))
     assert going_on.failed > PAIRS
+
+
+EVERY_LAB = {
+    "probe": (["lab", "probe", "--model", "fake", "--pairs", "60", "--qrels", "all"], 30),
+    "control": (
+        [
+            "lab",
+            "control",
+            "--model",
+            "fake",
+            "--pairs",
+            "50",
+            "--as",
+            "all",
+            "--prompt",
+            "four-grades",
+        ],
+        30,
+    ),
+    "tune": (
+        ["lab", "tune", "--models", "fake", "--prompts", "four-grades,terse", "--people", "all"],
+        30,
+    ),
+    "repeat": (["lab", "repeat", "--model", "fake", "--times", "2", "--as", "b"], 30),
+}
+
+
+@pytest.mark.parametrize(("command", "pairs"), EVERY_LAB.values(), ids=list(EVERY_LAB))
+def test_whatever_asks_100_questions_or_more_asks_30_of_them_first(
+    command: list[str], pairs: int, collection: Collection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    by_number = fake_model(lambda r: f'{{"grade": {len(r.inputs["query"]) % 2}}}')
+    assert judge(collection, model=by_number, name="all").judged == IN_ALL
+    with FakeServer(PROSE) as server:
+        where = [str(collection.folder), "--base-url", server.base_url]
+        group, verb, *options = command
+        asked = [group, verb, *where, *options, "--quiet"]
+        assert execute(asked) == TooManyFailed.exit_code, capsys.readouterr().err
+        assert len(server.calls) <= 3 * pairs + 3
+        err = capsys.readouterr().err
+        assert PROSE in err
+        assert err.rstrip().endswith("--set budget.no_pilot=true")
+        calls = len(server.calls)
+        execute([*asked, "--set", "budget.no_pilot=true", "--set", "budget.max_failed=1"])
+        assert len(server.calls) > calls
+
+
+def test_pairs_that_wait_in_a_batch_are_no_calls_and_are_collected_next(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = str(make_collection(tmp_path / "c", 2, 3).folder)
+    with BatchServer(ends=False) as server:
+        where = [small, "--model", "fake", "--base-url", server.base_url, "--as", "a", "--quiet"]
+        assert execute(["batch", "submit", *where]) == 0
+        capsys.readouterr()
+        assert execute(["judge", *where]) == 3
+    shown = capsys.readouterr()
+    assert "in a batch: 6; asked now: 0" in shown.out
+    assert shown.err.rstrip().endswith("they wait in a batch; next: labeler batch collect")
+
+
+def test_further_times_that_are_asked_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = str(make_collection(tmp_path / "c", 2, 3).folder)
+    with FakeServer(grade_in) as server:
+        where = [small, "--model", "fake", "--base-url", server.base_url, "--as", "a", "--quiet"]
+        assert execute(["judge", *where]) == 0
+        assert execute(["lab", "repeat", *where, "--times", "3"]) == 0
+    assert "from the store: 6 (100%); asked now: 0; asked once more: 12" in capsys.readouterr().out
+
+
+def test_pairs_are_handed_over_in_a_batch_once_a_few_were_answered_live(
+    collection: Collection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with BatchServer(live_reply=PROSE) as server:
+        where = ["--model", "fake", "--base-url", server.base_url, "--as", "a", "--quiet"]
+        submit = ["batch", "submit", str(collection.folder), *where]
+        assert execute(submit) == TooManyFailed.exit_code
+        assert execute(["batch", "wait", *submit[2:]]) == TooManyFailed.exit_code
+        assert (server.live_calls, len(server.requests)) == (3 * PAIRS, 0)
+        assert "stopped after a pilot" in capsys.readouterr().err
+        assert execute([*submit, "--set", "budget.no_pilot=true"]) == 0
+        assert len(server.requests) == IN_ALL - PAIRS
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])

@@ -61,6 +61,17 @@ def test_every_setting_can_be_declared(project: Path) -> None:
     assert settings.limits == Limits(rpm=60, tries=3)
 
 
+def test_whatever_takes_a_model_or_a_prompt_takes_an_assessor(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert execute(["help", "--json"]) == 0
+    flags = {c["name"]: str(c["options"]) for c in json.loads(capsys.readouterr().out)}
+    asking = {name for name in flags if re.search(r"'--(models?|prompts?)'", flags[name])}
+    embedded_or_filter = {"demo", "store prune"}
+    assert len(asking) > 15
+    assert {name for name in asking if "'--assessor'" not in flags[name]} == embedded_or_filter
+
+
 def test_an_assessor_is_found_by_name_in_either_file_and_by_path(project: Path) -> None:
     declare(project, "one", 'model = "m"')
     (project / "labeler.toml").write_text('[assessor.two]\nmodel = "n"\n', encoding="utf-8")

@@ -9,9 +9,9 @@ from made_controls import START, add_control, judged, weekly
 
 from labeler.cli import execute
 from labeler.collection.layout import Collection
-from labeler.collection.validate import validate
 from labeler.errors import Misuse
 from labeler.exchange.fields import EventFields
+from labeler.judging.validate import validate
 from labeler.monitoring.log_values import LogOptions
 from labeler.monitoring.monitor import (
     KINDS,

@@ -9,12 +9,12 @@ from labeler.cli import execute
 from labeler.collection.dropped import drop_absent, dropped_pairs
 from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import read_pool, write_pool
-from labeler.collection.validate import validate
 from labeler.corpus.update import update
 from labeler.data import Pair, Pooled
 from labeler.judging.judge import judge
 from labeler.judging.relabel import relabel
 from labeler.judging.status import status
+from labeler.judging.validate import validate
 from labeler.models.session import Control
 from labeler.pools.import_qrels import import_qrels
 from labeler.pools.pool import pool

@@ -16,7 +16,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from labeler.data import Failure, Judged, Listed, Outcome, Pair
+from labeler.data import Document, Failure, Judged, Listed, Outcome, Pair, Query
 from labeler.model import NO_TEXT, Model, Reply, Request
 from labeler.models.cost import FEWEST_BYTES, at_most
 
@@ -78,6 +78,11 @@ class ReadAtMost:
     prompts: int = 0
     shortest: int = 0
     longest: int = 0
+
+    def note_pair(self, judged: Judged, query: Query, document: Document) -> None:
+        """Take in a pair, where one request showed its texts whole."""
+        if judged.attempts == 1 and judged.listed is None and judged.prompt_tokens:
+            self.note(judged.prompt_tokens, len(query.text) + len(document.text))
 
     def note(self, tokens: int, characters: int) -> None:
         """Take in a request with texts of so many characters, of which so many tokens were read."""

@@ -201,7 +201,7 @@ class Stopping(Policy):
 
 Fitted = Callable[[Request], Awaitable[Request]]
 
-NOT_ASKED = "not asked yet"
+NOT_ASKED, WAITS = "not asked yet", "waits in "
 
 
 class KeyedRequest(NamedTuple):
@@ -256,7 +256,7 @@ class Deferring(Policy):
     async def _defer(self, call: ModelCall) -> None:
         key, text, _ = self._canon.keyed(call.asked)
         if batch := self._deferral.waiting.get(key):
-            raise WaitsInBatch(f"waits in {batch}")
+            raise WaitsInBatch(f"{WAITS}{batch}")
         fitted = await self._fitted(call.asked) if self._fitted else call.asked
         if self._deferral.take:
             self._deferral.take(KeyedRequest(key, text, fitted))

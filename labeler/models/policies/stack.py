@@ -14,6 +14,7 @@ from labeler.errors import (
 )
 from labeler.model import Model, Reply, Request, is_cut
 from labeler.models.policies.call import (
+    WAITS,
     Deferral,
     Deferring,
     ModelCall,
@@ -112,7 +113,7 @@ class Remembering(Policy):
             raise CallFailed(claimed.detail, claimed.status)
         elif batch := self._waiting.batches.get(keyed.key):
             self._writer.release(keyed.key)
-            raise WaitsInBatch(f"waits in {batch}")
+            raise WaitsInBatch(f"{WAITS}{batch}")
 
     def result(self, call: ModelCall, reply: Reply) -> StillToDo:
         """Keep a reply."""

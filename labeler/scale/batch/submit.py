@@ -29,10 +29,12 @@ from labeler.collection.user_files import Output
 from labeler.errors import BudgetReached, LabelerError, Misuse, Stopped, WaitsInBatch
 from labeler.files.atomic import replacing_bytes
 from labeler.files.jsonl import read_rows
+from labeler.judging.in_flight import PairOptions
 from labeler.judging.job import pool_of
 from labeler.judging.judge import JudgeOptions, Prepared, prepare
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import Inquiry, in_chunks
+from labeler.judging.pilot import AskedRound, piloted, proof_in
 from labeler.messages import count_of
 from labeler.model import Request
 from labeler.models.batch.answers import FileBounds, RequestFiles, request_line
@@ -224,7 +226,22 @@ async def asubmit(
         server = admit(address, named_by=named_by, key=declared.key)
         async with batch_service(server) as service:
             await adopt_unheard(opened, service)
+            await _ask_a_few(opened, options, control)
             return await _submit(opened, options, control, (service, bounds))
+
+
+async def _ask_a_few(collection: Collection, options: JudgeOptions, control: Control) -> None:
+    """Have a few pairs of many answered live; `TooManyFailed` where too many come to no grade."""
+    quiet = replace(control, note=lambda _line: None)
+    async with prepare(collection, pool_of, options, quiet, options.session) as prepared:
+        job, assessor, session = prepared
+        asking = PairOptions(session.guard.limiter.limits.in_hand, options.retry_failed)
+        asking = replace(asking, proof=proof_in(session, options.proof, len(job.pairs)))
+        asking = replace(asking, note=control.note)
+        asked = AskedRound(assessor, job.pairs, job.texts)
+        asking, _ = await piloted(asked, replace(asking, stop=control.stop), session.guard)
+        if asking.ended:
+            raise asking.ended
 
 
 async def awrite_requests(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,16 @@ from labeler.data import Judged, Pair
 from labeler.errors import BadInput, Incomplete
 from labeler.judging.assessor import Assessor
 from labeler.judging.job import Job, JudgeResult, job_of, pool_of, texts_of, write_set
+from labeler.judging.relabel import GradedLine, contradicted
 from labeler.messages import count_of
 from labeler.model import Model, Reply, Request
 from labeler.models.policies.limits import Spending
+from labeler.models.policies.stack import only_remembered
 from labeler.models.session import Control, sync
 from labeler.scale.partitions.folder import (
     PartitionedJob,
     PartitionFolder,
+    read_pairs,
     read_positions,
 )
 from labeler.scale.partitions.work import examples_of
@@ -92,6 +95,9 @@ async def acollect(
     if not done and not opened.judgements(job.name).exists():
         raise Incomplete(f"{parts.path}: no partition is judged yet")
     assessor = _assessor(parts, job)
+    for number in range(len(job.partitions)):
+        if number not in unfinished:
+            _check_given(parts, job, number, assessor)
     judging = _judged(set_of_pairs, parts, job, unfinished)
     tally = await write_set(set_of_pairs, assessor, judging, control.stop, control.note)
     result = JudgeResult(set_of_pairs, tally, Spending(), True)
@@ -133,7 +139,34 @@ def _assessor(folder: PartitionFolder, job: PartitionedJob) -> Assessor:
 
     prompt = folder.read_prompt(job).read_by(job.declared.reader)
     model, asked_with = Model(job.model_id, ask), job.declared.parameters
-    return Assessor(prompt, model, asked_with, examples=examples_of(job, prompt))
+    secret, context = folder.read_secret(), job.declared.context
+    assessor = Assessor(prompt, model, asked_with, secret=secret, context=context)
+    return replace(assessor, examples=examples_of(job, prompt))
+
+
+def _check_given(
+    folder: PartitionFolder, job: PartitionedJob, number: int, assessor: Assessor
+) -> None:
+    """`BadInput` where the grades of a partition are not those that its replies give."""
+    path, pairs = folder.judged(number), read_pairs(folder.pairs(number), job.partitions[number])
+    graded = 0
+
+    def rows() -> Iterator[GradedLine]:
+        nonlocal graded
+        graded = 0
+        for line, row in enumerate(read_judgements(path), start=1):
+            grade = getattr(row.judged.outcome, "grade", None)
+            graded += grade is not None
+            yield GradedLine(line, row.judged.outcome.pair, grade)
+
+    with open_store(folder.store(job, number), reading=True) as store:
+        model = only_remembered(job.model_id, store)
+        asked = replace(assessor, model=model, lists=pairs.lists)
+        wrong, proven = contradicted(rows, pairs.texts, asked)
+    if proven < graded:
+        where = f"{path}:{wrong[0].line}" if wrong else path
+        problem = str(wrong[0]) if wrong else f"{graded - proven:,} grades have no reply"
+        raise BadInput(f"{where}: {problem}; remove the file, and have it judged again")
 
 
 async def _judged(

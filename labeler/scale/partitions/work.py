@@ -18,7 +18,7 @@ from labeler.files.read import file_problems
 from labeler.judging.assessor import Assessor, Examples, GradedExample, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import Tally, origin, with_suspicions
-from labeler.judging.pilot import piloted
+from labeler.judging.pilot import AskedRound, piloted
 from labeler.model import Model
 from labeler.models.policies.stack import Guard
 from labeler.models.session import (
@@ -288,8 +288,9 @@ class PartitionWorker:
             note=self.control.note,
             proof=self.share.proof,
         )
+        asked = AskedRound(assessor, rows.pairs, rows.texts)
         if not guard.budget.spent.calls:  # nothing was asked by this worker yet
-            options, _ = await piloted(rows.pairs, rows.texts, assessor, options, guard)
+            options, _ = await piloted(asked, options, guard)
         judging = judge_pairs(rows.pairs, rows.texts, assessor, options)
         return [with_suspicions(judged, rows.texts) async for judged in judging]
 

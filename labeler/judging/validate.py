@@ -26,8 +26,9 @@ from labeler.files.cache import sha256_of
 from labeler.files.jsonl import read_rows
 from labeler.files.read import numbered_bytes
 from labeler.files.row_index import RowIndex
+from labeler.judging.relabel import unproven
 from labeler.messages import count_of
-from labeler.models.session import Control
+from labeler.models.session import Control, run_to_end
 from labeler.report.table import Column, Table, table_of
 from labeler.trec.rows import grade_of
 from labeler.trec.rows import rows as trec_rows
@@ -58,7 +59,8 @@ class Validation:
     """What is wrong with a collection, and how much was checked.
 
     `problems` are in the order of the files; of each kind in a file the first few are named, and
-    the others counted. `stale` counts grades of texts that have changed since.
+    the others counted. `stale` counts grades of texts that have changed since. `checked` counts
+    files by kind, and among the grades those that stored replies give.
     """
 
     problems: tuple[Problem, ...] = ()
@@ -116,6 +118,7 @@ def validate(collection: Collection | Path | str, *, control: Control | None = N
                 made.add_text(path, str(error))
             advance(number, len(steps))
     checked = {**counts, "documents": len(made.documents), "queries": len(made.queries)}
+    checked["grades with their replies"] = made.proven
     return Validation(tuple(made.listed()), checked, made.stale)
 
 
@@ -166,7 +169,7 @@ class _Validator:
         self.documents, self.queries = RowIndex(), set[str]()
         self.dropped = Pairs.of(())
         self.grades = dict[str, _PairGrades]()
-        self.stale = 0
+        self.stale = self.proven = 0
         self._by_kind = dict[tuple[Path, str], list[Problem]]()
 
     def steps(self) -> Iterator[tuple[str, Callable[[Path], None], Path]]:
@@ -312,6 +315,10 @@ class _Validator:
                 self.add(path, number, "rows of another origin", text)
             origins += [row.origin] if row.origin not in origins[:1] else []
         self.grades[path.stem] = grades
+        wrong, proven = run_to_end(lambda _stop: unproven(self.collection, path.stem))
+        for each in wrong:
+            self.add(path, each.line, "grades that no reply gave", str(each))
+        self.proven += proven
         if beyond:
             rows = count_of(beyond, "row is of a pair", "rows are of pairs")
             text = f"{rows} that {_LEFT}; no score counts them"
