@@ -46,6 +46,20 @@ NO_COMPLETION = "no_completion"
 NO_TEXT = "no_text"
 """How a reply ended that is a tool call, or parts of which none is text; the next is no other."""
 
+TOO_LONG = "too_long"
+"""How what was no reply ended, as the server refused a request for its length; so it says."""
+
+_ABOUT_CONTEXT = re.compile(
+    r"context|too long|too many (input )?tokens|(maximum|exceed).{0,60}(length|tokens)",
+    re.IGNORECASE,
+)
+_PACE = re.compile(r"\brate\b|per (minute|day)|quota", re.IGNORECASE)
+
+
+def is_about_context(refusal: str) -> bool:
+    """Whether a server refused a request since it is too long, and not since there were many."""
+    return bool(_ABOUT_CONTEXT.search(refusal)) and not _PACE.search(refusal)
+
 
 Bound = Awaitable[bool] | None
 """Whether an answer was certainly to its request, as turns out later; None where it is certain."""

@@ -150,6 +150,19 @@ def test_a_program_plans_and_builds(documents: Path, tmp_path: Path) -> None:
     assert result.as_json()["judging"]["failures"] == {}
 
 
+@pytest.mark.parametrize("queries", [1, 50])
+def test_a_plan_counts_the_same_queries_in_its_estimate_and_in_its_bound(
+    queries: int, documents: Path
+) -> None:
+    judging = JudgeOptions(model="fake", base_url="http://127.0.0.1:9/v1", name="a")
+    options = BuildOptions(str(documents), queries=queries, depth=1, judging=judging)
+    plan = plan_build(options)
+    assert plan.generation is not None
+    total = plan.generation.total
+    assert total == queries or total < 50
+    assert total <= plan.judging.pairs <= plan.judging.calls.requests <= 3 * total
+
+
 def test_own_queries_take_the_place_of_written_ones(documents: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine.tsv"
     mine.write_text("007\twhere is item 3\n042\twhat of topic5\n")

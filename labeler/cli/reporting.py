@@ -90,19 +90,29 @@ def show_calls(plan: CallPlan) -> None:
     if plan.price:
         full = "" if plan.learned else " with replies of full length"
         likely = f"about {dollars(plan.about_cost)}{full}, " if plan.at_most_cost else ""
-        thinks = " should it think before each reply" if plan.thoughts else ""
-        cost = f"{likely}at most {dollars(plan.at_most_cost)}{thinks}, {plan.price.basis}"
+        most = _bounds(
+            dollars(plan.at_most_cost), plan.unthinking and dollars(plan.unthinking_cost)
+        )
+        cost = f"{likely}{most}, {plan.price.basis}"
     reasks = " with re-asks" if plan.tries > 1 else ""
     most_calls = f", at most {plan.most_calls:,}{reasks}" if plan.most_calls > plan.calls else ""
     say(f"calls       {plan.calls:,}{most_calls}{probe if plan.calls else ''}")
     likely = f"{plan.about.outside:,} out, as {plan.learned:,} pairs took, " if plan.learned else ""
-    most_tokens = f"{likely}at most {plan.at_most.outside:,} out"
-    say(f"tokens      about {plan.about.inside:,} in, {most_tokens}")
+    unthinking = plan.unthinking and f"{plan.unthinking.outside:,}"
+    most_tokens = _bounds(f"{plan.at_most.outside:,}", unthinking)
+    say(f"tokens      about {plan.about.inside:,} in, {likely}{most_tokens} out")
     say(f"cost        {cost if plan.calls else '$0: nothing to ask'}")
     if plan.calls and plan.duration and plan.limits:
         say(f"time        {_time(plan.duration, plan.limits)}")
     for role, content in plan.example.messages if plan.example else ():
         say(f"\n--- {role}\n{content}")
+
+
+def _bounds(whole: str, unthinking: str | None) -> str:
+    """What something is at most; twice, where nobody knows whether the model thinks."""
+    if unthinking is None:
+        return f"at most {whole}"
+    return f"at most {unthinking} if it does not think, else {whole}"
 
 
 def _time(needed: Duration, limits: RateLimits) -> str:

@@ -29,7 +29,7 @@ from labeler.judging.methods.inquiry import (
     Inquiry,
     Task,
     in_chunks,
-    is_about_context,
+    is_too_long,
     recall_inquiries,
 )
 from labeler.model import Model
@@ -122,8 +122,7 @@ def looks(failed: Sequence[Failure]) -> str:
     """How some replies of failed pairs look, and what would help most of them."""
     details = dict.fromkeys(f"{f.status}: {f.detail[:100]}" for f in failed)
     helps = [
-        HELP if is_about_context(f) else _HELP.get(f.status, "another model or prompt")
-        for f in failed
+        HELP if is_too_long(f) else _HELP.get(f.status, "another model or prompt") for f in failed
     ]
     examples = "; ".join([*details][:EXAMPLES])
     return f"{examples}; what may help: {max(helps, key=helps.count)}"

@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from labeler.model import Request
@@ -78,7 +78,8 @@ class CallPlan:
     `price` is None where it is not known; `needs_probe` is true where one more call before them
     finds out what the server accepts; `example` is one of the requests, or what would be asked were
     it not remembered. `limits` are those within which a server is asked, None where none is asked
-    live. `thoughts` are the tokens that a model may think in before a reply.
+    live. Where nobody knows whether the model thinks, `unthinking` are the tokens at most if it
+    does not.
     """
 
     calls: int
@@ -91,7 +92,7 @@ class CallPlan:
     tries: int = 1
     limits: RateLimits | None = None
     learned: int = 0
-    thoughts: int = 0
+    unthinking: Tokens | None = None
 
     @property
     def duration(self) -> Duration | None:
@@ -111,7 +112,26 @@ class CallPlan:
     @property
     def at_most_cost(self) -> float | None:
         """What all requests cost in dollars at most, with re-asks and thoughts."""
-        return self.price.of(*self.at_most, self.most_calls) if self.price else None
+        return self._most_cost(self.at_most)
+
+    @property
+    def unthinking_cost(self) -> float | None:
+        """The same if the model does not think, where nobody knows that."""
+        return self._most_cost(self.unthinking) if self.unthinking else None
+
+    def _most_cost(self, tokens: Tokens) -> float | None:
+        return self.price.of(*tokens, self.most_calls) if self.price else None
+
+    def times(self, likely: float, most: float) -> CallPlan:
+        """So many times the calls that are likely, and so many times those at most."""
+        return replace(
+            self,
+            calls=round(self.calls * likely),
+            about=self.about.times(likely),
+            requests=round(self.requests * most),
+            at_most=self.at_most.times(most),
+            unthinking=self.unthinking and self.unthinking.times(most),
+        )
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name; a cost that is not known is None."""
@@ -123,6 +143,7 @@ class CallPlan:
             "tokens_out_at_most": self.at_most.outside,
             "cost": self.about_cost,
             "cost_at_most": self.at_most_cost,
+            "cost_at_most_without_thoughts": self.unthinking_cost,
             "seconds": self.duration.seconds if self.duration else None,
             "bound": self.duration.bound if self.duration else None,
         }
@@ -142,7 +163,7 @@ def plan_calls(
     """
     calls = 0
     estimate, most, asked = Tokens(0, 0), Tokens(0, 0), set[int]()
-    reported, thoughts = session.guard.budget.reported, session.thoughts
+    reported = session.guard.budget.reported
     for number, request in enumerate(requests):
         example = example or request
         key = hash((request.messages, request.repeat, request.attempt))
@@ -150,17 +171,20 @@ def plan_calls(
             continue
         asked.add(key)
         inside, outside = reported.bound(at_most(request))
-        # each try may have twice the tokens of the one before for its reply, and own thoughts
-        most = most.plus(Tokens(tries * inside, (2**tries - 1) * outside + tries * thoughts))
+        # each try may have twice the tokens of the one before for its reply
+        most = most.plus(Tokens(tries * inside, (2**tries - 1) * outside))
         if likely is None or number < likely:
             calls, estimate = len(asked), estimate.plus(about(request))
     price, needs_probe = session.selection.price, session.needs_probe
-    if needs_probe and calls:
-        most = most.plus(Tokens(PROBES, PROBES).times(PROBE_TOKENS + thoughts))
+    probes = PROBES if needs_probe and calls else 0
+    most = most.plus(Tokens(probes, probes).times(PROBE_TOKENS))
+    replies = probes + tries * len(asked)
+    whole = most.plus(Tokens(probes, replies).times(session.thoughts))
     limits = session.guard.limiter.limits if session.asks_live else None
     shown = example if session.selection.reads_prompt else None
     sizes = (price, needs_probe, shown, len(asked), tries, limits)
-    return CallPlan(calls, estimate, most, *sizes, thoughts=thoughts)
+    unthinking = most if session.thoughts and not session.is_known else None
+    return CallPlan(calls, estimate, whole, *sizes, unthinking=unthinking)
 
 
 # Whether a model can be asked: which one it would be, a call for trial, and an estimate.

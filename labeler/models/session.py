@@ -282,7 +282,8 @@ class Session:
 
     `inputs` joins what each request's `inputs` hold; `needs_probe` is true where the first call
     finds out what the server accepts; `secret` is what marks round documents are made with;
-    `thoughts` are the tokens that the model may think in before each reply.
+    `thoughts` are the tokens that the model may think in before each reply; `is_known` is false
+    where nothing was found out yet of what the server accepts, and whether the model thinks.
     """
 
     selection: Selection
@@ -293,6 +294,7 @@ class Session:
     needs_probe: bool
     secret: bytes = field(default=b"", repr=False)
     thoughts: int = 0
+    is_known: bool = True
 
     def lease(self, keys: Sequence[bytes]) -> Set[bytes]:
         """Take leases on keys as a call does; those that it gives, nobody else asks now."""
@@ -425,7 +427,7 @@ async def session_on(
             declared=options.declared,
         )
         try:
-            needs_probe = not (deferral.is_live or knows(started.model, store))
+            is_known = knows(started.model, store)
             secret = secret_of(store) if options.rehearsal else kept_secret(store)
             yield Session(
                 selection,
@@ -433,9 +435,10 @@ async def session_on(
                 started.inputs,
                 guard,
                 store,
-                needs_probe,
+                not (deferral.is_live or is_known),
                 secret,
                 most_thoughts(started.model, store),
+                is_known,
             )
         finally:
             await model.close()

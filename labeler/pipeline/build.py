@@ -11,11 +11,11 @@ from typing import Any
 
 from labeler.collection.corpus import corpus_lines
 from labeler.collection.layout import Collection
+from labeler.collection.queries import read_queries
 from labeler.corpus.documents import Ingested
 from labeler.corpus.ingest import IngestOptions, ingest
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, ajudge
-from labeler.models.call_plan import CallPlan
 from labeler.models.encoders import Encoding, EncodingPlan
 from labeler.models.policies.call import StopSignal
 from labeler.models.session import Control, run_to_end
@@ -218,26 +218,22 @@ class Rehearsal:
         """What a server would be asked for vectors; the rehearsal itself does without."""
         return plan_pool(self.build.collection, self.encoding)
 
-    async def judge(self, stop: StopSignal) -> JudgingPlan:
+    async def judge(self, stop: StopSignal, generation: GenerationPlan | None) -> JudgingPlan:
         """What judging would take; the first step has found out what the server accepts."""
         options, control = self.build.options, self.build.control.with_stop(stop)
         plan = await ajudge(self.build.collection, options.judging, control=control).plan()
-        if not self.build.writes_queries:
+        if generation is None:
             return plan
-        calls = self._at_most(plan.calls)
+        calls = plan.calls
         if options.generation.model == options.judging.model:
             calls = replace(calls, needs_probe=False)
-        return replace(plan, calls=calls)
-
-    def _at_most(self, calls: CallPlan) -> CallPlan:
-        """The calls with those of the largest pool that written queries may have."""
-        options = self.build.options
+        # as many queries as would be written, whose pools are as those of headings, or the largest
+        headings = max(1, len(read_queries(self.build.collection.queries)))
+        queries = min(options.queries, generation.total)
         documents = sum(1 for _ in corpus_lines(self.build.collection.corpus))
-        pairs = options.queries * min(options.depth * len(BUILT_IN), documents)
-        if pairs <= calls.requests:
-            return calls
-        share = pairs / max(1, calls.requests)
-        return replace(calls, requests=pairs, at_most=calls.at_most.times(share))
+        largest = queries * min(options.depth * len(BUILT_IN), documents)
+        likely, most = queries / headings, max(1.0, largest / max(1, calls.requests))
+        return replace(plan, pairs=round(plan.pairs * likely), calls=calls.times(likely, most))
 
 
 @contextmanager
@@ -305,9 +301,9 @@ def plan_build(
         tell(ingested := steps.build.ingest())
         generation = run(steps.generate) if steps.build.writes_queries else None
         encoding = steps.encode()
-        tell(pooled := steps.build.pool())
-        judging = run(steps.judge)
-    return BuildPlan(len(ingested.documents), generation, pooled.pairs, judging, encoding)
+        tell(steps.build.pool())
+        judging = run(lambda stop: steps.judge(stop, generation))
+    return BuildPlan(len(ingested.documents), generation, judging.pairs, judging, encoding)
 
 
 def _as_collection(out: Collection | Path | str) -> Collection:

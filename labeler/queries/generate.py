@@ -126,12 +126,14 @@ class GenerateResult(WithCost, Result):
 class GenerationPlan:
     """How many passages would be asked about, and what the calls would take.
 
-    `most_passages` counts those that are asked about where many candidates are no good.
+    `most_passages` counts those that are asked about where many candidates are no good, `total`
+    the queries that there would be then, with those that were written before.
     """
 
     passages: int
     calls: CallPlan
     most_passages: int = 0
+    total: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name."""
@@ -161,7 +163,7 @@ def planned(
     more.sort(key=lambda requests: -sum(map(_size, requests)))
     further = [request for requests in more[: most - len(likely)] for request in requests]
     calls = plan_calls([*unasked, *further], session, likely=len(unasked))
-    return GenerationPlan(len(likely), calls, most)
+    return GenerationPlan(len(likely), calls, most, len(writer.already) + min(missing, most))
 
 
 def _possible(documents: Sequence[Document], writer: Writer, missing: int) -> Iterable[PassageTurn]:

@@ -1,21 +1,26 @@
 """Documents made to keep a reader busy or to fill the memory: work and texts grow with the file."""
 
+import io
 import itertools
+import json
 import time
+import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 from every_row import every_row
+from made_documents import EPUB_PARTS, epub, pdf, word_document, zipped
 
 from labeler.corpus.cut import passages
-from labeler.corpus.read import documents_in
+from labeler.corpus.read import EXTRACTED, TEXT_READERS, documents_in
 from labeler.corpus.readers import markdown_tokens
 from labeler.corpus.readers.markdown import read_markdown
 from labeler.corpus.readers.outline import read_plaintext
 from labeler.corpus.readers.rst import read_rst
-from labeler.errors import TooLarge
+from labeler.errors import BadInput, TooLarge
 from tests.work import peak
 
 READERS = {
@@ -155,3 +160,112 @@ def test_a_heading_as_long_as_a_text_is_a_paragraph() -> None:
     blocks = read_markdown(f"# {'a' * 1990}\n\n## {'b' * 11}\n\nc\n")[1]
     assert [len("".join(block.headings)) for block in blocks] == [1990, 1990, 1990]
     assert [block.text for block in blocks] == ["", "b" * 11, "c"]
+
+
+PAGES: dict[str, Callable[[int], str]] = {
+    "divisions in one another": lambda n: "<div>" * (n // 5) + "words " * 50,
+    "divisions that only comments end": lambda n: "<div><!--</div>-->" * (n // 18) + "words",
+    "divisions in forms that end": lambda n: "<form><div></form>" * (n // 18) + "words",
+    "divisions across cells": lambda n: "<table><td><div></table>" * (n // 24) + "words",
+    "attributes": lambda n: f"<p {' '.join(f'a{i}=1' for i in range(n // 8))}>words",
+    "quoted attributes": lambda n: (
+        "<p" + "".join(f" a{i}='></p>'" for i in range(n // 14)) + ">words"
+    ),
+    "fonts that stay open": lambda n: (
+        "<p>" + "".join(f"<b a={i}>" for i in range(n // 20)) + "</p>" + "<p>x</p>" * (n // 16)
+    ),
+    "links that stay open": lambda n: "<a>x<div></a>" * (n // 13),
+    "code of many languages": lambda n: "".join(
+        f"<p><code class=c{i}></p>x" for i in range(n // 25)
+    ),
+    "lists in one another": lambda n: "<ul><li>a" * (n // 9),
+    "lists of links": lambda n: "<div>" * 140 + "<ul><li><a>x</a></ul>" * (n // 21),
+    "tables in one another": lambda n: "<table><tr><td>a" * (n // 16),
+    "cells": lambda n: "<table>" + "<tr><td>a" * (n // 9),
+    "drawings": lambda n: f"<svg>{'<g>' * (n // 3)}",
+    "spans": lambda n: "<span>" * 300 + "<p></span>a" * (n // 11),
+    "signs": lambda n: "<" * n,
+    "comments": lambda n: "a<!--" * (n // 5),
+    "a quotation mark": lambda n: '<a b="' + "<a b=x" * (n // 6),
+    "scripts": lambda n: "<script>a</script>b" * (n // 19),
+    "headings": lambda n: "<h1>a" * (n // 5),
+    "paragraphs": lambda n: "<p>some words of a text</p>\n" * (n // 28),
+}
+XML = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+
+def words(n: int) -> str:
+    """Words that do not repeat, as those of a text that does not pack well."""
+    return " ".join(f"{i * 7919 % 99991:x}" for i in range(n // 6))
+
+
+def book(pages: int, n: int) -> bytes:
+    """A book whose spine names one chapter so often."""
+    package = EPUB_PARTS["OPS/book.opf"]
+    named = package.replace('<itemref idref="a"/>', '<itemref idref="a"/>' * pages)
+    return epub(**{"OPS/book.opf": named, "OPS/one.xhtml": f"<p>{words(n)}</p>"})
+
+
+FILES: dict[str, Callable[[int], bytes]] = {
+    **{f"{name}.html": lambda n, page=page: page(n).encode() for name, page in PAGES.items()},
+    "a chapter many times.epub": lambda n: book(n // 20, 20_000),
+    "a long chapter.epub": lambda n: book(1, n),
+    "pages.pdf": lambda n: pdf(*(words(600) for _ in range(n // 1000))),
+    "cells.ipynb": lambda n: json.dumps(
+        {"cells": [{"cell_type": "markdown", "source": [words(200)]}] * (n // 250)}
+    ).encode(),
+    "paragraphs.docx": lambda n: repacked(
+        word_document(), f"<w:p><w:r><w:t>{words(50)}</w:t></w:r></w:p>" * (n // 60)
+    ),
+    **{f"a text{kind}": lambda n: words(n).encode() for kind in TEXT_READERS},
+}
+"""A file of about so many bytes, or that holds as many, by the ending of its reader."""
+
+
+def repacked(whole: bytes, paragraphs: str) -> bytes:
+    """A DOCX with paragraphs in place of its own."""
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    body = f'<w:document xmlns:w="{XML}"><w:body>{paragraphs}</w:body></w:document>'
+    return zipped({**parts, "word/document.xml": body})
+
+
+def reading_time(path: Path) -> float:
+    began = time.process_time()
+    with suppress(BadInput):  # where a shape holds no text
+        for document in documents_in(path):
+            passages(document.blocks)
+    return time.process_time() - began
+
+
+def check_growth(name: str, folder: Path, size: int) -> None:
+    """Ten times the file takes at most some twenty times as long."""
+    small, large = folder / f"small {name}", folder / f"large {name}"
+    small.write_bytes(FILES[name](size))
+    large.write_bytes(FILES[name](10 * size))
+    reading_time(small)  # loads what is read with
+    once = min(reading_time(small) for _ in range(2))
+    assert reading_time(large) < 25 * max(once, 0.01)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_reader_takes_longer_than_in_proportion_to_a_file(name: str, tmp_path: Path) -> None:
+    check_growth(name, tmp_path, 20_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+def test_nor_does_it_from_100_kilobytes_to_a_megabyte(name: str, tmp_path: Path) -> None:
+    check_growth(name, tmp_path, 100_000)
+
+
+def test_every_ending_that_is_one_document_is_measured() -> None:
+    measured = {Path(name).suffix for name in FILES}
+    assert measured >= {*TEXT_READERS, *EXTRACTED} - {".htm", ".xhtml"}  # read as .html is
+
+
+def test_an_archive_that_holds_far_more_than_any_text_packs_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.epub"
+    path.write_bytes(epub(**{"OPS/one.xhtml": "<p>a</p>" * 1_000_000}))
+    with pytest.raises(TooLarge, match="times its size, as no text does"):
+        list(documents_in(path))

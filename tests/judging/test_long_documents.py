@@ -14,7 +14,7 @@ from labeler.collection.layout import Collection
 from labeler.data import Document, Failure, Judgement, Pair
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, judge
-from labeler.judging.methods.inquiry import ReadAtMost, cut_of, is_about_context
+from labeler.judging.methods.inquiry import ReadAtMost, cut_of, is_too_long
 from labeler.judging.validate import validate
 from labeler.lab.control import drift
 from labeler.lab.probe import ProbeOptions, probe
@@ -84,6 +84,9 @@ def test_a_long_document_has_the_grade_of_its_best_passage_and_keeps_all(
 ) -> None:
     with FakeServer(answer) as server:
         result = judged(collection, server)
+        calls, written = len(server.calls), collection.judgements("a").read_bytes()
+        judged(collection, server)
+        assert (len(server.calls), collection.judgements("a").read_bytes()) == (calls, written)
     assert (result.judged, result.tally.by_passages) == (10, 4)
     assert not validate(collection).problems
     rows = {row.judged.outcome.pair: row.judged for row in read_judgements(result.judgements)}
@@ -172,6 +175,10 @@ TEXTS = {
     "a rule of dashes": (("-" * 80 + "\n") * 900, 1_900, False),
     "code": ("    if x:\n        return None\n" * 900, 6_300, False),
     "what the server had ready is not counted": (WORDS * 500, 40, False),
+    "a usual context": ("considerable " * 900, 2_048, True),
+    "a usual context less the reply": ("considerable " * 900, 2_048 - 64, True),
+    "nearly a usual context": ("considerable " * 900, 2_047, False),
+    "a usual context of short words": (WORDS * 170, 2_048, False),
     "no count": (WORDS * 500, 0, False),
 }
 
@@ -180,7 +187,7 @@ TEXTS = {
 def test_a_count_of_fewer_tokens_than_words_tells_of_a_cut_prompt(
     text: str, tokens: int, is_cut: bool
 ) -> None:
-    request = Request((Message("user", text),))
+    request = Request((Message("user", text),), {"max_tokens": 64})
     assert bool(cut_of(request, Reply('{"grade": 1}', prompt_tokens=tokens))) == is_cut
     cached = Reply('{"grade": 1}', prompt_tokens=tokens, cached_tokens=100_000)
     assert not cut_of(request, cached)
@@ -198,15 +205,15 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize(("message", "is_too_long"), REFUSALS.items())
-def test_a_refusal_for_length_is_told_from_others(message: str, is_too_long: bool) -> None:
+@pytest.mark.parametrize(("message", "is_of_length"), REFUSALS.items())
+def test_a_refusal_for_length_is_told_from_others(message: str, is_of_length: bool) -> None:
     failure = Failure(Pair("q", "d"), "call_failed", f"POST /v1: 400: {message}")
-    assert is_about_context(failure) == is_too_long
+    assert is_too_long(failure) == is_of_length
 
 
 def test_a_grade_in_a_document_with_that_name_is_no_context_error() -> None:
     failure = Failure(Pair("q", Document("d", "").id), "unparsable", "context length exceeded")
-    assert not is_about_context(failure)
+    assert not is_too_long(failure)
 
 
 def test_one_count_of_prompts_of_many_lengths_tells_where_a_server_cuts(tmp_path: Path) -> None:

@@ -112,6 +112,24 @@ def test_no_run_takes_more_than_its_plan_said_at_most(
     assert whole["calls"] <= rest["calls_at_most"] <= plan["calls_at_most"]
 
 
+@pytest.mark.parametrize(("name", "is_known"), [("plain", True), ("thinks a little", False)])
+def test_two_bounds_are_said_until_it_is_known_whether_a_model_thinks(
+    name: str, is_known: bool, collection: Collection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with FakeServer(SERVERS[name]) as server:
+        where = ["--base-url", server.base_url, "--model", "fake", *PRICED, "--quiet"]
+        assert execute(["judge", str(collection.folder), "--as", "a", *where, "--dry-run"]) == 0
+        assert " if it does not think, else $" in capsys.readouterr().out
+        plan = judged(collection, server, capsys, "--dry-run")
+        low, high = plan["cost_at_most_without_thoughts"], plan["cost_at_most"]
+        run = judged(collection, server, capsys, "--max-calls", "12")
+        assert 40 * run["cost"] / 12 < (low if is_known else high)
+        later = judged(collection, server, capsys, "--dry-run")
+    assert low < high / 50
+    assert later["cost_at_most_without_thoughts"] is None
+    assert later["cost_at_most"] < (low if is_known else high)
+
+
 @pytest.mark.parametrize("name", ["plain", "thinks a little", "thinks a lot"])
 def test_an_estimate_is_what_a_run_costs_once_some_pairs_were_judged(
     name: str, collection: Collection, capsys: pytest.CaptureFixture[str]

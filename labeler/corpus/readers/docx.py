@@ -57,6 +57,7 @@ class _Body:
 
     def __init__(self) -> None:
         self.outline, self.title = Outline(), ""
+        self.styles: dict[str | None, str] = {}
         self.code_lines: list[tuple[int, str]] = []
         self.follows_item = False
 
@@ -68,13 +69,19 @@ class _Body:
             self.close_code()
             self.table(part)
             return
-        style = str(part.style.name or "") if part.style is not None else ""
-        text = part.text
+        style, text = self.style_of(part), part.text
         if _CODE.search(style):
             self.code_lines += enumerate(text.split("\n"), 1)
             return
         self.close_code()
         self.paragraph(" ".join(text.split()), style, _list_level(part, style))
+
+    def style_of(self, part: Paragraph) -> str:
+        """The name of a paragraph's style, which python-docx looks for among all of them."""
+        id_ = part._p.style
+        if id_ not in self.styles:
+            self.styles[id_] = str(part.style.name or "") if part.style is not None else ""
+        return self.styles[id_]
 
     def paragraph(self, text: str, style: str, level: int | None) -> None:
         """Add a heading, an item of a list or a paragraph."""

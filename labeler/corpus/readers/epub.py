@@ -35,7 +35,7 @@ def read_epub(path: Path, raw: bytes) -> Extracted:
         package = xml_of(path, part_of(archive, book, path))
         if _ENCRYPTION in archive.namelist():
             raise BadInput(f"{path}: encrypted (DRM); a copy without it can be read")
-        for name in _chapters(package, posixpath.dirname(book)):
+        for name in dict.fromkeys(_chapters(package, posixpath.dirname(book))):
             page = part_of(archive, name, path)
             size += len(page)
             if size > LARGEST_FILE:

@@ -175,6 +175,9 @@ _MOST_PARTS = 20_000
 _TIMES = 4
 """All parts together, pictures among them, may have so many times what a document may."""
 
+_SMALL, _MOST_PACKED = 20_000, 250
+"""A part of more bytes may have at most so many times those that it is packed into."""
+
 _ENTITY = re.compile(rb"<!\s*(?:ENTITY|ELEMENT|ATTLIST)", re.IGNORECASE)
 _OLE = b"\xd0\xcf\x11\xe0"
 
@@ -213,6 +216,9 @@ def part_of(archive: zipfile.ZipFile, name: str, path: Path, most: int = LARGEST
         raise BadInput(f"{path}: damaged: nothing is called {name!r:.80} in it") from error
     if part.file_size > most:
         raise TooLarge(f"{path}: {name!r:.80} has more than the {in_megabytes(most)} of a document")
+    if part.file_size > max(_SMALL, _MOST_PACKED * part.compress_size):
+        times = part.file_size // max(1, part.compress_size)
+        raise TooLarge(f"{path}: {name!r:.80} unpacks to {times:,} times its size, as no text does")
     return archive.read(part)
 
 

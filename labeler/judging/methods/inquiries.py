@@ -23,7 +23,7 @@ from labeler.judging.methods.inquiry import (
     cut_of,
     fits,
     in_chunks,
-    is_about_context,
+    is_too_long,
     recall_inquiries,
 )
 from labeler.judging.methods.points import point_rounds
@@ -55,7 +55,7 @@ def single_rounds(
         read = partial(assessor.outcome_of, pair)
         likely = Judgement(pair, assessor.prompt.grades[0])
         [outcome] = yield [JudgingPart("", request, read, likely, pair)]
-        if is_short or not isinstance(outcome, Failure) or not is_about_context(outcome):
+        if is_short or not isinstance(outcome, Failure) or not is_too_long(outcome):
             return {pair: outcome}
     size, passages = len(document.text), list[Outcome | None]()
     for half in (document.text[: size * 9 // 16], document.text[size * 7 // 16 :]):

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from labeler.data import Document, Failure, Judged, Listed, Outcome, Pair, Query
-from labeler.model import NO_TEXT, Model, Reply, Request
+from labeler.model import NO_TEXT, TOO_LONG, Model, Reply, Request, is_about_context
 from labeler.models.cost import FEWEST_BYTES, at_most
 
 # The attempts at a question: the replies so far, and the request that would follow them.
@@ -43,27 +43,34 @@ second holds where the count is a multiple of `STEP`, as the limits of servers a
 
 STEP = 256
 
+USUAL_CONTEXTS = frozenset(2048 * 2**power for power in range(7))
+"""Tokens that servers are started for, from 2,048 to 131,072."""
+
 _ENDS_OF_WORDS = re.compile(r"[A-Za-z0-9][.,;:!?)](?=\s)")
-_ABOUT_CONTEXT = re.compile(
-    r"context|too long|too many (input )?tokens|(maximum|exceed).{0,60}(length|tokens)",
-    re.IGNORECASE,
-)
-_PACE = re.compile(r"\brate\b|per (minute|day)|quota", re.IGNORECASE)
 
 
 def cut_of(request: Request, reply: Reply) -> str:
     """What tells that a server read a prompt in part; empty where nothing does.
 
     A word between spaces is a token at least, in any tokenizer, and a sign behind it another.
-    Scripts without spaces have few such words, so that nothing is said of them.
+    Scripts without spaces have few such words, so that nothing is said of them. A count that is a
+    usual context, or with the reply fills one, is that of no text that has more letters a token.
     """
     read = reply.prompt_tokens + reply.cached_tokens  # which some servers count beside
     size = sum(len(message.content) for message in request.messages)
     if read < SMALLEST_CONTEXT or size < FEW_LETTERS * read:
         return ""
+    if not USUAL_CONTEXTS.isdisjoint((read, read + _allowed(reply.sent or request.parameters))):
+        return f"{CUTS}: it read {read:,} tokens of {size:,} characters, as a usual context has"
     texts = [message.content for message in request.messages]
     least = sum(len(text.split()) + len(_ENDS_OF_WORDS.findall(text)) for text in texts)
     return f"{CUTS}: it read {read:,} tokens of {least:,} words and signs" if least > read else ""
+
+
+def _allowed(sent: Mapping[str, Any]) -> int:
+    """The tokens that a reply was allowed."""
+    most = sent.get("max_completion_tokens", sent.get("max_tokens"))
+    return most if isinstance(most, int) else 0
 
 
 @dataclass(slots=True)
@@ -102,12 +109,11 @@ class ReadAtMost:
         return is_many and self.longest > apart * self.shortest
 
 
-def is_about_context(failure: Failure) -> bool:
+def is_too_long(failure: Failure) -> bool:
     """Whether a request had no answer as it was too long for the server."""
     if failure.status == "truncated":
         return failure.detail.startswith(CUTS)
-    is_about = failure.status == "call_failed" and _ABOUT_CONTEXT.search(failure.detail)
-    return bool(is_about) and not _PACE.search(failure.detail)
+    return failure.status == "call_failed" and is_about_context(failure.detail)
 
 
 def fits(request: Request, context: int) -> bool:
@@ -156,6 +162,10 @@ class Task(Generic[Value]):
     def take_in(self, reply: Reply) -> None:
         """Count a reply, see what it says, and make the request that would follow it."""
         self.outcome = self.read(reply)
+        if isinstance(self.outcome, Failure):
+            self.request = next_request(self.request, self.outcome)
+        if reply.finish_reason == TOO_LONG:
+            return
         self.cost = reply.cost if not self.attempts else sum_of(self.cost, reply.cost)
         self.attempts += 1
         self.is_worth_another = reply.finish_reason != NO_TEXT
@@ -167,8 +177,6 @@ class Task(Generic[Value]):
         self.shared = self.shared or reply.shared
         self.thought = self.thought or reply.thought
         self.sent = reply.sent
-        if isinstance(self.outcome, Failure):
-            self.request = next_request(self.request, self.outcome)
 
     def calls_left(self, retry_failed: bool) -> int:
         """How many times it may be asked, after what is remembered of it."""
@@ -183,7 +191,7 @@ class Task(Generic[Value]):
     @property
     def is_reasked(self) -> bool:
         """Whether another reply may be what was asked for where the last one was not."""
-        if not isinstance(self.outcome, Failure) or is_about_context(self.outcome):
+        if not isinstance(self.outcome, Failure) or is_too_long(self.outcome):
             return False
         return self.outcome.status in REASKED and self.is_worth_another
 
@@ -356,7 +364,9 @@ class Inquiry:
 
 
 def _read_whole(part: JudgingPart, pair: Pair, reply: Reply) -> Any:
-    """What a reply says, unless the server read the request in part."""
+    """What a reply says, unless the server read the request in part, or not at all."""
+    if reply.finish_reason == TOO_LONG:
+        return Failure(part.pays or pair, "call_failed", reply.refusal or "")
     cut = cut_of(part.request, reply)
     return Failure(part.pays or pair, "truncated", cut) if cut else part.read(reply)
 
@@ -380,8 +390,8 @@ _NOBODY = Failure(Pair("", ""), "call_failed", "")
 
 def calls_left(part: JudgingPart, task: Task[Any], retry_failed: bool) -> int:
     """How many times a part may be asked, after what is remembered of it."""
-    is_too_long = isinstance(task.outcome, Failure) and is_about_context(task.outcome)
-    return task.calls_left(retry_failed and part.is_final and not is_too_long)
+    was_cut = isinstance(task.outcome, Failure) and task.outcome.detail.startswith(CUTS)
+    return task.calls_left(retry_failed and part.is_final and not was_cut)
 
 
 def recall_inquiries(

@@ -12,7 +12,7 @@ from labeler.errors import (
     NoAnswer,
     WaitsInBatch,
 )
-from labeler.model import Model, Reply, Request, is_cut
+from labeler.model import TOO_LONG, Model, Reply, Request, is_about_context, is_cut
 from labeler.models.policies.call import (
     WAITS,
     Deferral,
@@ -131,6 +131,8 @@ class Remembering(Policy):
         """Keep how a call failed for good."""
         if call.keyed is None:
             return None
+        if isinstance(error, CallFailed) and is_about_context(str(error)):
+            return self._keep(call, Reply("", TOO_LONG, str(error)), call.keyed)
         if isinstance(error, CallFailed):
             return self._writer.fail(Failed(call.keyed.key, error.status, str(error)))
         self._writer.release(call.keyed.key)
