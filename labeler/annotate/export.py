@@ -42,8 +42,8 @@ class AnswersExported:
     """What of a rater's answers became the qrels `name`.
 
     `cannot_judge` and `open` count the pairs of the sample without a grade, `gone` answers to pairs
-    that left the sample with their query or document, and `outdated` grades of texts that were
-    changed since, which are kept.
+    that left the sample with their query or document, and `outdated` answers of texts that were
+    changed since, which no qrels hold: the pairs are open again.
     """
 
     name: str
@@ -87,8 +87,13 @@ def export_answers(
         raise Misuse(f"{rater} has graded nothing{_answers_of(others)}")
     own = which.sample or _only_sample(opened, which, rows)
     sampled = {str(row.number): row for row in read_sample(sample_path(opened.folder, own))}
-    given, gone = _given([row for row in rows if row.sample == own], sampled)
-    answers = _answers(given, sampled, rater)
+    texts = PageTexts(opened)
+    own_rows = [row for row in rows if row.sample == own]
+    current = [row for row in own_rows if not row.texts or row.texts == _texts_now(texts, row)]
+    given, gone = _given(own_rows, sampled)
+    given_now, _ = _given(current, sampled)
+    outdated = len(given.answered - given_now.answered)
+    answers = _answers(given_now, sampled, rater)
     _check_scale(opened, own, answers, journal)
     name = name or default_name(opened, rater, own)
     times = {row.time for row in rows if row.sample == own}
@@ -98,7 +103,6 @@ def export_answers(
         take_in_answers(opened, answers, options, str(journal), lambda a: _is_of(a, rater, times))
     graded = sum(answer.grade is not None for answer in answers.values())
     counts = (graded, len(answers) - graded, len(sampled) - len(answers), gone)
-    outdated = _outdated(PageTexts(opened), given, sampled)
     return AnswersExported(name, rater, own, purposes(opened)[own], *counts, outdated)
 
 
@@ -144,15 +148,10 @@ def _given(rows: list[JournalRow], sampled: Mapping[str, SampledPair]) -> tuple[
     return given, len(others)
 
 
-def _outdated(texts: PageTexts, given: AnswersGiven, sampled: Mapping[str, SampledPair]) -> int:
-    """How many answers are of other texts than those that the collection has now."""
-    rows = [row for item in given.answered if (row := given.row_of(item)) and row.texts]
-    return sum(row.texts != _texts_now(texts, sampled[row.item].pair) for row in rows)
-
-
-def _texts_now(texts: PageTexts, pair: Pair) -> str:
-    is_there = pair.query_id in texts.queries and pair.doc_id in texts.documents
-    return texts.identity(*pair) if is_there else ""
+def _texts_now(texts: PageTexts, row: JournalRow) -> str:
+    """What identifies the texts of an answer as they are now."""
+    is_there = row.query_id in texts.queries and row.doc_id in texts.documents
+    return texts.identity(row.query_id, row.doc_id) if is_there else row.texts
 
 
 def _answers(

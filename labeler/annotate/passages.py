@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from labeler.annotate.session import Shown
@@ -28,6 +29,8 @@ from labeler.collection.layout import Collection
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import check_exists
 from labeler.data import Document, Query
+from labeler.errors import Misuse
+from labeler.files.read import file_problems
 from labeler.text.languages import common_words, count_words, language_of, short_stretches
 from labeler.text.visible import visible
 
@@ -365,12 +368,21 @@ class PageTexts:
 
     def __init__(self, collection: Collection) -> None:
         check_exists(collection.queries)
+        self._files = {path: _state(path) for path in (collection.queries, collection.corpus)}
         self.documents: Mapping[str, Document] = corpus_on_demand(collection.corpus)
         self.queries: Mapping[str, Query] = read_queries(collection.queries)
         self._lock = threading.Lock()
 
+    def check_unchanged(self) -> None:
+        """Raise `Misuse` where the texts are others by now than those that were opened."""
+        for path, state in self._files.items():
+            if _state(path) != state:
+                problem = f"{path} was written anew since: nothing more is taken in"
+                raise Misuse(f"{problem}; end labeler annotate, and start it again")
+
     def query(self, query_id: str) -> Shown:
         """A query with its topic, as JSON."""
+        self.check_unchanged()
         query = self.queries[query_id]
         more = {key: _shown_lines(query.metadata.get(key)) for key in TOPIC}
         return {"id": shown_line(query.id), "text": shown_line(query.text), **more}
@@ -394,9 +406,17 @@ class PageTexts:
 
     def identity(self, query_id: str, *doc_ids: str) -> str:
         """What identifies the texts that a rater reads."""
+        self.check_unchanged()
         with self._lock:
             documents = [self.documents[doc_id] for doc_id in doc_ids]
         return texts_identity(self.queries[query_id], *documents)
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """What is another one once a file was written."""
+    with file_problems(path):
+        state = path.stat()
+    return state.st_ino, state.st_size, state.st_mtime_ns
 
 
 def _shown_lines(text: Any) -> str:

@@ -130,7 +130,10 @@ class RatingSession:
 
     def _is_of_task(self, row: JournalRow) -> bool:
         own = (row.task, row.sample) == (self.task.name, self.task.sample)
-        return own and row.item in self._by_id
+        if not own or row.item not in self._by_id:
+            return False
+        item = self.task.items[self._by_id[row.item]]
+        return not row.texts or row.texts == self.task.texts(item)  # else it is open again
 
     def check(self) -> None:
         """Raise where the journal cannot be read, or not be written to, before anybody grades."""

@@ -165,7 +165,7 @@ def _merge(
     for pair, row in sorted(merged.items()):
         if row.grade is not None:
             qrels.setdefault(pair.query_id, {})[pair.doc_id] = row.grade
-    if not qrels:
+    if not qrels and not (earlier and options.replace is None):  # a journal's may all be outdated
         raise BadInput(f"{where}: no row has a grade")
     write_people(path, [merged[pair] for pair in sorted(merged)])
     write_qrels(collection.qrels(name), qrels)

@@ -66,14 +66,41 @@ def test_no_command_writes_its_output_onto_a_journal(coll: Collection) -> None:
     assert is_own_file(coll.annotations / "anna.jsonl")
 
 
-def test_a_grade_of_a_text_that_was_changed_since_is_counted(coll: Collection) -> None:
+def test_a_grade_of_a_text_that_was_changed_since_is_in_no_qrels_and_asked_anew(
+    coll: Collection,
+) -> None:
     page_of(coll).grade(2)
-    assert export_answers(coll, "anna").outdated == 0
+    before = export_answers(coll, "anna")
+    assert (before.graded, before.outdated) == (1, 0)
+    assert coll.qrels("anna").read_text()
     coll.corpus.write_text(
         coll.corpus.read_text().replace("piano", "oven").replace("fin,", "tail,")
     )
     done = export_answers(coll, "anna")
-    assert (done.graded, done.outdated) == (1, 1)
+    assert (done.graded, done.open, done.outdated) == (0, before.open + 1, 1)
+    assert coll.qrels("anna").read_text() == ""
+    (session,) = rating_sessions(coll, AnnotateOptions(("anna",)))
+    state = session.state()
+    assert (state["progress"]["done"], state["item"]["previous"]) == (0, None)
+    assert session.answer(RaterAnswer(state["item"]["id"], grade=1))["progress"]["done"] == 1
+    again = export_answers(coll, "anna")
+    assert (again.graded, again.outdated) == (1, 0)
+
+
+@pytest.mark.parametrize("file", ["corpus", "queries"])
+def test_no_grade_is_taken_for_texts_that_were_written_anew_under_an_open_page(
+    coll: Collection, file: str
+) -> None:
+    (session,) = rating_sessions(coll, AnnotateOptions(("anna",)))
+    item = session.state()["item"]["id"]
+    path = getattr(coll, file)
+    text = path.read_text()
+    path.unlink()
+    path.write_text(text.replace("piano", "oven"))
+    with pytest.raises(Misuse, match="was written anew since: nothing more is taken in; end"):
+        session.answer(RaterAnswer(item, grade=1))
+    journal = coll.annotations / "anna.jsonl"
+    assert not (journal.exists() and journal.read_bytes())
 
 
 def test_grades_of_a_sheet_stay_beside_those_of_the_page(coll: Collection, tmp_path: Path) -> None:

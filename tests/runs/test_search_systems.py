@@ -313,6 +313,59 @@ def test_a_query_is_one_argument_that_no_shell_reads(
     assert not (tmp_path / "owned").exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "query", "is_run"),
+    [
+        ("{query}", "--pre=sh", False),
+        ("{query} {depth}", "-oPWNED", False),
+        ("-- {query}", "-oPWNED", True),
+        ("q={query}", "-oPWNED", True),
+        ("-q{query}", "-oPWNED", True),
+        ("{query}", "cats - and dogs", True),
+    ],
+)
+def test_a_query_is_no_option_of_a_command(
+    arguments: str, query: str, is_run: bool, collection: Collection, tmp_path: Path
+) -> None:
+    collection.queries.write_text(json.dumps({"_id": "q1", "text": query}) + "\n")
+    said = tmp_path / "said"
+    (tmp_path / "say.py").write_text(f"open({str(said)!r}, 'w'); print('[\"cats\"]')")
+    engine = ProgramEngine(f"'{sys.executable}' '{tmp_path / 'say.py'}' {arguments}")
+    if is_run:
+        retrieve_run(collection, engine, "mine", ONCE)
+    else:
+        with pytest.raises(
+            LabelerError, match="would be an option of the program; write -- before"
+        ):
+            retrieve_run(collection, engine, "mine", ONCE)
+    assert said.exists() == is_run
+
+
+@pytest.mark.parametrize(
+    ("template", "query", "is_sent"),
+    [
+        ("/idx/{query}/_search", "..", False),
+        ("/idx/{query}", ".", False),
+        ("/idx/{query}/_search", "...", True),
+        ("/idx/{query}/_search", "../x", True),
+        ("/idx/_search?q={query}", "..", True),
+        ("/idx/q{query}/_search", "..", True),
+    ],
+)
+def test_a_query_leads_to_no_other_path(
+    template: str, query: str, is_sent: bool, collection: Collection
+) -> None:
+    collection.queries.write_text(json.dumps({"_id": "q1", "text": query}) + "\n")
+    with FakeServer(lambda _call: hits("cats")) as server:
+        engine = HttpEngine(address(server, template))
+        if is_sent:
+            retrieve_run(collection, engine, "mine", ONCE)
+        else:
+            with pytest.raises(LabelerError, match="would lead to another path of the server"):
+                retrieve_run(collection, engine, "mine", ONCE)
+        assert len(server.calls) == is_sent
+
+
 def test_a_command_is_given_no_key_but_what_is_passed(
     collection: Collection, script: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput, CallFailed, Misuse
 from labeler.files.boundary import problem_of
 from labeler.options import Option
 
@@ -189,8 +189,15 @@ def filled_json(value: Any, filling: Filling) -> Any:
 
 
 def filled_url(template: str, filling: Filling) -> str:
-    """An address with the query in it, coded so that it can be no other part of the address."""
-    return filled(template, filling, lambda text: quote(text, safe=""))
+    """An address with the query in it, coded so that it can be no other part of the address.
+
+    `CallFailed` of a query of dots where a step of the path stands, which no code keeps as it is.
+    """
+    url = filled(template, filling, lambda text: quote(text, safe=""))
+    steps = zip(*(each.partition("?")[0].split("/") for each in (template, url)), strict=True)
+    if any(own != step and step in (".", "..") for own, step in steps):
+        raise CallFailed(f"the query {filling.query!r} would lead to another path of the server")
+    return url
 
 
 def check_url(template: str) -> None:

@@ -109,10 +109,20 @@ class ProgramEngine:
                 raise CallFailed(f"{where}: a query with a NUL byte can be no argument")
             filling = Filling(query, depth)
             command = [path, *(filled(word, filling) for word in arguments)]
+            if _is_option(arguments, command[1:]):
+                problem = f"the query {query!r:.60} would be an option of the program"
+                raise CallFailed(f"{where}: {problem}; write -- before {{query}}, if it knows that")
             output = await _printed(command, environment, seconds, where)
             return hits_printed(output, self.paths, where)[:depth]
 
         yield search
+
+
+def _is_option(templates: Sequence[str], arguments: Sequence[str]) -> bool:
+    """Whether a query makes an argument an option, which no `--` before it says that it is not."""
+    ends = templates.index("--") if "--" in templates else len(templates)
+    pairs = zip(templates[:ends], arguments, strict=False)
+    return any(word.startswith("-") and not own.startswith("-") for own, word in pairs)
 
 
 async def _printed(
