@@ -149,20 +149,17 @@ def _check_given(
 ) -> None:
     """`BadInput` where the grades of a partition are not those that its replies give."""
     path, pairs = folder.judged(number), read_pairs(folder.pairs(number), job.partitions[number])
-    graded = 0
 
     def rows() -> Iterator[GradedLine]:
-        nonlocal graded
-        graded = 0
         for line, row in enumerate(read_judgements(path), start=1):
-            grade = getattr(row.judged.outcome, "grade", None)
-            graded += grade is not None
-            yield GradedLine(line, row.judged.outcome.pair, grade)
+            outcome = row.judged.outcome
+            yield GradedLine(line, outcome.pair, getattr(outcome, "grade", None))
 
     with open_store(folder.store(job, number), reading=True) as store:
         model = only_remembered(job.model_id, store)
         asked = replace(assessor, model=model, lists=pairs.lists)
         wrong, proven = contradicted(rows, pairs.texts, asked)
+    graded = sum(row.grade is not None for row in rows())
     if proven < graded:
         where = f"{path}:{wrong[0].line}" if wrong else path
         problem = str(wrong[0]) if wrong else f"{graded - proven:,} grades have no reply"
