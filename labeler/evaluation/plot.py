@@ -1,10 +1,10 @@
-"""Charts of scores: systems with their intervals, and systems by two qrels."""
+"""Charts of scores: systems with their intervals, by one set of qrels or by two."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labeler.report.charts import Axis, Drawing, NamedValue, Point, Series, intervals, plane
+from labeler.report.charts import Axis, Drawing, NamedValue, intervals
 
 if TYPE_CHECKING:
     from labeler.evaluation.evaluate import Report
@@ -24,14 +24,13 @@ def measure_drawing(report: Report, measure: str) -> Drawing:
 
 
 def board_drawings(board: Leaderboard, names: tuple[str, str] | None = None) -> list[Drawing]:
-    """Every run's score by both qrels, and the systems by the one and the other.
-
-    `names` are those of the qrels.
-    """
+    """Every run's score by both qrels, whose `names` these are."""
     first, second = names or board.names
+    kin = {system.run for system in board.kin}
     rows = [
         NamedValue(
-            f"{system.run} ({system.first_rank} → {system.second_rank})",
+            f"{system.run} ({system.first_rank} → {system.second_rank})"
+            f"{', kin of the assessor' if system.run in kin else ''}",
             system.first,
             *_change(system),
             other=system.second,
@@ -40,8 +39,8 @@ def board_drawings(board: Leaderboard, names: tuple[str, str] | None = None) -> 
     ]
     title = f"{board.measure} of each system, with its ranks"
     message = "Lines are 95 % intervals of the change from the dot to the square."
-    systems = intervals(title, rows, Axis(board.measure), message, (f"by {first}", f"by {second}"))
-    return [systems, _bias(board, f"by {first}", f"by {second}")]
+    sides = f"by {first}", f"by {second}"
+    return [intervals(title, rows, Axis(board.measure), message, sides)]
 
 
 def _change(system: System) -> tuple[float | None, float | None]:
@@ -49,17 +48,3 @@ def _change(system: System) -> tuple[float | None, float | None]:
     if system.low is None or system.high is None:
         return None, None
     return system.first + system.low, system.first + system.high
-
-
-def _bias(board: Leaderboard, first: str, second: str) -> Drawing:
-    """Each system by both qrels, and the line of equal scores."""
-    kin = {system.run for system in board.kin}
-    points = {s.run: Point(s.first, s.second, *_change(s), s.run) for s in board.systems}
-    unrelated = [point for run, point in points.items() if run not in kin]
-    series = [Series("system", unrelated, "dot unclear", named="name")]
-    if kin:
-        of_kin = [points[run] for run in sorted(kin)]
-        series.insert(0, Series("kin of the assessor", of_kin, "other", named="alarm"))
-    message = "Dashed: equal scores; upright lines: 95 % interval of the change, over queries."
-    axes = Axis(f"{board.measure} {first}"), Axis(f"{board.measure} {second}")
-    return plane("The systems by both", series, axes, message, diagonal=True)

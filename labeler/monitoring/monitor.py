@@ -22,7 +22,7 @@ from labeler.monitoring.judge import controlled_sets, judge_drift
 from labeler.monitoring.log import LogReading, open_log
 from labeler.monitoring.log_values import LogOptions
 from labeler.monitoring.online import online
-from labeler.monitoring.queries import query_drift
+from labeler.monitoring.queries import searched_queries
 from labeler.monitoring.searches import searches_of
 from labeler.options import option
 from labeler.report.finding import Finding, Setting
@@ -52,7 +52,6 @@ KINDS: dict[str, str] = {
     "judge-failures": "more replies without a grade than before",
     "stale-judgements": "more judged pairs are stale than `stale` allows",
     "lost-queries": "queries without a relevant document that is as it was judged",
-    "query-drift": "users search for other things than in the first weeks of the log",
     "new-documents": "new or edited documents take more of the first places than `fresh` allows",
 }
 """What each kind of alarm says, by the names with which a caller chooses among them."""
@@ -316,7 +315,7 @@ class _Run:
         """The watches over users' searches; all files are read as one log."""
         if not names:
             setting = Setting("log")
-            self._miss(f"query drift and online measures: no {setting} is named", setting)
+            self._miss(f"users' queries and online measures: no {setting} is named", setting)
             return
         how = self.options.logs
         with open_log(log_files(names), how.reading) as log:
@@ -331,10 +330,10 @@ class _Run:
                 self._miss(text)
             try:
                 searches = searches_of(log)
-                queries = query_drift(self.collection, searches, how.encoding, self.control)
-                watches.append(Watched("queries", "Query drift", looked_at, queries))
+                queries = searched_queries(self.collection, searches, how.encoding, self.control)
+                watches.append(Watched("queries", "Users' queries", looked_at, queries))
             except (BadInput, Misconfigured) as error:
-                self.missing.append(Finding(f"query drift: {error}"))
+                self.missing.append(Finding(f"users' queries: {error}"))
             yield from watches
             if watches:
                 yield Watched("log", "What was read of the log", looked_at, log.reading)

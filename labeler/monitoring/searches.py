@@ -1,4 +1,4 @@
-"""The searches of a log by week, and which words stand in more or fewer of them than before."""
+"""The searches of a log by week."""
 
 from __future__ import annotations
 
@@ -6,38 +6,24 @@ import hashlib
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Flags, Floats, Integers
+from labeler.arrays import Integers
 from labeler.monitoring.log import EventLog
 from labeler.monitoring.log_values import zone_of
 from labeler.queries.filter import words
 from labeler.queries.traffic import LONGEST, normalized, personal
-from labeler.report.table import Column, Interval
-from labeler.stats.blocks import BlockShare, BlockSides, block_share, shares_moved
-from labeler.stats.means import difference_interval
-from labeler.stats.student import SIGNIFICANT
-from labeler.text.terms import term_of, words_to_stem
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-WEEKLY_LEVEL = SIGNIFICANT / 52
-"""Each week is tested at this level: a year without a change then has a false alarm with a chance
-of 5 % at most, however the weeks hang together (Bonferroni)."""
 MOST_SEARCHES = 3000
 """Searches of a week that are looked at, whole sessions at random."""
-MIN_COUNT = 5
-"""A query or a word is shown, counted or proposed only where so many people searched for it."""
-MOST_TERMS = 300
-MOST_NAMED = 12
-BLOCKS_OF_A_WEEK = 56
-"""Sessions are dealt into about so many blocks a week, eight a day."""
 _MONDAY = date(2024, 1, 1).toordinal()
 
 
@@ -73,25 +59,16 @@ def searches_of(log: EventLog) -> Iterator[Search]:
                 yield Search(day, texts[text], user)
 
 
-@dataclass(frozen=True, eq=False)
-class Week:
-    """The searches of seven days from a Monday on: rows of a query, a day and a session.
+class Week(NamedTuple):
+    """The searches of seven days from a Monday on, each the place of its query in the log's texts.
 
-    `query` are places in the texts of `SearchLog`. `session` is a number, below 0 of a search whose
-    session the log does not name. A query counts once in each session and day. `searches` counts
-    all of the week, of which those of the rows may be a sample.
+    A query counts once in each session and day. `searches` counts all of the week, of which those
+    of `query` may be a sample.
     """
 
     monday: date
     query: Integers
-    day: Integers
-    session: Integers
     searches: int
-
-    @property
-    def people(self) -> int:
-        """How many sessions it has; a search without a session counts as one."""
-        return len(np.unique(self.session))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +76,7 @@ class SearchLog:
     """Searches by week, and what was left out, by reason.
 
     `texts` are those of the weeks' samples. `totals` is how often each was searched for in the
-    whole log, and `people` in how many sessions; without sessions it is the same.
+    whole log, and `people` in how many sessions, where one without a name counts as one.
     """
 
     texts: list[str]
@@ -107,7 +84,6 @@ class SearchLog:
     totals: Integers
     people: Integers
     dropped: Mapping[str, int] = field(default_factory=dict)
-    has_sessions: bool = False
 
 
 def by_week(searches: Iterable[Search], most: int = MOST_SEARCHES, seed: int = 0) -> SearchLog:
@@ -152,20 +128,10 @@ def by_week(searches: Iterable[Search], most: int = MOST_SEARCHES, seed: int = 0
     used = np.unique(np.concatenate([week.query for week in weeks])) if weeks else totals[:0]
     return SearchLog(
         [max(forms[q], key=lambda form: (forms[q][form], form)) for q in used.tolist()],
-        [
-            Week(
-                week.monday,
-                np.searchsorted(used, week.query),
-                week.day,
-                week.session,
-                week.searches,
-            )
-            for week in weeks
-        ],
+        [week._replace(query=np.searchsorted(used, week.query)) for week in weeks],
         totals[used],
         people[used],
         dict(dropped),
-        bool(named.any()),
     )
 
 
@@ -186,7 +152,7 @@ def _number(session: str) -> int:
 
 def _sampled(monday: date, rows: DataFrame, most: int, seed: int) -> Week:
     """A week of at most `most` searches or so; each row is one session's, or of none."""
-    query, day, session = (rows[name].to_numpy() for name in rows)
+    query, session = (rows[name].to_numpy() for name in ("query", "session"))
     searches = len(rows)
     if searches > most:
         rng, share = np.random.default_rng((seed, monday.toordinal())), most / searches
@@ -195,165 +161,5 @@ def _sampled(monday: date, rows: DataFrame, most: int, seed: int) -> Week:
         names, which = np.unique(session, return_inverse=True)
         taken = (rng.random(len(names)) < share)[which]
         taken[alone] = taken_alone
-        query, day, session = query[taken], day[taken], session[taken]
-    # a search without a session is a session of its own, with a number below 0 that no other has
-    own = -1 - np.arange(len(session)) - (monday.toordinal() << 32)
-    return Week(monday, query, day, np.where(session == 0, own, session), searches)
-
-
-# Searches in blocks: days, or a few sessions of a day.
-
-
-@dataclass(frozen=True, eq=False)
-class BlockRows:
-    """Searches of some weeks, each in a block of a few sessions of one day.
-
-    `first` says which blocks are of the week that is looked at, `day` which day each block is of,
-    `people` how many sessions it has.
-    """
-
-    query: Integers
-    session: Integers
-    block: Integers
-    day: Integers
-    first: Flags
-    people: Floats
-
-    @property
-    def mass(self) -> Floats:
-        """How many searches each block has."""
-        return np.bincount(self.block, minlength=len(self.day)).astype(np.float64)
-
-    def of_days(self) -> tuple[Integers, BlockSides | None]:
-        """The day of each block, from 0, and days as blocks that may change sides.
-
-        None where so few days have searches that no assignment of them could be told from chance.
-        """
-        days, which = np.unique(self.day, return_inverse=True)
-        first = np.isin(days, self.day[self.first])
-        sides = BlockSides(first, days % 7)
-        is_enough = first.sum() >= 3 and (~first).sum() >= 3 and sides.smallest_p <= WEEKLY_LEVEL
-        return which, sides if is_enough else None
-
-
-def rows_of(week: Week, others: Sequence[Week] = (), seed: int = 0) -> BlockRows:
-    """A week's searches and those of others, in blocks of as many sessions each, at random."""
-    weeks = [week, *others]
-    size = max(1.0, float(np.median([each.people for each in weeks])) / BLOCKS_OF_A_WEEK)
-    query, sessions, block, people = [], [], [], []
-    day, first = list[int](), list[bool]()
-    for number, each in enumerate(weeks):
-        rng = np.random.default_rng((seed, each.monday.toordinal()))
-        for this in np.unique(each.day):
-            inside = np.flatnonzero(each.day == this)
-            names, session = np.unique(each.session[inside], return_inverse=True)
-            blocks = max(1, round(len(names) / size))
-            dealt = rng.permutation(len(names)) % blocks
-            query.append(each.query[inside])
-            sessions.append(each.session[inside])
-            block.append(len(first) + dealt[session])
-            people.append(np.bincount(dealt, minlength=blocks).astype(np.float64))
-            day += [int(this)] * blocks
-            first += [number == 0] * blocks
-    return BlockRows(
-        np.concatenate(query),
-        np.concatenate(sessions),
-        np.concatenate(block),
-        np.array(day),
-        np.array(first),
-        np.concatenate(people),
-    )
-
-
-# Whether a week's searches have other words than those of the reference weeks.
-
-
-class WordChange(NamedTuple):
-    """The share of searches with a word, before and now, and how sure it is that it moved.
-
-    `p` allows for all words that were looked at.
-    """
-
-    word: str
-    before: Annotated[BlockShare, Column(format=".1%", ends=".1%")]
-    now: Annotated[BlockShare, Column(format=".1%", ends=".1%")]
-    difference: Annotated[Interval, Column(format="+.1%", ends="+.1%")]
-    p: Annotated[float, Column(format=".4f")]
-
-
-@dataclass(frozen=True)
-class WordTest:
-    """Whether any word stands in another share of a week's searches than of the reference weeks'.
-
-    `p` allows for the number of words. `by_days` says that whole days changed sides in the test, so
-    that days may differ among each other; else sessions did, or single searches where the log has
-    no sessions. `named` are the words that moved, the surest first, of `words` in all.
-    """
-
-    p: float
-    by_days: bool
-    words: int
-    named: tuple[WordChange, ...]
-
-    @property
-    def is_alarm(self) -> bool:
-        """Whether chance would do so in one year of fifty-two weeks in twenty at most."""
-        return self.p <= WEEKLY_LEVEL
-
-
-def word_test(
-    week: Week, reference: Sequence[Week], texts: Sequence[str], seed: int = 0
-) -> WordTest:
-    """Hold a week against others; whole days change sides, or sessions where days are too few.
-
-    Each difference is held against the largest of all words (Westfall and Young 1993).
-    """
-    rows = rows_of(week, reference, seed)
-    names, counts = _counted_words(rows, texts)
-    moved_with, sides = rows.of_days()
-    by_days = sides is not None
-    if sides is None:
-        moved_with, sides = np.arange(len(rows.first)), BlockSides(rows.first, seed=seed)
-    member = np.zeros((len(sides.first), len(rows.first)))
-    member[moved_with, np.arange(len(rows.first))] = 1.0
-    moved = shares_moved(member @ counts, member @ rows.mass, sides)
-    apart = np.abs(moved.first - moved.second)
-    sure = sorted(np.flatnonzero(moved.p <= SIGNIFICANT), key=lambda n: (moved.p[n], -apart[n]))
-    named = []
-    for number in sure[:MOST_NAMED]:
-        now, before = (
-            block_share(counts[side, number], rows.mass[side], float(rows.people[side].sum()))
-            for side in (rows.first, ~rows.first)
-        )
-        ends = difference_interval(now, before)
-        difference = Interval(now.value - before.value, *ends)
-        p = float(moved.p[number])
-        named.append(WordChange(names[number], before, now, difference, p))
-    return WordTest(float(moved.p.min(initial=1.0)), by_days, len(names), tuple(named))
-
-
-def _counted_words(rows: BlockRows, texts: Sequence[str]) -> tuple[list[str], Floats]:
-    """The words with the most searches, and in how many of each block: `(blocks, words)`.
-
-    Words of fewer than `MIN_COUNT` people are left out.
-    """
-    import pandas as pd
-
-    forms = [
-        (query, term_of(word), word)
-        for query in np.unique(rows.query).tolist()
-        for word in dict.fromkeys(words_to_stem(texts[query]))
-    ]
-    terms = pd.DataFrame(forms, columns=pd.Index(["query", "term", "word"]))
-    terms = terms.drop_duplicates(["query", "term"])
-    searches = pd.DataFrame({"query": rows.query, "session": rows.session, "block": rows.block})
-    held = searches.merge(terms, on="query")
-    by_term = held.groupby("term").agg(searches=("block", "size"), people=("session", "nunique"))
-    often = by_term[by_term["people"] >= MIN_COUNT].reset_index()
-    often = often.sort_values(["searches", "term"], ascending=[False, True])[:MOST_TERMS]
-    number = pd.Series(range(len(often)), index=often["term"])
-    held = held[held["term"].isin(often["term"])]
-    counts = np.zeros((len(rows.first), len(often)))
-    np.add.at(counts, (held["block"].to_numpy(), number[held["term"]].to_numpy()), 1.0)
-    usual = held.groupby("term")["word"].agg(lambda words: words.value_counts().index[0])
-    return usual[often["term"]].tolist(), counts
+        query = query[taken]
+    return Week(monday, query, searches)

@@ -1,5 +1,6 @@
 """Pictures of scores: every run and every number is in them, and nothing else is written."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
@@ -49,7 +50,7 @@ def test_systems_stand_with_both_scores_and_both_ranks() -> None:
         assert f"{html_text(s.run)} ({s.first_rank} → {s.second_rank})" in svg
 
 
-def test_the_assessors_bias_is_drawn_beside_with_kin_marked() -> None:
+def test_kin_of_the_assessor_are_marked() -> None:
     rng = np.random.default_rng(0)
     runs = {
         f"run{number}": {q: {d: float(rng.random()) for d in "abc"} for q in QRELS}
@@ -60,13 +61,7 @@ def test_the_assessors_bias_is_drawn_beside_with_kin_marked() -> None:
     board = leaderboard_of(two_qrels(QRELS, OTHER), runs, parse("nDCG@10"), kin=kin)
     assert board is not None
     svg = drawn(board_drawings(board))
-    for text in (
-        "Dashed: equal scores",
-        "kin of the assessor",
-        "nDCG@10 by the second qrels",
-    ):
-        assert text in svg, text
-    assert svg.count("rank_zephyr") >= 2
+    assert re.search(r"rank_zephyr \(\d+ → \d+\), kin of the assessor", svg)
 
 
 def test_a_picture_has_the_colors_of_a_page_on_paper_and_no_name_of_one() -> None:

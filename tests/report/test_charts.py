@@ -13,11 +13,8 @@ from labeler.report.charts import (
     Axis,
     Drawing,
     NamedValue,
-    Point,
-    Series,
     intervals,
     matrix,
-    plane,
 )
 from labeler.report.charts.axes import scale
 from labeler.report.charts.svg import fitted, length
@@ -37,9 +34,8 @@ def every_chart(name: str) -> list[Drawing]:
     """One chart of each kind, with a name in every place that holds one."""
     axis = Axis(name)
     return [
-        intervals(name, [NamedValue(name, 0.5, 0.4, 0.6, name, 0.7)], axis, second=(name, "b")),
+        intervals(name, [NamedValue(name, 0.5, 0.4, 0.6, 0.7)], axis, second=(name, "b")),
         matrix(name, GRADES, [name, "b", "c"], (name, "b")),
-        plane(name, [Series(name, [Point(0.1, 0.2, 0.1, 0.3, name)], named="name")], (axis, axis)),
     ]
 
 
@@ -55,7 +51,7 @@ def is_text(element: ET.Element) -> bool:
     return element.tag.endswith("}text")
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(2))
 def test_no_text_adds_an_element_or_a_control_character_to_a_chart(number: int) -> None:
     tame, hostile = every_chart("tame")[number], every_chart(HOSTILE)[number]
     plain, attacked = parsed(tame), parsed(hostile)
@@ -64,7 +60,7 @@ def test_no_text_adds_an_element_or_a_control_character_to_a_chart(number: int) 
     assert "\u202e" not in ET.tostring(attacked, "unicode")
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(2))
 def test_a_chart_has_a_title_a_message_and_its_numbers_as_a_table(number: int) -> None:
     drawing = every_chart("a name")[number]
     title, description = list(parsed(drawing))[:2]
@@ -115,8 +111,6 @@ DEGENERATE: dict[str, Callable[[], Drawing]] = {
     "close": lambda: intervals("t", [NamedValue("a", 1.0), NamedValue("b", 1.0 + 1e-15)], NDCG),
     "empty matrix": lambda: matrix("t", [[0, 0], [0, 0]], ["0", "1"], ("a", "b")),
     "no matrix": lambda: matrix("t", [], [], ("a", "b")),
-    "no points": lambda: plane("t", [], (NDCG, NDCG), diagonal=True),
-    "points undefined": lambda: plane("t", [Series("a", [Point(1.0, None)])], (NDCG, NDCG)),
 }
 
 

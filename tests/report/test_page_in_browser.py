@@ -10,11 +10,8 @@ from playwright.sync_api import Page as BrowserPage
 from labeler.report.charts import (
     Axis,
     NamedValue,
-    Point,
-    Series,
     intervals,
     matrix,
-    plane,
 )
 from labeler.report.page import Chart, Excerpt, Page, PageSection, TableBlock
 from labeler.report.table import Column, Table
@@ -68,12 +65,11 @@ def systems(number: int, name: str) -> list[NamedValue]:
 def every_chart() -> list[Chart]:
     grades = ["irrelevant", "related", "highly relevant", "perfectly relevant"]
     counts = [[1400, 20, 5, 1], [22, 60, 18, 2], [5, 14, 70, 12], [0, 3, 9, 44]]
-    points = [Point((i * 0.37) % 1, (i * 0.71) % 1, name=f"system {i}") for i in range(60)]
     drawings = [
         *(intervals("intervals", systems(number, "s"), AXIS) for number in (1, 2, 40, 200)),
         intervals("long names", systems(9, LONG), AXIS, second=(LONG, LONG)),
         intervals("wide", systems(3, LONG), Axis(LONG, "+.9f", reference=0.0)),
-        intervals("equal", [NamedValue("a", 0.5, 0.5, 0.5, LONG)] * 3, AXIS),
+        intervals("equal", [NamedValue(LONG, 0.5, 0.5, 0.5)] * 3, AXIS),
         intervals("costs", [NamedValue(LONG, 1e6), NamedValue("b", 3.0)], Axis("dollars", "$")),
         matrix("matrix", counts, grades, (LONG, LONG)),
         matrix(
@@ -82,8 +78,6 @@ def every_chart() -> list[Chart]:
             list("01234567890"),
             ("a", "b"),
         ),
-        plane("points", [Series(LONG, points, named="name")], (AXIS, AXIS)),
-        plane("diagonal", [Series("a", points[:20])], (Axis(LONG), Axis(LONG)), diagonal=True),
     ]
     return [Chart(drawing) for drawing in drawings]
 

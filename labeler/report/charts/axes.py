@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from labeler.report.charts.svg import Spot, length, line, mark, rectangle, svg, words
+from labeler.report.charts.svg import length, mark, svg, words
 from labeler.report.table import Column, Table, number_text
 
 WIDTH = 720
@@ -151,19 +151,9 @@ def legend(entries: Sequence[tuple[str, str]], start: float, top: float) -> tupl
         room = min(length(name), WIDTH - start - _SAMPLE)
         if x > start and x + _SAMPLE + room > WIDTH:
             x, y = start, y + _LINE
-        parts += [_sample(kind, (x, y)), words("name", (x + _SAMPLE, y + 4), name, room)]
+        parts += [mark(kind, (x + 8, y)), words("name", (x + _SAMPLE, y + 4), name, room)]
         x += _SAMPLE + room + 18
     return "".join(parts), y + _LINE - 4 if entries else top
-
-
-def _sample(kind: str, at: Spot) -> str:
-    """A mark as it stands in the chart, in 16 pixels."""
-    (x, y), shape = at, kind.partition(" ")[0]
-    if shape in {"dot", "out", "other"}:
-        return mark(kind, (x + 8, y))
-    if shape in {"line", "limit", "reference", "whisker", "median"}:
-        return line(kind, (x, y), (x + 16, y))
-    return rectangle(kind, (x + 1, y - 6), (14, 12))
 
 
 def percent(part: float, whole: float) -> str:

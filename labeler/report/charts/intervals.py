@@ -21,7 +21,7 @@ from labeler.report.charts.axes import (
 from labeler.report.charts.svg import length, line, mark, words
 from labeler.report.table import Cell, Column, Estimated, Interval, Table
 
-_MARGIN, _GROUP, _HEIGHT = 24.0, 28.0, 18.0
+_MARGIN, _HEIGHT = 24.0, 18.0
 _MANY = 18
 """Charts of more rows have the numbers of their axis above them, too."""
 
@@ -30,14 +30,13 @@ _MANY = 18
 class NamedValue:
     """A value with its name and the ends of its interval; an infinite end reaches to the chart's.
 
-    `group` is the heading under which it stands, `other` a second value beside it.
+    `other` is a second value beside it.
     """
 
     name: str
     value: float | None
     low: float | None = None
     high: float | None = None
-    group: str = ""
     other: float | None = None
 
     @classmethod
@@ -95,11 +94,7 @@ def _draw(
     is_long = len(rows) > _MANY
     y = top = top + (20 if is_long else 0)
     drawn: list[str] = []
-    heading = ""
     for row, figure in zip(rows, figures, strict=True):
-        if row.group != heading:
-            heading, y = row.group, y + _GROUP
-            drawn.append(words("group", (0, y - 8), heading, WIDTH))
         middle = y + _HEIGHT / 2 + 2
         kind = "dot unclear" if is_unclear(row, axis) else "dot"
         drawn += _marks(row, f"{row.name}: {figure}", made, middle, kind)
@@ -137,12 +132,11 @@ def _table(
     first, other = second or (axis.label, "")
     ends = axis.format if any(row.low is not None for row in rows) else ""
     columns: dict[Column, list[Cell]] = {
-        Column("group", align="left"): [row.group for row in rows],
         Column("name", title=" ", align="left"): [row.name for row in rows],
         replace(axis.column(), name=first, ends=ends): [row.interval for row in rows],
         replace(axis.column(), name=other): [row.other for row in rows],
     }
-    used = {c: cells for c, cells in columns.items() if c.name not in {"", "group"} or any(cells)}
+    used = {c: cells for c, cells in columns.items() if c.name or any(cells)}
     return Table(title, list(used), list(zip(*used.values(), strict=True)))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from labeler.report.neutral import html_text, printable
 
 Spot = tuple[float, float]
@@ -66,20 +64,12 @@ def rectangle(kind: str, corner: Spot, size: Spot, tip: str = "") -> str:
     return element("rect", kind, tip, x=x, y=y, width=width, height=height)
 
 
-def path(kind: str, spots: Iterable[Spot], tip: str = "") -> str:
-    """A line through points; one that ends where it began encloses an area."""
-    joined = "L".join(f"{short(x)} {short(y)}" for x, y in spots)
-    return element("path", kind, tip, d=f"M{joined}") if joined else ""
-
-
-def mark(kind: str, at: Spot, tip: str = "", radius: float = 4.5) -> str:
-    """A mark of a class at its middle: `out` is a triangle, `other` a square, else a disc."""
+def mark(kind: str, at: Spot, tip: str = "") -> str:
+    """A mark of a class at its middle: `other` is a square, any else a disc."""
     x, y = at
-    if kind.startswith("out"):
-        return path(kind, [(x - 6, y + 5), (x + 6, y + 5), (x, y - 6), (x - 6, y + 5)], tip)
     if kind.startswith("other"):
         return rectangle(kind, (x - 4, y - 4), (8, 8), tip)
-    return element("circle", kind, tip, cx=x, cy=y, r=radius)
+    return element("circle", kind, tip, cx=x, cy=y, r=4.5)
 
 
 def words(kind: str, at: Spot, text: str, room: float | None = None) -> str:
