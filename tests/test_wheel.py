@@ -63,6 +63,12 @@ def test_the_wheel_carries_all_that_is_no_python(labeler: Path) -> None:
     assert {path.rpartition(".")[2] for path in others} >= {"css", "html", "js"}
 
 
+def test_the_wheel_carries_the_pages_that_help_finds(labeler: Path, tmp_path: Path) -> None:
+    shown = call(labeler, tmp_path, "help", "holes")
+    assert "a retrieved document without a grade" in shown
+    assert str(Path("labeler", "docs", "methods", "scores.md")) in shown
+
+
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     labeler: Path, tmp_path: Path
 ) -> None:

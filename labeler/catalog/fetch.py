@@ -15,7 +15,6 @@ from labeler.catalog.recipes import (
     UpstreamFile,
     UpstreamPart,
     obtain,
-    recipe_folder,
 )
 from labeler.collection.card import card_section, making, read_card, update_card
 from labeler.collection.corpus import write_corpus
@@ -26,6 +25,7 @@ from labeler.data import Pooled
 from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing
 from labeler.files.boundary import reading
+from labeler.files.paths import shipped
 from labeler.messages import Advance
 from labeler.prompt.read import read_prompt
 from labeler.trec.write import write_qrels
@@ -151,7 +151,7 @@ def prompt_recipes() -> dict[str, PromptRecipe]:
     """The shipped recipes of prompts by name."""
     return {
         path.stem: PromptRecipe.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-        for path in sorted((recipe_folder() / "prompts").glob("*.toml"))
+        for path in sorted((shipped("datasets") / "prompts").glob("*.toml"))
     }
 
 

@@ -16,7 +16,7 @@ from labeler.collection.layout import is_name
 from labeler.errors import BadInput, FileProblem, Misuse, ProviderError
 from labeler.files.boundary import problem_of
 from labeler.files.cache import cache_folder, exclusive
-from labeler.files.paths import expanded
+from labeler.files.paths import expanded, shipped
 from labeler.files.read import file_problems
 from labeler.messages import Advance
 from labeler.trec.rows import LARGEST_GRADE
@@ -122,16 +122,9 @@ class RecipeFile(NamedTuple):
     recipe: Recipe
 
 
-def recipe_folder() -> Path:
-    """Return the recipes' folder: inside an installed package, or at the top of a checkout."""
-    package = Path(__file__).parent.parent
-    inside = package / "datasets"
-    return inside if inside.is_dir() else package.parent / "datasets"
-
-
 def recipe_files() -> dict[str, Path]:
     """Return the shipped recipes by name."""
-    return {path.stem: path for path in sorted(recipe_folder().glob("*.toml"))}
+    return {path.stem: path for path in sorted(shipped("datasets").glob("*.toml"))}
 
 
 def find_recipe(name: str) -> RecipeFile:

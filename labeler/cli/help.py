@@ -1,7 +1,8 @@
-"""`labeler help`: commands found by words, and described for programs."""
+"""`labeler help`: commands, words and pages found by words; commands described for programs."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from inspect import cleandoc
 from typing import Annotated, Any
@@ -14,7 +15,14 @@ from labeler.cli.overview import names_of, overview, overview_of
 from labeler.cli.screen import say
 from labeler.cli.table import COMMANDS, GROUPS, Command, named_by
 from labeler.errors import Misuse
+from labeler.files.paths import shipped
 from labeler.report.table import Column, Table
+
+GLOSSARY = "concepts.md"
+"""The page of the manual whose table says what words mean."""
+
+_LITERAL = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+"""What a page shows of files and terminals, where a `#` begins no heading."""
 
 
 def command(
@@ -24,43 +32,61 @@ def command(
     *,
     output: OutputFlags,
 ) -> None:
-    """Find commands by words of their names, help and options.
+    """Find commands, the field's terms and pages of the manual by their words.
 
     A command's own name shows its help. With --json a program reads all commands and options.
     """
     words, to = words or [], output.made_from()
     exact = named_by(words)
     commands = [exact] if exact else _commands_with(words)
+    others = [] if exact or not words or words[0] in GROUPS else _tables_with(words)
+    if not commands and not others:
+        raise Misuse(f"nothing here says {' '.join(words)!r:.80}; see labeler --help")
     if output.format == "json":
         show_json([described(each) for each in commands], to)
     elif exact:
         parser_of(exact)(["--help"], prog_name=f"labeler {exact.name}", standalone_mode=False)
     elif words and words[0] not in GROUPS:
-        columns = [Column("command", align="left"), Column("what it does", align="left")]
-        show(
-            [Table("commands", columns, [[c.name, c.summary] for c in commands])], output.format, to
-        )
+        rows = [[c.name, c.summary] for c in commands]
+        tables = [_table("command", "what it does", rows), *others]
+        show([table for table in tables if table.rows], output.format, to)
     else:
         with said_to(to):
             say(overview_of(words[0]) if words else overview())
 
 
 def _commands_with(words: Sequence[str]) -> list[Command]:
-    """The commands in whose names, summary, help or options all words stand, in this order.
-
-    `Misuse` where there is none.
-    """
+    """The commands in whose names, summary, help or options all words stand, in this order."""
     texts = (lambda c: " ".join(names_of(c)), lambda c: c.summary, _whole_help)
     with_words = [c for text in texts for c in COMMANDS.values() if _stand_in(words, text(c))]
-    if not with_words:
-        raise Misuse(f"no command says {' '.join(words)!r:.80} of itself; see labeler --help")
     return list(dict.fromkeys(with_words))
 
 
+def _table(name: str, what: str, rows: Sequence[Sequence[str]]) -> Table:
+    columns = [Column(name, align="left"), Column(what, align="left")]
+    return Table(f"{name}s", columns, [[*row] for row in rows])
+
+
+def _tables_with(words: Sequence[str]) -> list[Table]:
+    """The glossary's words, and the pages of the manual by their headings, with these words."""
+    folder = shipped("docs")
+    meanings, headings = list[list[str]](), list[list[str]]()
+    for path in sorted(folder.rglob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        lines = _LITERAL.sub("", text).splitlines()
+        titles = [line.lstrip("# ") for line in lines if line.startswith("#")]
+        headings += [[title, str(path)] for title in titles if _stand_in(words, title)][:1]
+        if path.name == GLOSSARY:
+            cells = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
+            meanings += [row for row in cells if len(row) == 2 and _stand_in(words, row[0])]
+    tables = _table("word", "what it means", meanings), _table("page", "where", headings)
+    return [table for table in tables if table.rows]
+
+
 def _stand_in(words: Sequence[str], text: str) -> bool:
-    """Whether each word stands in a text, but for its ending: `agreement` does in `agree`."""
-    beginnings = (word.casefold()[: max(5, len(word) - 4)] for word in words)
-    return all(beginning in text.casefold() for beginning in beginnings)
+    """Whether each word begins one of a text, but for its ending: `agreement` does `agree`."""
+    beginnings = (word.casefold()[: max(5, len(word) - 4)].removesuffix("s") for word in words)
+    return all(re.search(rf"(?<!\w){re.escape(b)}", text.casefold()) for b in beginnings)
 
 
 def _whole_help(command: Command) -> str:

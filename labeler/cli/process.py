@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import errno
-import gc
 import io
 import os
 import re
@@ -149,19 +148,6 @@ STUCK_SECONDS = 5.0
 """How long the work may take to notice a signal, before it is ended where it is."""
 
 
-@contextmanager
-def _seldom_collected() -> Iterator[None]:
-    """Have the garbage collector look for cycles less often: with Python's usual 700 new objects
-    between its looks, it takes a tenth of the CPU of judging with many calls at once.
-    """
-    usual = gc.get_threshold()
-    gc.set_threshold(50_000, *usual[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*usual)
-
-
 def run_until_stopped(
     work: Callable[[StopSignal], Awaitable[Result]], stuck_after: float = STUCK_SECONDS
 ) -> Result:
@@ -192,7 +178,7 @@ def run_until_stopped(
             _set_alarm(stuck_after)
             loop.call_soon_threadsafe(notice, len(arrived) == 1)
 
-        with _handled(arrive, arrived), _seldom_collected():
+        with _handled(arrive, arrived):
             return await work(stop)
 
     try:

@@ -533,7 +533,11 @@ _COMMANDS = (
             "Stand in for trec_eval 10: its arguments, its measures, its output.",
             "-q -m map -m P.5,10 qrels.txt run.txt",
         ),
-        _Row("help", "Find commands by words of their names, help and options.", "drift"),
+        _Row(
+            "help",
+            "Find commands, the field's terms and pages of the manual by their words.",
+            "drift",
+        ),
     ),
 )
 

@@ -35,6 +35,13 @@ def check_existing(paths: Iterable[Path]) -> None:
             raise FileProblem(f"{path}: {NOT_THERE}{did_you_mean(path)}")
 
 
+def shipped(folder: str) -> Path:
+    """A folder of ours that holds no code: inside an installed package, else of the checkout."""
+    package = Path(__file__).parent.parent
+    inside = package / folder
+    return inside if inside.is_dir() else package.parent / folder
+
+
 def worded(error: OSError, path: Path) -> str:
     """What the system said of a file, which is `path` where it named none."""
     name = error.filename or path

@@ -4,7 +4,6 @@ from labeler.prompt.read import (
     checked_prompt,
     find_prompt,
     prompt_files,
-    prompt_folder,
     read_prompt,
 )
 from labeler.prompt.template import (
@@ -27,7 +26,6 @@ __all__ = [
     "grade_schema",
     "numbered_schema",
     "prompt_files",
-    "prompt_folder",
     "read_prompt",
     "schema_of",
 ]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from labeler.errors import Misuse, TooLarge
 from labeler.files.boundary import reading
+from labeler.files.paths import shipped
 from labeler.files.read import file_problems
 from labeler.model import Message
 from labeler.prompt.reply_rules import reply_problems
@@ -91,16 +92,9 @@ def _prompt_of(
 # The prompts that come with the package, and any prompt by its name or its file.
 
 
-def prompt_folder() -> Path:
-    """Where the shipped prompts lie: inside an installed package, or at the top of a checkout."""
-    package = Path(__file__).parent.parent
-    inside = package / "prompts"
-    return inside if inside.is_dir() else package.parent / "prompts"
-
-
 def prompt_files() -> dict[str, Path]:
     """The shipped prompts by name."""
-    return {path.stem: path for path in sorted(prompt_folder().glob("*.md"))}
+    return {path.stem: path for path in sorted(shipped("prompts").glob("*.md"))}
 
 
 def prompt_path(name: str) -> Path:

@@ -13,9 +13,9 @@ from labeler.cli.reporting import RunProgress, shown
 from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
 from labeler.data import Failure, Judged, Judgement, Pair
+from labeler.files.paths import shipped
 from labeler.models.cost import Price
 from labeler.models.policies.limits import Budget, RateLimiter, RateLimits
-from labeler.prompt import prompt_folder
 from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.qrels import read_qrels
 
@@ -339,8 +339,8 @@ def test_status_names_the_file_of_a_prompt_in_the_command_that_goes_on(
 ) -> None:
     make_collection(tmp_path / "coll")
     monkeypatch.chdir(tmp_path)
-    shipped = prompt_folder() / "basic.md"
-    Path("mine.md").write_text(shipped.read_text() + "\nThink.\n")
+    basic = shipped("prompts") / "basic.md"
+    Path("mine.md").write_text(basic.read_text() + "\nThink.\n")
     with FakeServer(answer) as server:
         options = ["--model", "fake", "--base-url", server.base_url, "--as", "a"]
         assert execute(["judge", "coll", "--prompt", "mine.md", *options]) == 3

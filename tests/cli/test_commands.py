@@ -201,3 +201,25 @@ def test_help_finds_a_command_by_another_form_of_its_words(
 ) -> None:
     assert execute(["help", "agreement"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("agree ")
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        ("holes", ["hole  a retrieved document without a grade", "docs/methods/scores.md"]),
+        ("ollama", ["Ollama, vLLM, Azure, and what they cost", "docs/how-to/servers.md"]),
+        ("drift", ["lab control", "word   what it means", "docs/how-to/report.md"]),
+    ],
+)
+def test_help_finds_terms_of_the_glossary_and_pages_of_the_manual(
+    words: str, lines: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["help", words]) == 0
+    shown = capsys.readouterr().out
+    assert all(line in shown for line in lines)
+    assert "whole" not in shown
+
+
+def test_help_says_where_nothing_has_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["help", "xyzzy"]) == 2
+    assert "nothing here says 'xyzzy'" in capsys.readouterr().err
