@@ -1,4 +1,4 @@
-"""The workflows that a page shows: they parse, ask for few rights, and their steps run."""
+"""The workflows and jobs that pages show: they parse, ask for few rights, and their steps run."""
 
 import os
 import re
@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.made import make_collection
+from labeler.cli import execute
+from labeler.errors import BadInput, BudgetReached, Misconfigured, Misuse
+from labeler.testing import FakeServer
+from tests.made import make_collection, pair_calls
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "how-to" / "report.md").read_text(encoding="utf-8")
@@ -140,3 +143,57 @@ def test_there_is_one_comment_however_many_pushes(
     body = (tmp_path / "body.md").read_text(encoding="utf-8")
     assert body.startswith(f"{env['MARK']}\nüü")
     assert len(body) < 65_536
+
+
+LONG_RUNS = (ROOT / "docs" / "how-to" / "long-runs.md").read_text(encoding="utf-8")
+JOBS = dict(
+    re.findall(r"^<!-- file: ([\w.]+) -->\n```(?:bash|yaml)\n(.*?)^```$", LONG_RUNS, re.M | re.S)
+)
+
+
+def command_of(job: str) -> str:
+    """The script that a worker of a job runs."""
+    if job.endswith(".sbatch"):
+        return JOBS[job]
+    worker = yaml.safe_load(JOBS[job])["spec"]["template"]["spec"]["containers"][0]
+    names = [f"export {each['name']}={each['value']}" for each in worker["env"]]
+    return "\n".join([*names, shlex.join(worker["command"])])
+
+
+@pytest.mark.parametrize("job", ["judge.sbatch", "judge.yaml"])
+def test_two_workers_of_a_job_judge_all_parts_and_ask_nothing_twice(
+    job: str, tools: dict[str, str], tmp_path: Path
+) -> None:
+    parts = tmp_path / "parts"
+    with FakeServer() as server:
+        asked = ["--model", "fake", "--base-url", server.base_url, "--as", "first", "--rows", "5"]
+        assert execute(["parts", "make", str(tmp_path / "coll"), str(parts), *asked]) == 0
+        script = command_of(job).replace("/shared/parts", str(parts))
+        script = script.replace("http://llm:8000/v1", server.base_url)
+        script = script.replace("model.rpm=60", "model.rpm=60000")
+        workers = [
+            subprocess.Popen(["bash", "-c", script], env=tools, stdout=subprocess.DEVNULL)
+            for _ in range(2)
+        ]
+        assert [worker.wait(120) for worker in workers] == [0, 0]
+        assert len(pair_calls(server)) == len(set(pair_calls(server))) == 60
+    assert execute(["parts", "collect", str(tmp_path / "coll"), str(parts)]) == 0
+
+
+def test_a_job_of_kubernetes_does_not_start_again_what_would_end_the_same_way() -> None:
+    spec = yaml.safe_load(JOBS["judge.yaml"])["spec"]
+    assert "completions" not in spec
+    (_, rule) = spec["podFailurePolicy"]["rules"]
+    container = spec["template"]["spec"]["containers"][0]
+    assert rule["onExitCodes"]["containerName"] == container["name"]
+    kinds = Misuse, BudgetReached, BadInput, Misconfigured
+    assert rule["onExitCodes"]["values"] == [kind.exit_code for kind in kinds]
+    assert spec["template"]["spec"]["restartPolicy"] == "Never"  # a failure policy takes no other
+
+
+def test_a_script_of_slurm_hands_its_signal_to_the_worker() -> None:
+    lines = JOBS["judge.sbatch"].splitlines()
+    options = [line.split()[1] for line in lines if line.startswith("#SBATCH")]
+    assert all(option.startswith("--") for option in options)
+    assert "--signal=B:TERM@120" in options
+    assert lines[-1].startswith("exec labeler ")

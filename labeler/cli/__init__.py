@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 from pathlib import Path
 
 from labeler.cli.process import Terminated, end_by_signals, prepare_streams, raise_signals
@@ -17,7 +16,6 @@ from labeler.errors import FileProblem, LabelerError, Misuse, SaysTooLittle
 
 __all__ = ["COMMANDS", "complain_of_file", "execute", "main"]
 
-HELP = {"--help", "-h", "--help-all"}
 INTERRUPTED = 130
 TERMINATED = 143
 SHELLS = ("--install-completion", "--show-completion")
@@ -95,13 +93,15 @@ def _run(command: Command, words: Sequence[str]) -> object:
 
 
 def _refuse_missing(command: Command, words: Sequence[str]) -> None:
-    """`FileProblem` of a file that is not there, before what takes long to load is loaded."""
+    """`FileProblem` of a file that is not there, before what takes long to load is loaded.
+
+    With options, these are read first: one that is wrong is said before.
+    """
     from labeler.files.paths import check_existing
 
-    files = [*takewhile(lambda word: word == "-" or not word.startswith("-"), words)]
-    are_files = 0 < command.files <= len(files) and not os.path.isdir(files[0])
-    if are_files and not HELP.intersection(words):
-        check_existing(map(Path, files))
+    has_options = any(word.startswith("-") and word != "-" for word in words)
+    if 0 < command.files <= len(words) and not has_options and not os.path.isdir(words[0]):
+        check_existing(map(Path, words))
 
 
 def _refuse_no_text(words: Sequence[str]) -> None:

@@ -353,20 +353,6 @@ def parser_of(command: Command, *, is_whole: bool = False) -> Any:
     return parser
 
 
-_SMALL = re.compile(r"-?[0-9]{1,15}", re.ASCII)
-_PLAIN: Mapping[Any, Callable[[Any], Any]] = {
-    str: lambda value: value if isinstance(value, str) else None,
-    Path: lambda value: Path(value) if _is_readable(value) else None,
-    int: lambda value: int(value) if _SMALL.fullmatch(str(value)) else None,
-    float: lambda value: float(value) if _SMALL.fullmatch(str(value).replace(".", "", 1)) else None,
-}
-"""A value of a type out of what a command line gives; None where it is no plain one."""
-
-
-def _is_readable(value: Any) -> bool:
-    return os.access(value, os.R_OK) or not os.path.lexists(value)
-
-
 class _Plain(NamedTuple):
     """Reads the values of a parameter, in place of Typer, whose way loads pydantic.
 
@@ -387,14 +373,21 @@ class _Plain(NamedTuple):
         return type(param).get_runtime_param(param).coerce(value, param=param, ctx=ctx)
 
     def _read(self, value: Any) -> Any:
-        of = self.parameter.type_descriptor
+        """A plain value; None where it is another."""
+        of, text = self.parameter.type_descriptor, str(value)
         if of.is_choice:
             return value if value in of.choices else None
-        kind = (*get_args(of.annotation), of.annotation)[0]
-        read = _PLAIN[kind](value) if kind in _PLAIN else None
-        is_low = None not in (read, of.parameter_info.min) and read < of.parameter_info.min
-        return None if is_low else read
+        kind, least = (*get_args(of.annotation), of.annotation)[0], of.parameter_info.min
+        if kind is Path and (os.access(text, os.R_OK) or not os.path.lexists(text)):
+            return Path(value)
+        if kind in (int, float) and text.isascii() and text.isdecimal() and len(text) < _LONGEST:
+            value = kind(value)
+        is_plain = type(value) is kind and (least is None or value >= least)
+        return value if is_plain else None
 
+
+_LONGEST = 16
+"""Digits of a number that is no plain one."""
 
 WORDS = {"path": "PATH", "list[path]": "PATH", "str": "TEXT", "list[str]": "TEXT"}
 """What stands in help for a type of Python; choices are shown as they are."""

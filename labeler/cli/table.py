@@ -34,7 +34,7 @@ class Command(NamedTuple):
     `function` is `module:name`. Its parameters are the command's options and its docstring begins
     with `summary`. It is imported when the command runs: importing all takes longer than most run.
     `words` finds the command in `labeler help WORD`, where its name and help do not say them. It
-    reads at least so many `files`: all words before its first option, unless the first is a folder.
+    reads at least so many `files`: all its words without options, unless the first is a folder.
     """
 
     name: str
