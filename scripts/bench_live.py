@@ -31,7 +31,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import parser
+from harness import fast_server, parser
 
 POOL = 100
 """Documents that are judged for each query."""
@@ -124,22 +124,8 @@ def served(folder: Path, options: Sequence[str]) -> Iterator[Server]:
     """A server in a process of its own, as long as the block runs."""
     path = folder / "counts.json"
     path.unlink(missing_ok=True)
-    command = [sys.executable, str(Path(__file__).with_name("fast_server.py"))]
-    process = subprocess.Popen(
-        [*command, "--counts", str(path), *options],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin
-    assert process.stdout
-    try:
-        port = process.stdout.readline().strip()
-        assert port, "the server did not start"
-        yield Server(f"http://127.0.0.1:{port}/v1", path)
-    finally:
-        process.stdin.close()
-        process.wait()
+    with fast_server("--counts", str(path), *options) as url:
+        yield Server(url, path)
 
 
 def memory_of(process: int) -> tuple[float, float]:

@@ -59,12 +59,12 @@ RANX = [
 ]
 
 
-def write_files(folder: Path, queries: int, decimals: int = 4) -> Path:
+def write_files(folder: Path, queries: int, decimals: int = 4, depth: int = DEPTH) -> Path:
     """Random qrels and a run; rankings hold .94 to 1 of `depth` documents, 40 % of them judged.
 
     With one decimal most documents of a ranking tie with another.
     """
-    depth, judged = DEPTH, JUDGED
+    judged = min(JUDGED, depth)
     rng = np.random.default_rng(queries)
     stem = folder / f"{queries}x{depth}-{decimals}-decimals"
     if stem.with_suffix(".trec").exists():

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Measure fuse, mmr, run and qrels at 10 thousand to 10 million lines: CPU time and peak memory.
+"""Measure fuse, mmr, run, qrels and agree at 10 thousand to 10 million lines: CPU and peak memory.
 
     .venv/test/bin/python -m pip install --group bench
     .venv/test/bin/python scripts/bench_tools.py [-o bench/] [--most 10000000] [--peers 1000000]
 
 Each command is a process of its own, and so is its peer up to `--peers` lines: ranx where it has
-the command, else the way it is commonly written with pandas. Lines are those of all input files.
+the command, else the way it is commonly written with pandas; of agree the table and one kappa, by
+pandas and scikit-learn. Lines are those of all input files.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from harness import parser, spent
 
 DEPTH = 1000
 DOCUMENTS = 20_000
+JUDGED, BLOCK = 100, 10_000
 RUN_COLUMNS = ["query", "q0", "doc", "rank", "score", "tag"]
 QRELS_COLUMNS = ["query", "zero", "doc", "grade"]
 
@@ -40,11 +42,43 @@ def write_qrels(path: Path, lines: int, seed: int) -> None:
     """Qrels of 100 documents a query."""
     rng = np.random.default_rng(seed)
     with path.open("w") as out:
-        for query in range(lines // 100):
+        for query in range(lines // JUDGED):
             ids = rng.choice(DOCUMENTS, 100, replace=False).tolist()
             grades = rng.choice([0, 0, 0, 1, 1, 2, 3], 100).tolist()
             rows = zip(ids, grades, strict=True)
             out.writelines(f"{query} 0 doc{d} {grade}\n" for d, grade in rows)
+
+
+def digits(numbers: np.ndarray, width: int) -> np.ndarray:
+    """The decimal digits of numbers, `(numbers, width)` bytes."""
+    powers = 10 ** np.arange(width - 1, -1, -1)
+    return (numbers[:, None] // powers % 10 + ord("0")).astype(np.uint8)
+
+
+def write_labels(paths: Sequence[Path], queries: int) -> None:
+    """Two files of the same pairs; the second keeps a grade about three times of five.
+
+    Ten thousand queries at a time have the same documents, and grades of their own.
+    """
+    rng = np.random.default_rng(0)
+    count = min(BLOCK, queries)
+    steps = rng.integers(1, 800_000, (count, JUDGED))
+    document = 10_000_000 + np.cumsum(steps, axis=1).ravel()
+    lines = np.empty((count * JUDGED, 23), dtype=np.uint8)
+    lines[:] = np.frombuffer(b"q0000000 0 d00000000 0\n", dtype=np.uint8)
+    lines[:, 12:20] = digits(document, 8)
+    with paths[0].open("wb") as people, paths[1].open("wb") as other:
+        for start in range(0, queries, count):
+            query = digits(np.arange(start, start + count), 7)
+            lines[:, 1:8] = np.repeat(query, JUDGED, axis=0)
+            human = np.searchsorted([0.55, 0.75, 0.9], rng.random(len(lines)))
+            kept = rng.random(len(lines)) < np.repeat(rng.uniform(0.45, 0.75, count), JUDGED)
+            for out, grade in (
+                (people, human),
+                (other, np.where(kept, human, rng.integers(0, 4, len(lines)))),
+            ):
+                lines[:, 21] = grade + ord("0")
+                out.write(lines.tobytes())
 
 
 def write_corpus(folder: Path) -> None:
@@ -112,6 +146,17 @@ def qrels_stats_with_pandas(out: Path, path: Path) -> None:
     out.write_text(str(pandas_qrels(path).groupby("grade").size()))
 
 
+def agree_with_pandas(out: Path, *paths: Path) -> None:
+    """The table and one kappa, without an interval."""
+    import pandas as pd
+    from sklearn.metrics import cohen_kappa_score
+
+    first, second = map(pandas_qrels, paths)
+    both = first.merge(second, on=["query", "doc"])
+    table = pd.crosstab(both["grade_x"], both["grade_y"])
+    out.write_text(f"{table} {cohen_kappa_score(both['grade_x'], both['grade_y'])}")
+
+
 class Case(NamedTuple):
     """A command over some files, `{out}` being the file to write; and its peer."""
 
@@ -139,6 +184,7 @@ CASES = {
         "qrels",
         merge_with_pandas,
     ),
+    "agree (2)": Case(("agree", "{in}", "--format", "csv"), 2, "labels", agree_with_pandas),
     "qrels stats": Case(("qrels", "stats", "{in}"), 1, "qrels", qrels_stats_with_pandas),
 }
 
@@ -147,6 +193,9 @@ def inputs(folder: Path, case: Case, lines: int) -> list[Path]:
     """Files of so many lines together."""
     each = max(1, lines // case.files // DEPTH) * DEPTH
     paths = [folder / f"{each}-{number}.{case.kind}" for number in range(case.files)]
+    if case.kind == "labels":
+        write_labels(paths, each // JUDGED)
+        return paths
     write = write_run if case.kind == "trec" else write_qrels
     for number, path in enumerate(paths):
         if not path.exists():

@@ -17,6 +17,7 @@ judge` then makes labels of them. `--folder` keeps the collections, to be measur
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -30,7 +31,7 @@ from pathlib import Path
 from statistics import median
 
 from answered import PASSAGE, make_collection, show
-from harness import parser
+from harness import fast_server, parser
 
 from labeler.data import Judgement, Pair
 from labeler.judging.reply import parse_grade
@@ -271,41 +272,34 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="labeler-bench-") as made:
             show(given.answered, given.folder or Path(made), logprobs=given.logprobs)
         return
-    server = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("fast_server.py"))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
+    with fast_server() as url:
+        compare(given, url)
+
+
+def compare(given: argparse.Namespace, url: str) -> None:
+    """A line for each client that is installed."""
+    print(f"{given.requests:,} requests, {given.at_once} at once", flush=True)
+    print(
+        f"{'client':34}{'requests/s':>11}{'CPU µs each':>13}{'further':>9}{'peak MB':>9}"
+        f"{'ours is':>13}{'further':>9}"
     )
-    assert server.stdin
-    assert server.stdout
-    try:
-        url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
-        print(f"{given.requests:,} requests, {given.at_once} at once", flush=True)
-        print(
-            f"{'client':34}{'requests/s':>11}{'CPU µs each':>13}{'further':>9}{'peak MB':>9}"
-            f"{'ours is':>13}{'further':>9}"
-        )
-        names = [n for n in (OURS, *OTHERS) if any(part in n for part in given.only.split(","))]
-        for name in [name for name in names if not is_here(name)]:
-            print(f"{name}: not installed, left out", flush=True)
-            names.remove(name)
-        rounds = [
-            {name: measure_both(name, url, given.requests, given.at_once) for name in names}
-            for _ in range(given.rounds)
-        ]
-        ours = (0.0, 0.0)
-        for name in names:
-            found = [took for each in rounds if (took := each[name])]
-            if found:
-                rate, cpu, peak, further = (median(t[what] for t in found) for what in found[0])
-                ours = ours if any(ours) else (cpu, further)
-                numbers = f"{rate:11,.0f}{cpu:13,.0f}{further:9,.0f}{peak:9,.0f}"
-                ratios = f"{ours[0] / cpu:13.2f}{ours[1] / further:9.2f}"
-                print(f"{name:34}{numbers}{ratios}", flush=True)
-    finally:
-        server.stdin.close()
-        server.wait()
+    names = [n for n in (OURS, *OTHERS) if any(part in n for part in given.only.split(","))]
+    for name in [name for name in names if not is_here(name)]:
+        print(f"{name}: not installed, left out", flush=True)
+        names.remove(name)
+    rounds = [
+        {name: measure_both(name, url, given.requests, given.at_once) for name in names}
+        for _ in range(given.rounds)
+    ]
+    ours = (0.0, 0.0)
+    for name in names:
+        found = [took for each in rounds if (took := each[name])]
+        if found:
+            rate, cpu, peak, further = (median(t[what] for t in found) for what in found[0])
+            ours = ours if any(ours) else (cpu, further)
+            numbers = f"{rate:11,.0f}{cpu:13,.0f}{further:9,.0f}{peak:9,.0f}"
+            ratios = f"{ours[0] / cpu:13.2f}{ours[1] / further:9.2f}"
+            print(f"{name:34}{numbers}{ratios}", flush=True)
 
 
 if __name__ == "__main__":
