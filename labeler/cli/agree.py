@@ -34,7 +34,6 @@ MAPS = {"map_human": "--map human:", "map_assessor": "--map assessor:"}
 
 
 def command(
-    context: typer.Context,
     sources: Annotated[
         list[str],
         typer.Argument(
@@ -86,20 +85,19 @@ def command(
         show_json(reports_as_json(reports, details=details), to, indent=2)
     elif output.format in ("csv", "jsonl"):
         show([statistics_of_all(reports, statistics)], output.format, to)
-        warn(context, findings_of_all(reports), MAPS)
+        warn(findings_of_all(reports), MAPS)
     else:
         with said_to(to):
             if len(reports) > 1 and not details:
-                _show_overview(context, reports, statistics, output.format)
+                _show_overview(reports, statistics, output.format)
             else:
-                _show(context, reports, opened, options, output.format, details=details)
+                _show(reports, opened, options, output.format, details=details)
     if drawing is not None:
         draw(drawing, agreement_drawings(reports, details=details, statistics=statistics))
     check_agreement(reports, gates)
 
 
 def _show(
-    context: typer.Context,
     reports: Sequence[AssessorReport],
     sources: Sources,
     options: AgreeOptions,
@@ -114,7 +112,7 @@ def _show(
         names = scale_names(sources, source, options)
         show(report_parts(report, names, texts, details=details), form)
         say()
-        warn(context, (w for w in report.findings if w not in warned), MAPS)
+        warn((w for w in report.findings if w not in warned), MAPS)
         warned |= set(report.findings)
     joint = list(joint_parts(reports))
     if joint:
@@ -123,7 +121,6 @@ def _show(
 
 
 def _show_overview(
-    context: typer.Context,
     reports: Sequence[AssessorReport],
     statistics: Sequence[str] | None,
     form: FormName,
@@ -131,5 +128,5 @@ def _show_overview(
     """Print a row for each assessor, then every warning once, and how to see more of one."""
     show(overview_parts(reports, statistics), form)
     say()
-    warn(context, findings_of_all(reports), MAPS)
+    warn(findings_of_all(reports), MAPS)
     note("one assessor named alone is shown in full, as is each of several with --details")

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
 from labeler.annotate.annotate import AnnotateOptions, raters_of, rating_sessions
 from labeler.annotate.export import AnswersExported, GradedBy, export_answers
 from labeler.annotate.hosts import is_loopback
@@ -54,7 +52,6 @@ def status_command(folder: Path, task: RatingTask) -> str:
 
 
 def status(
-    context: typer.Context,
     folder: Folder,
     *,
     look: Annotated[LookChoice, Without(["queries", "seed"])],
@@ -69,7 +66,7 @@ def status(
     sentences = ["\n".join(result.sentences)] if form == "table" else []
     show([*sentences, *result.tables()], form, to)
     if form == "table":
-        warn(context, result.findings)
+        warn(result.findings)
 
 
 def _answers(folder: Path, look: LookChoice) -> LookReport | RatersStatus:

@@ -17,7 +17,6 @@ from labeler.report.table import Table
 
 
 def command(
-    context: typer.Context,
     paths: Annotated[
         list[Path],
         typer.Argument(
@@ -41,7 +40,7 @@ def command(
     to = output.made_from(*paths)
     name_unread_runs(*paths)
     corrections = corrections_of(*files_of_correction(paths, human, assessor), options)
-    warn(context, corrections.findings)
+    warn(corrections.findings)
     if output.format == "json":
         show_json(corrections.as_json(per_query=per_query), to)
     else:

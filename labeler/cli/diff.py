@@ -25,7 +25,6 @@ LISTED = 20
 
 
 def command(
-    context: typer.Context,
     sources: Annotated[
         list[str],
         typer.Argument(
@@ -58,7 +57,7 @@ def command(
     if (number := _state_of(sources)) is not None:
         moved = shift(sources[1], qrels, measure=options.measure, state=number)
         show_result(moved, output.format, output.made_from())
-        warn(context, moved.findings)
+        warn(moved.findings)
         return
     if qrels:
         problem = "it names the qrels of two states of a collection"
@@ -75,7 +74,7 @@ def command(
         with said_to(to):
             show_diff(changes, limit, result_width() if to is None else None)
             say()
-            warn(context, changes.findings)
+            warn(changes.findings)
     else:
         show([changes.moved_table(), *changes.tables()], output.format, to)
     if drawing is not None:

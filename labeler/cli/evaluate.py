@@ -57,7 +57,6 @@ class FairnessFlags:
 
     def show(
         self,
-        context: typer.Context,
         folder: Path,
         qrels: str | None,
         measure: str,
@@ -75,7 +74,7 @@ class FairnessFlags:
             with about("measures", "measure"):
                 result = reuse(folder, name, measure)
         show_result(result, output.format, to)
-        warn(context, result.findings)
+        warn(result.findings)
 
 
 def _missed(folder: Path, name: str, rel: int) -> Missed:
@@ -180,7 +179,6 @@ class TableFlags:
 
 
 def command(
-    context: typer.Context,
     paths: Annotated[
         list[Path],
         typer.Argument(metavar="QRELS RUN... | COLLECTION", help="Qrels, then runs; or a folder."),
@@ -205,7 +203,7 @@ def command(
     Tests say which runs differ.
     """
     if fairness.is_asked:
-        fairness.show(context, paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
+        fairness.show(paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
         return
     inputs = [*paths, *filter(None, [queries])]
     to = output.made_from(*inputs)
@@ -243,7 +241,7 @@ def command(
     else:
         shown = _shown(report, tables, output.format, by=by)
         show([" ".join(report.sentences), *shown], output.format, to)
-    warn(context, report.findings)
+    warn(report.findings)
     if drawing is not None:
         from labeler.evaluation.plot import score_drawings  # few calls draw
 

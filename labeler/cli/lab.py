@@ -153,7 +153,6 @@ class PanelFlags:
 
 
 def panel(
-    context: typer.Context,
     sources: Annotated[
         list[str],
         typer.Argument(
@@ -216,7 +215,7 @@ def panel(
     opened = open_collection(collection)
     result = panel_of_sets(opened, *names, people=people, name=name, output=to, options=report)
     show_result(result, shown.format)
-    warn(context, result.findings)
+    warn(result.findings)
     if name is not None:
         note(f"kept as {name}: labeler agree {collection} human {name}")
     if output is not None:
@@ -259,7 +258,6 @@ class ModelsFlags(ServerFlags):
 
 
 def tune(
-    context: typer.Context,
     folder: Folder,
     *,
     prompts: tuple[str, ...] = option(
@@ -306,7 +304,7 @@ def tune(
     result = watched(flags, act)
     show_result(result, output.format, to)
     if output.format != "json":
-        warn(context, result.findings)
+        warn(result.findings)
     if result.stopped:
         raise result.stopped
 
@@ -346,7 +344,6 @@ class ShareGates:
 
 
 def probe(
-    context: typer.Context,
     folder: Folder,
     *,
     options: ProbeOptions,
@@ -374,6 +371,6 @@ def probe(
         return
     result = watched(flags, act)
     show_result(result, output.format, to)
-    warn(context, result.findings)
+    warn(result.findings)
     result.check(lows)
     result.check(highs, high_end=True)

@@ -38,7 +38,6 @@ PAIRS_SHOWN = 10
 
 
 def calibrate(
-    context: typer.Context,
     sources: Annotated[
         list[str],
         typer.Argument(
@@ -62,14 +61,13 @@ def calibrate(
     rows_to = None if probabilities is None else output.written_to(probabilities, *inputs)
     result = fit_probabilities(*sources, options=options)
     show_result(result, output.format, to)
-    warn(context, result.findings)
+    warn(result.findings)
     if rows_to is not None:
         write_probabilities(rows_to, result)
         note(f"probabilities of {len(result.shares.pairs):,} pairs: {rows_to.path}")
 
 
 def route(
-    context: typer.Context,
     sources: Annotated[
         list[str],
         typer.Argument(
@@ -100,7 +98,7 @@ def route(
         show(["\n".join(result.sentences), few], "table", to)
     else:
         show_result(result, output.format, to)
-    warn(context, result.findings)
+    warn(result.findings)
     if to_sheet is not None:
         _write_sheet(result, to_sheet, sources[0])
 
@@ -116,7 +114,6 @@ def _write_sheet(result: RouteResult, sheet: Output, source: str) -> None:
 
 
 def cascade(
-    context: typer.Context,
     folder: Folder,
     cheap: Annotated[
         list[str],
@@ -146,7 +143,7 @@ def cascade(
         return
     result = watched(flags, act)
     show_result(result, output.format, to)
-    warn(context, result.findings)
+    warn(result.findings)
     if result.failures:
         problem = f"{len(result.failures):,} of {result.pairs:,} pairs have no grade"
         raise Incomplete(problem, again={"retry_failed": True})
@@ -160,7 +157,6 @@ def _show_cascade_plan(plan: CascadePlan) -> None:
 
 
 def leaderboard(
-    context: typer.Context,
     sources: Annotated[
         list[str],
         typer.Argument(
@@ -191,6 +187,6 @@ def leaderboard(
         tables = [each for each in every if table == each.name or (not table and each.rows)]
         sentences = [] if table else ["\n".join(board.sentences)]
         show([*sentences, *tables], output.format, to)
-    warn(context, board.findings)
+    warn(board.findings)
     if drawing is not None:
         draw(drawing, board_drawings(board))

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-import typer
-
 from labeler.cli.model_options import NamedModel
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import deliver, said_to, show, show_json, warn
@@ -61,7 +59,6 @@ PAGES = (".html", ".htm")
 
 
 def command(
-    context: typer.Context,
     folder: Folder,
     *,
     documents: tuple[str, ...] = option(
@@ -127,7 +124,7 @@ def command(
         run = monitor(
             collection, documents, log, options=options, left_out=left_out, control=control
         )
-    _show(context, run, output.format, to, quiet=quiet)
+    _show(run, output.format, to, quiet=quiet)
     if proposal is not None:
         _propose(run, proposal, quiet=quiet)
     _end(run, gates, failed)
@@ -146,9 +143,7 @@ def _only(names: Sequence[str]) -> str | None:
     return next(iter(names), None)
 
 
-def _show(
-    context: typer.Context, run: Monitoring, form: FormName, to: Output | None, *, quiet: bool
-) -> None:
+def _show(run: Monitoring, form: FormName, to: Output | None, *, quiet: bool) -> None:
     """Write the page, and print what there is to say: alarms to stderr, one line each."""
     is_page = to is not None and to.path.suffix.casefold() in PAGES
     if is_page:
@@ -160,7 +155,7 @@ def _show(
     if quiet:
         return
     findings = run.findings if to is None else [f for f in run.findings if _is_urgent(f, run)]
-    warn(context, findings, column_options())
+    warn(findings, column_options())
     if to is not None:
         note(f"wrote {to.path}")
 

@@ -6,10 +6,12 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, is_dataclass
 from functools import cache, partial, wraps
 from pathlib import Path
 from textwrap import fill
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import typer
@@ -131,6 +133,12 @@ _HELP_ALL = Annotated[
 """Stands in help alone: the word is read before the command is parsed."""
 
 
+OPTIONS: ContextVar[Mapping[str, str]] = ContextVar("options", default=MappingProxyType({}))
+"""The options of the command that runs, by the names of their parameters."""
+
+_CONTEXT = "context_"
+
+
 class Without(frozenset[str]):
     """The options of a record that a command does not have: they keep their defaults."""
 
@@ -152,7 +160,8 @@ def unfolded(function: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(function)
     def run(**values: Any) -> None:
-        context = values[taken.context]
+        context = values[_CONTEXT]
+        OPTIONS.set(option_names(context.command))
         given = {name: v for name, v in values.items() if _is_given(context, name)}
         project = read_project(taken.settings, given.get("set_", ()))
         if "assessor" in given:
@@ -186,7 +195,6 @@ class _Taken:
     single: Mapping[str, Declared]
     flags: Mapping[str, Declared]
     settings: Mapping[str, Declared]
-    context: str
 
     @classmethod
     def by(cls, function: Callable[..., None]) -> _Taken:
@@ -209,8 +217,7 @@ class _Taken:
         flags = {each.name: each for each in reversed(every) if each.has_flag}
         ordered = {each.name: flags[each.name] for each in every if each.name in flags}
         settings = {each.setting: each for each in every if each.setting}
-        context = next((name for name, kind in hints.items() if kind is typer.Context), "context_")
-        return cls(named, records, single, ordered, settings, context)
+        return cls(named, records, single, ordered, settings)
 
     def has_flag(self, each: Declared) -> bool:
         """Whether an option of a record takes the value of a flag."""
@@ -221,8 +228,7 @@ class _Taken:
         """The arguments and options of the command, as Typer reads them."""
         made = {*self.records, *self.single}
         words = [parameter for name, parameter in self.parameters.items() if name not in made]
-        if self.context not in self.parameters:
-            words.append(_keyword(self.context, typer.Context, inspect.Parameter.empty))
+        words.append(_keyword(_CONTEXT, typer.Context, inspect.Parameter.empty))
         words += map(_flag, self.flags.values())
         words += [_keyword("set_", _SET, None)] if self.settings else []
         has_more = self.settings or any(each.option.rare for each in self.flags.values())
@@ -319,11 +325,6 @@ def option_names(command: Any) -> dict[str, str]:
     settings = {each.name: f"--set {name}=" for name, each in settings_of(command).items()}
     options = [option for option in command.params if option.param_type_name == "option"]
     return settings | {option.name: max(option.opts, key=len) for option in options}
-
-
-def option_for(command: Any, parameter: str) -> str:
-    """A command's option for a parameter, in its longest spelling; empty where it has none."""
-    return option_names(command).get(parameter, "")
 
 
 HELP = {"help_option_names": ["--help", "-h"]}

@@ -9,13 +9,11 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labeler.cli.options import option_for
+from labeler.cli.options import OPTIONS
 from labeler.cli.screen import caution, has_colors, note, result_width, say
 from labeler.errors import LabelerError
 
 if TYPE_CHECKING:  # every command imports this module, and most print no table
-    import typer
-
     from labeler.collection.user_files import Output
     from labeler.report.charts import Drawing
     from labeler.report.finding import Finding, Setting
@@ -140,7 +138,6 @@ def deliver(text: str, output: Output | None) -> None:
 
 
 def warn(
-    context: typer.Context,
     findings: Iterable[Finding | str],
     options: Mapping[str, str] | None = None,
 ) -> None:
@@ -151,14 +148,14 @@ def warn(
     """
     from labeler.report.finding import merged
 
-    renamed = options or {}
+    spelled = {**OPTIONS.get(), **(options or {})}
 
-    def spelled(setting: Setting) -> str:
-        option = renamed.get(setting.parameter) or option_for(context.command, setting.parameter)
+    def worded(setting: Setting) -> str:
+        option = spelled.get(setting.parameter)
         return setting.as_option(option) if option else str(setting)
 
     for finding in merged(findings):
-        (caution if finding.level == "warning" else note)(finding.worded(spelled))
+        (caution if finding.level == "warning" else note)(finding.worded(worded))
 
 
 @contextmanager

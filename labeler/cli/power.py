@@ -16,7 +16,6 @@ from labeler.options import option
 
 
 def command(
-    context: typer.Context,
     sources: Annotated[
         list[str],
         typer.Argument(
@@ -37,7 +36,7 @@ def command(
     to = output.made_from(qrels, *runs)
     name_unread_runs(*sources)
     plan = planned(qrels, runs, measure, options)
-    warn(context, plan.findings)
+    warn(plan.findings)
     if output.format == "json":
         show_json(plan.as_json(), to)
         return

@@ -1,13 +1,14 @@
 """Where results go and how findings are worded: in the options of the command that prints them."""
 
 from pathlib import Path
-from typing import Annotated
 
 import pytest
 import typer
 
+from labeler.cli.options import unfolded
 from labeler.cli.output import show, warn
 from labeler.collection.user_files import Output
+from labeler.options import option
 from labeler.report.finding import Finding, Setting
 from labeler.report.table import Column, Table
 
@@ -19,14 +20,11 @@ TABLE = Table("t", [Column("n"), Column("words", align="left")], [[1, "many word
 def test_a_finding_names_the_options_of_the_command_that_prints_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    def command(missing: str = option("zero", "What counts.", flags="-q --missing")) -> None:
+        warn([FOUND, Finding("by hand", level="note")], {"map_other": "--map other:"})
+
     app = typer.Typer(add_completion=False)
-
-    @app.command()
-    def command(
-        context: typer.Context, missing: Annotated[str, typer.Option("-q", "--missing")] = "zero"
-    ) -> None:
-        warn(context, [FOUND, Finding("by hand", level="note")], {"map_other": "--map other:"})
-
+    app.command()(unfolded(command))
     app([], standalone_mode=False)
     assert capsys.readouterr().err == (
         "warning: --missing skip · --map other:1=0 · depth=3\nby hand\n"
