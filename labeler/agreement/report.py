@@ -55,8 +55,15 @@ def by_class(table: Floats, scale: tuple[int, ...]) -> list[ClassFigures]:
     rows = []
     for index, grade in enumerate(scale):
         hits, assigned, true = table[index, index], table[:, index].sum(), table[index].sum()
-        shares = _share(hits, assigned), _share(hits, true), _share(2 * hits, assigned + true)
-        rows.append(ClassFigures(grade, *shares, float(true)))
+        rows.append(
+            ClassFigures(
+                grade,
+                _share(hits, assigned),
+                _share(hits, true),
+                _share(2 * hits, assigned + true),
+                float(true),
+            )
+        )
     return rows
 
 

@@ -133,8 +133,15 @@ def retest(
     if not len(asked):
         return Retest(name, times, 0, 0, UNDEFINED, UNDEFINED, failed)
     tables, scale = self_tables(asked)
-    figures = share_off_diagonal(tables, options), kappa_of(tables, scale, options)
-    return Retest(name, times, len(asked), len(tables), *figures, failed)
+    return Retest(
+        name,
+        times,
+        len(asked),
+        len(tables),
+        share_off_diagonal(tables, options),
+        kappa_of(tables, scale, options),
+        failed,
+    )
 
 
 def kappa_of(tables: Floats, scale: tuple[int, ...], options: StatisticOptions) -> Interval:

@@ -191,8 +191,16 @@ def _of_collection(
         human = people_of_collection(collection, human_name, notes.append)
         weights = weights_of_people(collection, human_name)
     looked_at = _looked_at(collection, {human_name} - {""})
-    of_people = (human_name, human, weights, looked_at)
-    return _opened(names, each, of_people, collection, tuple(notes))
+    return RoutingSources(
+        tuple(names),
+        *_graded(each),
+        human_name,
+        human,
+        weights,
+        looked_at,
+        collection=collection,
+        notes=tuple(notes),
+    )
 
 
 def _of_files(files: Sequence[str], people: str | None) -> RoutingSources:
@@ -200,22 +208,16 @@ def _of_files(files: Sequence[str], people: str | None) -> RoutingSources:
     notes: list[str] = []
     human = None if people is None else people_of_file(Path(people), notes.append)
     looked_at = frozenset(Pair(q, d) for q, row in (human or {}).items() for d in row)
-    return _opened(files, each, (people or "", human, None, looked_at), None, tuple(notes))
+    return RoutingSources(
+        tuple(files), *_graded(each), people or "", human, None, looked_at, notes=tuple(notes)
+    )
 
 
-def _opened(
-    names: Sequence[str],
-    each: Sequence[GradeShares],
-    of_people: tuple[str, Qrels | None, Mapping[Pair, float] | None, frozenset[Pair]],
-    collection: Collection | None,
-    notes: tuple[str, ...],
-) -> RoutingSources:
+def _graded(each: Sequence[GradeShares]) -> tuple[GradeShares, Integers]:
+    """All shares as one's, and the grade that the first gives each pair."""
     shares, first = combined(each), each[0]
     rows = np.array([first.row[pair] for pair in shares.pairs])
-    grades = np.array(first.grades)[first.matrix[rows].argmax(axis=1)]
-    return RoutingSources(
-        tuple(names), shares, grades, *of_people, collection=collection, notes=notes
-    )
+    return shares, np.array(first.grades)[first.matrix[rows].argmax(axis=1)]
 
 
 def _looked_at(collection: Collection, names: set[str]) -> frozenset[Pair]:

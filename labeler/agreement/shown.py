@@ -538,8 +538,7 @@ def report_parts(
     yield "\n".join([heading(report), *summary(report), *left_out_lines(report)])
     if agreement.pairs:
         yield statistics_table(agreement)
-        names = short(report.human), short(report.assessor)
-        yield confusion_table(agreement, *names, scale_names)
+        yield confusion_table(agreement, short(report.human), short(report.assessor), scale_names)
         worst = [row for row in report.details.queries[:WORST] if row.mae > 0]
         if worst and len(report.details.queries) > 1:
             pairs = "pairs, weighted" if agreement.is_weighted else "pairs"

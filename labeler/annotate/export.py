@@ -162,8 +162,9 @@ def _answers(
     for item, own in given.standing().items():
         row = sampled[item]
         comment = "; ".join(filter(None, ["cannot judge" * own.cannot_judge, own.note]))
-        who = (own.grade, rater, own.time, comment, row.probability)
-        answers[row.pair].append(HumanAnswer(row.pair, *who, own.sample))
+        answers[row.pair].append(
+            HumanAnswer(row.pair, own.grade, rater, own.time, comment, row.probability, own.sample)
+        )
     # two passages that were merged since are one pair now: the higher grade holds, as of judgements
     return {pair: max(rows, key=_rank) for pair, rows in answers.items()}
 

@@ -214,7 +214,7 @@ def shown(
     """
     inert = _inert(text)
     terms = QueryTerms.of(_inert(query), inert, language)
-    paragraphs = [_read(own, terms) for own in _paragraphs(inert, folding.paragraph)]
+    paragraphs = [_read(*own, terms) for own in _paragraphs(inert, folding.paragraph)]
     first, last = _unfolded(paragraphs, folding)
     return tuple(
         ShownParagraph(
@@ -312,8 +312,7 @@ def _lines(paragraph: str) -> Iterator[tuple[int, int]]:
         start += len(line) + 1
 
 
-def _read(paragraph: tuple[str, bool], terms: QueryTerms) -> _Paragraph:
-    text, preformatted = paragraph
+def _read(text: str, preformatted: bool, terms: QueryTerms) -> _Paragraph:
     spans = tuple(terms.spans(text))
     counts = Counter(term for _first, _last, term in spans)
     return _Paragraph(text, count_words(text), preformatted, spans, counts)

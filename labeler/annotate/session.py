@@ -225,8 +225,17 @@ class RatingSession:
     def _row_of(self, item: RatingItem, **values: Any) -> JournalRow:
         time = self._clock().astimezone(UTC).isoformat(timespec="milliseconds")
         probability = item.probability if self.task.purpose == "audit" else None
-        where = (self.task.name, self.task.purpose, self.task.sample, item.id, item.query_id)
-        return JournalRow(*where, item.doc_id, time=time, probability=probability, **values)
+        return JournalRow(
+            self.task.name,
+            self.task.purpose,
+            self.task.sample,
+            item.id,
+            item.query_id,
+            item.doc_id,
+            time=time,
+            probability=probability,
+            **values,
+        )
 
     def _current(self) -> RatingItem | None:
         """The item that was gone to, else the first that is neither answered nor skipped."""

@@ -107,5 +107,4 @@ def _result(
         for name in (collection.judgement_names() if len(gone) else ())
     }
     not_none = {name: count for name, count in grades.items() if count}
-    ids = tuple(absent_queries), tuple(absent_documents)
-    return Dropped(len(gone), returned, *ids, not_none)
+    return Dropped(len(gone), returned, tuple(absent_queries), tuple(absent_documents), not_none)

@@ -100,8 +100,9 @@ def export(
     files = tuple(file.path for file in outputs.values())
     read = tool.reader.format(files[0] if len(files) == 1 else whole.path)
     pairs = sum(map(len, content.qrels.values()))
-    counts = (len(content.documents), len(content.queries), pairs)
-    return Exported(files, path.stem, *counts, read, losses)
+    return Exported(
+        files, path.stem, len(content.documents), len(content.queries), pairs, read, losses
+    )
 
 
 def _output(whole: Output, name: str, *, alone: bool) -> Output:
@@ -125,10 +126,17 @@ def _content(
         qrels = _judged(qrels)
     if not qrels:
         raise BadInput(f"{path}: no pair is judged")
-    texts = (corpus_on_demand(collection.corpus), read_queries(collection.queries))
     runs = {name: _run(collection, name) for name in options.runs}
     name = true_path(collection.folder).name
-    return Content(name, *texts, qrels, runs, options.relevant, options.depth)
+    return Content(
+        name,
+        corpus_on_demand(collection.corpus),
+        read_queries(collection.queries),
+        qrels,
+        runs,
+        options.relevant,
+        options.depth,
+    )
 
 
 def _judged(qrels: Qrels) -> Qrels:

@@ -126,31 +126,29 @@ def ingest(
         result = read_documents(names, (collection.folder, *own), advance, how)
     result.queries = queries
     with locked(collection, control.note):
-        return _keep(collection, names, result, (how, control), force=options.force)
+        return _keep(collection, names, result, options, control)
 
 
 def _keep(
     collection: Collection,
     inputs: Sequence[str],
     result: Ingested,
-    work: tuple[Reading, Control],
-    *,
-    force: bool,
+    options: IngestOptions,
+    control: Control,
 ) -> Ingested:
     """Write what was read into the collection, unless that would harm what is there."""
-    how, control = work
-    if not force:
+    if not options.force:
         _refuse_to_replace(collection, result.queries)
     _refuse_to_orphan(collection, result)
     is_new = bool(result.queries) and not _has_queries(collection, result.queries)
     paths = [collection.corpus, *([collection.queries] if is_new else [])]
-    with making(collection, paths, force=force):
+    with making(collection, paths, force=options.force):
         with control.progress("writing the corpus") as advance:
             documents = counted(result.documents.values(), len(result.documents), advance)
             write_corpus(collection.corpus, documents)
         if is_new:
             write_queries(collection.queries, result.queries.values())
-        update_card(collection, "ingest", card_of(collection, inputs, result, how))
+        update_card(collection, "ingest", card_of(collection, inputs, result, options.reading))
     return result
 
 

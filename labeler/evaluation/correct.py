@@ -108,8 +108,9 @@ def corrections_of(
     for name, run in runs_by_name.items():
         (by_people, _), (ranked, facts) = (rank(run, pool) for pool in pools)
         findings += run_findings(name, by_assessor, facts, scoring)
-        rankings = counted(by_people, scoring), counted(ranked, scoring)
-        runs_by_both.append(scored_by_both(name, *rankings, measures))
+        runs_by_both.append(
+            scored_by_both(name, counted(by_people, scoring), counted(ranked, scoring), measures)
+        )
     scores = corrected_scores(runs_by_both, measures, options.target)
     findings += correction_findings(runs_by_both, scores)
     findings += selection_findings(runs_by_both, by_assessor, measures)

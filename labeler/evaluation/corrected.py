@@ -264,8 +264,9 @@ def corrected_differences(
         columns = zip(p.tolist(), p_corrected.tolist(), strict=True)
         lower = measure.definition.lower_is_better
         for both, means, chances in zip(compared, differences, columns, strict=True):
-            names = both.run, base.run, str(measure)
-            yield CorrectedDifference(*names, means, *chances, correction, lower)
+            yield CorrectedDifference(
+                both.run, base.run, str(measure), means, *chances, correction, lower
+            )
 
 
 def _baseline(

@@ -159,8 +159,18 @@ def _equivalence(
     gains = base - scores if lower else scores - base
     n = len(gains)
     if n < 2:
-        ends = (float(gains[0]) if n else math.nan, -math.inf, math.inf)
-        return Equivalence(*names, str(measure), margin, n, n, *ends, False, True)
+        return Equivalence(
+            *names,
+            str(measure),
+            margin,
+            n,
+            n,
+            float(gains[0]) if n else math.nan,
+            -math.inf,
+            math.inf,
+            False,
+            True,
+        )
     lose, win = most_lost(base, lower=lower), most_won(base, measure)
     differing = np.abs(gains) > TIED
     best, worst = _extremes(base, differing, measure)

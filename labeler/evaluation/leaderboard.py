@@ -319,9 +319,12 @@ def _systems(
         ends = difference_interval(measure, change, seed)
         low, high = (None if np.isnan(end) else end for end in ends)
         means = float(first[i]), float(second[i])
-        ranks = first_ranks[i], second_ranks[i]
         judged = float(scored.judged[0, i]), float(scored.judged[1, i])
-        systems.append(System(run, *means, *ranks, means[1] - means[0], low, high, judged))
+        systems.append(
+            System(
+                run, *means, first_ranks[i], second_ranks[i], means[1] - means[0], low, high, judged
+            )
+        )
     return tuple(systems)
 
 

@@ -223,13 +223,15 @@ class _Planned:
 
     def detectable(self, queries: int) -> float:
         """The smallest difference that so many queries find."""
-        chance = self.options.power, self.options.level
-        return detectable(queries, self.deviation, *chance, self.test)
+        return detectable(
+            queries, self.deviation, self.options.power, self.options.level, self.test
+        )
 
     def needed(self, difference: float) -> int:
         """The fewest queries that find a difference."""
-        chance = self.options.power, self.options.level
-        return queries_needed(difference, self.deviation, *chance, self.test)
+        return queries_needed(
+            difference, self.deviation, self.options.power, self.options.level, self.test
+        )
 
     def needed_if_any(self, difference: float) -> int | None:
         """The same, `None` where it is more than anybody has."""

@@ -210,8 +210,18 @@ def compare_scores(
         chances = zip(*_chances(differences, hsd, seed), strict=True)
         for name, (p, p_corrected, attainable) in zip(names, chances, strict=True):
             figures = _figures(measure, runs[name], runs[baseline], seed)
-            tested = float(p), float(p_corrected), correction, float(attainable)
-            comparisons.append(Comparison(name, baseline, str(measure), *figures, *tested))
+            comparisons.append(
+                Comparison(
+                    name,
+                    baseline,
+                    str(measure),
+                    *figures,
+                    float(p),
+                    float(p_corrected),
+                    correction,
+                    float(attainable),
+                )
+            )
     return comparisons
 
 
@@ -348,8 +358,10 @@ def _mark(ranked: Rankings) -> str:
 def intervals(scores: Scores, options: EvaluationOptions) -> dict[str, tuple[float, float]]:
     """The 95 % interval over queries of each mean; `nan` for sums and where nothing is defined."""
     rows = zip(scores.measures, scores.values, strict=True)
-    how = options.seed, scores.weighting
-    return {str(measure): summary_interval(measure, row, *how) for measure, row in rows}
+    return {
+        str(measure): summary_interval(measure, row, options.seed, scores.weighting)
+        for measure, row in rows
+    }
 
 
 def counted(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) -> Rankings:

@@ -85,8 +85,7 @@ class CalibrateResult(Result):
     def rows(self) -> Iterator[tuple[Pair, list[float], float]]:
         """Each pair with the probability of each grade, and the mean of the calibrated grade."""
         expected = self.probabilities @ np.array(self.scale, dtype=np.float64)
-        columns = (self.shares.pairs, self.probabilities.tolist(), expected.tolist())
-        return zip(*columns, strict=True)
+        return zip(self.shares.pairs, self.probabilities.tolist(), expected.tolist(), strict=True)
 
     @property
     def sentences(self) -> list[str]:

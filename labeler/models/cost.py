@@ -80,8 +80,13 @@ def batch_price(price: Price, address: str | None) -> Price:
     tiers = (
         Tier(t.above, t.tokens_in * BATCH_SHARE, t.tokens_out * BATCH_SHARE) for t in price.tiers
     )
-    rates = (price.tokens_in * BATCH_SHARE, price.tokens_out * BATCH_SHARE)
-    return Price(*rates, price.as_of, tuple(tiers), price.cached)
+    return Price(
+        price.tokens_in * BATCH_SHARE,
+        price.tokens_out * BATCH_SHARE,
+        price.as_of,
+        tuple(tiers),
+        price.cached,
+    )
 
 
 def price_of(address: str | None, model: str, *, writes: bool = True) -> Price | None:

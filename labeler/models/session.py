@@ -483,8 +483,9 @@ def _note_other_replies(database: DatabaseAddress, control: Control) -> None:
 
 def guard_of(limits: Limits, price: Price | None, at_once: int, control: Control) -> Guard:
     """What stands between the run and the server."""
-    most = (limits.max_calls, limits.max_tokens, limits.max_cost, limits.deadline)
-    budget = Budget(*most, price, control.spent)
+    budget = Budget(
+        limits.max_calls, limits.max_tokens, limits.max_cost, limits.deadline, price, control.spent
+    )
     control.stop.until = budget.ends
     limiter = RateLimiter(RateLimits(at_once, limits.rpm, limits.tpm), stop=control.stop)
     patience = Patience(limits.tries, limits.patience)

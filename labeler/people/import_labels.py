@@ -86,8 +86,15 @@ def _take_in(
         row = _checked(sheet, answer, sampled, scale)
         if row.pair in answered:
             raise BadInput.at(sheet, answer.line, f"row {answer.number} stands there twice")
-        who = (answer.assessor or options.assessor, answer.time or options.now, answer.comment)
-        answered[row.pair] = HumanAnswer(row.pair, answer.grade, *who, row.probability, sample)
+        answered[row.pair] = HumanAnswer(
+            row.pair,
+            answer.grade,
+            answer.assessor or options.assessor,
+            answer.time or options.now,
+            answer.comment,
+            row.probability,
+            sample,
+        )
     _merge(collection, options, answered, str(sheet))
     graded = sum(answer.grade is not None for answer in answered.values())
     return ImportCounts(graded, len(answered) - graded, len(sampled) - len(answered))

@@ -356,8 +356,17 @@ def _sheet_rows(
         if query is None or document is None:
             what = "query" if query is None else "document"
             raise BadInput(f"the pair {' '.join(pair)} has no {what} in the collection")
-        read = query.id, query.text, document.id, document.title, document.text
-        rows.append(SheetRow(number, *read, texts_identity(query, document)))
+        rows.append(
+            SheetRow(
+                number,
+                query.id,
+                query.text,
+                document.id,
+                document.title,
+                document.text,
+                texts_identity(query, document),
+            )
+        )
     return rows
 
 

@@ -109,8 +109,9 @@ class BuildResult(Result):
 
     def as_json(self) -> dict[str, Any]:
         """The results of the steps by name."""
-        steps = ("documents", "generated", "pooled", "judging")
-        return self.picked(*steps, collection=self.collection.folder)
+        return self.picked(
+            "documents", "generated", "pooled", "judging", collection=self.collection.folder
+        )
 
     def _repr_html_(self) -> str:
         return self.judging._repr_html_()

@@ -83,9 +83,16 @@ def import_qrels(  # noqa: PLR0913  the keywords of a public function are its se
                 update_card_entry(opened, SECTION, name, _entry(source, own))
             drop_absent(opened, warn)
             pool, new = pool_judged(opened, {name: own}, warn)
-    unknown = (own.unknown_queries, own.unknown_documents)
-    counts = (own.pairs, len(own.qrels), pool, new, own.left_out)
-    return ImportedQrels(opened.qrels(name), *counts, *unknown)
+    return ImportedQrels(
+        opened.qrels(name),
+        own.pairs,
+        len(own.qrels),
+        pool,
+        new,
+        own.left_out,
+        own.unknown_queries,
+        own.unknown_documents,
+    )
 
 
 def read_own_qrels(

@@ -327,9 +327,10 @@ def _pool(
         merged, reached = _add(collection, runs, options, sources.encoder, control.progress)
         merged, sample = sampled_beyond(collection, merged, runs, options.size, control.note)
         pairs = len(merged)
-    counts = (pairs, pairs - before, len(queries))
     names = collection.run_names()
-    return PoolResult(collection.pool, *counts, names, reached, sample, dropped)
+    return PoolResult(
+        collection.pool, pairs, pairs - before, len(queries), names, reached, sample, dropped
+    )
 
 
 def _add(

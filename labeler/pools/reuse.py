@@ -129,9 +129,19 @@ def reuse(
         scores = {other: _scores(reduced, run, str(parsed), grades) for other, run in runs.items()}
         gone = [grades[q][d] for q, d in alone if d in grades.get(q, {})]
         (score, judged), (left_out, judged_left_out) = full[name], scores[name]
-        counts = (len(gone), sum(grade >= 1 for grade in gone))
-        ranks = (_rank(full, name), _rank(scores, name))
-        rows.append(RunLeftOut(name, *counts, score, left_out, *ranks, judged, judged_left_out))
+        rows.append(
+            RunLeftOut(
+                name,
+                len(gone),
+                sum(grade >= 1 for grade in gone),
+                score,
+                left_out,
+                _rank(full, name),
+                _rank(scores, name),
+                judged,
+                judged_left_out,
+            )
+        )
     return Reusability(str(parsed), tuple(sorted(rows, key=lambda row: (row.rank, row.run))))
 
 

@@ -137,9 +137,16 @@ def shift(
             judged += sum(doc_id in new[query] for doc_id in top)
     holes = 1 - judged / tops if tops else 0.0
     name_of_measure = str(parse_all([measure])[0])
-    scored_by = name_of_measure, name, before.folder, len(queries), holes
     findings = [f for each in (before, now) for f in pool_findings(each.qrels(name))]
-    return Shift(*scored_by, tuple(shifts), tuple(dict.fromkeys(findings)))
+    return Shift(
+        name_of_measure,
+        name,
+        before.folder,
+        len(queries),
+        holes,
+        tuple(shifts),
+        tuple(dict.fromkeys(findings)),
+    )
 
 
 def _state(collection: Collection, number: int) -> Collection:

@@ -64,8 +64,16 @@ class RerankResult(WithCost, Result):
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the file, and what the calls took."""
-        counts = ("run", "queries", "documents", "windows", "untouched", "cost")
-        return self.picked(*counts, calls=self.spent.calls, tokens=self.spent.tokens)
+        return self.picked(
+            "run",
+            "queries",
+            "documents",
+            "windows",
+            "untouched",
+            "cost",
+            calls=self.spent.calls,
+            tokens=self.spent.tokens,
+        )
 
 
 class RerankSource(NamedTuple):
@@ -315,8 +323,15 @@ async def _rerank(
         with making(opened, [path], force=how.force):
             write_run(path, new, entry["tag"])
         update_card_entry(opened, SECTION, name, entry)
-    counts = (len(new), sum(map(len, new.values())), ranker.asked, ranker.untouched)
-    return RerankResult(path, *counts, watch.spent.since(before), is_priced)
+    return RerankResult(
+        path,
+        len(new),
+        sum(map(len, new.values())),
+        ranker.asked,
+        ranker.untouched,
+        watch.spent.since(before),
+        is_priced,
+    )
 
 
 def _entry(

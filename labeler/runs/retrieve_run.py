@@ -126,7 +126,12 @@ def retrieve_run(
         raise _nothing(engine, asked)
     for line in notes_on(ranked):
         watch.note(line)
-    _write(opened, name, engine, (ranked, asked, how), watch.note)
+    run: Run = {query_id: scores for query_id, scores in ranked.run.items() if scores}
+    entry = _entry(engine, how, ranked, asked)
+    with locked(opened, watch.note):
+        with making(opened, [opened.run(name)], force=how.force):
+            write_run(opened.run(name), run, entry["tag"])
+        update_card_entry(opened, SECTION, name, entry)
     return RetrieveResult(
         run=opened.run(name),
         queries=len(queries),
@@ -175,30 +180,20 @@ def _asked(
         return run_to_end(lambda _stop: ask_all(engine, texts, options.depth, limits, watch))
 
 
-def _write(
-    collection: Collection,
-    name: str,
-    engine: SearchEngine,
-    made: tuple[Ranked, Asked, RetrieveOptions],
-    note: Callable[[str], None],
-) -> None:
-    ranked, asked, options = made
-    run: Run = {query_id: scores for query_id, scores in ranked.run.items() if scores}
-    tag = options.tag or engine.tag()
-    with locked(collection, note):
-        with making(collection, [collection.run(name)], force=options.force):
-            write_run(collection.run(name), run, tag)
-        entry = {
-            "engine": engine.shown(),
-            "tag": tag,
-            "depth": options.depth,
-            "queries": len(asked.answers),
-            "empty": ranked.empty,
-            "failed": sorted(asked.failures),
-            "unknown": ranked.unknown,
-            "scores": BY_RANK if ranked.by_rank else THEIRS,
-        }
-        update_card_entry(collection, SECTION, name, entry)
+def _entry(
+    engine: SearchEngine, options: RetrieveOptions, ranked: Ranked, asked: Asked
+) -> dict[str, Any]:
+    """What the card says of the run."""
+    return {
+        "engine": engine.shown(),
+        "tag": options.tag or engine.tag(),
+        "depth": options.depth,
+        "queries": len(asked.answers),
+        "empty": ranked.empty,
+        "failed": sorted(asked.failures),
+        "unknown": ranked.unknown,
+        "scores": BY_RANK if ranked.by_rank else THEIRS,
+    }
 
 
 # A built-in engine, as a run of its own name.
@@ -262,8 +257,9 @@ def built_in_run(
         with_encoder = {"encoder": encoder.id} if encoder else {}
         update_card_entry(opened, SECTION, name, entry | with_encoder)
     empty = tuple(query.id for query in queries if query.id not in run)
-    counts = (len(queries), len(queries), sum(map(len, run.values())))
-    return RetrieveResult(path, *counts, empty, {}, 0, 0, THEIRS)
+    return RetrieveResult(
+        path, len(queries), len(queries), sum(map(len, run.values())), empty, {}, 0, 0, THEIRS
+    )
 
 
 def plan_built_in(collection: Collection | Path | str, built_in: BuiltIn) -> EncodingPlan | None:

@@ -241,8 +241,7 @@ def balance(
         beaten += int((largest >= observed[furthest] - 1e-12).sum())
     p = (1 + beaten) / (1 + rounds)
     rest = np.setdiff1d(np.arange(queries), labelled)
-    means = features[:, labelled].mean(axis=1), features[:, rest].mean(axis=1)
-    return Balance(*means, p, furthest)
+    return Balance(features[:, labelled].mean(axis=1), features[:, rest].mean(axis=1), p, furthest)
 
 
 def _keys(rng: np.random.Generator, rounds: int, queries: int) -> Floats:

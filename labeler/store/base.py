@@ -222,12 +222,21 @@ def row_of(keyed: KeyedReply, *, redacted: bool) -> StoredRow:
 def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
     """The reply in a row of `REPLY`."""
     _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, sent, tops = row
-    columns = (text, ending, refusal, served, tokens_in, tokens_out)
     tokens = json.loads(tops) if tops else ()
     price = amount(cost)
     was_sent = _sent_in(sent) if sent else {}
     return Reply(
-        *columns, top_tokens=tokens, cost=price, remembered=True, shared=shared, sent=was_sent
+        text,
+        ending,
+        refusal,
+        served,
+        tokens_in,
+        tokens_out,
+        top_tokens=tokens,
+        cost=price,
+        remembered=True,
+        shared=shared,
+        sent=was_sent,
     )
 
 

@@ -217,17 +217,17 @@ def noise_of(sides: Sides, common: CommonGrades, options: StatisticOptions) -> N
     left = [of.shape[1] - is_picking for of, is_picking in zip(times, picking, strict=True)]
     if sum(left) < 3 or 0 in left:
         return None
-    return _noise(sides.names, (before, after), pairs.query, (times, picking), options)
+    return _noise(sides, (before, after), pairs.query, times, options)
 
 
 def _noise(
-    names: tuple[str, str],
+    sides: Sides,
     retests: tuple[Retest | None, Retest | None],
     query: Places,
-    asked: tuple[list[Integers], list[bool]],
+    times: list[Integers],
     options: StatisticOptions,
 ) -> Noise:
-    times, picking = asked
+    picking = [name in sides.picking for name in sides.names]
     old, new = (side[:, 0] for side in times)
     tables, scale = tables_of_pairs(query, old, new)
     apart = [
@@ -242,7 +242,7 @@ def _noise(
         for side, is_picking in zip(times, picking, strict=True)
     )
     p = changed(before, after, options.seed)
-    return Noise(names, retests, len(query), moved, kappa, by_chance, p)
+    return Noise(sides.names, retests, len(query), moved, kappa, by_chance, p)
 
 
 def _moved(query: Places, times: Integers, is_picking: bool) -> Floats:

@@ -189,9 +189,10 @@ def _tested(
         error = jackknife_error(_difference(sample.without_one))
         p = _p(float(_difference(sample.total)) - epsilon, error, degrees(queries))
         p = max(p, 0.5**queries)  # few queries that are alike show nothing of others
-    shares = assessors / weight, persons / weight
     p_pairs = None if of.is_weighted else _p_of_pairs(of, epsilon)
-    return BesideLeftOut(person, pairs, queries, *shares, low, high, p, p_pairs)
+    return BesideLeftOut(
+        person, pairs, queries, assessors / weight, persons / weight, low, high, p, p_pairs
+    )
 
 
 def _p_of_pairs(of: _Advantages, epsilon: float) -> float | None:

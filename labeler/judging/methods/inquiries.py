@@ -309,9 +309,18 @@ class Inquiries:
             is_whole = reply and not cut_of(request, reply)
             outcome = assessor.outcome_of(pair, reply) if reply and is_whole else None
             if reply and isinstance(outcome, Judgement):
-                spent = (reply.prompt_tokens, reply.completion_tokens, reply.cost)
-                whence = (reply.model, reply.remembered, reply.shared)
-                judged = Judged(outcome, 1, *spent, *whence, thought=reply.thought, sent=reply.sent)
+                judged = Judged(
+                    outcome,
+                    1,
+                    reply.prompt_tokens,
+                    reply.completion_tokens,
+                    reply.cost,
+                    reply.model,
+                    reply.remembered,
+                    reply.shared,
+                    thought=reply.thought,
+                    sent=reply.sent,
+                )
                 result.append((pair, judged))
                 continue
             inquiry = self._alone(pair, request)

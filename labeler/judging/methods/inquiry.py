@@ -373,12 +373,15 @@ def _read_whole(part: JudgingPart, pair: Pair, reply: Reply) -> Any:
 
 def _alone(outcome: Outcome, task: Task[Any]) -> Judged:
     """A pair that took one request, as nearly all pairs of most runs do: made at once."""
-    spent = (task.attempts, task.prompt_tokens, task.completion_tokens, task.cost)
-    whence = (task.model, task.remembered, task.remembered and task.shared)
     return Judged(
         outcome,
-        *spent,
-        *whence,
+        task.attempts,
+        task.prompt_tokens,
+        task.completion_tokens,
+        task.cost,
+        task.model,
+        task.remembered,
+        task.remembered and task.shared,
         cached_tokens=task.cached_tokens,
         thought=task.thought,
         sent=task.sent,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from labeler.messages import count_of
 from labeler.report.charts.axes import WIDTH, Drawing, percent
@@ -43,24 +44,31 @@ def _draw(counts: Counts, names: Sequence[str], raters: tuple[str, str]) -> tupl
         parts.append(words("tick small", (0, y + height / 2 + 13), total, left - 6))
         for j, other in enumerate(names):
             corner, size = (left + j * side + 1, y + 1), (side - 2, height - 2)
-            cell = counts[i][j], sum(counts[i]), f"{name}, {other}"
-            parts += _square(corner, size, cell, is_framed=i == j)
+            cell = _Cell(counts[i][j], sum(counts[i]), f"{name}, {other}", i == j)
+            parts += _square(corner, size, cell)
         y += height
     note = f"percent of the row; n = {sum(map(sum, counts)):,.0f}"
     parts.append(words("tick", (left, y + 18), note, WIDTH - left))
     return y + 26, "".join(parts)
 
 
-def _square(
-    corner: Spot, size: Spot, cell: tuple[float, float, str], *, is_framed: bool
-) -> Iterator[str]:
-    """A cell, that is its count, its row's total and both grades, in its shade."""
-    (x, y), (width, height), (count, total, of) = corner, size, cell
+class _Cell(NamedTuple):
+    """A count, the total of its row, and its two grades in words."""
+
+    value: float
+    total: float
+    grades: str
+    is_framed: bool
+
+
+def _square(corner: Spot, size: Spot, cell: _Cell) -> Iterator[str]:
+    """A cell in its shade."""
+    (x, y), (width, height), count, total = corner, size, cell.value, cell.total
     share = percent(count, total)
     kind = f"level{round((_LEVELS - 1) * count / total) if total else 0}"
-    tip = f"{of}: {count:,.0f} ({share} of the row)"
+    tip = f"{cell.grades}: {count:,.0f} ({share} of the row)"
     yield rectangle(f"part {kind}", corner, size, tip)
-    if is_framed:
+    if cell.is_framed:
         yield rectangle("agreed", (x + 1, y + 1), (width - 2, height - 2), tip)
     lines = [text for text in (share, f"{count:,.0f}") if length(text) <= width - 4]
     for number, text in enumerate(lines):

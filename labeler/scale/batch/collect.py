@@ -118,6 +118,7 @@ class Taken:
     collected: Collected = field(default_factory=Collected)
     ended: list[BatchRecord] = field(default_factory=list)
     problems: list[LabelerError] = field(default_factory=list)
+    sets: dict[str, JudgeResult] = field(default_factory=dict)
 
 
 async def acollect(
@@ -154,7 +155,7 @@ async def collected(
                 for record in at_service(opened, service):
                     await _take(opened, record, service, control, taken)
                 await remove_collected_requests(opened, service, control.note)
-    return await _judged(opened, taken, (base_url, limits), control)
+    return await _judged(opened, taken, base_url, limits, control)
 
 
 async def _take(
@@ -204,7 +205,7 @@ async def aread_answers(
     if not taken.ended:
         about = f": {part.problem}" if part.problem else ""
         raise BadInput(f"{answers}: no line of it answers a request that was written{about}")
-    return await _judged(opened, taken, (base_url, limits), control)
+    return await _judged(opened, taken, base_url, limits, control)
 
 
 def _close_answered(collection: Collection, record: BatchRecord, taken: Collected) -> BatchRecord:
@@ -221,11 +222,11 @@ def _close_answered(collection: Collection, record: BatchRecord, taken: Collecte
 async def _judged(
     collection: Collection,
     taken: Taken,
-    how: tuple[str | None, Limits],
+    base_url: str | None,
+    limits: Limits,
     control: Control,
 ) -> CollectedBatches:
     """Judge the sets of the batches that have ended, by what the store holds alone."""
-    base_url, limits = how
     unjudged = [record for record in read_batches(collection) if record.status == STORED]
     results, problems = [], list[LabelerError]()
     for record in {record.name: record for record in (*taken.ended, *unjudged)}.values():
@@ -249,9 +250,15 @@ async def _judged(
     if problems:
         raise type(problems[0])(f"{problems[0]}; the replies of its batch are in the store")
     left = [record.status for record in read_batches(collection) if record.is_open]
-    counts = len(left), left.count(WRITTEN)
     ended = tuple(taken.ended)
-    return CollectedBatches(taken.collected, ended, tuple(results), *counts, tuple(taken.problems))
+    return CollectedBatches(
+        taken.collected,
+        ended,
+        tuple(results),
+        len(left),
+        left.count(WRITTEN),
+        tuple(taken.problems),
+    )
 
 
 # Judge by batches to the end: hand over, wait, collect, and again.
@@ -279,16 +286,16 @@ async def await_batches(
     are not. Each look is `every` seconds after the last.
     """
     control, opened = control or Control(), open_collection(collection)
-    total, sets, result = Taken(), dict[str, JudgeResult](), None
+    total, result = Taken(), None
     for _ in range(MOST_ROUNDS):
         submitted = await asubmit(opened, options, control)
         if not (submitted.batches or submitted.waiting):
             break
-        result = await _rounds_end(opened, options, control, every, (total, sets))
+        result = await _rounds_end(opened, options, control, every, total)
         if control.stop.is_over or not (submitted.batches or result.ended):
             break
     left = (result.open, result.in_files, result.problems) if result else (0, 0, ())
-    return CollectedBatches(total.collected, tuple(total.ended), tuple(sets.values()), *left)
+    return CollectedBatches(total.collected, tuple(total.ended), tuple(total.sets.values()), *left)
 
 
 async def _rounds_end(
@@ -296,16 +303,15 @@ async def _rounds_end(
     options: JudgeOptions,
     control: Control,
     every: float,
-    so_far: tuple[Taken, dict[str, JudgeResult]],
+    total: Taken,
 ) -> CollectedBatches:
     """What the last look found, after which no batch is open but those that are not waited for."""
-    total, sets = so_far
     short_looks = 0
     while True:
         result = await _collected_patiently(collection, options, control, every)
         total.collected.add(result.collected)
         total.ended += result.ended
-        sets |= {judged.name: judged for judged in result.results}
+        total.sets |= {judged.name: judged for judged in result.results}
         is_short = result.open == result.in_files + len(result.problems)
         short_looks = short_looks + 1 if is_short else 0
         is_done = result.open == result.in_files + result.lost or short_looks >= SHORT_LOOKS

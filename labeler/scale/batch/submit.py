@@ -227,7 +227,7 @@ async def asubmit(
         async with batch_service(server) as service:
             await adopt_unheard(opened, service)
             await _ask_a_few(opened, options, control)
-            return await _submit(opened, options, control, (service, bounds))
+            return await _submit(opened, options, control, service, bounds)
 
 
 async def _ask_a_few(collection: Collection, options: JudgeOptions, control: Control) -> None:
@@ -255,16 +255,16 @@ async def awrite_requests(
     output = Output.of(to, [opened.folder])
     with alone(opened):
         bounds = FileBounds(lines=10**12, size=10**15)
-        return await _submit(opened, options, control, (output, bounds))
+        return await _submit(opened, options, control, output, bounds)
 
 
 async def _submit(
     collection: Collection,
     options: JudgeOptions,
     control: Control,
-    to: tuple[BatchService | Output, FileBounds | None],
+    where: BatchService | Output,
+    bounds: FileBounds | None,
 ) -> Submitted:
-    where, bounds = to
     with TemporaryDirectory(dir=batches_folder(collection), prefix=PARTIAL) as folder:
         recorder = RequestRecorder(Path(folder), bounds, redacted=options.redact)
         is_file = isinstance(where, Output)
