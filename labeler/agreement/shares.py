@@ -193,7 +193,7 @@ def _of_collection(
     looked_at = _looked_at(collection, {human_name} - {""})
     return RoutingSources(
         tuple(names),
-        *_graded(each),
+        *_as_one(each),
         human_name,
         human,
         weights,
@@ -209,11 +209,11 @@ def _of_files(files: Sequence[str], people: str | None) -> RoutingSources:
     human = None if people is None else people_of_file(Path(people), notes.append)
     looked_at = frozenset(Pair(q, d) for q, row in (human or {}).items() for d in row)
     return RoutingSources(
-        tuple(files), *_graded(each), people or "", human, None, looked_at, notes=tuple(notes)
+        tuple(files), *_as_one(each), people or "", human, None, looked_at, notes=tuple(notes)
     )
 
 
-def _graded(each: Sequence[GradeShares]) -> tuple[GradeShares, Integers]:
+def _as_one(each: Sequence[GradeShares]) -> tuple[GradeShares, Integers]:
     """All shares as one's, and the grade that the first gives each pair."""
     shares, first = combined(each), each[0]
     rows = np.array([first.row[pair] for pair in shares.pairs])
