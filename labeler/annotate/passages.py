@@ -31,6 +31,7 @@ from labeler.collection.rows import check_exists
 from labeler.data import Document, Query
 from labeler.errors import Misuse
 from labeler.files.read import file_problems
+from labeler.report.result import as_plain
 from labeler.text.languages import common_words, count_words, language_of, short_stretches
 from labeler.text.visible import visible
 
@@ -188,12 +189,6 @@ class ShownParagraph:
     def text(self) -> str:
         """The whole text of the paragraph."""
         return "".join(text for text, _marked in self.runs)
-
-    def as_json(self) -> dict[str, Any]:
-        """The paragraph as the page takes it."""
-        runs = [[text, marked] for text, marked in self.runs]
-        own = {"words": self.words, "folded": self.folded, "preformatted": self.preformatted}
-        return {"runs": runs, **own}
 
 
 @dataclass(frozen=True)
@@ -398,7 +393,7 @@ class PageTexts:
             "title": shown_line(document.title),
             "title_runs": title,
             "path": _path(document),
-            "paragraphs": [paragraph.as_json() for paragraph in paragraphs],
+            "paragraphs": as_plain(paragraphs),
             "words": sum(paragraph.words for paragraph in paragraphs),
             "language": language or None,
         }

@@ -179,7 +179,7 @@ def _show_submitted(submitted: Submitted) -> None:
 
 def _show_batches(batches: Batches) -> None:
     if batches.records:
-        show([batches.table()])
+        show([batches.batches])
     else:
         say("no batches")
 

@@ -244,8 +244,7 @@ def _show_panel_plan(plan: PanelPlan) -> None:
         say(f"== member {number_of}")
         show_judging_plan(member)
         say()
-    figures = plan.as_json()
-    say(f"calls of all members: {figures['calls']:,}")
+    say(f"calls of all members: {plan.calls:,}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,8 +78,8 @@ def show_judging_plan(plan: JudgingPlan) -> None:
 
 def show_generation_plan(plan: GenerationPlan) -> None:
     """Print the same of writing queries."""
-    more = f", at most {plan.most_passages:,} where candidates are no good"
-    say(f"passages    {plan.passages:,}{more if plan.most_passages > plan.passages else ''}")
+    more = f", at most {plan.passages_at_most:,} where candidates are no good"
+    say(f"passages    {plan.passages:,}{more if plan.passages_at_most > plan.passages else ''}")
     show_calls(plan.calls)
 
 

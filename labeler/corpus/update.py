@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +29,8 @@ from labeler.data import Document, Judgement, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput
 from labeler.files.jsonl import read_rows, write_rows
 from labeler.models.session import Control
-from labeler.report.table import Column, Table
+from labeler.report.result import Hidden, Merged, Result
+from labeler.report.table import Column, Table, shown
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_sorted_qrels
 
@@ -39,7 +40,7 @@ Counts = dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Carryover:
+class Carryover(Result):
     """What became of a collection's passages and judgements, counted by state.
 
     `passages` counts the old passages, `judgements` the graded pairs of each set of judgements and
@@ -59,10 +60,6 @@ class Carryover:
         counted = {"passages": self.passages, **self.judgements}
         rows: list[list[str | int]] = [[name, *counts.values()] for name, counts in counted.items()]
         return Table("carried", [Column("of", align="left"), *map(Column, STATES)], rows)
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts by name."""
-        return asdict(self)
 
 
 def _counted(states: Iterable[str]) -> Counts:
@@ -328,29 +325,24 @@ _RUNNING = "being written"
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateResult:
+class UpdateResult(Result):
     """What became of passages and judgements; `history` holds the state before, if one was kept.
 
     `runs` are those that rank the old passages, and lie in `history` alone.
     """
 
-    ingested: Ingested
-    carryover: Carryover
+    ingested: Hidden[Ingested]
+    carryover: Merged[Carryover]
     history: Path | None = None
     runs: tuple[str, ...] = ()
 
-    def as_json(self) -> dict[str, Any]:
-        """The counts by name."""
-        history = None if self.history is None else str(self.history)
-        return {
-            "documents": len(self.ingested.documents),
-            **self.carryover.as_json(),
-            "history": history,
-            "runs": list(self.runs),
-        }
+    @shown
+    def documents(self) -> int:
+        """How many passages the corpus has now."""
+        return len(self.ingested.documents)
 
     def __repr__(self) -> str:
-        counts = self.carryover.as_json()["passages"]
+        counts = self.carryover.passages
         return f"UpdateResult({', '.join(f'{n} {state}' for state, n in counts.items())})"
 
 

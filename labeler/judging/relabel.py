@@ -41,7 +41,7 @@ from labeler.models.session import Act, Control, sync
 from labeler.models.settings import Api, AssessorSettings
 from labeler.options import given
 from labeler.prompt import Prompt, find_prompt, prompt_files
-from labeler.report.result import Result
+from labeler.report.result import Hidden, Merged, Result
 from labeler.report.table import Table
 from labeler.store import open_store
 from labeler.store.base import secret_of
@@ -57,13 +57,9 @@ class RelabelResult(Result):
     was judged, of these alone.
     """
 
-    judging: JudgeResult
+    judging: Merged[JudgeResult]
     changes: Transitions
-    sets: tuple[JudgedSet, JudgedSet] = field(repr=False)
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts of the new judgements, and the changes."""
-        return {**self.judging.as_json(), **self.picked("changes")}
+    sets: Hidden[tuple[JudgedSet, JudgedSet]] = field(repr=False)
 
     def tables(self) -> list[Table]:
         """The counts of the new judgements, and the changes."""

@@ -23,8 +23,8 @@ from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.lab.members import PanelSet
 from labeler.lab.panel_rules import UNGRADED, Votes
-from labeler.report.result import Result, figure_names
-from labeler.report.table import Interval
+from labeler.report.result import Result
+from labeler.report.table import Interval, shown
 from labeler.stats.intervals import Sample, between, draws_of
 
 
@@ -148,17 +148,13 @@ class Independence(Result):
     correlation: Interval
     matrix: Floats
 
-    @property
-    def number(self) -> Interval:
+    @shown
+    def effective_number(self) -> Interval:
         """The effective number of independent assessors."""
         value, low, high = self.correlation
         ends = (value, high, low)
         n = len(self.members)
         return Interval(*(None if end is None else effective_number(n, end) for end in ends))
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name; the matrix with its members."""
-        return self.picked(*figure_names(type(self)), effective_number=self.number)
 
 
 def effective_number(members: int, correlation: float) -> float:

@@ -52,7 +52,7 @@ from labeler.models.session import Act, Control, sync
 from labeler.prompt.read import find_prompt
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Cell, Column, Row, Table, interval_text
+from labeler.report.table import Cell, Column, Row, Table, interval_text, shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,17 +122,17 @@ class PanelResult(Result):
 
     def _worth(self) -> Iterator[str]:
         worth, members = self.independence, len(self.panel.members)
-        if worth is None or worth.number.value is None:
+        if worth is None or (number := worth.effective_number).value is None:
             return
         if worth.by_people:
             yield (
-                f"Its {members} members are worth {interval_text(worth.number, '.1f')} independent "
+                f"Its {members} members are worth {interval_text(number, '.1f')} independent "
                 "assessors: among pairs of one human grade their grades correlate by "
                 f"{interval_text(worth.correlation, '.2f')}."
             )
         else:
             yield (
-                f"Its {members} members are worth {worth.number.value:.1f} independent assessors "
+                f"Its {members} members are worth {number.value:.1f} independent assessors "
                 "or more: without human grades, what they agree on rightly cannot be told from "
                 "errors that they share."
             )
@@ -361,20 +361,21 @@ class JudgedPanel(Result):
 
 
 @dataclass(frozen=True)
-class PanelPlan:
+class PanelPlan(Result):
     """What each member's judging would take."""
 
     members: tuple[JudgingPlan, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """The calls of all members together, and the figures of each."""
-        calls = [plan.calls for plan in self.members]
-        costs = [plan.at_most_cost for plan in calls if plan.calls]
-        return {
-            "calls": sum(plan.calls for plan in calls),
-            "cost_at_most": None if None in costs else sum(cost or 0.0 for cost in costs),
-            "members": [plan.as_json() for plan in self.members],
-        }
+    @shown
+    def calls(self) -> int:
+        """The calls of all members together."""
+        return sum(plan.calls.calls for plan in self.members)
+
+    @shown
+    def cost_at_most(self) -> float | None:
+        """What all calls cost at most; None where that is not known."""
+        costs = [plan.calls.at_most_cost for plan in self.members if plan.calls.calls]
+        return None if None in costs else sum(cost or 0.0 for cost in costs)
 
 
 def ajudge_panel(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +22,17 @@ from labeler.collection.scale import sample_grades
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
 from labeler.people.sheet import SheetAnswer, id_in, read_sheet
+from labeler.report.result import Result
 from labeler.trec.write import write_qrels
 
 
 @dataclass(frozen=True)
-class ImportCounts:
+class ImportCounts(Result):
     """How many rows of a sheet had a grade, were skipped, and are missing from it."""
 
     graded: int
     skipped: int
     missing: int
-
-    def as_json(self) -> dict[str, int]:
-        """The counts by name."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

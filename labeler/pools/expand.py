@@ -31,7 +31,7 @@ from labeler.messages import count_of
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.session import Control, sync
 from labeler.options import COUNT, SHARE, TOP_GRADE, check_options, option
-from labeler.report.result import Result
+from labeler.report.result import Merged, Result
 from labeler.report.table import Table, shown, table_of
 from labeler.runs.retrieve import neighbors
 from labeler.text.terms import DENSE_EXTRA, Encoder, can_encode, embedded_encoder
@@ -116,7 +116,7 @@ class ExpandedJudging(Result):
     pool has, those of earlier calls included.
     """
 
-    judging: JudgeResult
+    judging: Merged[JudgeResult]
     rounds: tuple[RoundFound, ...]
     ended: str
 
@@ -132,10 +132,6 @@ class ExpandedJudging(Result):
     def tables(self) -> list[Table]:
         """A row for each round: its pairs, how many were judged, and what that brought."""
         return [table_of("rounds", RoundFound, self.rounds)]
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures of the judging, the rounds, and why they ended."""
-        return {**self.judging.as_json(), **self.picked("rounds", "ended")}
 
 
 async def aexpand_until(

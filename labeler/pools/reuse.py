@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection, open_collection
@@ -87,10 +87,6 @@ class Reusability(Result):
                 )
                 findings.append(Finding(text, about=row.run))
         return findings
-
-    def as_json(self) -> dict[str, Any]:
-        """The measure, and a record for each run."""
-        return self.picked("measure", "runs")
 
 
 def reuse(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -78,10 +78,6 @@ class Shift(Result):
     def tables(self) -> list[Table]:
         """A row for each run."""
         return [table_of("shift", RunShift, self.runs)]
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name."""
-        return self.picked("measure", "qrels", "state", "queries", "holes", "runs", "findings")
 
     def __repr__(self) -> str:
         return f"Shift({len(self.runs)} runs, {self.measure} over {self.queries} queries)"

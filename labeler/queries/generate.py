@@ -66,7 +66,8 @@ from labeler.queries.writer import (
     generation_requests,
     used_passages,
 )
-from labeler.report.result import Result, figure_names
+from labeler.report.result import Hidden, Merged, Result
+from labeler.report.table import shown
 
 # What `generate` gives back, and what it would take.
 
@@ -89,10 +90,10 @@ class GenerateResult(WithCost, Result):
     rejected: int
     total: int
     missing: int = 0
-    spent: Spending = field(default_factory=Spending)
-    is_priced: bool = False
+    spent: Hidden[Spending] = field(default_factory=Spending)
+    is_priced: Hidden[bool] = False
     reasons: Mapping[str, int] = field(default_factory=dict)
-    has_failed: bool = False
+    has_failed: Hidden[bool] = False
     stopped: str = ""
     set_aside: Mapping[str, int] = field(default_factory=dict)
     kinds: Mapping[str, int] = field(default_factory=dict)
@@ -115,30 +116,24 @@ class GenerateResult(WithCost, Result):
         aside = ", ".join(f"{count:,} {reason}" for reason, count in self.set_aside.items())
         return f"all passages are set aside: {aside}" if aside else "no passage to ask about"
 
-    def as_json(self) -> dict[str, Any]:
-        """The counts, the file and the cost by name."""
-        hidden = ("spent", "is_priced", "has_failed")
-        shown = (name for name in figure_names(type(self)) if name not in hidden)
-        return self.picked(*shown, "cost", "cost_at_most", calls=self.spent.calls)
+    @shown
+    def calls(self) -> int:
+        """The calls of this run."""
+        return self.spent.calls
 
 
 @dataclass(frozen=True, slots=True)
-class GenerationPlan:
+class GenerationPlan(Result):
     """How many passages would be asked about, and what the calls would take.
 
-    `most_passages` counts those that are asked about where many candidates are no good, `total`
+    `passages_at_most` counts those that are asked about where many candidates are no good, `total`
     the queries that there would be then, with those that were written before.
     """
 
     passages: int
-    calls: CallPlan
-    most_passages: int = 0
-    total: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name."""
-        passages = {"passages": self.passages, "passages_at_most": self.most_passages}
-        return {**passages, **self.calls.as_json()}
+    calls: Merged[CallPlan]
+    passages_at_most: int = 0
+    total: Hidden[int] = 0
 
 
 # What writing queries would ask, before anything is asked.

@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 Held = TypeVar("Held")
 Hidden = Annotated[Held, "hidden"]
 """The type of a field that no JSON shows: `rows: Hidden[Mapping[Pair, Row]]`."""
+Merged = Annotated[Held, "merged"]
+"""The type of a field whose own figures stand among the others: `judging: Merged[JudgeResult]`."""
 
 
 class Result:
     """What a library function returns; a subclass is a frozen dataclass.
 
-    Its JSON has all fields but `Hidden` ones, then what `shown` properties give. `sentences` say
+    Its JSON has all fields but `Hidden` ones, then what `shown` properties give; of a `Merged`
+    field, that one's own. `sentences` say
     what the figures mean, `findings` what a reader of them should know, `tables` show them.
     """
 
@@ -55,7 +58,11 @@ class Result:
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name, as JSON has them."""
-        return self.picked(*figure_names(type(self)))
+        figures = self.picked(*figure_names(type(self)))
+        for own in fields(type(self)):  # type: ignore[arg-type]  # a subclass is a dataclass
+            if str(own.type).startswith("Merged["):
+                figures |= figures.pop(own.name)
+        return figures
 
     def picked(self, *names: str, **computed: object) -> dict[str, Any]:
         """Some figures by name, and others that are computed here; `findings` are `warnings`."""

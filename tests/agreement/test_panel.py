@@ -47,8 +47,12 @@ def test_the_number_of_independent_assessors_is_the_one_put_in(rho: float, membe
     votes, human = made_votes(rho, members, 40, 100, seed=7)
     worth = independence(votes, human, StatisticOptions(draws=300))
     assert worth.correlation.value == pytest.approx(rho, abs=0.03)
-    assert worth.number.value == pytest.approx(effective_number(members, rho), rel=0.06)
-    assert worth.number.low <= effective_number(members, rho) <= worth.number.high + 1e-9
+    assert worth.effective_number.value == pytest.approx(effective_number(members, rho), rel=0.06)
+    assert (
+        worth.effective_number.low
+        <= effective_number(members, rho)
+        <= worth.effective_number.high + 1e-9
+    )
 
 
 def test_intervals_of_the_number_hold_what_was_put_in() -> None:
@@ -64,7 +68,7 @@ def test_intervals_of_the_number_hold_what_was_put_in() -> None:
 def test_without_people_the_number_is_a_lower_bound() -> None:
     votes, human = made_votes(0.25, 4, 20, 50, seed=1)
     alone, beside = independence(votes), independence(votes, human)
-    assert alone.number.value < beside.number.value
+    assert alone.effective_number.value < beside.effective_number.value
     assert not alone.by_people
 
 
@@ -73,7 +77,7 @@ def test_copies_of_one_assessor_are_one_assessor() -> None:
     copies = Votes(
         ("a", "b", "c"), votes.grades, votes.pairs, votes.values.repeat(3, axis=1), votes.shares
     )
-    assert independence(copies, human).number.value == pytest.approx(1)
+    assert independence(copies, human).effective_number.value == pytest.approx(1)
 
 
 def collection_of_sets(folder: Path) -> Collection:

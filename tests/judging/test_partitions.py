@@ -198,7 +198,7 @@ def test_some_partitions_can_be_collected_and_what_others_had_stays(
         work(folder, assessor, 4)
     work(folder, assessor, 3)
     collected = collect(collection, folder)
-    assert (collected.done, collected.partitions, collected.result.judged) == (1, 4, 8)
+    assert (collected.judged_partitions, collected.partitions, collected.result.judged) == (1, 4, 8)
     assert collected.sentence() == "1 of 4 partitions judged, 3 new replies"
     with pytest.raises(Incomplete, match=r"3 of 4 partitions not judged yet"):
         collected.check_all()
@@ -372,7 +372,7 @@ def test_each_worker_takes_partitions_that_no_other_is_at(
     other = Thread(target=judge_partition, args=(folder, 1, slow))
     other.start()
     assert begun.wait(30)
-    assert [each.number for each in judge_free_partitions(folder, share)] == [0, 2, 3]
+    assert [each.partition for each in judge_free_partitions(folder, share)] == [0, 2, 3]
     Timer(0.3, answer.set).start()
     assert [each.judged for each in judge_free_partitions(folder, share, wait=True)] == [3] * 4
     other.join()
@@ -425,7 +425,7 @@ def test_a_partition_that_is_done_while_others_are_collected_waits_with_its_repl
             other.join()
 
     collected = collect(collection, folder, control=Control(progress=progress))
-    assert (collected.done, collected.result.judged, collected.replies) == (1, 3, 3)
+    assert (collected.judged_partitions, collected.result.judged, collected.replies) == (1, 3, 3)
     assert len(read_replies(collection)) == collected.result.judged
     assert folder.judged(1).exists()
 

@@ -14,6 +14,7 @@ from labeler.messages import count_of
 from labeler.model import Reply
 from labeler.models.cost import Price, Reported, Sizes, Tokens
 from labeler.models.policies.call import GivenUp, ModelCall, Policy, StopSignal, Waiting
+from labeler.report.table import shown
 
 # As many calls at once, and as fast, as the server takes them.
 #
@@ -379,12 +380,12 @@ class WithCost:
     spent: Spending
     is_priced: bool
 
-    @property
+    @shown
     def cost(self) -> float | None:
         """What the run is known to have cost in dollars; None where the price is not known."""
         return self.spent.dollars(is_priced=self.is_priced)[0]
 
-    @property
+    @shown
     def cost_at_most(self) -> float | None:
         """The same with what calls may have cost of which the server did not say."""
         return self.spent.dollars(is_priced=self.is_priced)[1]

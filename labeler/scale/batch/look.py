@@ -7,7 +7,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from labeler.collection.batches import (
     COLLECTED,
@@ -32,7 +31,8 @@ from labeler.models.batch.service import MOST_ANSWERED, BatchService, BatchState
 from labeler.models.choose import Choice
 from labeler.models.cost import batch_price
 from labeler.models.policies.stack import known_abilities
-from labeler.report.table import Column, Row, Table
+from labeler.report.result import Hidden, Result
+from labeler.report.table import Column, Row, Table, shown
 from labeler.store import open_store
 from labeler.wire.addresses import masked, server_address
 from labeler.wire.gate import Admitted, admit
@@ -200,18 +200,19 @@ UNKNOWN = "not known there"
 
 
 @dataclass(frozen=True, slots=True)
-class Batches:
+class Batches(Result):
     """How far the batches of a collection are, as the server says, or as a file says."""
 
-    records: tuple[BatchRecord, ...]
-    states: dict[int, BatchState] = field(default_factory=dict)
+    records: Hidden[tuple[BatchRecord, ...]]
+    states: Hidden[dict[int, BatchState]] = field(default_factory=dict)
 
-    @property
+    @shown
     def open(self) -> int:
         """How many are not collected."""
         return sum(record.is_open for record in self.records)
 
-    def table(self) -> Table:
+    @shown
+    def batches(self) -> Table:
         """A row a batch."""
         columns = [
             Column("batch"),
@@ -230,10 +231,6 @@ class Batches:
             status = state.status if state else each.status
             rows.append([each.number, each.name, each.requests, status, *counts, each.begun])
         return Table("batches", columns, rows)
-
-    def as_json(self) -> dict[str, Any]:
-        """The rows of the table by name."""
-        return {"open": self.open, "batches": self.table().records()}
 
 
 async def abatches(collection: Collection | Path | str, base_url: str | None = None) -> Batches:

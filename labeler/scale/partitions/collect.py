@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, open_collection
@@ -19,6 +18,7 @@ from labeler.model import Model, Reply, Request
 from labeler.models.policies.limits import Spending
 from labeler.models.policies.stack import only_remembered
 from labeler.models.session import Control, sync
+from labeler.report.result import Merged, Result
 from labeler.scale.partitions.folder import (
     PartitionedJob,
     PartitionFolder,
@@ -31,33 +31,28 @@ from labeler.store import open_store
 
 
 @dataclass(frozen=True, slots=True)
-class CollectedPartitions:
+class CollectedPartitions(Result):
     """A set of judgements as its partitions left it: how many are judged, how many there are.
 
     `replies` counts those that the collection's store had not yet.
     """
 
-    result: JudgeResult
-    done: int
+    result: Merged[JudgeResult]
+    judged_partitions: int
     partitions: int
     replies: int
 
     def check_all(self) -> None:
         """Raise `Incomplete` where partitions are not judged yet."""
-        if self.done < self.partitions:
-            left = self.partitions - self.done
+        if self.judged_partitions < self.partitions:
+            left = self.partitions - self.judged_partitions
             problem = f"{left:,} of {count_of(self.partitions, 'partition', 'partitions')} not"
             raise Incomplete(f"{problem} judged yet")
 
     def sentence(self) -> str:
         """What was taken in."""
         replies = count_of(self.replies, "new reply", "new replies")
-        return f"{self.done:,} of {self.partitions:,} partitions judged, {replies}"
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts by name."""
-        own = {"partitions": self.partitions, "judged_partitions": self.done}
-        return {**self.result.as_json(), **own, "replies": self.replies}
+        return f"{self.judged_partitions:,} of {self.partitions:,} partitions judged, {replies}"
 
 
 async def acollect(

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from labeler.collection.judgements import JudgementLines, read_judgements
 from labeler.collection.layout import POLL_SECONDS, is_acquired, lock_file
@@ -33,6 +32,7 @@ from labeler.models.session import (
 from labeler.models.settings import CONCURRENCY, RETRY_FAILED, Limits, Proof
 from labeler.options import check_options, option
 from labeler.prompt import Prompt
+from labeler.report.result import Result
 from labeler.scale.batch.look import whole_address
 from labeler.scale.partitions.folder import (
     PartitionedJob,
@@ -90,10 +90,10 @@ def share_of(whole: Share, workers: int) -> Share:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedPartition:
+class JudgedPartition(Result):
     """What came of a partition: how many pairs have a grade, and how the others failed."""
 
-    number: int
+    partition: int
     pairs: int
     judged: int
     failures: dict[str, int]
@@ -105,11 +105,6 @@ class JudgedPartition:
         for row in read_judgements(path):
             tally.add(row.judged)
         return cls(number, tally.pairs, tally.judged, tally.failures_by_status)
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts by name."""
-        counts = {"pairs": self.pairs, "judged": self.judged, "failures": self.failures}
-        return {"partition": self.number, **counts}
 
 
 async def ajudge_partition(
@@ -132,7 +127,7 @@ async def ajudge_partition(
     >>> folder, model = mkdtemp(), fake_model('{"grade": 2}')
     >>> job = write_partitions(small_collection(), folder, JudgeOptions(model=model, name="first"))
     >>> judge_partition(folder, 0, Share(model=model))
-    JudgedPartition(number=0, pairs=4, judged=4, failures={})
+    JudgedPartition(partition=0, pairs=4, judged=4, failures={})
     """
     async with partition_worker(folder, share, control) as worker:
         return await worker.judge(number)
