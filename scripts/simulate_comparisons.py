@@ -36,7 +36,7 @@ from labeler.stats.power import (
     queries_needed,
     variance_factors,
 )
-from labeler.stats.randomization import holm, randomised_hsd, randomization_test
+from labeler.stats.significance import holm, randomised_hsd, randomization_test
 from labeler.stats.student import SIGNIFICANT
 
 SIZES = (10, 25, 43)

@@ -20,7 +20,7 @@ from labeler.report.result import Result, as_plain
 from labeler.report.table import Cell, Column, Row, Table, interval_text
 from labeler.stats.estimates import UNIT, at_random, balance
 from labeler.stats.ppi import CorrectedMean, Joint
-from labeler.stats.randomization import holm
+from labeler.stats.significance import holm
 from labeler.stats.student import SIGNIFICANT
 
 if TYPE_CHECKING:

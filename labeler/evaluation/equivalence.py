@@ -19,7 +19,7 @@ from labeler.evaluation.scores import MEANS, UNBOUNDED
 from labeler.metrics import Measure, Scores, parse, parse_all
 from labeler.report.table import Column, Interval, Table, interval_text, shown
 from labeler.stats.power import lower_bound, upper_bound
-from labeler.stats.randomization import TIED
+from labeler.stats.significance import TIED
 
 # Margins: which loss against a baseline would matter, by measure, in the measure's own units.
 

@@ -58,7 +58,7 @@ from labeler.stats.correlation import (
     noise_ceiling,
     swapped_pairs,
 )
-from labeler.stats.randomization import Decisions, decisions, pairwise_p, randomised_hsd
+from labeler.stats.significance import Decisions, decisions, pairwise_p, randomised_hsd
 
 
 def leaderboard(

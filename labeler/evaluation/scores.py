@@ -30,7 +30,7 @@ from labeler.stats.means import (
     weighted_interval,
     weighted_mean,
 )
-from labeler.stats.randomization import (
+from labeler.stats.significance import (
     AllPairs,
     holm,
     randomised_hsd,

@@ -25,7 +25,7 @@ from labeler.metrics.rankings import top_grade
 from labeler.report.finding import Finding
 from labeler.report.table import Cell, Column, Interval, Row, Table, shown
 from labeler.stats.correlation import Correlation
-from labeler.stats.randomization import Decisions
+from labeler.stats.significance import Decisions
 from labeler.stats.student import SIGNIFICANT
 from labeler.trec.pairs import PairColumns
 

@@ -11,7 +11,7 @@ import numpy as np
 from labeler.arrays import Flags, Floats
 from labeler.metrics.scores import Weighting
 from labeler.stats.intervals import Interval, Replicates, Sample, cluster_bootstrap, jackknife
-from labeler.stats.randomization import TIED, sign_test, smallest_p, wins_ties_losses
+from labeler.stats.significance import TIED, sign_test, smallest_p, wins_ties_losses
 from labeler.stats.student import LEVEL, NORMAL_QUANTILE, SIGNIFICANT, binomial_below, t_quantile
 
 # What a sample says of a share of all: Wilson's interval, and Clopper and Pearson's bound.

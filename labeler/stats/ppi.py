@@ -27,7 +27,7 @@ from labeler.stats.estimates import (
     freedom_of,
     t_of,
 )
-from labeler.stats.randomization import DRAWS, adjusted_for_all_pairs
+from labeler.stats.significance import DRAWS, adjusted_for_all_pairs
 from labeler.stats.student import two_sided
 
 FEWEST = 3

@@ -9,24 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import secrets
-import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from labeler.errors import BadInput
 from labeler.files.boundary import amount, count
 from labeler.model import Reply
-
-LEASE_SECONDS = 60.0
-"""How long a lease lasts unrenewed, where its process cannot be looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,49 +251,6 @@ class Statements(Protocol):
         self, query: str, keys: Sequence[bytes] | None = None, **values: Any
     ) -> Sequence[Sequence[Any]]:
         """The rows of a statement; `:name` stands for a value, and `{keys}` for a table of keys."""
-
-
-# Who holds a lease: a process, told from all others of this and of other machines.
-
-
-class LeaseHolder(NamedTuple):
-    """A process: the machine (its boot, its process namespace), its number, when it began."""
-
-    machine: str
-    process: int
-    started: str
-
-
-def this_process() -> LeaseHolder:
-    """The process that runs this."""
-    boot = _read("/proc/sys/kernel/random/boot_id")
-    namespace = ""
-    with suppress(OSError):
-        namespace = str(Path("/proc/self/ns/pid").readlink())
-    machine = f"{socket.gethostname()} {boot} {namespace}"
-    return LeaseHolder(machine, os.getpid(), started_at(os.getpid()))
-
-
-def started_at(process: int) -> str:
-    """When a process began, in the kernel's ticks; empty where that cannot be known."""
-    return (_read(f"/proc/{process}/stat").rpartition(")")[2].split() or [""] * 20)[19]
-
-
-def _read(path: str) -> str:
-    with suppress(OSError):
-        return Path(path).read_text(encoding="utf-8").strip()
-    return ""
-
-
-def has_ended(holder: LeaseHolder) -> bool:
-    """Whether a process of this machine has ended; false where that cannot be looked up."""
-    try:
-        os.kill(holder.process, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return holder.started != started_at(holder.process)
 
 
 # The secret of a collection, which the marks round its documents are made with.

@@ -20,16 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from labeler.errors import BadInput, LabelerError, Misconfigured, StatementFailed
 from labeler.messages import missing_extra
 from labeler.store.address import TLS_MODES, DatabaseAddress
-from labeler.store.base import (
-    LEASE_SECONDS,
-    REPLY,
-    LeaseHolder,
-    Statements,
-    StoredRow,
-    Waiting,
-    has_ended,
-    this_process,
-)
+from labeler.store.base import REPLY, Statements, StoredRow, Waiting
+from labeler.store.leases import LEASE_SECONDS, LeaseHolder, has_ended, this_process
 from labeler.wire.gate import on_the_way
 
 if TYPE_CHECKING:

@@ -28,7 +28,6 @@ from labeler.store.base import (
     Failed,
     Granted,
     KeyedReply,
-    LeaseHolder,
     Record,
     Statements,
     StoredRow,
@@ -37,8 +36,8 @@ from labeler.store.base import (
     checksum,
     reply_of,
     row_of,
-    this_process,
 )
+from labeler.store.leases import LeaseHolder, claimed, held_by, release, this_process
 from labeler.store.sqlite import (
     Lost,
     SqliteDatabase,
@@ -197,7 +196,7 @@ class ReplyStore:
             new = self.database.insert(to, rows)
             late = [keyed.key for keyed in batch.replies if keyed.key not in new]
             earlier = self._select(to, late) if late else {}
-            _release(to, [each.lease or each.key for each in batch.replies])
+            release(to, [each.lease or each.key for each in batch.replies])
         for key, status, detail in batch.failed:
             to.run(
                 f"INSERT INTO failures VALUES (:key, {self.database.now}, :status, :detail)"
@@ -214,11 +213,11 @@ class ReplyStore:
         owner = self._owner = self.database.registered(to, self._owner)
         replies = self._select(to, [*keys, *sought])
         unanswered = [key for key in dict.fromkeys(keys) if key not in replies]
-        held_before = _held_by(to, owner, unanswered)
-        held = _claimed(to, owner, unanswered)
+        held_before = held_by(to, owner, unanswered)
+        held = claimed(to, owner, unanswered)
         if len(held) < len(unanswered):
             self.database.release_dead(to)
-            held = _claimed(to, owner, unanswered)
+            held = claimed(to, owner, unanswered)
         query = "SELECT at, key, status, detail FROM failures WHERE at > 0 AND key IN ({keys})"
         newly_asked = [key for key in unanswered if key not in held_before]
         failed: dict[bytes, Failed] = {
@@ -226,7 +225,7 @@ class ReplyStore:
             for at, *failure in to.run(query, newly_asked)
             if failure[0] not in held or at > self._last_failure
         }  # what failed for a process that still runs, or since this store was opened
-        _release(to, held & failed.keys())
+        release(to, held & failed.keys())
         leased = frozenset(held - failed.keys())
         to.run("UPDATE failures SET at = -at WHERE at > 0 AND key IN ({keys})", list(leased))
         return Granted(replies, failed, leased)
@@ -358,29 +357,6 @@ class ReplyStore:
                     self._rescue.copy(self.database.rows_left())
             self._rescue.add([row_of(reply, redacted=self._redacted) for reply in replies])
             return type(error)("; ".join(filter(None, (str(error), str(self._rescue)))))
-
-
-# Leases: which process is asking what, so that several can share the work and none does twice.
-#
-# All of it runs inside the caller's transaction.
-
-
-def _claimed(to: Statements, owner: int, keys: Sequence[bytes]) -> set[bytes]:
-    """Take a lease on each key that nobody else holds; those that are now this owner's."""
-    given = "WITH given (key) AS ({keys}) INSERT INTO leases SELECT key, CAST(:owner AS bigint)"
-    to.run(f"{given} FROM given WHERE true ON CONFLICT DO NOTHING", keys, owner=owner)
-    return _held_by(to, owner, keys)
-
-
-def _held_by(to: Statements, owner: int, keys: Sequence[bytes]) -> set[bytes]:
-    """Those of these keys that a process has leases on."""
-    query = "SELECT key FROM leases WHERE owner = :owner AND key IN ({keys})"
-    return {row[0] for row in to.run(query, keys, owner=owner)}
-
-
-def _release(to: Statements, keys: Iterable[bytes]) -> None:
-    """End the leases on these keys."""
-    to.run("DELETE FROM leases WHERE key IN ({keys})", list(keys))
 
 
 @contextmanager

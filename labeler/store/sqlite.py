@@ -20,16 +20,8 @@ from typing import Any, NamedTuple, TypeVar
 from labeler.errors import BadInput, FileProblem, LabelerError, Locked
 from labeler.files.paths import true_path
 from labeler.files.read import check_regular
-from labeler.store.base import (
-    LEASE_SECONDS,
-    REPLY,
-    LeaseHolder,
-    Statements,
-    StoredRow,
-    Waiting,
-    has_ended,
-    this_process,
-)
+from labeler.store.base import REPLY, Statements, StoredRow, Waiting
+from labeler.store.leases import LEASE_SECONDS, LeaseHolder, has_ended, this_process
 
 Result = TypeVar("Result")
 

@@ -14,7 +14,7 @@ from labeler.agreement.shown import alternative_table
 from labeler.data import Qrels
 from labeler.errors import Misuse
 from labeler.report.render import render
-from labeler.stats.randomization import benjamini_yekutieli
+from labeler.stats.significance import benjamini_yekutieli
 
 
 def qrels(*grades: int | None) -> Qrels:

@@ -26,7 +26,7 @@ from labeler.stats.correlation import RANK_STATISTICS, correlations
 from labeler.stats.intervals import quantiles
 from labeler.stats.means import mean_interval
 from labeler.stats.power import detectable, power, queries_needed
-from labeler.stats.randomization import holm, randomization_test
+from labeler.stats.significance import holm, randomization_test
 from labeler.stats.student import t_below, t_quantile, two_sided
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run

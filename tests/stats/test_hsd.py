@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from labeler.arrays import Floats
-from labeler.stats.randomization import randomised_hsd, randomization_test
+from labeler.stats.significance import randomised_hsd, randomization_test
 
 
 def over_all_deals(values: Floats) -> Floats:

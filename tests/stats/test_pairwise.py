@@ -13,7 +13,7 @@ from labeler.stats.correlation import (
     possible_values,
     tau_b,
 )
-from labeler.stats.randomization import decisions, pairwise_p, randomization_test
+from labeler.stats.significance import decisions, pairwise_p, randomization_test
 
 
 @pytest.mark.parametrize("queries", [4, 9, 13, 30])

@@ -16,7 +16,7 @@ from labeler.stats.power import (
     range_quantile,
     variance_factors,
 )
-from labeler.stats.randomization import randomised_hsd
+from labeler.stats.significance import randomised_hsd
 from labeler.stats.student import chi_square_quantile
 
 

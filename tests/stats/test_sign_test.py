@@ -6,7 +6,7 @@ from math import comb
 
 import pytest
 
-from labeler.stats.randomization import sign_test, smallest_p
+from labeler.stats.significance import sign_test, smallest_p
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(9, 1), (1, 9), (7, 3), (0, 6), (30, 50), (400, 300)])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from labeler.stats.randomization import holm, randomization_test, smallest_p
+from labeler.stats.significance import holm, randomization_test, smallest_p
 
 
 @pytest.mark.parametrize(("differing", "queries"), [(1, 12), (3, 12), (5, 10), (10, 10)])

@@ -24,7 +24,7 @@ from labeler.arrays import Flags, Floats
 from labeler.errors import Misuse
 from labeler.report.table import shown
 from labeler.stats.intervals import Sample, between, degrees, jackknife_error
-from labeler.stats.randomization import benjamini_yekutieli
+from labeler.stats.significance import benjamini_yekutieli
 from labeler.stats.student import SIGNIFICANT, t_below
 
 EPSILON = 0.1
