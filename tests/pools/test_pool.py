@@ -9,8 +9,7 @@ from labeler.collection.pool import merge_pools, read_pool
 from labeler.collection.queries import read_queries
 from labeler.data import Pair, Pooled, Run
 from labeler.errors import Misuse
-from labeler.pools.adding import pool_runs
-from labeler.pools.pool import pool
+from labeler.pools.pool import pool, pool_runs
 from labeler.testing import small_collection
 
 RUNS: dict[str, Run] = {

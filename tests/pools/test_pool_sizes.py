@@ -14,9 +14,17 @@ from labeler.cli import execute
 from labeler.collection.pool import merge_pools, read_pool
 from labeler.data import Pair, Pooled, Run
 from labeler.errors import BadInput, Misuse
-from labeler.pools.adding import depth_within, pool_runs
 from labeler.pools.missed import estimate_missed, missed, weighted_count_interval
-from labeler.pools.pool import PoolSize, beyond, equal_shares, inclusions, pool, systematic
+from labeler.pools.pool import (
+    PoolSize,
+    beyond,
+    depth_within,
+    equal_shares,
+    inclusions,
+    pool,
+    pool_runs,
+    systematic,
+)
 from labeler.testing import small_collection
 
 
