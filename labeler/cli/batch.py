@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -46,14 +46,7 @@ def submit(
 ) -> None:
     """Hand over the pairs of the pool that have no answer."""
     collection, asked = open_collection(folder), who.asking(options)
-    to = output.made_from(collection.folder)
-    if flags.dry_run:
-        _plan(collection, asked, flags, output)
-        return
-    submitted = watched(flags, partial(asubmit, collection, asked))
-    show_outcome(submitted, _show_submitted, output, to)
-    if submitted.stopped:
-        raise submitted.stopped
+    _hand_over(partial(asubmit, collection, asked), collection, asked, flags, output)
 
 
 def write(
@@ -67,14 +60,26 @@ def write(
 ) -> None:
     """Write the requests of the pairs that have no answer, to a file."""
     collection, asked = open_collection(folder), who.asking(options)
-    to, requests = output.made_from(collection.folder), output.written_to(file)
+    act = partial(awrite_requests, collection, asked, output.written_to(file))
+    _hand_over(act, collection, asked, flags, output)
+
+
+def _hand_over(
+    act: Callable[..., Awaitable[Submitted]],
+    collection: Collection,
+    asked: JudgeOptions,
+    flags: ShownFlags,
+    output: OutputFlags,
+) -> None:
+    """Hand requests over, and say which; of a dry run, what they would take."""
+    to = output.made_from(collection.folder)
     if flags.dry_run:
         _plan(collection, asked, flags, output)
         return
-    written = watched(flags, partial(awrite_requests, collection, asked, requests))
-    show_outcome(written, _show_submitted, output, to)
-    if written.stopped:
-        raise written.stopped
+    submitted = watched(flags, act)
+    show_outcome(submitted, _show_submitted, output, to)
+    if submitted.stopped:
+        raise submitted.stopped
 
 
 def wait(
