@@ -102,8 +102,17 @@ def export_answers(
         options = ImportOptions(name, rater, "", replace=None)
         take_in_answers(opened, answers, options, str(journal), lambda a: _is_of(a, rater, times))
     graded = sum(answer.grade is not None for answer in answers.values())
-    counts = (graded, len(answers) - graded, len(sampled) - len(answers), gone)
-    return AnswersExported(name, rater, own, purposes(opened)[own], *counts, outdated)
+    return AnswersExported(
+        name,
+        rater,
+        own,
+        purposes(opened)[own],
+        graded,
+        len(answers) - graded,
+        len(sampled) - len(answers),
+        gone,
+        outdated,
+    )
 
 
 def _is_of(answer: HumanAnswer, rater: str, times: Set[str]) -> bool:

@@ -182,9 +182,19 @@ def plan_calls(
     whole = most.plus(Tokens(probes, replies).times(session.thoughts))
     limits = session.guard.limiter.limits if session.asks_live else None
     shown = example if session.selection.reads_prompt else None
-    sizes = (price, needs_probe, shown, len(asked), tries, limits)
     unthinking = most if session.thoughts and not session.is_known else None
-    return CallPlan(calls, estimate, whole, *sizes, unthinking=unthinking)
+    return CallPlan(
+        calls,
+        estimate,
+        whole,
+        price,
+        needs_probe,
+        shown,
+        len(asked),
+        tries,
+        limits,
+        unthinking=unthinking,
+    )
 
 
 # Whether a model can be asked: which one it would be, a call for trial, and an estimate.
