@@ -21,6 +21,7 @@ from labeler.collection.rows import Row, records
 from labeler.data import Pair, Pooled
 from labeler.errors import BadInput
 from labeler.files.jsonl import write_rows
+from labeler.trec.pairs import PairColumns
 
 _BITS = 32
 _LOW = 2**_BITS - 1
@@ -39,7 +40,7 @@ class Pairs(Collection[Pair]):
     which some may be of no pair.
     """
 
-    queries: Sequence[str]
+    queries: tuple[str, ...]
     documents: Sequence[str]
     query: NDArray[np.int32]
     document: NDArray[np.int32]
@@ -48,6 +49,11 @@ class Pairs(Collection[Pair]):
     def of(cls, pairs: Iterable[Pair]) -> Pairs:
         """The columns of some pairs."""
         return pairs if isinstance(pairs, Pairs) else Pool.of(map(Pooled, pairs)).pairs
+
+    @classmethod
+    def in_columns(cls, columns: PairColumns[Any]) -> Pairs:
+        """The pairs of which columns hold a value."""
+        return cls(columns.queries, columns.documents, columns.query, columns.document)
 
     def __len__(self) -> int:
         return len(self.query)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
@@ -18,6 +18,7 @@ from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.card import Parent
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, open_collection
+from labeler.collection.pool import Pairs
 from labeler.collection.queries import read_queries
 from labeler.collection.whose import is_of_people, routed_pairs
 from labeler.data import JUDGED, Failure, Judged, Outcome, Pair, Qrels
@@ -379,25 +380,30 @@ def judged_in(path: Path, *more: str) -> JudgedSet:
 
     `more` names what is kept beside: `reason`, `distribution`, `shown`.
     """
-    at: dict[str, dict[str, int]] = {}
-    ids, states = dict[str, str](), dict[State, int]()
-    codes, took, cost = array("i"), array("q"), array("d")
+    states, codes, took, cost = dict[State, int](), array("i"), array("q"), array("d")
     columns: dict[str, list[Any]] = {name: [] for name in more}
     models, prompts = set[str](), set[str]()
-    for number, (judged, origin, *_) in enumerate(read_judgements(path)):
-        query_id, doc_id = (ids.setdefault(name, name) for name in judged.outcome.pair)
-        at.setdefault(query_id, {})[doc_id] = number
-        codes.append(states.setdefault(state_of(judged.outcome), len(states)))
-        took.extend((judged.attempts, judged.prompt_tokens, judged.completion_tokens))
-        cost.append(math.nan if judged.cost is None else judged.cost)
-        models.update((origin.model, judged.model))
-        prompts.add(origin.prompt)
-        for name, column in columns.items():
-            column.append(_MORE[name](judged))
-    rows = PairColumns.of(at, np.int64)
-    order = rows.value
+
+    def pairs() -> Iterator[Pair]:
+        for judged, origin, *_ in read_judgements(path):
+            codes.append(states.setdefault(state_of(judged.outcome), len(states)))
+            took.extend((judged.attempts, judged.prompt_tokens, judged.completion_tokens))
+            cost.append(math.nan if judged.cost is None else judged.cost)
+            models.update((origin.model, judged.model))
+            prompts.add(origin.prompt)
+            for name, column in columns.items():
+                column.append(_MORE[name](judged))
+            yield judged.outcome.pair
+
+    every = Pairs.of(pairs())
+    _, first, number = np.unique(every.codes, return_index=True, return_inverse=True)
+    last = np.empty(len(first), dtype=np.int64)
+    last[number] = np.arange(len(number))  # of several rows of a pair the last one stays
+    order = last[np.lexsort((first, every.query[first]))]  # by query, as they first appear
+    edges = np.searchsorted(every.query[order], np.arange(len(every.queries) + 1))
+    code, document = np.array(codes, dtype=np.int32)[order], every.document[order]
     return JudgedSet(
-        rows.holding(np.array(codes, dtype=np.int32)[order], tuple(states)),
+        PairColumns(every.queries, edges, every.documents, document, code, tuple(states)),
         np.array(took, dtype=np.int64).reshape(-1, 3)[order],
         np.array(cost, dtype=np.float64)[order],
         {name: [column[row] for row in order.tolist()] for name, column in columns.items()},

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from array import array
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+import numpy as np
+
+from labeler.arrays import Flags, Integers
 from labeler.collection.card import DISAGREEMENTS, FAILURES, QUERIES, SAMPLE, Parent
 from labeler.collection.layout import Collection, check_name
-from labeler.collection.pool import Pairs
+from labeler.collection.pool import Pairs, Which
 from labeler.collection.queries import files_of_ids, parse_ids
-from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.files.boundary import count
 from labeler.judging.assessor import Texts
-from labeler.judging.changes import State, human_beside, read_set
+from labeler.judging.changes import JudgedSet, human_beside, read_set
 from labeler.messages import count_of
 from labeler.options import SEED, option
+from labeler.trec.rows import LARGEST_GRADE
 
 FORMS = "disagreements, disagreements:SET,…, failures, sample:N, queries:FILE"
 Warn = Callable[[str], None]
@@ -83,35 +87,36 @@ def derived_pairs(
 
     Of qrels, pairs whose query or document the collection has not are left out, and `warn` is told.
     """
-    states = _states(collection, source, texts, warn)
+    judged = _judgeable(collection, source, texts, warn)
     beside = _sets_beside(collection, source, part)
-    pairs = Pairs.of(_pairs_of_part(collection, states, part, beside))
+    every = Pairs.in_columns(judged.states)
+    pairs = every.keep(_places(collection, judged, every, part, beside))
     if not pairs:
         raise Misuse(f"no pair of {source} is among them: {part.only}", parameter="only")
     whole = Parent(source)
     if not part.only:
         return DerivedPairs(pairs, whole)
     seed = part.seed if part.kind == SAMPLE else None
-    return DerivedPairs(pairs, Parent(source, part.only, len(pairs), len(states), seed, beside))
+    return DerivedPairs(pairs, Parent(source, part.only, len(pairs), len(every), seed, beside))
 
 
-def _states(collection: Collection, source: str, texts: Texts, warn: Warn) -> dict[Pair, State]:
-    """What the set says of each pair that can be judged, in its order."""
+def _judgeable(collection: Collection, source: str, texts: Texts, warn: Warn) -> JudgedSet:
+    """What the set says of each pair that can be judged."""
     with about("source", "name"):
         name = check_name(source)
         if not collection.judgements(name).exists() and not collection.qrels(name).exists():
             collection.existing_judgements(name)
-    states = dict(read_set(collection, name).states.by_pair())
+    judged = read_set(collection, name)
     # a negative grade of qrels says that nobody judged the pair
-    asked = {p: s for p, s in states.items() if s.grade is None or s.grade >= 0}
-    present = {pair: state for pair, state in asked.items() if texts.has(pair)}
-    if not present:
+    asked = judged.restricted(~judged.is_graded | (judged.grade >= 0))
+    is_present = Pairs.in_columns(asked.states).among(texts.queries, texts.documents)
+    if not is_present.any():
         problem = "no pair of which the collection has both the query and the document"
         raise BadInput(f"{name}: {problem}", parameter="source")
-    if missing := len(asked) - len(present):
+    if missing := int((~is_present).sum()):
         pairs = count_of(missing, "pair is", "pairs are")
         warn(f"{name}: {pairs} left out: the collection has no such query or document")
-    return present
+    return asked.restricted(is_present)
 
 
 def _sets_beside(collection: Collection, source: str, part: PartOfSet) -> tuple[str, ...]:
@@ -134,44 +139,50 @@ def _sets_beside(collection: Collection, source: str, part: PartOfSet) -> tuple[
     return (human,)
 
 
-def _pairs_of_part(
-    collection: Collection, states: Mapping[Pair, State], part: PartOfSet, beside: tuple[str, ...]
-) -> list[Pair]:
+def _places(
+    collection: Collection,
+    judged: JudgedSet,
+    pairs: Pairs,
+    part: PartOfSet,
+    beside: tuple[str, ...],
+) -> Which:
+    """Which pairs of a set its part has, in their order."""
     if part.kind == SAMPLE:
-        return _drawn(list(states), count(part.argument) or 0, part.seed)
+        return _drawn(pairs, count(part.argument) or 0, part.seed)
     if part.kind == FAILURES:
-        return [pair for pair, state in states.items() if state.grade is None]
+        return ~judged.is_graded
     if part.kind == DISAGREEMENTS:
-        others = (read_set(collection, name).states for name in beside)
-        sets = [states, *(dict(other.by_pair()) for other in others)]
-        return [pair for pair in states if _differ(pair, sets)]
+        return _differ(judged, (read_set(collection, name) for name in beside))
     if part.kind == QUERIES:
-        return _of_queries(states, part.argument)
-    return list(states)
+        return _of_queries(pairs, part.argument)
+    return slice(None)
 
 
-def _drawn(pairs: list[Pair], size: int, seed: int) -> list[Pair]:
-    """So many pairs at random, in the order of `pairs`; more by one seed hold fewer."""
-    shuffled = sorted(pairs)
+def _drawn(pairs: Pairs, size: int, seed: int) -> Integers:
+    """The places of so many pairs at random; more by one seed hold fewer."""
+    shuffled = array("q", pairs.order().tobytes())
     Random(seed).shuffle(shuffled)
-    drawn = set(shuffled[:size])
-    return [pair for pair in pairs if pair in drawn]
+    return np.sort(np.array(shuffled[:size], dtype=np.int64))
 
 
-def _differ(pair: Pair, sets: list[Mapping[Pair, State]]) -> bool:
-    """Whether the sets that have a grade of a pair do not all have the same; a failure is none."""
-    states = (states.get(pair) for states in sets)
-    grades = {s.grade for s in states if s is not None and s.grade is not None and s.grade >= 0}
-    return len(grades) > 1
+def _differ(judged: JudgedSet, others: Iterable[JudgedSet]) -> Flags:
+    """Of which pairs the sets that have a grade do not all have the same; a failure is none."""
+    low = np.where(judged.is_graded, judged.grade, LARGEST_GRADE)
+    high = np.where(judged.is_graded, judged.grade, -1)
+    for other in others:
+        grade = judged.states.beside(other.grades, -1)
+        low = np.where(grade >= 0, np.minimum(low, grade), low)
+        high = np.maximum(high, grade)
+    return low < high
 
 
-def _of_queries(states: Mapping[Pair, State], named: str) -> list[Pair]:
+def _of_queries(pairs: Pairs, named: str) -> Flags:
     origins = parse_ids(named, "only") or {}
-    present = {pair.query_id for pair in states}
+    present = {pairs.queries[place] for place in np.unique(pairs.query).tolist()}
     for query_id, origin in origins.items():
         if query_id not in present:
             where = f"{origin}: " if origin else ""
             problem = f"{where}no pair is of the query {query_id!r:.80}"
             problem += "" if origin else ", and no file is called so"
             raise BadInput(problem, parameter="" if origin else "only")
-    return [pair for pair in states if pair.query_id in origins]
+    return np.array([id_ in origins for id_ in pairs.queries], dtype=np.bool_)[pairs.query]

@@ -105,10 +105,11 @@ def test_a_sample_is_drawn_by_its_seed_and_a_larger_one_holds_it(collection: Col
 
 
 def test_every_pair_is_as_likely_as_any_to_be_in_a_sample() -> None:
+    from labeler.collection.pool import Pairs
     from labeler.judging.part import _drawn
 
-    pairs = sorted(USUAL)
-    drawn = [pair for seed in range(600) for pair in _drawn(pairs, 12, seed)]
+    pairs = Pairs.of(sorted(USUAL))
+    drawn = [pair for seed in range(600) for pair in pairs.keep(_drawn(pairs, 12, seed))]
     counts = [drawn.count(pair) for pair in pairs]
     # binomial(600, 1/4): mean 150, standard deviation 10.6
     assert min(counts) > 150 - 4.5 * 10.6
