@@ -151,14 +151,8 @@ def _plan_by_some(
     ends = wilson_of(share, DRAWN)
     lengths = np.array([float(len(job.texts.of(pair)[1].text)) for pair in few.pairs])
     _, longest = mean_interval(lengths, "t") or (0.0, 0.0)
-    more = factor * ends[1] / share if share else 0.0
-    calls = replace(
-        plan.calls,
-        calls=round(plan.calls.calls * factor),
-        about=plan.calls.about.times(factor),
-        at_most=plan.calls.at_most.times(more * longest / max(float(lengths.mean()), 1.0)),
-        requests=round(plan.calls.requests * more),
-    )
+    longer = longest / max(float(lengths.mean()), 1.0)
+    calls = plan.calls.times(factor, factor * longer * ends[1] / share if share else 0.0)
     total = job.total + (times - 1) * len(job.pairs)
     low, asked, high = (round(each * every) for each in (ends[0], share, ends[1]))
     return JudgingPlan(total, total - asked, calls, DRAWN, (total - high, total - low))
