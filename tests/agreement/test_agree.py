@@ -22,6 +22,7 @@ def frame(qrels: Qrels, names: tuple[str, str, str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(names))
 
 
+@pytest.mark.sweep
 def test_the_library_gives_the_commands_json(
     shared: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -133,6 +133,7 @@ def test_restricted_pairs_keep_their_queries() -> None:
     assert query_tables(some).sum(axis=(1, 2)).tolist() == [2.0, 1.0]
 
 
+@pytest.mark.sweep
 def test_intervals_over_queries_cover_where_naive_ones_do_not() -> None:
     truth = simulated(np.random.default_rng(1), 100_000).sum(axis=0)
     shares = covered_shares(simulated, truth, 25, 200, ("kappa",))["kappa"]
@@ -140,6 +141,7 @@ def test_intervals_over_queries_cover_where_naive_ones_do_not() -> None:
     assert shares["cluster-bootstrap"] > 0.9
 
 
+@pytest.mark.sweep
 def test_of_unequal_queries_no_side_is_missed_much_more_often_than_before() -> None:
     """Where large queries are rich and judged better, samples without them are too low."""
     truth = skewed(np.random.default_rng(1), 100_000).sum(axis=0)

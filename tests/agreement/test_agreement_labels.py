@@ -163,6 +163,7 @@ def test_a_grade_that_people_happen_not_to_use_counts_and_is_not_left_out() -> N
     assert found.statistics["kappa"].value == pytest.approx((63 - 21) / (81 - 21))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("top", [1, 2])
 def test_no_statistic_changes_by_grades_of_the_scale_that_nobody_uses(top: int) -> None:
     rng = np.random.default_rng(7)

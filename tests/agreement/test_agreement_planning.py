@@ -45,6 +45,7 @@ def mean_width(chosen: Statistic, queries: int, pairs: int) -> float:
     return float(np.mean(widths))
 
 
+@pytest.mark.sweep
 def test_as_many_queries_as_planned_give_the_wished_width() -> None:
     kappa = find_statistic("kappa", range(3))
     plans = []

@@ -75,6 +75,7 @@ def test_an_interval_is_said_to_be_of_all_queries_like_these_not_of_the_next_few
     assert "other queries" not in text
 
 
+@pytest.mark.sweep
 def test_of_two_equal_assessors_few_are_told_apart_by_any_of_many_statistics() -> None:
     """Looked at one by one, some interval of 95 % leaves 0 out more often than once in 20."""
     alone, together = false_closer(25, 12, ["kappa", "kappa>=3", "mae", "bias"])

@@ -61,6 +61,7 @@ def both_vary(table: object) -> bool:
     return len(set(a)) > 1 and len(set(b)) > 1
 
 
+@pytest.mark.sweep
 @everywhere
 @given(tables.filter(both_vary))
 def test_kappas_equal_scikit_learns(table: list[list[int]]) -> None:
@@ -107,6 +108,7 @@ def slow_alpha(rows: list[list[int]], apart: object) -> float:
     return 1 - (within / n) / (between / (n * (n - 1)))
 
 
+@pytest.mark.sweep
 @settings(derandomize=True, deadline=None, max_examples=25)
 @given(tables.filter(both_vary))
 def test_alphas_equal_their_definition(table: list[list[int]]) -> None:
@@ -159,6 +161,7 @@ def test_every_statistic_stays_within_its_bounds(table: list[list[int]]) -> None
             assert low - 1e-9 <= found <= high + 1e-9, name
 
 
+@pytest.mark.sweep
 @everywhere
 @given(tables)
 def test_a_batch_of_tables_gives_what_each_gives_alone(table: list[list[int]]) -> None:

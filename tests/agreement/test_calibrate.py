@@ -65,6 +65,7 @@ def by_grade(result: CalibrateResult) -> dict[int, np.ndarray]:
     return {g: result.probabilities[grade == g][0] for g in range(3)}
 
 
+@pytest.mark.sweep
 def test_the_probabilities_of_a_made_world_are_recovered(tmp_path: Path) -> None:
     result = calibrated(tmp_path, 150, pairs=40)
     for grade, probabilities in by_grade(result).items():
@@ -84,6 +85,7 @@ def test_distributions_that_are_too_sure_come_to_hold(tmp_path: Path) -> None:
     assert result.gain.low > 0
 
 
+@pytest.mark.sweep
 def test_distributions_that_hold_already_stay_as_they_are(tmp_path: Path) -> None:
     result = calibrated(tmp_path, 150, sure=1.0, pairs=40)
     assert result.probabilities == pytest.approx(result.shares.matrix, abs=0.05)

@@ -33,6 +33,7 @@ def report(human: Qrels, judge: Qrels, more: dict[str, Qrels]) -> AssessorReport
     return agree(human, judge, more_humans=more).assessors[0]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("right", [0.4, 0.6, 0.7])
 def test_one_more_person_is_no_consensus(right: float) -> None:
     found = report(rater(8, right), rater(7), MORE)

@@ -44,6 +44,7 @@ def test_a_set_against_itself_moves_nothing_and_promises_no_certainty() -> None:
     assert 0.3 < (changes.up.high or 0) < 1
 
 
+@pytest.mark.sweep
 def test_agreement_before_and_after_is_what_agree_says(shared: Path) -> None:
     dl19 = shared / "dl19"
     files = [dl19 / name for name in ("gpt-4o.qrels", "llama-3.1-8b.qrels", "nist.qrels")]
@@ -62,6 +63,7 @@ def test_agreement_before_and_after_is_what_agree_says(shared: Path) -> None:
     assert changes.pairs == 9260
 
 
+@pytest.mark.sweep
 def test_systems_before_and_after_are_those_of_a_leaderboard(shared: Path) -> None:
     dl19 = shared / "dl19"
     first, second, human = (dl19 / n for n in ("gpt-4o.qrels", "llama-3.1-8b.qrels", "nist.qrels"))
@@ -167,6 +169,7 @@ def test_a_verdict_that_its_interval_does_not_explain_says_what_it_allows_for() 
     assert any("verdicts allow for 6 statistics" in title for title in titles)
 
 
+@pytest.mark.sweep
 def test_figures_of_two_published_sets_are_those_of_scipy_and_sklearn(shared: Path) -> None:
     dl19 = shared / "dl19"
     first, second, human = (

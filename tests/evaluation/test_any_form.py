@@ -83,6 +83,7 @@ def test_qrels_of_every_form_give_the_same_report(form: str, coll: Path) -> None
     assert figures(labeler.evaluate(QRELS_FORMS[form](coll), RUNS)) == figures(wanted)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("form", "as_dict"), list(product(RUN_FORMS, [True, False])))
 def test_runs_of_every_form_give_the_same_report(form: str, as_dict: bool, coll: Path) -> None:
     wanted = labeler.evaluate(QRELS, {name: coll / f"runs/{name}.trec" for name in RUNS})

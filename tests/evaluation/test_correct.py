@@ -182,6 +182,7 @@ def test_a_good_assessor_makes_the_interval_narrower_wherever_it_is_biased() -> 
     assert found.corrected.low <= PEOPLE.mean() <= found.corrected.high
 
 
+@pytest.mark.sweep
 def test_on_dl19_the_assessor_alone_misses_and_the_correction_covers(shared: Path) -> None:
     human, assessor = scores_of(shared, "gpt-4o", "nDCG@10")
     found = simulate(human, assessor, judged=20, draws=200, seed=1)
@@ -359,6 +360,7 @@ def test_systems_are_compared_by_their_corrected_difference(
     assert execute([*asked, "--baseline", "nobody"]) == 2
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("judge", "measure", "labelled", "width"),
     [
@@ -522,6 +524,7 @@ def test_of_equal_systems_hardly_any_is_told_from_the_best(shared: Path) -> None
     assert false <= 7  # 3 of 60 are expected, 8 with p .01
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("judge", ["gpt-4o", "llama-3.1-8b"])
 @pytest.mark.parametrize("measure", ["RR@10", "Success@1", "P@5"])
 def test_intervals_hold_of_scores_that_pile_up_at_a_bound(
@@ -535,6 +538,7 @@ def test_intervals_hold_of_scores_that_pile_up_at_a_bound(
         assert found.empty == 0
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(WORLDS))
 def test_intervals_hold_in_worlds_that_are_made_up(name: str) -> None:
     covered: dict[str, list[float]] = {}

@@ -39,6 +39,7 @@ def all_judgings(qrels: Qrels, runs: list[Run]) -> Iterator[Qrels]:
         yield {"q": judged | dict(zip(holes, grades, strict=True))}
 
 
+@pytest.mark.sweep
 @settings(derandomize=True, deadline=None, max_examples=8)
 @given(
     st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([-1, 0, 1, 2]), min_size=1),

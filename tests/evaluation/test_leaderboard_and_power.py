@@ -98,6 +98,7 @@ def test_the_number_of_queries_is_the_smallest_that_is_enough() -> None:
         queries_needed(0.0, 0.1)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("queries", [8, 50])
 @pytest.mark.parametrize("kind", ["bootstrap", "t"])
 def test_intervals_cover_the_truth_about_as_often_as_they_say(queries: int, kind: str) -> None:

@@ -64,6 +64,7 @@ def value(measure: str, qrels: Qrels, run: Run) -> float:
     return next(iter(evaluate(qrels, run, [measure], max_grade=TOP).means().values()))
 
 
+@pytest.mark.sweep
 @OFTEN
 @given(st.dictionaries(st.sampled_from("abcdef"), GRADES, min_size=1), RETRIEVED)
 def test_bounds_are_the_least_and_the_most_of_all_judgings(
@@ -89,6 +90,7 @@ def test_every_measure_with_bounds_is_tested_above() -> None:
     } == RISING | BOUND_FUNCTIONS.keys()
 
 
+@pytest.mark.sweep
 @OFTEN
 @given(st.dictionaries(st.sampled_from("abcdef"), GRADES, min_size=1), RETRIEVED)
 def test_scenarios_are_the_scores_by_such_qrels(

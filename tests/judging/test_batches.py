@@ -620,6 +620,7 @@ KILLS = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "kill",
     [

@@ -99,6 +99,7 @@ COUNTED: dict[str, Callable[[str], int]] = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("command", COUNTED)
 def test_every_command_counts_the_grades_of_replaced_documents(
     command: str, collection: Collection

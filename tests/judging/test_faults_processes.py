@@ -50,6 +50,7 @@ def expected(queries: int, documents: int) -> dict[str, dict[str, int]]:
     }
 
 
+@pytest.mark.sweep
 @either()
 @pytest.mark.parametrize(
     ("kills", "documents"), [(2, 60), pytest.param(20, 400, marks=pytest.mark.slow)]

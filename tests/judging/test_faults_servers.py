@@ -692,6 +692,7 @@ def test_choices_that_differ_are_no_verdict() -> None:
 ODD_LOGPROBS = ["1000.0", "709.8", "1e400", "Infinity", "-Infinity", "NaN", "1" + "0" * 400, "true"]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("logprob", ODD_LOGPROBS)
 @pytest.mark.parametrize("where", ["chosen", "alternative"])
 def test_no_log_probability_ends_a_run_or_spoils_its_files(

@@ -49,6 +49,7 @@ def test_ap_correlation_equals_the_published_implementation(
     assert found == pytest.approx(published, abs=5e-5)
 
 
+@pytest.mark.sweep
 @OFTEN
 @given(
     st.integers(2, 7).flatmap(

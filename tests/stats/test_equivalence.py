@@ -19,6 +19,7 @@ def test_the_largest_share_is_clopper_and_pearsons(count: int, of: int) -> None:
     assert binomial_below(count, of, 0.3) == pytest.approx(stats.binom.cdf(count, of, 0.3))
 
 
+@pytest.mark.sweep
 @every_row("queries", [15, 25, 50])
 @every_row(
     ("values", "shares"),

@@ -190,6 +190,7 @@ def test_ties_alone_leave_open_how_many_queries_differ() -> None:
     assert paired_interval(np.zeros(10), np.inf) == (0, 0)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("queries", [10, 25])
 def test_differences_of_first_places_are_held_where_few_queries_differ(queries: int) -> None:
     rng = np.random.default_rng(4)

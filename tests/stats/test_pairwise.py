@@ -76,6 +76,7 @@ def close_systems(systems: int, queries: int) -> Floats:
     return rng.beta(1.2, 1.2, queries) + skill + 0.18 * rng.normal(size=(systems, queries))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("systems", "queries"), [(61, 25), (61, 43), (11, 43)])
 def test_the_noise_ceiling_is_what_two_samples_of_queries_have_in_common(
     systems: int, queries: int

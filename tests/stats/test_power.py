@@ -51,6 +51,7 @@ def test_more_runs_need_more_queries_and_a_named_baseline_fewer() -> None:
     assert all(n < p for n, p in zip(named[1:], for_pairs[1:], strict=True))
 
 
+@pytest.mark.sweep
 def test_the_planned_power_is_that_of_the_test_of_all_pairs() -> None:
     rng = np.random.default_rng(1)
     runs, deviation = 5, 0.15
