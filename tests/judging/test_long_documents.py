@@ -100,6 +100,36 @@ def test_a_long_document_has_the_grade_of_its_best_passage_and_keeps_all(
         assert rows[Pair(query, "d2")].prompt_tokens > len(NEEDLE.split())
 
 
+@pytest.mark.parametrize("answer", [answered, refusing], ids=["cuts silently", "refuses"])
+def test_so_has_one_that_is_graded_by_criteria(
+    answer: Callable[[Call], Answer], collection: Collection
+) -> None:
+    with FakeServer(answer) as server:
+        declared = AssessorSettings(model="fake", server=server.base_url, prompt="criteria")
+        result = judge(collection, model=declared, name="a")
+        calls = len(server.calls)
+        judge(collection, model=declared, name="a")
+        assert len(server.calls) == calls
+    assert (result.judged, result.tally.by_passages) == (10, 4)
+    assert validate(collection).checked["grades with their replies"] == 10
+
+
+def test_a_list_that_is_too_long_is_asked_about_one_by_one(collection: Collection) -> None:
+    rows = [json.loads(row) for row in collection.corpus.read_text().splitlines()]
+    for row in rows:
+        row["text"] = row["text"][:40] + " filler words" * 200
+    collection.corpus.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+    def lists(call: Call) -> Answer:
+        if tokens_of(call) > CONTEXT:
+            return refusing(call)
+        return answered(call, text='{"grades": [{"number": 1, "grade": 2}]}')
+
+    with FakeServer(lists) as server:
+        declared = AssessorSettings(model="fake", server=server.base_url, prompt="list")
+        assert judge(collection, model=declared, name="a").judged == 10
+
+
 def test_no_request_longer_than_a_declared_context_is_sent(collection: Collection) -> None:
     with FakeServer(refusing) as server:
         result = judged(collection, server, context=CONTEXT)

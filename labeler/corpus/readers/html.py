@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
@@ -174,13 +173,11 @@ _MARKUP = re.compile(
 _EACH = re.compile(_ATTRIBUTE)
 _READ = frozenset(("class", "id", "role", "style", "hidden", "aria-hidden", "itemprop"))
 _LONGEST_TAG, _MOST_ATTRIBUTES, _MOST_OPEN = 1000, 64, 256
-_SHOWN_RAW = {"title": "title", "xmp": "pre"}
-_UNSHOWN_RAW = ("script", "style", "iframe", "noembed", "noframes", "noscript", "textarea")
+_RAW_TAGS = "title script style iframe noembed noframes noscript textarea"
+_RAW = frozenset(_RAW_TAGS.split())
 _FONTS = ("b", "big", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "u")
-_INSTEAD = {**dict.fromkeys(_FONTS, "span"), "form": "div", "plaintext": "pre"} | {
-    "code": "samp",
-    "tt": "samp",
-}
+_INSTEAD = {"code": "samp", "tt": "samp", "form": "div", "plaintext": "pre", "xmp": "pre"}
+_INSTEAD |= dict.fromkeys(_FONTS, "span")
 _SHORT_TAGS = """
 p li dt dd tr td th thead tbody tfoot option html head body caption colgroup area base br col embed
 hr img input link meta param source track wbr
@@ -190,75 +187,52 @@ _SHORT = frozenset(_SHORT_TAGS.split())
 
 _SCOPES = frozenset(("table", "template", "object", "applet", "marquee", "select", "svg", "math"))
 _SPECIAL = _BLOCKS | _SCOPES | {"button", "center", "dir", "hgroup", "listing", "menu", "summary"}
-_NOTHING = "<!---->"
 
 
 def bounded_markup(text: str) -> str:
-    """A page without comments and scripts, whose tags are short and not nested too deep.
+    """A page without scripts, whose tags are short and not nested too deep.
 
     What would stand deeper stands beside. An element counts as open for as long as a parser may
     hold it open.
     """
-    parts, at, is_open = list[str](), 0, _OpenElements()
+    parts, at, is_open = list[str](), 0, list[str]()
     while mark := _MARKUP.search(text, at):
         parts.append(text[at : mark.start()])
         at, name = mark.end(), (mark[2] or "").lower()
-        if name not in _UNSHOWN_RAW and name not in _SHOWN_RAW:
-            parts.append(is_open.tag(mark, name) if name else _without_name(mark[0]))
-        elif not mark[1]:
+        if name in _RAW and not mark[1]:
             end = re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE).search(text, at)
             inner, at = text[at : end.start() if end else None], end.start() if end else len(text)
-            if shown := _SHOWN_RAW.get(name):
-                parts.append(f"<{shown}>{inner.replace('<', '&lt;')}</{shown}>")
+            parts.append(f"<title>{inner.replace('<', '&lt;')}" if name == "title" else "")
+        elif name and (name == "title" or name not in _RAW):
+            parts.append(_bounded_tag(mark, name, is_open))
+        else:
+            parts.append(
+                mark[0] if mark[0][:3] != "<![" else "<!---->"
+            )  # which is text in a drawing
     return "".join([*parts, text[at:]])
 
 
-def _without_name(mark: str) -> str:
-    """What stands for a comment; the type of the document stays."""
-    is_type = mark[:9].casefold() == "<!doctype" and len(mark) < _LONGEST_TAG
-    return mark if is_type else _NOTHING
+def _bounded_tag(mark: re.Match[str], name: str, is_open: list[str]) -> str:
+    """A tag as it is handed on; `is_open` are the elements around it, the inner ones last."""
+    whole, shown = mark[0], _INSTEAD.get(name, name)
+    if mark[1]:
+        if shown in is_open and _is_closed(shown, is_open):
+            del is_open[len(is_open) - 1 - is_open[::-1].index(shown) :]
+        return f"</{shown}>"
+    if shown not in _SHORT:
+        if len(is_open) >= _MOST_OPEN:
+            return "<br>" if shown in _BLOCKS else "<!---->"
+        is_open.append(shown)
+    if shown == name and len(whole) < _LONGEST_TAG and whole[-1] == ">":
+        return whole
+    return f"<{shown}{_attributes_read(mark[3], is_font=name in _FONTS)}>"
 
 
-class _OpenElements:
-    """The elements of a page that a parser may hold open, the inner ones last."""
-
-    def __init__(self) -> None:
-        self._names: list[str] = []
-        self._left_out = Counter[str]()
-        self._open = Counter[str]()
-
-    def tag(self, mark: re.Match[str], name: str) -> str:
-        """A tag as it is handed on."""
-        whole, shown = mark[0], _INSTEAD.get(name, name)
-        if mark[1]:
-            return self._end(shown)
-        if shown not in _SHORT:
-            if len(self._names) >= _MOST_OPEN:
-                self._left_out[shown] += 1
-                return "<br>" if shown in _BLOCKS else _NOTHING
-            self._names.append(shown)
-            self._open[shown] += 1
-        if shown == name and len(whole) < _LONGEST_TAG and whole[-1] == ">":
-            return whole
-        return f"<{shown}{_attributes_read(mark[3], is_font=name in _FONTS)}>"
-
-    def _end(self, name: str) -> str:
-        if self._left_out[name]:
-            self._left_out[name] -= 1
-            return _NOTHING
-        if self._open[name] and self._is_closed(name):
-            while self._names:
-                closed = self._names.pop()
-                self._open[closed] -= 1
-                if closed == name:
-                    break
-        return f"</{name}>"
-
-    def _is_closed(self, name: str) -> bool:
-        """Whether a parser closes the last element of a name, and all within it."""
-        stays = _SCOPES if name in _SPECIAL else _SPECIAL
-        inner = takewhile(lambda each: each != name, reversed(self._names))
-        return self._names[-1] == name or (name != "a" and stays.isdisjoint(inner))
+def _is_closed(name: str, is_open: Sequence[str]) -> bool:
+    """Whether a parser closes the last element of a name, and all within it."""
+    stays = _SCOPES if name in _SPECIAL else _SPECIAL
+    inner = takewhile(lambda each: each != name, reversed(is_open))
+    return is_open[-1] == name or (name != "a" and stays.isdisjoint(inner))
 
 
 def _attributes_read(attributes: str, *, is_font: bool) -> str:

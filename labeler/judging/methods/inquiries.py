@@ -44,24 +44,42 @@ def single_rounds(
     document: Document,
     request: Request | None = None,
 ) -> Rounds:
-    """The only round of a document that fits into one request; else the rounds of its halves.
+    """The only round of a document that fits into one request; else the rounds of its passages."""
+    whole = request or assessor.request(query, document)
 
-    They overlap. The grade is that of the best passage: there is none where another one failed,
-    unless it is the best grade that there is.
-    """
-    request, most = request or assessor.request(query, document), assessor.context
-    is_short = len(document.text) < SHORTEST
-    if is_short or most is None or fits(request, most):
+    def asked(shown: Document) -> Rounds:
+        own = whole if shown is document else assessor.request(query, shown)
+        most = assessor.context
+        if most is not None and len(shown.text) >= SHORTEST and not fits(own, most):
+            return {pair: Failure(pair, "call_failed", NEVER_FITS)}
         read = partial(assessor.outcome_of, pair)
         likely = Judgement(pair, assessor.prompt.grades[0])
-        [outcome] = yield [JudgingPart("", request, read, likely, pair)]
-        if is_short or not isinstance(outcome, Failure) or not is_too_long(outcome):
-            return {pair: outcome}
-    size, passages = len(document.text), list[Outcome | None]()
+        [outcome] = yield [JudgingPart("", own, read, likely, pair)]
+        return {pair: outcome}
+
+    return passage_rounds(asked, pair, document, assessor.prompt.grades[-1])
+
+
+NEVER_FITS = "longer than the context"
+
+
+def passage_rounds(
+    asked: Callable[[Document], Rounds], pair: Pair, document: Document, best: int
+) -> Rounds:
+    """The rounds of a document; where it is too long those of its halves, which overlap.
+
+    The grade is that of the best passage: there is none where another one failed, unless it is the
+    best grade that there is.
+    """
+    outcomes = yield from asked(document)
+    outcome, size = outcomes[pair], len(document.text)
+    if size < SHORTEST or not isinstance(outcome, Failure) or not is_too_long(outcome):
+        return outcomes
+    passages = list[Outcome | None]()
     for half in (document.text[: size * 9 // 16], document.text[size * 7 // 16 :]):
-        outcomes = yield from single_rounds(assessor, pair, query, replace(document, text=half))
+        outcomes = yield from passage_rounds(asked, pair, replace(document, text=half), best)
         passages.append(outcomes[pair])
-    return {pair: _best_of(passages, assessor.prompt.grades[-1])}
+    return {pair: _best_of(passages, best)}
 
 
 def _best_of(passages: Sequence[Outcome | None], best: int) -> Outcome | None:
@@ -132,9 +150,12 @@ def list_rounds(assessor: Assessor, texts: Texts, whole: DocumentList) -> Rounds
 def _is_asked_alone(pairs: Sequence[Pair], outcome: Outcome) -> bool:
     """Whether a document that got no grade from a list is asked about alone.
 
-    Where the call failed, it is the server that has to be asked again, and with the list.
+    Where the call failed, it is the server that has to be asked again, and with the list, unless
+    that was too long.
     """
-    return len(pairs) > 1 and isinstance(outcome, Failure) and outcome.status != "call_failed"
+    if len(pairs) == 1 or not isinstance(outcome, Failure):
+        return False
+    return outcome.status != "call_failed" or is_too_long(outcome)
 
 
 def _list_part(assessor: Assessor, texts: Texts, pairs: Sequence[Pair], name: str) -> JudgingPart:
@@ -267,8 +288,16 @@ class Inquiries:
             return self._alone(pair), True
         pays = pair.query_id not in self._queries
         self._queries.add(pair.query_id)
-        rounds = self._voted(lambda by: point_rounds(by, self.texts, pair, pays=pays))
-        return Inquiry([pair], rounds), True
+        query, document = self.texts.of(pair)
+
+        def rounds(by: Assessor) -> Rounds:
+            def asked(shown: Document) -> Rounds:
+                texts = Texts({query.id: query}, {pair.doc_id: shown})
+                return point_rounds(by, texts, pair, pays=pays and shown is document)
+
+            return passage_rounds(asked, pair, document, by.prompt.grades[-1])
+
+        return Inquiry([pair], self._voted(rounds)), True
 
     def _alone(self, pair: Pair, request: Request | None = None) -> Inquiry:
         """How a pair is asked about whose document is shown alone, first by that request."""

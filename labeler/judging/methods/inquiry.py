@@ -112,7 +112,7 @@ class ReadAtMost:
 def is_too_long(failure: Failure) -> bool:
     """Whether a request had no answer as it was too long for the server."""
     if failure.status == "truncated":
-        return failure.detail.startswith(CUTS)
+        return CUTS in failure.detail
     return failure.status == "call_failed" and is_about_context(failure.detail)
 
 
@@ -393,7 +393,7 @@ _NOBODY = Failure(Pair("", ""), "call_failed", "")
 
 def calls_left(part: JudgingPart, task: Task[Any], retry_failed: bool) -> int:
     """How many times a part may be asked, after what is remembered of it."""
-    was_cut = isinstance(task.outcome, Failure) and task.outcome.detail.startswith(CUTS)
+    was_cut = isinstance(task.outcome, Failure) and CUTS in task.outcome.detail
     return task.calls_left(retry_failed and part.is_final and not was_cut)
 
 
