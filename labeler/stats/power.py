@@ -17,7 +17,7 @@ from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.stats.intervals import degrees
 from labeler.stats.means import unseen_losses
-from labeler.stats.student import SIGNIFICANT, chi_square_quantile, t_quantile
+from labeler.stats.student import SIGNIFICANT, chi_square_quantile, crossed, t_quantile
 
 # The smallest number for which something holds, as it does for all larger ones.
 
@@ -82,13 +82,7 @@ def range_quantile(probability: float, systems: int, freedom: int) -> float:
 
     The standard error has so many degrees of freedom: Tukey's studentized range.
     """
-    low, high = 0.0, 2.0
-    while range_below(high, systems, freedom) < probability:
-        low, high = high, high * 2
-    while high - low > 1e-7 * high:
-        middle = (low + high) / 2
-        below = range_below(middle, systems, freedom) < probability
-        low, high = (middle, high) if below else (low, middle)
+    low, high = crossed(lambda w: range_below(w, systems, freedom) < probability, 2.0, 1e-7)
     return (low + high) / 2
 
 
@@ -197,14 +191,11 @@ def detectable(
     """The smallest true difference that so many queries find with a target power."""
     if queries < 2:
         raise Misuse("a paired comparison needs at least 2 queries")
-    low, high = 0.0, deviation
-    while power(queries, high, deviation, level, test) < target:
-        low, high = high, high * 2
-    while high - low > 1e-6 * deviation:
-        middle = (low + high) / 2
-        enough = power(queries, middle, deviation, level, test) >= target
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+
+    def is_missed(difference: float) -> bool:
+        return power(queries, difference, deviation, level, test) < target
+
+    return crossed(is_missed, deviation, 0.0, 1e-6 * deviation)[1]
 
 
 def queries_needed(

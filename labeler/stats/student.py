@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 # The levels at which everything is said: intervals of 95 %, tests at 5 %.
@@ -62,13 +63,24 @@ def f_quantile(probability: float, above: float, below: float) -> float:
         whole = above * ratio + below
         return _beta_share(above * ratio / whole, below / whole, above / 2, below / 2)
 
-    low, high = 0.0, 1.0
-    while share(high) < probability and high < 1e12:
-        low, high = high, high * 2
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if share(middle) < probability else (low, middle)
+    low, high = crossed(lambda ratio: share(ratio) < probability and ratio < 1e12, 1.0, 1e-9)
     return (low + high) / 2
+
+
+def crossed(
+    is_below: Callable[[float], bool], high: float, relative: float, absolute: float = 0.0
+) -> tuple[float, float]:
+    """Between which two values from 0 up something rises past what is looked for, by halves.
+
+    They lie no farther apart than the precision; `high` is doubled first while it is below.
+    """
+    low = 0.0
+    while is_below(high):
+        low, high = high, high * 2
+    while high - low > absolute + relative * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_below(middle) else (low, middle)
+    return low, high
 
 
 def two_sided(t: float, freedom: float) -> float:

@@ -21,16 +21,15 @@ _LINE, _SAMPLE = 20.0, 22.0
 
 @dataclass(frozen=True)
 class Axis:
-    """What is measured along an axis: its label, how its numbers are written, and its ends.
+    """What is measured along an axis: its label, how its numbers are written, its least value.
 
-    An end that is `None` follows from what is drawn. `reference` is a value to compare with, such
+    Where that is `None` it follows from what is drawn. `reference` is a value to compare with, such
     as 0 for differences, which is drawn as a line.
     """
 
     label: str
     format: str = ".3f"
     least: float | None = None
-    most: float | None = None
     reference: float | None = None
 
     def text(self, value: float | None) -> str:
@@ -83,7 +82,7 @@ def is_number(value: float | None) -> bool:
 
 def scale(axis: Axis, values: Iterable[float | None], start: float, end: float) -> Scale:
     """The scale on which all values can be drawn, and the ends that the axis asks for."""
-    named = (axis.least, axis.most, axis.reference)
+    named = (axis.least, axis.reference)
     reached = [value for value in (*values, *named) if value is not None and is_number(value)]
     low, high = min(reached, default=0.0), max(reached, default=1.0)
     if high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):
@@ -104,8 +103,7 @@ def _around(value: float, axis: Axis) -> tuple[float, float]:
     """Some room on both sides of a single value, within what the axis allows."""
     margin = abs(value) / 10 or 1.0
     least = value - margin if axis.least is None else axis.least
-    most = value + margin if axis.most is None else axis.most
-    return (least, most) if least < most else (value - margin, value + margin)
+    return least, value + margin
 
 
 def round_step(least: float) -> float:
