@@ -64,9 +64,7 @@ class GradeDraws:
         deviation in common: errors of one query are alike.
         """
         rng = np.random.default_rng(self.seed)
-        names = sorted({pair.query_id for pair in self.shares.pairs})
-        index = {name: number for number, name in enumerate(names)}
-        query = np.array([index[pair.query_id] for pair in self.shares.pairs])
+        names, query = self.shares.pairs.by_query_id()
         variance = query_variance(self.pairs, self.seed)
         scale, fixed = np.array(self.pairs.scale), self._by_people()
         for _ in range(draws):
@@ -90,7 +88,7 @@ class GradeDraws:
 
     def _by_people(self) -> Integers:
         """People's grade of each pair, -1 where they gave none."""
-        grades = [self.human.get(q, {}).get(d, -1) for q, d in self.shares.pairs]
+        grades = [self.human.get(q, {}).get(d, -1) for q, d in self.shares.pairs.pairs()]
         return np.array(grades, dtype=np.int64)
 
 

@@ -25,7 +25,7 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.sources import assessor_of
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats, Integers
-from labeler.data import Pair
+from labeler.judging.changes import JudgedSet
 from labeler.lab.beside_people import independence
 from labeler.lab.panel_rules import PANEL_RULES, Votes, combine, votes_of
 from labeler.stats.intervals import degrees, jackknife_error
@@ -45,11 +45,10 @@ class Study:
     def __init__(self, folder: Path) -> None:
         human = read_qrels(folder / "human.qrels")
         files = sorted((folder / "labels").glob("*.txt"))
-        self.votes: Votes = votes_of({file.stem: grades_in(file) for file in files}, SCALE)
-        self.human = {Pair(q, d): g for q, row in human.items() for d, g in row.items()}
-        self.true = np.array([self.human[pair] for pair in self.votes.pairs])
-        ids = [pair.query_id for pair in self.votes.pairs]
-        self.queries, self.query = np.unique(ids, return_inverse=True)
+        self.votes: Votes = votes_of({file.stem: set_in(file) for file in files}, SCALE)
+        self.human = human
+        self.true = self.votes.pairs.beside(human, -1)
+        self.queries, self.query = self.votes.pairs.by_query_id()
         self.singles = np.stack([self.tables(column) for column in self.votes.values.T])
         self._panels: dict[tuple[str, ...], Floats] = {}
         self._stacks: dict[tuple[tuple[str, ...], ...], Floats] = {}
@@ -65,11 +64,7 @@ class Study:
         rule, *members = key
         key = rule, *sorted(members)
         if key not in self._panels:
-            values = (
-                combine(some_members(self.votes, members), rule).values
-                if len(members) > 1
-                else None
-            )
+            values = combine(some_members(self.votes, members), rule) if len(members) > 1 else None
             column = self.votes.members.index(members[0])
             self._panels[key] = self.singles[column] if values is None else self.tables(values)
         return self._panels[key]
@@ -81,18 +76,16 @@ class Study:
         return self._stacks[keys]
 
 
-def grades_in(path: Path) -> dict[Pair, int]:
+def set_in(path: Path) -> JudgedSet:
     """The grades of a file of labels, clipped into the scale."""
     labels = assessor_of(path, path.stem).judged.labels
-    graded = grades_of_assessor(labels, SCALE, Rules(scale=SCALE, clip=True))
-    return {Pair(q, d): grade for q, row in graded.items() for d, grade in row.items()}
+    return JudgedSet.of_grades(grades_of_assessor(labels, SCALE, Rules(scale=SCALE, clip=True)))
 
 
 def some_members(votes: Votes, members: Sequence[str]) -> Votes:
     """The votes of some members, in this order."""
     columns = [votes.members.index(member) for member in members]
-    values, shares = votes.values[:, columns], votes.shares[:, columns]
-    return replace(votes, members=tuple(members), values=values, shares=shares)
+    return replace(votes, members=tuple(members), values=votes.values[:, columns])
 
 
 def kappa(tables: Floats) -> Floats:

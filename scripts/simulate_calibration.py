@@ -51,7 +51,7 @@ def main() -> None:
         for size in (200, 400, 800):
             rows = []
             for seed in range(given.repeats):
-                drawn = draw(dict(zip(shares.pairs, grades, strict=True)), size, None, seed)
+                drawn = draw(dict(zip(shares.pairs.pairs(), grades, strict=True)), size, None, seed)
                 weights = {row.pair: 1 / row.probability for row in drawn}
                 sample = graded(people, weights)
                 pairs = calibration_set(sample, shares, weights, "no pair")

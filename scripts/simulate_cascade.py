@@ -20,6 +20,7 @@ from labeler.lab.recalibration import CalibrationSet, folds_of
 from labeler.lab.route import Criterion
 from labeler.lab.thresholds import CascadeEvidence, CascadePairs, agreement_of
 from labeler.people.sample import draw
+from labeler.trec.pairs import NONE, PairColumns
 
 AGREEMENT = agreement_of(find_statistic("kappa", SCALE), SCALE)
 PRICES = (1.0, 10.0)
@@ -33,16 +34,18 @@ def once(world: World, seed: int, people: int, by: Criterion) -> tuple[list[floa
     strong = world.grades(ranked[rng.integers(5)])
     names = [str(name) for name in rng.permutation(ranked[5:])[:3]]
     cheap = world.grades(names[0])
-    drawn = draw(dict(zip(world.pairs, cheap.tolist(), strict=True)), people, None, seed)
+    drawn = draw(dict(zip(world.pairs.pairs(), cheap.tolist(), strict=True)), people, None, seed)
     weights = {row.pair: 1 / row.probability for row in drawn}
     sources = world.sources(names, world.qrels(weights), weights)
-    rows = np.array([sources.shares.row[pair] for pair in weights])
+    drawn_pairs = PairColumns.of_pairs(weights, np.float64)
+    is_drawn = sources.shares.pairs.rows_in(drawn_pairs) != NONE
+    rows = np.flatnonzero(is_drawn)
     queries, query = np.unique(world.query[rows], return_inverse=True)
-    weight = np.array(list(weights.values()))
+    weight = sources.shares.pairs.beside(drawn_pairs, 0.0)[rows]
     cost = np.tile(PRICES, (len(rows), 1))
     grades = (world.truth[rows], cheap[rows], strong[rows])
     pairs = CascadePairs(SCALE, len(queries), query, weight, *grades, cost, AGREEMENT)
-    shares = sources.shares.of(rows)
+    shares = sources.shares.of(is_drawn)
     names_of_queries = tuple(map(str, queries))
     judged = CalibrationSet(SCALE, names_of_queries, shares, grades[0], query, weight)
     evidence = CascadeEvidence(sources, by, pairs, judged)
@@ -54,7 +57,7 @@ def once(world: World, seed: int, people: int, by: Criterion) -> tuple[list[floa
         chosen = pairs.threshold_for(~part, doubts, TOLERANCE)
         sent[part] = doubts.of_pairs[part] >= chosen
     checked = pairs.check(sent, everywhere.of_pairs >= threshold)
-    others = np.setdiff1d(np.arange(len(world.pairs)), rows)
+    others = np.setdiff1d(np.arange(world.pairs.size), rows)
     sent_of_pool = everywhere.of_pool >= threshold
     both = np.where(sent_of_pool, strong, cheap)[others]
     truth = world.truth[others]

@@ -19,6 +19,7 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.data import Pair
 from labeler.lab.beside_people import effective_number, independence
 from labeler.lab.panel_rules import Votes
+from labeler.trec.pairs import PairColumns
 
 PAIRS, SPREAD = 20, 0.2
 CORRELATIONS = (0.0, 0.3, 0.6)
@@ -28,7 +29,7 @@ QUERIES = (10, 25, 50)
 
 def world(
     correlation: float, members: int, queries: int, rng: np.random.Generator
-) -> tuple[Votes, dict[Pair, int]]:
+) -> tuple[Votes, PairColumns[int]]:
     """Grades of the members, and the true ones."""
     n = queries * PAIRS
     query = np.repeat(np.arange(queries), PAIRS)
@@ -39,8 +40,8 @@ def world(
     grades = true[:, None] + np.where(rng.random((n, members)) < chance, shared, own)
     pairs = tuple(Pair(f"q{q}", f"d{i}") for i, q in enumerate(query.tolist()))
     names = tuple(f"m{number}" for number in range(members))
-    votes = Votes(names, tuple(range(5)), pairs, grades, np.zeros((n, members, 5)))
-    return votes, dict(zip(pairs, true.tolist(), strict=True))
+    human = PairColumns.of_pairs(dict(zip(pairs, true.tolist(), strict=True)), np.int64)
+    return Votes(names, tuple(range(5)), human, grades), human
 
 
 def main(repeats: int = 200) -> None:

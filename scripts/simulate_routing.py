@@ -23,6 +23,7 @@ from labeler.arrays import Integers
 from labeler.data import Pair, Qrels
 from labeler.lab.recalibration import calibration_set
 from labeler.lab.route import Criterion, needs, order_of
+from labeler.trec.pairs import NONE
 from labeler.trec.qrels import read_qrels
 
 SCALE = (0, 1, 2, 3)
@@ -36,16 +37,15 @@ class World:
         self.human = read_qrels(folder / "human.qrels")
         files = sorted((folder / "labels").glob("*.txt"))
         assessors = {path.stem: shares_of(source_of_file(path, path.stem)) for path in files}
-        pairs = [Pair(q, d) for q, row in self.human.items() for d in row]
-        self.pairs = tuple(p for p in pairs if all(p in a.row for a in assessors.values()))
-        self.truth = np.array([self.human[q][d] for q, d in self.pairs])
-        names = sorted({pair.query_id for pair in self.pairs})
+        by_all = [self.human.rows_in(each.pairs) != NONE for each in assessors.values()]
+        self.pairs = self.human.keep(np.all(by_all, axis=0))
+        self.truth = self.pairs.value
+        names, self.query = self.pairs.by_query_id()
         self.queries = len(names)
-        self.query = np.array([names.index(pair.query_id) for pair in self.pairs])
         self.assessors = {name: self._clipped(shares) for name, shares in assessors.items()}
 
     def _clipped(self, shares: GradeShares) -> GradeShares:
-        rows = [shares.row[pair] for pair in self.pairs]
+        rows = self.pairs.rows_in(shares.pairs)
         grades = np.clip(np.array(shares.grades)[shares.matrix[rows].argmax(axis=1)], 0, 3)
         return GradeShares(SCALE, self.pairs, np.eye(4)[grades], np.zeros(len(rows)))
 
@@ -65,9 +65,8 @@ class World:
     ) -> RoutingSources:
         """What routing would read, had people graded these pairs."""
         shares = combined([self.assessors[name] for name in names])
-        looked_at = frozenset(Pair(q, d) for q, row in human.items() for d in row)
         grades = self.grades(names[0])
-        return RoutingSources(tuple(names), shares, grades, "human", human, weights, looked_at)
+        return RoutingSources(tuple(names), shares, grades, "human", human, weights, (human,))
 
 
 def kappa(truth: Integers, grades: Integers) -> float:
@@ -95,7 +94,7 @@ def curve(world: World, seed: int, members: int) -> dict[tuple[str, float], floa
         world.assessors,
         key=lambda name: -kappa(world.truth[chosen_on], world.grades(name)[chosen_on]),
     )
-    human = world.qrels([world.pairs[row] for row in np.flatnonzero(chosen_on)])
+    human = world.qrels(world.pairs.keep(chosen_on).pairs())
     sources = world.sources(ranked[:members], human, None)
     rows = np.flatnonzero(~chosen_on)
     result = {}

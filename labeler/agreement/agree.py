@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from labeler.agreement.align import (
     ASSESSOR,
     GRADES,
@@ -52,6 +54,7 @@ from labeler.metrics import parse
 from labeler.options import SHARE, WIDTH, option
 from labeler.report.finding import Finding, as_findings
 from labeler.trec.memory import Source as QrelsSource
+from labeler.trec.pairs import NONE, PairColumns
 
 if TYPE_CHECKING:
     from labeler.evaluation.leaderboard import Leaderboard
@@ -306,15 +309,15 @@ def _of_sample(out: LeftOut, sources: Sources, source: AssessorSource) -> LeftOu
     """The counts of pairs without a human grade, split into never drawn and skipped."""
     if sources.weights is None:
         return out
-    drawn, human = sources.weights.keys(), sources.human
-    skipped = {pair for pair in drawn if pair.doc_id not in human.get(pair.query_id, {})}
-    labels = source.judged.labels
-    alone = {Pair(q, d) for q, row in labels.items() for d in row if d not in human.get(q, {})}
+    drawn = PairColumns.of_pairs(sources.weights, np.float64)
+    human = PairColumns.of(sources.human, np.int64)
+    labels = PairColumns.of(source.judged.labels)
+    alone, skipped = labels.rows_in(human) == NONE, drawn.rows_in(human) == NONE
     return replace(
         out,
         only_other=0,
-        skipped_by_people=len(skipped),
-        not_drawn=len(alone - drawn),
+        skipped_by_people=int(skipped.sum()),
+        not_drawn=int((alone & (labels.rows_in(drawn) == NONE)).sum()),
     )
 
 
@@ -325,11 +328,11 @@ def _calibration(
 
     A distribution is over the assessor's grades, so that it is mapped as they are.
     """
-    if not source.distributions:
+    if source.distributions is None:
         return []
     scale = scale_of(sources.human, rules)
     human = grades_of_human(sources.human, scale, replace(rules, cut=None))
-    held = {grade for row in human.values() for grade in row.values()}
+    held = set(human.coded[0])
     cuts = [cut for cut in scale[1:] if cut in held or cut not in rules.map_human]
     cuts = cuts if rules.cut is None else [rules.cut]
     shares = renamed(source.distributions, rules.map_assessor)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
+from labeler.judging.changes import Distributions
 from labeler.report.table import Interval
 from labeler.stats.intervals import Ends, in_blocks
 from labeler.stats.student import LEVEL, t_quantile
-
-Distributions = Mapping[Pair, Mapping[int, float]]
-"""Pair to grade to probability, as a judgement's distribution says."""
-
+from labeler.trec.pairs import NONE, PairColumns
 
 FLIPS = 1000
 """How many random signs of queries tell what chance comes to."""
@@ -61,13 +59,17 @@ class Calibration:
         return Interval(self.error, self.low, self.high)
 
 
-class _Rows(NamedTuple):
-    """Of each pair: its query, people's grade, the distribution beside it, and its weight."""
+class CalibrationRows(NamedTuple):
+    """Of each pair its query's place, people's grade, its weight, and the distribution beside it.
 
-    queries: list[str]
-    grades: list[int]
-    shares: list[Mapping[int, float]]
-    weights: Floats
+    `shares` are `(pairs, grades)`.
+    """
+
+    query: Integers
+    human: Integers
+    weight: Floats
+    grades: tuple[int, ...]
+    shares: Floats
 
 
 def calibration(
@@ -75,71 +77,61 @@ def calibration(
     distributions: Distributions,
     cuts: Sequence[int],
     weights: Mapping[Pair, float] | None = None,
-    bins: int = 10,
 ) -> list[Calibration]:
     """One table a cut; empty where no pair that people graded carries a distribution.
 
     `weights` are one over the inclusion probabilities of sampled pairs.
     """
-    graded = [
-        (
-            pair.query_id,
-            human[pair.query_id][pair.doc_id],
-            shares,
-            weights[pair] if weights else 1.0,
-        )
-        for pair, shares in distributions.items()
-        if pair.doc_id in human.get(pair.query_id, {})
-        and sum(shares.values()) > 0
-        and (weights is None or pair in weights)
-    ]
-    if not graded:
+    pairs, people = distributions.pairs, PairColumns.of(human, np.int64)
+    at, weight = pairs.rows_in(people), np.ones(pairs.size)
+    if weights is not None:
+        weight = pairs.beside(PairColumns.of_pairs(weights, np.float64), np.nan)
+    rows = (at != NONE) & (distributions.shares.sum(axis=1) > 0) & ~np.isnan(weight)
+    if not rows.any():
         return []
-    queries, grades, shares, weight = zip(*graded, strict=True)
-    weighted = np.array(weight, dtype=np.float64)
-    rows = _Rows(list(queries), list(grades), list(shares), weighted)
-    return [_at_cut(rows, cut, bins) for cut in cuts]
+    _, query = pairs.keep(rows).by_query_id()
+    shares, grade = distributions.shares[rows], people.value[at[rows]]
+    graded = CalibrationRows(query, grade, weight[rows], distributions.grades, shares)
+    return [at_cut(graded, cut) for cut in cuts]
 
 
-def renamed(distributions: Distributions, grades: Mapping[int, int]) -> Distributions:
+def renamed(distributions: Distributions, maps: Mapping[int, int]) -> Distributions:
     """The distributions with their grades replaced as a map says, shares of equal grades added."""
-    if not grades:
+    if not maps:
         return distributions
-    renamed_shares: dict[Pair, dict[int, float]] = {}
-    for pair, shares in distributions.items():
-        mine = renamed_shares.setdefault(pair, {})
-        for grade, share in shares.items():
-            to = grades.get(grade, grade)
-            mine[to] = mine.get(to, 0.0) + share
-    return renamed_shares
+    to = [maps.get(grade, grade) for grade in distributions.grades]
+    grades = tuple(sorted(set(to)))
+    is_of = np.array([[float(own == grade) for grade in grades] for own in to])
+    return replace(distributions, grades=grades, shares=distributions.shares @ is_of)
 
 
-def _at_cut(rows: _Rows, cut: int, bins: int) -> Calibration:
-    probability = np.array([_mass(shares, cut) for shares in rows.shares])
-    true = np.array([float(grade >= cut) for grade in rows.grades])
-    bin_index = np.minimum((probability * bins).astype(np.int64), bins - 1)
+BINS = 10
+
+
+def at_cut(rows: CalibrationRows, cut: int) -> Calibration:
+    """The reliability of the probabilities of a grade of `cut` or more."""
+    above = rows.shares[:, np.array(rows.grades) >= cut].sum(axis=1)
+    probability = np.clip(above / rows.shares.sum(axis=1), 0.0, 1.0)
+    true = (rows.human >= cut).astype(np.float64)
+    bin_index = np.minimum((probability * BINS).astype(np.int64), BINS - 1)
     table = []
-    for b in range(bins):
+    for b in np.unique(bin_index).tolist():
         inside = bin_index == b
-        if inside.any():
-            weight = rows.weights[inside]
-            mean, share = (
-                float(np.average(x[inside], weights=weight)) for x in (probability, true)
-            )
-            table.append(Bin(b / bins, (b + 1) / bins, int(inside.sum()), mean, share))
-    brier = float(np.average((probability - true) ** 2, weights=rows.weights))
-    residuals = _residuals(rows.queries, bin_index, rows.weights * (true - probability), bins)
-    plain = float(np.abs(residuals.sum(axis=0)).sum() / rows.weights.sum())
-    each = _residuals(rows.queries, 0 * bin_index, rows.weights, 1)[:, 0]
+        weight = rows.weight[inside]
+        mean, share = (float(np.average(x[inside], weights=weight)) for x in (probability, true))
+        table.append(Bin(b / BINS, (b + 1) / BINS, int(inside.sum()), mean, share))
+    brier = float(np.average((probability - true) ** 2, weights=rows.weight))
+    residuals = _residuals(rows.query, bin_index, rows.weight * (true - probability), BINS)
+    plain = float(np.abs(residuals.sum(axis=0)).sum() / rows.weight.sum())
+    each = _residuals(rows.query, 0 * bin_index, rows.weight, 1)[:, 0]
     error, ends = debiased(residuals, each)
-    return Calibration(cut, len(rows.grades), tuple(table), error, *ends, plain, brier)
+    return Calibration(cut, len(rows.human), tuple(table), error, *ends, plain, brier)
 
 
-def _residuals(queries: Sequence[str], bin_index: Integers, values: Floats, bins: int) -> Floats:
+def _residuals(query: Integers, bin_index: Integers, values: Floats, bins: int) -> Floats:
     """The sums of values by query and bin."""
-    _, row_of_query = np.unique(np.array(queries), return_inverse=True)
-    size = (int(row_of_query.max()) + 1) * bins
-    sums = np.bincount(row_of_query * bins + bin_index, weights=values, minlength=size)
+    size = (int(query.max()) + 1) * bins
+    sums = np.bincount(query * bins + bin_index, weights=values, minlength=size)
     return sums.reshape(-1, bins).astype(np.float64)
 
 
@@ -177,9 +169,3 @@ def _by_others(residuals: Floats) -> Floats:
     """The sums over `(..., queries, bins)` of each query's part, signed by the other queries."""
     others = residuals.sum(axis=-2, keepdims=True) - residuals
     return np.asarray((residuals * np.sign(others)).sum(axis=(-2, -1)), dtype=np.float64)
-
-
-def _mass(shares: Mapping[int, float], cut: int) -> float:
-    """The probability of `cut` or more, of a distribution that may not sum to 1 exactly."""
-    above = sum(share for grade, share in shares.items() if grade >= cut)
-    return min(max(above / sum(shares.values()), 0.0), 1.0)

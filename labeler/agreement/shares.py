@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from labeler.agreement.align import RARE
-from labeler.agreement.calibration import Distributions
 from labeler.agreement.sources import (
     AssessorSource,
     people_of_collection,
@@ -20,12 +18,13 @@ from labeler.agreement.sources import (
     source_of_file,
     weights_of_people,
 )
-from labeler.arrays import Floats, Integers
+from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import people_path
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.trec.labels import number
+from labeler.trec.pairs import NONE, PairColumns
 from labeler.trec.qrels import read_qrels
 
 
@@ -38,15 +37,10 @@ class GradeShares:
     """
 
     grades: tuple[int, ...]
-    pairs: tuple[Pair, ...]
+    pairs: PairColumns[Any]
     matrix: Floats
     distributed: Floats
     left_out: int = 0
-
-    @cached_property
-    def row(self) -> dict[Pair, int]:
-        """In which row each pair stands."""
-        return {pair: row for row, pair in enumerate(self.pairs)}
 
     @property
     def expected(self) -> Floats:
@@ -58,79 +52,61 @@ class GradeShares:
         """Whether any pair had more than a grade."""
         return bool(self.distributed.any())
 
-    def of(self, rows: Integers) -> GradeShares:
-        """The same of some rows."""
-        pairs = tuple(self.pairs[row] for row in rows)
+    def of(self, rows: Flags) -> GradeShares:
+        """The same of the pairs of a mask."""
+        pairs = self.pairs.keep(rows)
         return GradeShares(self.grades, pairs, self.matrix[rows], self.distributed[rows])
 
 
 def shares_of(source: AssessorSource) -> GradeShares:
     """The probabilities of an assessor's grades; `BadInput` where it graded nothing."""
-    graded, left_out = _graded(source)
-    if not graded:
+    labels = PairColumns.of(source.judged.labels)
+    graded = labels.replaced({label: _whole(label) for label in labels.coded[0]})
+    if not graded.size:
         raise BadInput(f"{source.name}: no pair has a grade")
-    counts = Counter(graded.values())
-    rare = {grade for grade, count in counts.items() if count < RARE * len(graded)}
-    used = {grade for grade in counts if grade not in rare} or set(counts)
-    for shares in source.distributions.values():
-        used |= {grade for grade, share in shares.items() if share > 0}
+    distinct, counts = np.unique(graded.value, return_counts=True)
+    is_rare = counts < RARE * graded.size
+    rare = set(distinct[is_rare].tolist())
+    used = set(distinct[~is_rare].tolist()) or rare
+    if (given := source.distributions) is not None:
+        has_any = np.flatnonzero((given.shares > 0).any(axis=0)).tolist()
+        used |= {given.grades[at] for at in has_any}
     slips = {grade for grade in rare if not min(used) <= grade <= max(used)}
-    rows = {pair: grade for pair, grade in graded.items() if grade not in slips}
+    rows = graded.replaced(
+        {grade: None if grade in slips else grade for grade in distinct.tolist()}
+    )
     grades = tuple(sorted(used | (rare - slips)))
-    matrix, distributed = _matrix(rows, source.distributions, grades)
-    return GradeShares(grades, tuple(rows), matrix, distributed, left_out + len(graded) - len(rows))
+    matrix = (rows.value[:, None] == np.array(grades)).astype(np.float64)
+    distributed = np.zeros(rows.size)
+    if given is not None:
+        distributed[given.put(rows, grades, matrix)] = 1.0
+    return GradeShares(grades, rows, matrix, distributed, labels.size - rows.size)
 
 
-def _graded(source: AssessorSource) -> tuple[dict[Pair, int], int]:
-    """The pairs with a whole grade, and how many labels are none."""
-    graded: dict[Pair, int] = {}
-    left_out = 0
-    for query_id, row in source.judged.labels.items():
-        for doc_id, label in row.items():
-            value = number(label)
-            if value is None or not float(value).is_integer():
-                left_out += 1
-            else:
-                graded[Pair(query_id, doc_id)] = int(value)
-    return graded, left_out
-
-
-def _matrix(
-    graded: Mapping[Pair, int], distributions: Distributions, grades: tuple[int, ...]
-) -> tuple[Floats, Floats]:
-    column = {grade: index for index, grade in enumerate(grades)}
-    matrix = np.zeros((len(graded), len(grades)))
-    distributed = np.zeros(len(graded))
-    for row, (pair, grade) in enumerate(graded.items()):
-        shares = distributions.get(pair, {})
-        whole = sum(shares.values())
-        if whole <= 0:
-            matrix[row, column[grade]] = 1.0
-            continue
-        distributed[row] = 1.0
-        for other, share in shares.items():
-            if share > 0:
-                matrix[row, column[other]] += share / whole
-    return matrix, distributed
+def _whole(label: int | str) -> int | None:
+    """A label as a whole grade; None where it is none."""
+    value = number(label)
+    return None if value is None or not float(value).is_integer() else int(value)
 
 
 def combined(assessors: Sequence[GradeShares]) -> GradeShares:
     """The mean of several assessors' probabilities, of the pairs that all of them graded."""
-    if len(assessors) == 1:
-        return assessors[0]
     first, *rest = assessors
-    pairs = [pair for pair in first.pairs if all(pair in other.row for other in rest)]
-    if not pairs:
+    if not rest:
+        return first
+    at = [first.pairs.rows_in(shares.pairs) for shares in assessors]
+    common = np.all([rows != NONE for rows in at], axis=0)
+    if not common.any():
         raise BadInput("the assessors have no graded pair in common")
     grades = tuple(sorted({grade for shares in assessors for grade in shares.grades}))
-    matrix, distributed = np.zeros((len(pairs), len(grades))), np.zeros(len(pairs))
-    for shares in assessors:
-        rows = np.array([shares.row[pair] for pair in pairs])
+    pairs = first.pairs.keep(common)
+    matrix, distributed = np.zeros((pairs.size, len(grades))), np.zeros(pairs.size)
+    for shares, rows in zip(assessors, at, strict=True):
         columns = [grades.index(grade) for grade in shares.grades]
-        matrix[:, columns] += shares.matrix[rows] / len(assessors)
-        distributed = np.maximum(distributed, shares.distributed[rows])
+        matrix[:, columns] += shares.matrix[rows[common]] / len(assessors)
+        distributed = np.maximum(distributed, shares.distributed[rows[common]])
     left_out = sum(shares.left_out for shares in assessors)
-    return GradeShares(grades, tuple(pairs), matrix, distributed, left_out)
+    return GradeShares(grades, pairs, matrix, distributed, left_out)
 
 
 def spread(shares: GradeShares) -> Floats:
@@ -149,7 +125,7 @@ class RoutingSources:
     """Assessors' grades of the pairs that all of them graded, and people's.
 
     `grades` are those of the first assessor, which people's replace; `shares` the mean of all
-    assessors' probabilities, in the same order; `looked_at` the pairs that somebody graded already.
+    assessors' probabilities, in the same order; `looked_at` people's grades of any pairs.
     `human` are grades of pairs drawn by chance, with `weights` one over these chances where a
     sample was drawn.
     """
@@ -160,7 +136,7 @@ class RoutingSources:
     human_name: str = ""
     human: Qrels | None = None
     weights: Mapping[Pair, float] | None = None
-    looked_at: frozenset[Pair] = frozenset()
+    looked_at: tuple[Qrels, ...] = ()
     collection: Collection | None = None
     notes: tuple[str, ...] = ()
 
@@ -207,7 +183,7 @@ def _of_files(files: Sequence[str], people: str | None) -> RoutingSources:
     each = [shares_of(source_of_file(Path(name), name)) for name in files]
     notes: list[str] = []
     human = None if people is None else people_of_file(Path(people), notes.append)
-    looked_at = frozenset(Pair(q, d) for q, row in (human or {}).items() for d in row)
+    looked_at = () if human is None else (human,)
     return RoutingSources(
         tuple(files), *_as_one(each), people or "", human, None, looked_at, notes=tuple(notes)
     )
@@ -216,16 +192,12 @@ def _of_files(files: Sequence[str], people: str | None) -> RoutingSources:
 def _as_one(each: Sequence[GradeShares]) -> tuple[GradeShares, Integers]:
     """All shares as one's, and the grade that the first gives each pair."""
     shares, first = combined(each), each[0]
-    rows = np.array([first.row[pair] for pair in shares.pairs])
+    rows = shares.pairs.rows_in(first.pairs)
     return shares, np.array(first.grades)[first.matrix[rows].argmax(axis=1)]
 
 
-def _looked_at(collection: Collection, names: set[str]) -> frozenset[Pair]:
-    """The pairs that any people's qrels of the collection hold."""
+def _looked_at(collection: Collection, names: set[str]) -> tuple[Qrels, ...]:
+    """All qrels of people that the collection holds."""
     folder = collection.folder
     by_people = [n for n in collection.qrels_names() if people_path(folder, n).is_file()]
-    pairs: set[Pair] = set()
-    for name in {*by_people, *names}:
-        qrels = read_qrels(collection.qrels(name))
-        pairs |= {Pair(q, d) for q, row in qrels.items() for d in row}
-    return frozenset(pairs)
+    return tuple(read_qrels(collection.qrels(name)) for name in {*by_people, *names})

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from labeler.agreement.align import AssessorLabels, Labels
-from labeler.agreement.calibration import Distributions
 from labeler.collection.card import card_section, read_card
-from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, collection_of_qrels, open_collection
 from labeler.collection.people import people_path, read_people
 from labeler.collection.queries import read_queries
@@ -26,12 +24,13 @@ from labeler.collection.whose import (
     stale_in,
     without,
 )
-from labeler.data import Failure, Pair, Qrels, Run
+from labeler.data import Pair, Qrels, Run
 from labeler.errors import Misuse
 from labeler.evaluation.inputs import caveats, mixed_findings, part_findings
 from labeler.exchange.qrels import hold_labels, read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
+from labeler.judging.changes import Distributions, judged_in
 from labeler.messages import count_of
 from labeler.trec.labels import read_labels
 from labeler.trec.memory import Source, as_qrels, as_run
@@ -51,7 +50,7 @@ class AssessorSource:
     name: str
     judged: AssessorLabels
     model: str = ""
-    distributions: Distributions = field(default_factory=dict)
+    distributions: Distributions | None = None
     scale_names: Mapping[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -198,10 +197,12 @@ def _with_runs(opened: Sources, run_sources: Sequence[Path]) -> Sources:
 def source_of_file(path: Path, name: str) -> AssessorSource:
     """An assessor's file of judgements or of labels, under a name."""
     if path.name.endswith(JUDGEMENTS):
-        rows = _read_judged(path)
+        rows = judged_in(path, "distribution")
         judged = AssessorLabels(rows.grades, rows.failures)
-        notes = tuple(map(str, caveats(sorted(rows.models))))
-        return AssessorSource(name, judged, rows.model(path.stem), rows.distributions, notes=notes)
+        answered = sorted(rows.asked | rows.served)
+        notes = tuple(map(str, caveats(answered)))
+        model = ", ".join(answered) or path.stem
+        return AssessorSource(name, judged, model, rows.distributions, notes=notes)
     with rereadable():
         hold_labels(path)
         read = read_labels(path)
@@ -287,45 +288,14 @@ def source_of_collection(collection: Collection, name: str) -> AssessorSource:
     if not judgements.exists():
         scale_names = grade_names(collection, name)
         return replace(source_of_file(path, name), model=model, scale_names=scale_names)
-    rows = _read_judged(judgements)
+    rows = judged_in(judgements, "distribution")
     source = AssessorSource(name, AssessorLabels({}))
     if path.stat().st_size:
         source = source_of_file(path, name)
     judged = AssessorLabels(source.judged.labels, {**source.judged.failures, **rows.failures})
     scale_names = grade_names(collection, name, rows.prompts)
-    return AssessorSource(
-        name, judged, rows.model(model), rows.distributions, scale_names, source.notes
-    )
-
-
-@dataclass
-class _Judged:
-    """What a file of judgements holds: grades, failures, distributions, models and prompts."""
-
-    grades: dict[str, dict[str, int]] = field(default_factory=dict)
-    failures: dict[Pair, str] = field(default_factory=dict)
-    distributions: dict[Pair, Mapping[int, float]] = field(default_factory=dict)
-    models: set[str] = field(default_factory=set)
-    prompts: set[str] = field(default_factory=set)
-
-    def model(self, otherwise: str) -> str:
-        """The models that judged, `otherwise` where none is named."""
-        return ", ".join(sorted(self.models - {""})) or otherwise
-
-
-def _read_judged(path: Path) -> _Judged:
-    judged = _Judged()
-    for row in read_judgements(path):
-        outcome = row.judged.outcome
-        judged.models |= {row.origin.model, row.judged.model}
-        judged.prompts.add(row.origin.prompt)
-        if isinstance(outcome, Failure):
-            judged.failures[outcome.pair] = outcome.status
-            continue
-        judged.grades.setdefault(outcome.pair.query_id, {})[outcome.pair.doc_id] = outcome.grade
-        if outcome.distribution:
-            judged.distributions[outcome.pair] = outcome.distribution
-    return judged
+    model = ", ".join(sorted(rows.asked | rows.served)) or model
+    return AssessorSource(name, judged, model, rows.distributions, scale_names, source.notes)
 
 
 def assessor_of(source: Source, name: str) -> AssessorSource:

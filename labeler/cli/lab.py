@@ -195,7 +195,7 @@ def panel(
             raise judged.stopped
         if judged.panel is not None:
             _note_members(judged, sources[0])
-            pairs = len(judged.panel.rows)
+            pairs = len(judged.panel)
             _check_all_graded(judged.panel.failed, pairs, again={"retry_failed": True})
         return
     collection, *names = sources
@@ -214,7 +214,7 @@ def panel(
         note(f"kept as {name}: labeler agree {collection} human {name}")
     if output is not None:
         note(f"wrote {output}")
-    _check_all_graded(result.panel.failed, len(result.panel.rows))
+    _check_all_graded(result.panel.failed, len(result.panel))
 
 
 def _check_all_graded(failed: int, pairs: int, again: dict[str, object] | None = None) -> None:

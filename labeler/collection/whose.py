@@ -24,7 +24,7 @@ from labeler.collection.layout import (
 )
 from labeler.collection.people import people_path, read_people
 from labeler.collection.queries import read_queries
-from labeler.data import Document, Judgement, Pair, Qrels, Query
+from labeler.data import Document, Judged, Judgement, Pair, Qrels, Query
 from labeler.errors import BadInput, Misuse
 from labeler.files.boundary import reading
 from labeler.files.cache import sha256_of
@@ -339,5 +339,11 @@ def stale_by_set(collection: Collection, names: Sequence[str]) -> dict[str, set[
 def shown_in(path: Path) -> Iterator[tuple[Pair, str]]:
     """The pairs with a grade, each with what its row says that was shown."""
     for row in read_judgements(path) if path.is_file() else ():
-        if isinstance(row.judged.outcome, Judgement) and _SHOWN.fullmatch(row.judged.shown):
-            yield row.judged.outcome.pair, row.judged.shown
+        if shown := shown_to(row.judged):
+            yield row.judged.outcome.pair, shown
+
+
+def shown_to(judged: Judged) -> str:
+    """What was shown for a grade; empty of a failure, and where that is not known."""
+    is_graded = isinstance(judged.outcome, Judgement)
+    return judged.shown if is_graded and _SHOWN.fullmatch(judged.shown) else ""

@@ -16,16 +16,16 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.card import Parent
-from labeler.collection.judgements import read_judgements
+from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import Pairs
 from labeler.collection.queries import read_queries
-from labeler.collection.whose import is_of_people, routed_pairs
+from labeler.collection.whose import is_of_people, routed_pairs, shown_to
 from labeler.data import JUDGED, Failure, Judged, Outcome, Pair, Qrels
 from labeler.report.neutral import flat
 from labeler.report.result import Result
 from labeler.report.table import Cell, Column, Row, Table
-from labeler.trec.pairs import NONE, Joined, PairColumns, joined_pairs
+from labeler.trec.pairs import NONE, Joined, PairColumns, joined_pairs, taken
 from labeler.trec.qrels import read_qrels
 
 # From one set of judgements to another of the same pairs: what became of each grade.
@@ -40,7 +40,12 @@ class State(NamedTuple):
     status: str
 
     def __str__(self) -> str:
-        return str(self.grade) if self.grade is not None else self.status
+        return str(self.answer)
+
+    @property
+    def answer(self) -> int | str:
+        """The grade, or the status of a failure."""
+        return self.status if self.grade is None else self.grade
 
 
 NOTHING = State(None, ABSENT)
@@ -108,7 +113,7 @@ class Transitions(Result):
     def _move(self, pair: Pair, row: int) -> Move:
         old, new = (self.states[codes[row]] for codes in (self.before, self.after))
         at = self.joined.row[row].tolist()
-        given, gives = (own.reason(of) for own, of in zip(self.sets, at, strict=True))
+        given, gives = (own.text("reason", of) for own, of in zip(self.sets, at, strict=True))
         return Move(pair, old, new, self.queries.get(pair.query_id, ""), given, gives)
 
     def as_json(self) -> dict[str, Any]:
@@ -261,21 +266,58 @@ class Spent(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class Distributions:
+    """How probable an assessor holds each of `grades` of some pairs.
+
+    `shares` are `(pairs, grades)`.
+    """
+
+    pairs: PairColumns[Any]
+    grades: tuple[int, ...]
+    shares: Floats
+
+    @classmethod
+    def of(
+        cls, pairs: PairColumns[Any], given: Sequence[Mapping[int, float] | None]
+    ) -> Distributions:
+        """Those of the pairs that have one, `given` being parallel to all of them."""
+        grades = tuple(sorted({grade for each in given if each for grade in each}))
+        shares = [[each.get(grade, 0.0) for grade in grades] for each in given if each]
+        mask = np.fromiter(map(bool, given), dtype=np.bool_, count=len(given))
+        return cls(pairs.keep(mask), grades, np.array(shares, dtype=np.float64))
+
+    def put(self, pairs: PairColumns[Any], grades: Sequence[int], matrix: Floats) -> Flags:
+        """Put them in the place of rows of a `matrix`, `(pairs, grades)`; which rows these are.
+
+        The shares of the grades sum to 1 then. A pair without a share of any of them is left.
+        """
+        column = {grade: self.shares[:, at] for at, grade in enumerate(self.grades)}
+        nothing = np.zeros(len(self.shares))
+        shares = np.stack([column.get(grade, nothing) for grade in grades], axis=1)
+        whole, at = shares.sum(axis=1), pairs.rows_in(self.pairs)
+        has = taken(whole, at, 0.0) > 0
+        matrix[has] = shares[at[has]] / whole[at[has], None]
+        return has
+
+
+@dataclass(frozen=True, eq=False)
 class JudgedSet:
     """What a set of judgements says of each pair, in columns over the pairs of `states`.
 
     `took`, `(n, 3)`, are each pair's replies, prompt tokens and completion tokens, and `cost`,
     `(n,)`, its dollars, `nan` for an unknown price; both are None where only grades are known.
-    `more` holds what was asked for by name, a list a name. `models` were asked or answered, with
-    `prompts`.
+    `more` holds what was read beside by name, a list a name. `asked` are the models that were
+    asked, `served` what servers called theirs; `origin` is that of the last row.
     """
 
     states: PairColumns[State]
     took: Integers | None = None
     cost: Floats | None = None
     more: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    models: frozenset[str] = frozenset()
+    asked: frozenset[str] = frozenset()
+    served: frozenset[str] = frozenset()
     prompts: frozenset[str] = frozenset()
+    origin: Origin | None = None
 
     @classmethod
     def of_grades(cls, qrels: Qrels) -> JudgedSet:
@@ -284,6 +326,11 @@ class JudgedSet:
         distinct, code = grades.coded
         states = tuple(map(judged, distinct))
         return cls(grades.holding(code, states))
+
+    @classmethod
+    def empty(cls) -> JudgedSet:
+        """A set of judgements without a row."""
+        return cls(PairColumns.of({}), np.zeros((0, 3), dtype=np.int64), np.zeros(0))
 
     def __len__(self) -> int:
         return self.states.size
@@ -311,10 +358,24 @@ class JudgedSet:
         labels, code = self.states.coded
         return np.array([state.grade is not None for state in labels], dtype=np.bool_)[code]
 
-    def reason(self, row: int) -> str:
-        """Why a pair has its grade, or the detail of its failure; empty where nothing says it."""
-        reasons = self.more.get("reason", ())
-        return reasons[row] if reasons and row != NONE else ""
+    @cached_property
+    def distributions(self) -> Distributions | None:
+        """How probable each grade is, of the pairs of which the assessor says it."""
+        given = self.more.get("distribution", ())
+        return Distributions.of(self.states, given) if any(given) else None
+
+    def text(self, name: str, row: int) -> str:
+        """What was read beside of a pair by that name; empty where nothing was."""
+        column = self.more.get(name, ())
+        return str(column[row]) if column and row != NONE else ""
+
+    def answer(self, row: int) -> int | str | None:
+        """The grade of a pair, or the status of its failure; None where it stands in no row."""
+        if row == NONE:
+            return None
+        labels, code = self.states.coded
+        state: State = labels[code[row]]
+        return state.answer
 
     def restricted(self, mask: Flags) -> JudgedSet:
         """The same of the pairs of a mask, `(n,)`, alone."""
@@ -382,14 +443,16 @@ def judged_in(path: Path, *more: str) -> JudgedSet:
     """
     states, codes, took, cost = dict[State, int](), array("i"), array("q"), array("d")
     columns: dict[str, list[Any]] = {name: [] for name in more}
-    models, prompts = set[str](), set[str]()
+    asked, served, prompts, origins = set[str](), set[str](), set[str](), list[Origin]()
 
     def pairs() -> Iterator[Pair]:
         for judged, origin, *_ in read_judgements(path):
+            origins[:] = [origin]
             codes.append(states.setdefault(state_of(judged.outcome), len(states)))
             took.extend((judged.attempts, judged.prompt_tokens, judged.completion_tokens))
             cost.append(math.nan if judged.cost is None else judged.cost)
-            models.update((origin.model, judged.model))
+            asked.add(origin.model)
+            served.add(judged.model)
             prompts.add(origin.prompt)
             for name, column in columns.items():
                 column.append(_MORE[name](judged))
@@ -407,8 +470,10 @@ def judged_in(path: Path, *more: str) -> JudgedSet:
         np.array(took, dtype=np.int64).reshape(-1, 3)[order],
         np.array(cost, dtype=np.float64)[order],
         {name: [column[row] for row in order.tolist()] for name, column in columns.items()},
-        frozenset(models - {""}),
+        frozenset(asked - {""}),
+        frozenset(served - {""}),
         frozenset(prompts),
+        origins[0] if origins else None,
     )
 
 
@@ -427,6 +492,6 @@ def _reason(judged: Judged) -> str:
 _MORE: Mapping[str, Callable[[Judged], Any]] = {
     "reason": _reason,
     "distribution": lambda judged: getattr(judged.outcome, "distribution", None),
-    "shown": lambda judged: judged.shown,
+    "shown": shown_to,
 }
 """What a set can hold beside, by name."""

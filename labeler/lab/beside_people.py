@@ -20,12 +20,13 @@ from labeler.agreement.compare import (
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.statistics import GradedPairs, Statistic, query_tables
 from labeler.arrays import Floats, Integers
-from labeler.data import Pair, Qrels
+from labeler.data import Qrels
 from labeler.lab.members import PanelSet
 from labeler.lab.panel_rules import UNGRADED, Votes
 from labeler.report.result import Result
 from labeler.report.table import Interval, shown
 from labeler.stats.intervals import Sample, between, draws_of
+from labeler.trec.pairs import NONE, PairColumns
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def beside_people(
     (statistic,) = selected_statistics(options, votes.grades)
     members = {}
     for column, name in enumerate(votes.members):
-        own = _paired(human, _qrels_of(votes, votes.values[:, column]), votes)
+        own = _paired(human, _grades_of(votes, column), votes)
         (less,) = differences(whole, own, [statistic], options, len(votes.members))
         members[name] = MemberBesidePeople(name, _estimate(own, statistic, options), less)
     return PanelBesidePeople(
@@ -101,13 +102,10 @@ def beside_people(
     )
 
 
-def _qrels_of(votes: Votes, values: Integers) -> Qrels:
-    """The grades of the pairs that have one."""
-    qrels: dict[str, dict[str, int]] = {}
-    for pair, value in zip(votes.pairs, values.tolist(), strict=True):
-        if value != UNGRADED:
-            qrels.setdefault(pair.query_id, {})[pair.doc_id] = votes.grades[value]
-    return qrels
+def _grades_of(votes: Votes, member: int) -> PairColumns[int]:
+    """A member's grades."""
+    values = votes.values[:, member]
+    return votes.pairs.holding(np.array(votes.grades)[values]).keep(values != UNGRADED)
 
 
 def _paired(human: Qrels, grades: Qrels, votes: Votes) -> GradedPairs:
@@ -168,7 +166,7 @@ def effective_number(members: int, correlation: float) -> float:
 
 def independence(
     votes: Votes,
-    human: Mapping[Pair, int] | None = None,
+    human: Qrels | None = None,
     options: StatisticOptions | None = None,
 ) -> Independence:
     """The correlation of members' errors, with an interval over queries.
@@ -177,9 +175,12 @@ def independence(
     what members have in common because they see the same truth is no error, nor is a bias.
     """
     options = options or StatisticOptions()
+    groups = np.zeros(votes.pairs.size, dtype=np.int64)
     if human is not None:
-        votes = votes.of(np.array([pair in human for pair in votes.pairs], dtype=np.bool_))
-    sums = _moments(votes, human)
+        at = votes.pairs.rows_in(people := PairColumns.of(human, np.int64))
+        votes = votes.of(at != NONE)
+        groups = np.unique(people.value[at[at != NONE]], return_inverse=True)[1]
+    sums = _moments(votes, groups)
     features = max(int(np.prod(sums.shape[1:])), 1)
     # of many members the sums of each query are many
     usual = min(draws_of(max(len(sums), 1)), MOST_CELLS // features)
@@ -195,30 +196,25 @@ def independence(
         matrix[a, b] = matrix[b, a] = each
     correlation = Interval(value, *ends)
     by_people = human is not None
-    return Independence(names, by_people, len(votes.pairs), len(sums), correlation, matrix)
+    return Independence(names, by_people, votes.pairs.size, len(sums), correlation, matrix)
 
 
-def _moments(votes: Votes, human: Mapping[Pair, int] | None) -> Floats:
+def _moments(votes: Votes, group: Integers) -> Floats:
     """`(queries, links, groups, 6)`: of every two members n, x, y, xx, yy, xy over their pairs.
 
     A group holds the pairs of one human grade; without people there is one.
     """
-    ids = [pair.query_id for pair in votes.pairs]
-    names = list(dict.fromkeys(ids))
-    number_of = {name: number for number, name in enumerate(names)}
-    query = np.array([number_of[name] for name in ids], dtype=np.int64)
-    grades = [0 if human is None else human[pair] for pair in votes.pairs]
-    group = np.unique(grades, return_inverse=True)[1]
+    query, queries = votes.pairs.query, len(votes.pairs.queries)
     groups = int(group.max(initial=0)) + 1
     links = list(combinations(range(len(votes.members)), 2))
-    sums = np.zeros((len(names), len(links), groups, 6))
+    sums = np.zeros((queries, len(links), groups, 6))
     numbers = np.nan_to_num(votes.numbers)
     for number, (a, b) in enumerate(links):
         both = votes.graded[:, a] & votes.graded[:, b]
         cell, x, y = (query * groups + group)[both], numbers[both, a], numbers[both, b]
         for index, values in enumerate((np.ones_like(x), x, y, x * x, y * y, x * y)):
-            counted = np.bincount(cell, weights=values, minlength=len(names) * groups)
-            sums[:, number, :, index] = counted.reshape(len(names), groups)
+            counted = np.bincount(cell, weights=values, minlength=queries * groups)
+            sums[:, number, :, index] = counted.reshape(queries, groups)
     return sums
 
 

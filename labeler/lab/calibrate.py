@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeler.agreement.calibration import Calibration, calibration
+from labeler.agreement.calibration import Calibration, CalibrationRows, at_cut
 from labeler.agreement.shares import GradeShares, combined, shares_of
 from labeler.agreement.shown import short
 from labeler.agreement.sources import (
@@ -85,13 +85,14 @@ class CalibrateResult(Result):
     def rows(self) -> Iterator[tuple[Pair, list[float], float]]:
         """Each pair with the probability of each grade, and the mean of the calibrated grade."""
         expected = self.probabilities @ np.array(self.scale, dtype=np.float64)
-        return zip(self.shares.pairs, self.probabilities.tolist(), expected.tolist(), strict=True)
+        pairs = self.shares.pairs.pairs()
+        return zip(pairs, self.probabilities.tolist(), expected.tolist(), strict=True)
 
     @property
     def sentences(self) -> list[str]:
         """What the probabilities tell, and how far they lie from people's grades."""
         name = short(self.assessor)
-        given = count_of(len(self.shares.pairs), "pair", "pairs")
+        given = count_of(self.shares.pairs.size, "pair", "pairs")
         pairs, queries = self.counts
         graded = f"{count_of(pairs, 'pair', 'pairs')} of {count_of(queries, 'query', 'queries')}"
         loss = self.log_loss["calibrated"]
@@ -137,7 +138,7 @@ class CalibrateResult(Result):
             *("assessor", "people", "fit", "gain", "findings"),
             pairs=self.counts[0],
             queries=self.counts[1],
-            probabilities=len(self.shares.pairs),
+            probabilities=self.shares.pairs.size,
             log_loss={name.replace(" ", "_"): mean for name, mean in self.log_loss.items()},
             cuts=[{"cut": c.after.cut, "before": c.before, "after": c.after} for c in self.cuts],
         )
@@ -263,13 +264,9 @@ def _reliability_at_cuts(pairs: CalibrationSet, calibrated: Floats) -> Iterator[
 
 
 def _at_cuts(pairs: CalibrationSet, grades: tuple[int, ...], matrix: Floats) -> list[Calibration]:
-    human: dict[str, dict[str, int]] = {}
-    for pair, outcome in zip(pairs.shares.pairs, pairs.outcome.tolist(), strict=True):
-        human.setdefault(pair.query_id, {})[pair.doc_id] = pairs.scale[outcome]
-    rows = zip(pairs.shares.pairs, matrix.tolist(), strict=True)
-    distributions = {pair: dict(zip(grades, row, strict=True)) for pair, row in rows}
-    weights = dict(zip(pairs.shares.pairs, pairs.weight.tolist(), strict=True))
-    return calibration(human, distributions, pairs.scale[1:], weights)
+    human = np.array(pairs.scale)[pairs.outcome]
+    rows = CalibrationRows(pairs.query, human, pairs.weight, grades, matrix)
+    return [at_cut(rows, cut) for cut in pairs.scale[1:]]
 
 
 def _few(pairs: CalibrationSet, gain: Mean) -> Iterator[Finding]:

@@ -14,10 +14,11 @@ import numpy as np
 from labeler.agreement.shares import RoutingSources, open_routing
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Flags, Floats
-from labeler.collection.judgements import Origin
+from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import Collection, check_name, open_collection
-from labeler.data import Pair
+from labeler.data import Judged, Pair
 from labeler.errors import Misuse, about
+from labeler.judging.changes import JudgedSet, state_of
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.lab.members import (
@@ -37,11 +38,11 @@ from labeler.lab.route import (
 from labeler.lab.thresholds import (
     CascadeCheck,
     CascadeEvidence,
-    CascadeMember,
     Doubts,
     evidence_of,
     graded_by_people,
     member_of,
+    took,
     took_by,
     unit_of,
     untied,
@@ -53,6 +54,7 @@ from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Table, figure_table, interval_text
 from labeler.stats.estimates import Mean
+from labeler.trec.pairs import taken
 
 # What `cascade` returns: who decided how many pairs, what that saved and lost, tables, JSON.
 
@@ -67,7 +69,7 @@ class CascadeResult(Result):
     """
 
     name: str
-    members: tuple[CascadeMember, CascadeMember]
+    members: tuple[Member, Member]
     by: str
     threshold: float
     sent: frozenset[Pair]
@@ -75,12 +77,12 @@ class CascadeResult(Result):
     check: CascadeCheck | None = None
     calls: int = 0
     findings: tuple[Finding, ...] = ()
-    others: tuple[CascadeMember, ...] = ()
+    others: tuple[Member, ...] = ()
 
     @property
     def pairs(self) -> int:
         """How many pairs there are."""
-        return len(self.members[0].rows)
+        return len(self.members[0].judged)
 
     @property
     def unit(self) -> str:
@@ -91,7 +93,7 @@ class CascadeResult(Result):
     @property
     def failures(self) -> dict[Pair, str]:
         """The pairs that were sent and have no grade."""
-        failed = self.members[1].failures
+        failed = self.members[1].judged.failures
         return {pair: failed[pair] for pair in sorted(self.sent) if pair in failed}
 
     @property
@@ -102,16 +104,16 @@ class CascadeResult(Result):
         """
         cheap, strong = self.members
         unit = self.unit
-        of_cheap = sum(took_by((cheap, *self.others), pair, unit) for pair in cheap.rows)
-        of_strong = sum(strong.took(pair, unit) for pair in strong.rows)
-        alone = of_strong / len(strong.rows) * self.pairs if strong.rows else math.nan
+        of_cheap = sum(took_by((cheap, *self.others), cheap.judged.states, unit).tolist())
+        of_strong, judged = sum(took(strong.judged, unit).tolist()), len(strong.judged)
+        alone = of_strong / judged * self.pairs if judged else math.nan
         return {"cheap": of_cheap, "strong": of_strong, "strong alone": alone}
 
     @property
     def sentences(self) -> list[str]:
         """Who decided, what was saved, and what that lost."""
         cheap, strong = self.members
-        failed = len(cheap.failures.keys() & self.sent)
+        failed = len(cheap.judged.failures.keys() & self.sent)
         why = f", of which {failed:,} had no grade" if failed else ""
         decided = (
             f"{strong.name} decides {len(self.sent):,} of {count_of(self.pairs, 'pair', 'pairs')}"
@@ -259,9 +261,9 @@ def acascade(
 
     async def plan() -> CascadePlan:
         first, sources = member_of(opened, cheap[0]), _open(opened, cheap, asked)
-        graded = graded_by_people(sources, first)
-        every = judging(list(first.rows))
-        return CascadePlan(await judging(graded).plan(), await every.plan())
+        states = first.judged.states
+        graded = judging(list(states.keep(graded_by_people(sources, first)).pairs()))
+        return CascadePlan(await graded.plan(), await judging(list(states.pairs())).plan())
 
     return Act(lambda: _cascade(opened, cheap, asked, judging, watch.note), plan)
 
@@ -279,11 +281,12 @@ async def _cascade(
     name, strong_name = str(options.name), str(options.judging.name)
     first, sources = member_of(opened, cheap[0]), _open(opened, cheap, options)
     by = options.by or default_criterion(sources)
-    graded = graded_by_people(sources, first)
-    strong, calls = await _judged(opened, strong_name, judging, graded)
+    states, graded = first.judged.states, graded_by_people(sources, first)
+    asked = list(states.keep(graded).pairs())
+    strong, calls = await _judged(opened, strong_name, judging, asked)
     others = [member_of(opened, n) for n in cheap[1:] if opened.judgements(n).exists()]
     ties, evidence = None if options.share is None else options.seed, None
-    if graded:
+    if asked:
         members, statistic = (first, *others, strong), partial(find_statistic, options.statistic)
         evidence = evidence_of(sources, members, by, statistic, ties)
         of_pool = evidence.doubts().of_pool
@@ -291,14 +294,13 @@ async def _cascade(
     else:
         of_pool, checked = untied(needs(sources, by, None), ties), None
         threshold = _at_share(of_pool, options.share or 0.0)
-    doubts = zip(sources.shares.pairs, of_pool.tolist(), strict=True)
-    unsure = {pair for pair, doubt in doubts if doubt >= threshold}
-    sent = frozenset({*unsure, *first.failures})
-    wanting = sent.union(graded)
-    left = [p for p in first.rows if p in wanting]
+    unsure = taken(of_pool >= threshold, states.rows_in(sources.shares.pairs), False)
+    is_sent = unsure | ~first.judged.is_graded
+    left = list(states.keep(is_sent | graded).pairs())
     strong, more = await _judged(opened, strong_name, judging, left)
+    sent = frozenset(states.keep(is_sent).pairs())
     settings = _settings(options, sources, by, threshold)
-    made = _made((first, strong), sent, settings)
+    made = _made(opened, (first, strong), sent, settings)
     write_made(opened, name, made, note, sent=len(sent))
     return CascadeResult(
         name,
@@ -316,10 +318,10 @@ async def _cascade(
 
 async def _judged(
     collection: Collection, name: str, judging: Judging, pairs: list[Pair]
-) -> tuple[CascadeMember, int]:
+) -> tuple[Member, int]:
     """What the strong assessor says of pairs, and the calls that took; what stops it is raised."""
     if not pairs:
-        return CascadeMember(name, {}), 0
+        return Member(name, JudgedSet.empty()), 0
     result = await judging(pairs)
     if result.stopped:
         raise result.stopped
@@ -327,7 +329,8 @@ async def _judged(
 
 
 def _made(
-    members: tuple[CascadeMember, CascadeMember],
+    collection: Collection,
+    members: tuple[Member, Member],
     sent: frozenset[Pair],
     settings: Mapping[str, object],
 ) -> MadeSet:
@@ -337,18 +340,28 @@ def _made(
     one's grade.
     """
     cheap, strong = members
-    given = [Member(each.name, each.grades, each.failures) for each in members]
-    rows = []
-    for pair in cheap.rows:
-        decided = strong if pair in sent else cheap
-        says = {each.name: each.grades.get(pair, each.failures.get(pair)) for each in given}
-        more = {"members": says, "decided": decided.name}
-        rows.append(MadeRow(decided.rows[pair].judged, more))
-    digests = {each.name: each.digest for each in given}
+
+    def rows() -> Iterator[MadeRow]:
+        files = [collection.judgements(each.name) for each in members]
+        by_strong: dict[Pair, Judged] = {}
+        for row in read_judgements(files[1]) if files[1].exists() else ():
+            by_strong[row.judged.outcome.pair] = row.judged
+        for judged in (row.judged for row in read_judgements(files[0])):
+            pair = judged.outcome.pair
+            other, decided = by_strong.get(pair), strong if pair in sent else cheap
+            says = {
+                cheap.name: state_of(judged.outcome).answer,
+                strong.name: state_of(other.outcome).answer if other else None,
+            }
+            more = {"members": says, "decided": decided.name}
+            yield MadeRow(by_strong[pair] if decided is strong else judged, more)
+
+    digests = {each.name: each.digest for each in members}
     title = f"{RULE} of {cheap.name}, {strong.name}"
     origin = Origin("", title, {"rule": RULE, **settings, "members": digests})
-    by_name = {m.name: {"models": m.models, "digest": digests[m.name]} for m in members}
-    served = sorted({*cheap.models, *strong.models})
+    asked = {each.name: sorted(each.judged.asked) for each in members}
+    by_name = {name: {"models": asked[name], "digest": digests[name]} for name in asked}
+    served = sorted(cheap.judged.asked | strong.judged.asked)
     return MadeSet(origin, rows, by_name, served, [strong.name])
 
 

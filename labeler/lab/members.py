@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
 from labeler import __version__
+from labeler.arrays import Floats, Integers, Places
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.judgements import (
     JudgementLines,
     Origin,
     origin_of,
-    read_judgements,
     replacing_set,
 )
 from labeler.collection.layout import Collection, Note, locked
 from labeler.collection.readme import write_readme
 from labeler.collection.user_files import Output
-from labeler.collection.whose import check_model_name, made_by, shown_in
-from labeler.data import FAILURES, Failure, Judged, Judgement, Pair, Qrels
+from labeler.collection.whose import check_model_name, made_by
+from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair
 from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing
+from labeler.judging.changes import JudgedSet, judged_in, state_of
 from labeler.lab.panel_rules import (
     PANEL_RULES,
-    PanelGrades,
-    Shares,
     Votes,
     check_rule,
     combine,
@@ -39,8 +40,9 @@ from labeler.lab.panel_rules import (
 )
 from labeler.messages import count_of
 from labeler.options import COUNT, SEED, check_options, option
+from labeler.trec.pairs import NONE, PairColumns, joined_pairs
 from labeler.trec.qrels import read_qrels
-from labeler.trec.write import write_qrels
+from labeler.trec.write import write_columns
 
 PANEL = "Panel"
 JSON_LINES = (".jsonl", ".jsonl.gz")
@@ -86,23 +88,17 @@ class PanelOptions:
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """An assessor's grades, the statuses of its failures, its distributions, and what made them.
-
-    `shown` is what the rows of its pairs say that was shown.
-    """
+    """An assessor's set of judgements, under its name, and what made it."""
 
     name: str
-    grades: Mapping[Pair, int]
-    failures: Mapping[Pair, str] = field(default_factory=dict)
-    shares: Shares = field(default_factory=dict)
+    judged: JudgedSet
     made_by: Mapping[str, Any] = field(default_factory=dict)
-    shown: Mapping[Pair, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The first 16 hex digits of the SHA-256 of its grades and failures."""
-        rows = sorted([*self.grades.items(), *self.failures.items()])
-        text = "".join(f"{pair.query_id}\0{pair.doc_id}\0{value}\n" for pair, value in rows)
+        rows = sorted((*pair, str(state)) for pair, state in self.judged.states.by_pair())
+        text = "".join(f"{query_id}\0{doc_id}\0{value}\n" for query_id, doc_id, value in rows)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @property
@@ -115,21 +111,12 @@ def read_member(collection: Collection, name: str) -> Member:
     """A set of a collection's judgements as a member; of qrels alone, the grades of 0 and more."""
     path, models = collection.judgements(name), list(made_by(collection, name).models)
     if not path.exists():
-        qrels = read_qrels(collection.existing_qrels(name))
-        grades = {Pair(q, d): g for q, row in qrels.items() for d, g in row.items() if g >= 0}
-        return Member(name, grades, made_by={"models": models})
-    rows = list(read_judgements(path))
-    outcomes = [row.judged.outcome for row in rows]
-    judged = [outcome for outcome in outcomes if isinstance(outcome, Judgement)]
-    origin = {"prompt": rows[-1].origin.prompt, "asked": rows[-1].origin.model} if rows else {}
-    return Member(
-        name,
-        {each.pair: each.grade for each in judged},
-        {each.pair: each.status for each in outcomes if isinstance(each, Failure)},
-        {each.pair: each.distribution for each in judged if each.distribution},
-        {**origin, "models": models},
-        dict(shown_in(path)),
-    )
+        judged = JudgedSet.of_grades(read_qrels(collection.existing_qrels(name)))
+        return Member(name, judged.restricted(judged.grade >= 0), {"models": models})
+    judged = judged_in(path, "distribution", "shown")
+    of = judged.origin
+    origin = {"prompt": of.prompt, "asked": of.model} if of is not None else {}
+    return Member(name, judged, {**origin, "models": models})
 
 
 class MadeRow(NamedTuple):
@@ -142,20 +129,24 @@ class MadeRow(NamedTuple):
 class MadeSet(NamedTuple):
     """A set of judgements that is made of other sets: its rows, and what made them.
 
-    `members` say by name what made each of them, `served` are the models that they asked, and
-    `scale_of` are those whose scale it has, where they have one.
+    `rows` gives them from the first on whenever it is called. `members` say by name what made each
+    of them, `served` are the models that they asked, and `scale_of` are those whose scale it has,
+    where they have one.
     """
 
     origin: Origin
-    rows: Sequence[MadeRow]
+    rows: Callable[[], Iterator[MadeRow]]
     members: Mapping[str, Mapping[str, Any]]
     served: Sequence[str]
     scale_of: Sequence[str]
 
-    def lines(self) -> Iterator[str]:
-        """The lines of a file of judgements."""
-        lines = JudgementLines(self.origin)
-        return (f"{lines.line(row.judged, panel=row.says)}\n" for row in self.rows)
+    def write(self, out: TextIO) -> Counter[str]:
+        """Write the lines of a file of judgements; how many there are of each status."""
+        lines, statuses = JudgementLines(self.origin), Counter[str]()
+        for row in self.rows():
+            out.write(f"{lines.line(row.judged, panel=row.says)}\n")
+            statuses[state_of(row.judged.outcome).status] += 1
+        return statuses
 
 
 def check_made_name(collection: Collection, name: str, rule: str, members: Sequence[str]) -> None:
@@ -184,12 +175,11 @@ def write_made(
 ) -> None:
     """Write `judgements/NAME.jsonl` and `qrels/NAME.qrels`; the card names rule and members."""
     path, qrels, origin = collection.judgements(name), collection.qrels(name), made.origin
-    outcomes = [row.judged.outcome for row in made.rows]
-    statuses = Counter(each.status for each in outcomes if isinstance(each, Failure))
     with locked(collection, note):
         check_made_name(collection, name, origin.parameters["rule"], list(origin.members))
         with replacing_set(path, qrels) as out:
-            out.writelines(made.lines())
+            failures = made.write(out)
+        judged = failures.pop(JUDGED, 0)
         judge = card_section(read_card(collection), "judge")
         scales = [card_section(card_section(judge, each), "scale") for each in made.scale_of]
         named = [scale for scale in scales if scale]
@@ -201,10 +191,10 @@ def write_made(
             "parameters": dict(origin.parameters),
             "members": {member: dict(by) for member, by in made.members.items()},
             "scale": named[0] if named and all(scale == named[0] for scale in named) else {},
-            "pairs": len(outcomes),
-            "judged": len(outcomes) - statuses.total(),
-            "failed": statuses.total(),
-            "failures": dict(sorted(statuses.items())),
+            "pairs": judged + failures.total(),
+            "judged": judged,
+            "failed": failures.total(),
+            "failures": dict(sorted(failures.items())),
         }
         update_card_entry(collection, "judge", name, entry | more)
         write_readme(collection)
@@ -215,38 +205,55 @@ def write_made(
 
 @dataclass(frozen=True, eq=False)
 class PanelSet:
-    """What a panel makes of its members' grades: a row for each pair, in the pairs' order.
+    """What a panel makes of its members' grades of `pairs`, which are in the order of their ids.
 
-    `votes` and `grades` are of the pairs that have a grade; `left_out` counts those that too few
-    members were asked about.
+    `rows`, `(pairs, members)`, are the pairs' rows in each member's set, -1 where it has none.
+    `votes` and `values`, the places of the panel's grades in the scale, are of the pairs that have
+    a grade; `left_out` counts those that too few members were asked about.
     """
 
     members: tuple[Member, ...]
     options: PanelOptions
     fewest: int
+    pairs: PairColumns[Any]
+    rows: Places
     votes: Votes
-    grades: PanelGrades
-    rows: tuple[MadeRow, ...]
+    values: Integers
     left_out: int
+
+    def __len__(self) -> int:
+        return self.pairs.size
 
     @property
     def judged(self) -> int:
         """How many pairs have a grade."""
-        return len(self.votes.pairs)
+        return len(self.values)
 
     @property
     def failed(self) -> int:
         """How many pairs have none, for too few members have one."""
-        return len(self.rows) - self.judged
+        return len(self) - self.judged
 
     @property
-    def qrels(self) -> Qrels:
+    def qrels(self) -> PairColumns[int]:
         """The panel's grades."""
-        qrels: dict[str, dict[str, int]] = {}
-        for outcome in (row.judged.outcome for row in self.rows):
-            if isinstance(outcome, Judgement):
-                qrels.setdefault(outcome.pair.query_id, {})[outcome.pair.doc_id] = outcome.grade
-        return qrels
+        return self.votes.pairs.holding(np.array(self.votes.grades)[self.values])
+
+    @cached_property
+    def disagreement(self) -> Floats:
+        """How far two members' grades of a pair with a grade lie apart, on average, `(judged,)`.
+
+        In grades, to six decimals; `nan` where one member alone has a grade.
+        """
+        distinct, code = np.unique(disagreement(self.votes), return_inverse=True)
+        return np.array([round(far, 6) for far in distinct.tolist()])[code]
+
+    @property
+    def failures(self) -> Counter[str]:
+        """How many pairs failed with each status."""
+        is_judged = self._judged_rows != NONE
+        answers = map(self._answers, np.flatnonzero(~is_judged).tolist())
+        return Counter(_status(each) for each in answers)
 
     @property
     def title(self) -> str:
@@ -260,12 +267,53 @@ class PanelSet:
         rule = {"rule": self.options.rule, "fewest": self.fewest, "seed": self.options.seed}
         origin = Origin("", self.title, {**rule, "members": members})
         made_by = {member.name: member.origin for member in self.members}
-        return MadeSet(origin, self.rows, made_by, _models(self.members), list(members))
+        return MadeSet(origin, self.made_rows, made_by, self._models, list(members))
 
+    @property
+    def _models(self) -> list[str]:
+        """The models that members asked, each once."""
+        return sorted({model for m in self.members for model in m.made_by.get("models", ())})
 
-def _models(members: Sequence[Member]) -> list[str]:
-    """The models that members asked, each once."""
-    return sorted({model for m in members for model in m.made_by.get("models", ())})
+    @cached_property
+    def _judged_rows(self) -> Places:
+        """The row among `votes` of each pair; -1 where it has no grade."""
+        return self.pairs.rows_in(self.votes.pairs)
+
+    def made_rows(self) -> Iterator[MadeRow]:
+        """The row of each pair, made one by one."""
+        models, mean_shares = ", ".join(self._models), self.votes.mean_shares
+        at = zip(self.pairs.pairs(), self._judged_rows.tolist(), strict=True)
+        for row, (pair, vote) in enumerate(at):
+            answers, far = self._answers(row), math.nan
+            outcome: Outcome = _failure(pair, answers, self.fewest)
+            if vote != NONE:
+                outcome = self._judgement(pair, vote, answers, mean_shares[vote])
+                far = float(self.disagreement[vote])
+            says = {"members": answers, "disagreement": None if math.isnan(far) else far}
+            made = Judged(outcome, cost=0.0, model=models, shown=self._shown(row))
+            yield MadeRow(made, says)
+
+    def _answers(self, row: int) -> dict[str, int | str | None]:
+        """A grade or the status of a failure by each member, None where it lacks the pair."""
+        at = zip(self.members, self.rows[row].tolist(), strict=True)
+        return {member.name: member.judged.answer(of) for member, of in at}
+
+    def _shown(self, row: int) -> str:
+        """What the first member that says it was shown."""
+        at = zip(self.members, self.rows[row].tolist(), strict=True)
+        shown = (member.judged.text("shown", of) for member, of in at)
+        return next(filter(None, shown), "")
+
+    def _judgement(
+        self, pair: Pair, vote: int, answers: Mapping[str, int | str | None], shares: Floats
+    ) -> Judgement:
+        """The panel's grade of a pair, and from which grades it comes."""
+        grades = self.votes.grades
+        given = ", ".join(f"{name} {each}" for name, each in answers.items() if each is not None)
+        each = zip(grades, shares.tolist(), strict=True)
+        distribution = {grade: round(share, 6) for grade, share in each}
+        grade = grades[int(self.values[vote])]
+        return Judgement(pair, grade, f"{self.options.rule} of {given}", distribution)
 
 
 def panel_of(members: Sequence[Member], options: PanelOptions | None = None) -> PanelSet:
@@ -279,56 +327,35 @@ def panel_of(members: Sequence[Member], options: PanelOptions | None = None) -> 
     if twice := [name for name in names if names.count(name) > 1]:
         raise Misuse(f"{twice[0]} is named twice; each member once, please")
     fewest = options.needed(len(members))
-    votes = votes_of(
-        {member.name: member.grades for member in members},
-        options.scale,
-        {member.name: member.shares for member in members},
-    )
-    votes = votes.of(votes.graded.sum(axis=1) >= fewest)
-    grades = combine(votes, options.rule, options.seed)
-    outcomes = {each.pair: each for each in _judgements(members, votes, grades, options.rule)}
-    apart = dict(zip(votes.pairs, disagreement(votes).tolist(), strict=True))
-    held = Counter(pair for m in members for pair in {*m.grades, *m.failures})
-    rows, models = [], ", ".join(_models(members))
-    for pair in sorted(pair for pair, n in held.items() if n >= fewest or pair in outcomes):
-        answers = _answers(members, pair)
-        outcome = outcomes.get(pair) or _failure(pair, answers, fewest)
-        shown = next(filter(None, (member.shown.get(pair) for member in members)), "")
-        far = apart.get(pair, np.nan)
-        says = {"members": answers, "disagreement": None if np.isnan(far) else round(far, 6)}
-        rows.append(MadeRow(Judged(outcome, cost=0.0, model=models, shown=shown), says))
-    if not rows:
+    votes = votes_of({each.name: each.judged for each in members}, options.scale, fewest)
+    joined = joined_pairs([each.judged.states for each in members])
+    rows = joined.by_id((joined.row != NONE).sum(axis=1) >= fewest)
+    if not len(rows):
         raise BadInput("no pair has the grades of so many members; do they judge the same pairs?")
-    left_out = len(held) - len(rows)
-    return PanelSet(tuple(members), options, fewest, votes, grades, tuple(rows), left_out)
-
-
-def _judgements(
-    members: Sequence[Member], votes: Votes, grades: PanelGrades, rule: str
-) -> Iterator[Judgement]:
-    """The panel's grade of each pair that has one, and from which grades it comes."""
-    columns = zip(votes.pairs, grades.values.tolist(), grades.shares.tolist(), strict=True)
-    for pair, value, shares in columns:
-        given = _answers(members, pair).items()
-        reason = ", ".join(f"{name} {grade}" for name, grade in given if grade is not None)
-        each = zip(votes.grades, shares, strict=True)
-        distribution = {grade: round(share, 6) for grade, share in each}
-        yield Judgement(pair, votes.grades[value], f"{rule} of {reason}", distribution)
+    return PanelSet(
+        tuple(members),
+        options,
+        fewest,
+        joined.columns(rows),
+        joined.row[rows],
+        votes,
+        combine(votes, options.rule, options.seed),
+        len(joined.row) - len(rows),
+    )
 
 
 def _failure(pair: Pair, answers: Mapping[str, int | str | None], fewest: int) -> Failure:
-    failed = {name: each for name, each in answers.items() if isinstance(each, str)}
-    statuses = Counter(failed.values())
-    status = max(FAILURES, key=lambda name: statuses[name])
     graded = sum(isinstance(grade, int) for grade in answers.values())
     have = count_of(graded, "member has", "members have")
-    statuses_by_name = ", ".join(f"{name} {each}" for name, each in failed.items())
-    return Failure(pair, status, f"{have} a grade, and {fewest} are needed: {statuses_by_name}")
+    failed = ", ".join(f"{name} {each}" for name, each in answers.items() if isinstance(each, str))
+    detail = f"{have} a grade, and {fewest} are needed: {failed}"
+    return Failure(pair, _status(answers), detail)
 
 
-def _answers(members: Sequence[Member], pair: Pair) -> dict[str, int | str | None]:
-    """A grade or the status of a failure by each member, `None` where it lacks the pair."""
-    return {m.name: m.grades.get(pair, m.failures.get(pair)) for m in members}
+def _status(answers: Mapping[str, int | str | None]) -> str:
+    """The status that most members failed with."""
+    statuses = Counter(answers.values())
+    return max(FAILURES, key=lambda name: statuses[name])
 
 
 def save_panel(panel: PanelSet, output: Output | Path) -> None:
@@ -337,6 +364,6 @@ def save_panel(panel: PanelSet, output: Output | Path) -> None:
     with to.writing():
         if to.path.name.endswith(JSON_LINES):
             with replacing(to.path) as out:
-                out.writelines(panel.made.lines())
+                panel.made.write(out)
         else:
-            write_qrels(to.path, panel.qrels)
+            write_columns(to.path, panel.qrels)

@@ -7,7 +7,6 @@ compared or put into another panel.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +23,7 @@ from labeler.agreement.statistics import parse_name
 from labeler.collection.judgements import origin_of
 from labeler.collection.layout import Collection, check_name, open_collection, safe_name
 from labeler.collection.user_files import Output
-from labeler.data import Failure, Pair, Qrels
+from labeler.data import Qrels
 from labeler.errors import BudgetReached, Misuse, about
 from labeler.judging.changes import human_beside
 from labeler.judging.job import JudgeResult, pool_of
@@ -53,6 +52,7 @@ from labeler.prompt.read import find_prompt
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Cell, Column, Row, Table, interval_text, shown
+from labeler.trec.pairs import PairColumns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,9 +76,9 @@ class PanelResult(Result):
     @property
     def mean_disagreement(self) -> float | None:
         """How far two members' grades of a pair lie apart on average, in grades."""
-        each = [row.says["disagreement"] for row in self.panel.rows]
-        apart = [value for value in each if value is not None]
-        return float(np.mean(apart)) if apart else None
+        apart = self.panel.disagreement
+        apart = apart[~np.isnan(apart)]
+        return float(np.mean(apart)) if len(apart) else None
 
     @property
     def sentences(self) -> list[str]:
@@ -142,7 +142,8 @@ class PanelResult(Result):
         columns = [Column("assessor", align="left"), Column("pairs"), Column("failed")]
         of_panel: list[Cell] = ["the panel", self.panel.judged, self.panel.failed]
         rows: list[Row] = [
-            [short(m.name), len(m.grades), len(m.failures)] for m in self.panel.members
+            [short(m.name), m.judged.grades.size, len(m.judged.failures)]
+            for m in self.panel.members
         ]
         title = self.panel.options.rule
         if self.people is not None:
@@ -165,23 +166,22 @@ class PanelResult(Result):
     def as_json(self) -> dict[str, Any]:
         """The figures of the command by name."""
         panel = self.panel
-        outcomes = [row.judged.outcome for row in panel.rows]
         return self.picked(
             *("name", "mean_disagreement", "people", "independence", "findings"),
             rule=panel.options.rule,
             fewest=panel.fewest,
             seed=panel.options.seed,
             members=panel.made.members,
-            pairs=len(panel.rows),
+            pairs=len(panel),
             judged=panel.judged,
             failed=panel.failed,
-            failures=Counter(each.status for each in outcomes if isinstance(each, Failure)),
+            failures=panel.failures,
             left_out=panel.left_out,
         )
 
     def __repr__(self) -> str:
         panel = self.panel
-        return f"PanelResult({panel.title!r}, judged={panel.judged:,} of {len(panel.rows):,})"
+        return f"PanelResult({panel.title!r}, judged={panel.judged:,} of {len(panel):,})"
 
 
 def _closer(less: Difference) -> str:
@@ -241,7 +241,7 @@ def panel(
 
 def _common_scale(read: PanelSources) -> tuple[int, ...]:
     """From the lowest to the highest grade of the members and of people."""
-    used = {grade for member in read.members for grade in member.grades.values()}
+    used = {grade for member in read.members for grade in member.judged.grades.used()}
     every = used.union(scale_of(read.human, Rules()))
     return tuple(range(min(every), max(every) + 1))
 
@@ -249,10 +249,11 @@ def _common_scale(read: PanelSources) -> tuple[int, ...]:
 def _result(
     judged: PanelSet, read: PanelSources, name: str | None, options: StatisticOptions
 ) -> PanelResult:
-    human = {Pair(q, d): g for q, row in read.human.items() for d, g in row.items() if g >= 0}
+    human = PairColumns.of(read.human, np.int64)
+    human = human.keep(human.value >= 0)
     findings = [Finding(note) for note in read.notes]
-    beside = beside_people(judged, read.human, read.human_name, options) if human else None
-    if human and beside is None:
+    beside = beside_people(judged, read.human, read.human_name, options) if len(human) else None
+    if len(human) and beside is None:
         findings.append(Finding(f"{read.human_name} and the panel have no pair in common"))
     worth = None
     if judged.judged:
@@ -329,7 +330,7 @@ class JudgedPanel(Result):
         panel = self.panel
         return self.picked(
             *("name", "stopped", "members"),
-            pairs=panel and len(panel.rows),
+            pairs=panel and len(panel),
             judged=panel and panel.judged,
             failed=panel and panel.failed,
             rule=panel and panel.options.rule,
@@ -341,7 +342,7 @@ class JudgedPanel(Result):
         """What was put together, where all members were done."""
         if self.panel is None:
             return ["the panel is put together when all members are done; run it again"]
-        graded = f"{self.panel.judged:,} of {len(self.panel.rows):,} pairs have a grade"
+        graded = f"{self.panel.judged:,} of {len(self.panel):,} pairs have a grade"
         return [f"{self.name}: {self.panel.title}", graded]
 
     def tables(self) -> list[Table]:
@@ -356,7 +357,7 @@ class JudgedPanel(Result):
     def __repr__(self) -> str:
         if self.panel is None:
             return f"JudgedPanel({self.name!r}, not put together)"
-        counts = f"judged={self.panel.judged:,} of {len(self.panel.rows):,}"
+        counts = f"judged={self.panel.judged:,} of {len(self.panel):,}"
         return f"JudgedPanel({self.name!r}, {counts}, {len(self.members)} members)"
 
 

@@ -8,39 +8,41 @@ So a panel of the reversed scale gives the reversed grades, and ties raise no gr
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from labeler.arrays import Flags, Floats, Integers
-from labeler.data import Pair
+from labeler.arrays import Flags, Floats, Integers, Places
 from labeler.errors import Misuse
+from labeler.judging.changes import JudgedSet
+from labeler.trec.pairs import PairColumns, joined_pairs
 
 # The grades of a panel's members side by side, and how far they lie apart.
 
 UNGRADED = -1
+AT_ONCE = 1 << 16
+"""Pairs that are put together at a time."""
 MOST_GRADES = 50
 USUAL = (0, 1, 2, 3)
 """The scale of grades that lie within it, where nobody names one: TREC's, and our prompts'."""
-Shares = Mapping[Pair, Mapping[int, float]]
-"""The probability of each grade of a pair, where a member gave one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Votes:
     """`values[i, a]` is the place in `grades` of member `a`'s grade of pair `i`, or `UNGRADED`.
 
-    `shares` holds, `(pairs, members, grades)`, how probable each member holds each grade: its own
-    distribution where it gave one, else all of it on its grade, and zeros where it has none.
+    `shares` hold, `(pairs, members, grades)`, how probable each member holds each grade: its own
+    distribution where it gave one, else all of it on its grade, and zeros where it has none. None
+    stands for members that gave none.
     """
 
     members: tuple[str, ...]
     grades: tuple[int, ...]
-    pairs: tuple[Pair, ...]
-    values: Integers
-    shares: Floats
+    pairs: PairColumns[Any]
+    values: Places
+    shares: Floats | None = None
 
     @property
     def scale(self) -> Floats:
@@ -60,44 +62,70 @@ class Votes:
     @property
     def counts(self) -> Floats:
         """How many members gave each grade to a pair, `(pairs, grades)`."""
-        indices = np.arange(len(self.grades))
-        return np.asarray((self.values[:, :, None] == indices).sum(axis=1), dtype=np.float64)
+        each = [(self.values == place).sum(axis=1) for place in range(len(self.grades))]
+        return np.stack(each, axis=1).astype(np.float64)
 
-    def of(self, rows: Flags | Integers) -> Votes:
-        """Some of the pairs."""
-        numbers = np.arange(len(self.pairs))[rows]
-        pairs = tuple(self.pairs[row] for row in numbers.tolist())
-        return replace(self, pairs=pairs, values=self.values[numbers], shares=self.shares[numbers])
+    @property
+    def mean_shares(self) -> Floats:
+        """The mean of the distributions of the members that graded a pair, `(pairs, grades)`."""
+        whole = self.counts if self.shares is None else self.shares.sum(axis=1)
+        return np.asarray(whole / np.maximum(self.graded.sum(axis=1, keepdims=True), 1))
+
+    def of(self, rows: Flags) -> Votes:
+        """The pairs of a mask."""
+        shares = None if self.shares is None else self.shares[rows]
+        return replace(self, pairs=self.pairs.keep(rows), values=self.values[rows], shares=shares)
+
+    def blocks(self) -> Iterator[Votes]:
+        """Some thousand pairs at a time, `pairs` being all of them."""
+        for first in range(0, len(self.values), AT_ONCE):
+            rows = slice(first, first + AT_ONCE)
+            shares = None if self.shares is None else self.shares[rows]
+            yield replace(self, values=self.values[rows], shares=shares)
 
 
 def votes_of(
-    grades_by_member: Mapping[str, Mapping[Pair, int]],
+    sets: Mapping[str, JudgedSet],
     scale: Sequence[int] | None = None,
-    shares_by_member: Mapping[str, Shares] | None = None,
+    fewest: int = 1,
 ) -> Votes:
-    """The grades of several members on every pair that one of them graded.
+    """The grades of several members, by name, on every pair that so many of them graded.
 
-    `Misuse` of a grade that a named `scale` does not hold; without one it is that of the grades.
+    The pairs are in the order of their ids. `Misuse` of a grade that a named `scale` does not hold;
+    without one it is that of the grades.
     """
-    used = {grade for graded in grades_by_member.values() for grade in graded.values()}
+    each = list(sets.values())
+    used = {s.grade for own in each for s in own.states.used() if s.grade is not None}
     grades = scale_of_grades(used) if scale is None else tuple(scale)
     if outside := sorted(used - set(grades)):
         ends = f"{grades[0]}:{grades[-1]}"
         raise Misuse(f"the grade {outside[0]} is outside of the scale {ends}", parameter="scale")
-    pairs = tuple(sorted({pair for graded in grades_by_member.values() for pair in graded}))
-    row_of = {pair: row for row, pair in enumerate(pairs)}
-    index_of = {grade: index for index, grade in enumerate(grades)}
-    values = np.full((len(pairs), len(grades_by_member)), UNGRADED, dtype=np.int64)
-    shares = np.zeros((*values.shape, len(grades)))
-    for column, (member, graded) in enumerate(grades_by_member.items()):
-        distributions = (shares_by_member or {}).get(member, {})
-        for pair, grade in graded.items():
-            row, own = row_of[pair], distributions.get(pair, {})
-            values[row, column] = index_of[grade]
-            of_scale = np.array([own.get(other, 0.0) for other in grades])
-            whole = of_scale.sum()
-            shares[row, column] = of_scale / whole if whole > 0 else np.array(grades) == grade
-    return Votes(tuple(grades_by_member), grades, pairs, values, shares)
+    joined = joined_pairs([own.states for own in each])
+    values = np.stack(
+        [joined.values(at, places_of(own, grades), UNGRADED) for at, own in enumerate(each)], axis=1
+    )
+    rows = joined.by_id((values != UNGRADED).sum(axis=1) >= fewest)
+    votes = Votes(tuple(sets), grades, joined.columns(rows), values[rows])
+    if all(own.distributions is None for own in each):
+        return votes
+    shares = [_shares(own, votes, at) for at, own in enumerate(each)]
+    return replace(votes, shares=np.stack(shares, axis=1))
+
+
+def places_of(own: JudgedSet, grades: Sequence[int]) -> Places:
+    """The place of each pair's grade, `UNGRADED` where it has none."""
+    states, code = own.states.coded
+    places = [UNGRADED if s.grade not in grades else grades.index(s.grade) for s in states]
+    return np.array(places, dtype=np.int8)[code]
+
+
+def _shares(own: JudgedSet, votes: Votes, member: int) -> Floats:
+    """How probable a member holds each grade of each pair, `(pairs, grades)`."""
+    is_grade = votes.values[:, member, None] == np.arange(len(votes.grades))
+    shares: Floats = is_grade.astype(np.float64)
+    if own.distributions is not None:
+        own.distributions.put(votes.pairs, votes.grades, shares)
+    return shares
 
 
 def scale_of_grades(used: set[int]) -> tuple[int, ...]:
@@ -116,37 +144,35 @@ def disagreement(votes: Votes) -> Floats:
 
     That is Gini's mean difference; `nan` of pairs that fewer than two members graded.
     """
-    counts, apart = votes.counts, np.abs(votes.scale[:, None] - votes.scale[None, :])
-    members = counts.sum(axis=1)
-    total = np.einsum("ig,gh,ih->i", counts, apart, counts)
-    return np.where(members > 1, total / np.maximum(members * (members - 1), 1), np.nan)
+    apart = np.abs(votes.scale[:, None] - votes.scale[None, :])
+    each = [np.zeros(0)]
+    for block in votes.blocks():
+        counts = block.counts
+        members = counts.sum(axis=1)
+        total = np.einsum("ig,gh,ih->i", counts, apart, counts)
+        each.append(np.where(members > 1, total / np.maximum(members * (members - 1), 1), np.nan))
+    return np.concatenate(each)
 
 
-class PanelGrades(NamedTuple):
-    """The place of each pair's grade in the scale, and how probable each grade is."""
-
-    values: Integers
-    shares: Floats
+Combine = Callable[[Votes], Flags]
+"""Votes, each pair with a grade at least, to the grades with an equal claim, `(pairs, grades)`."""
 
 
-Combine = Callable[[Votes, int], PanelGrades]
-"""Votes, each pair with a grade at least, and the seed of ties, to grades."""
-
-
-def median(votes: Votes, seed: int) -> PanelGrades:
+def median(votes: Votes) -> Flags:
     """The median of the grades; of an even number, the middle between the two middle ones."""
-    return _rounded(votes, np.nanmedian(votes.numbers, axis=1), seed)
+    ranked, graded = np.sort(votes.numbers, axis=1), votes.graded.sum(axis=1, keepdims=True)
+    middle = [np.take_along_axis(ranked, at, axis=1) for at in ((graded - 1) // 2, graded // 2)]
+    return _nearest(votes, (middle[0] + middle[1])[:, 0] / 2)
 
 
-def majority(votes: Votes, seed: int) -> PanelGrades:
+def majority(votes: Votes) -> Flags:
     """The most frequent grade."""
-    most = votes.counts >= votes.counts.max(axis=1, keepdims=True)
-    return PanelGrades(settled(votes, most, seed), mean_shares(votes))
+    return np.asarray(votes.counts >= votes.counts.max(axis=1, keepdims=True))
 
 
-def mean(votes: Votes, seed: int) -> PanelGrades:
+def mean(votes: Votes) -> Flags:
     """The mean of the members' distributions; the grade is the one nearest to what they expect."""
-    return _rounded(votes, mean_shares(votes) @ votes.scale, seed)
+    return _nearest(votes, votes.mean_shares @ votes.scale)
 
 
 PANEL_RULES: dict[str, Combine] = {
@@ -163,29 +189,29 @@ def check_rule(name: str) -> None:
         raise Misuse(f"no rule {name!r}; known: {', '.join(PANEL_RULES)}", parameter="rule")
 
 
-def combine(votes: Votes, rule: str = "median", seed: int = 0) -> PanelGrades:
-    """One grade for each pair of the votes; a pair that no member graded raises `Misuse`."""
+def combine(votes: Votes, rule: str = "median", seed: int = 0) -> Integers:
+    """The place in the scale of one grade for each pair; `Misuse` of a pair without any."""
     check_rule(rule)
     if not votes.graded.any(axis=1).all():
         raise Misuse("a pair without any grade cannot be given one by a panel")
-    return PANEL_RULES[rule](votes, seed)
+    values, claims = [np.zeros(0, dtype=np.int64)], PANEL_RULES[rule]
+    for block in votes.blocks():
+        first = sum(map(len, values))
+        values.append(settled(block, claims(block), seed, first))
+    return np.concatenate(values)
 
 
-def mean_shares(votes: Votes) -> Floats:
-    """The mean of the distributions of the members that graded a pair, `(pairs, grades)`."""
-    graded = votes.graded.sum(axis=1, keepdims=True)
-    return np.asarray(votes.shares.sum(axis=1) / np.maximum(graded, 1), dtype=np.float64)
-
-
-def _rounded(votes: Votes, level: Floats, seed: int) -> PanelGrades:
-    """The grade nearest to each pair's level; of two as near, the nearer to the grades' mean."""
+def _nearest(votes: Votes, level: Floats) -> Flags:
+    """The grades nearest to each pair's level."""
     apart = np.abs(votes.scale[None, :] - level[:, None])
-    nearest = apart <= apart.min(axis=1, keepdims=True) + NEAR
-    return PanelGrades(settled(votes, nearest, seed), mean_shares(votes))
+    return np.asarray(apart <= apart.min(axis=1, keepdims=True) + NEAR)
 
 
-def settled(votes: Votes, claims: Flags, seed: int) -> Integers:
-    """Of the grades with an equal claim to each pair, `(pairs, grades)`, the one that is taken."""
+def settled(votes: Votes, claims: Flags, seed: int, first: int = 0) -> Integers:
+    """Of the grades with an equal claim to each pair, `(pairs, grades)`, the one that is taken.
+
+    Of two as near to the mean of a pair's grades a coin decides; `first` is the first pair's place.
+    """
     means = np.nanmean(votes.numbers, axis=1)
     apart = np.where(claims, np.abs(votes.scale[None, :] - means[:, None]), np.inf)
     left = apart <= apart.min(axis=1, keepdims=True) + NEAR
@@ -194,7 +220,7 @@ def settled(votes: Votes, claims: Flags, seed: int) -> Integers:
     tied = np.flatnonzero(lowest != highest)
     values: Integers = lowest.astype(np.int64)
     for row in tied.tolist():
-        query_id, doc_id = votes.pairs[row]
+        query_id, doc_id = votes.pairs.pair(first + row)
         text = f"{seed}\0{query_id}\0{doc_id}".encode("utf-8", "surrogatepass")
         if hashlib.sha256(text).digest()[0] & 1:
             values[row] = highest[row]

@@ -16,6 +16,7 @@ from labeler.messages import count_of
 from labeler.stats.estimates import Mean
 from labeler.stats.intervals import Sample, between
 from labeler.stats.regression import cumulative_logistic, logistic_function
+from labeler.trec.pairs import PairColumns
 
 EDGE = 0.005
 """A probability nearer to 0 or 1 than this is taken for this: what lies beyond is not measured."""
@@ -86,7 +87,8 @@ class CalibrationSet:
 
     def fit(self, rows: Flags | slice = slice(None)) -> Recalibration:
         """The map that fits some rows best."""
-        index = np.arange(len(self))[rows]
+        index = np.zeros(len(self), dtype=np.bool_)
+        index[rows] = True
         shares = self.shares.of(index)
         columns = columns_of(shares, self.scale, logits=takes_logits(shares, self.scale))
         fitted = cumulative_logistic(columns, self.outcome[index], self.weight[index])
@@ -111,29 +113,20 @@ def calibration_set(
     no_common: str,
 ) -> CalibrationSet:
     """The pairs with a human grade from 0 and probabilities; `BadInput` where too few are."""
-    graded = [
-        (row, pair, human[pair.query_id][pair.doc_id])
-        for row, pair in enumerate(shares.pairs)
-        if human.get(pair.query_id, {}).get(pair.doc_id, -1) >= 0
-        and (weights is None or pair in weights)
-    ]
-    if not graded:
+    people = PairColumns.of(human, np.int64)
+    grade, weight = shares.pairs.beside(people, -1), np.ones(shares.pairs.size)
+    if weights is not None:
+        weight = shares.pairs.beside(PairColumns.of_pairs(weights, np.float64), np.nan)
+    rows = (grade >= 0) & ~np.isnan(weight)
+    if not rows.any():
         raise BadInput(no_common)
-    rows, pairs, grades = zip(*graded, strict=True)
-    queries = tuple(sorted({pair.query_id for pair in pairs}))
+    graded = shares.of(rows)
+    queries, query = graded.pairs.by_query_id()
     if len(queries) < FEWEST:
         problem = f"people graded pairs of {count_of(len(queries), 'query', 'queries')}"
         raise BadInput(f"{problem}; a fit is checked on other queries, which takes two or more")
-    scale = tuple(sorted(set(grades)))
-    index_of = {query: number for number, query in enumerate(queries)}
-    return CalibrationSet(
-        scale,
-        queries,
-        shares.of(np.array(rows)),
-        np.array([scale.index(grade) for grade in grades]),
-        np.array([index_of[pair.query_id] for pair in pairs]),
-        np.array([weights[pair] if weights else 1.0 for pair in pairs], dtype=np.float64),
-    )
+    scale, outcome = np.unique(grade[rows], return_inverse=True)
+    return CalibrationSet(tuple(scale.tolist()), queries, graded, outcome, query, weight[rows])
 
 
 # How well fitted probabilities foretell people's grades of queries not fitted to.
@@ -151,7 +144,7 @@ def held_out(pairs: CalibrationSet, seed: int = 0) -> HeldOut:
     calibrated = np.zeros((len(pairs), len(pairs.scale)))
     alone = np.zeros_like(calibrated)
     for rows in folds_of(pairs, seed):
-        calibrated[rows] = pairs.fitted_to(~rows)(pairs.shares.of(np.flatnonzero(rows)))
+        calibrated[rows] = pairs.fitted_to(~rows)(pairs.shares.of(rows))
         alone[rows] = pairs.outcome_shares(~rows)
     return HeldOut(calibrated, alone)
 

@@ -22,6 +22,7 @@ from labeler.people.sample import SheetSample, route_sheet
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Row, Table
+from labeler.trec.pairs import NONE, PairColumns
 
 Criterion = Literal["disagreement", "doubt"]
 ABOUT: dict[Criterion, str] = {
@@ -120,14 +121,16 @@ def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteRes
     opened = open_routing([str(source) for source in sources], options.people)
     by = options.by or default_criterion(opened)
     need = needs(opened, by, judged_by_people(opened) if by == "doubt" else None)
-    rows = enumerate(opened.shares.pairs)
-    candidates = np.array([row for row, pair in rows if pair not in opened.looked_at], dtype=int)
+    pairs = opened.shares.pairs
+    is_new = np.ones(pairs.size, dtype=np.bool_)
+    for qrels in opened.looked_at:
+        is_new &= pairs.rows_in(PairColumns.of(qrels, np.int64)) == NONE
+    candidates = np.flatnonzero(is_new)
     if not len(candidates):
         raise Misuse("people graded every pair already; there is none to route")
     order = order_of(need, candidates, options.seed)[: options.budget]
-    pairs = [
-        RoutedPair(opened.shares.pairs[row], int(opened.grades[row]), float(need[row]))
-        for row in order
+    routed = [
+        RoutedPair(pairs.pair(row), int(opened.grades[row]), float(need[row])) for row in order
     ]
     findings = [*map(Finding, opened.notes), *_by_chance(need, candidates, order, by)]
     if opened.shares.left_out:
@@ -136,7 +139,7 @@ def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteRes
     return RouteResult(
         opened.names,
         by,
-        tuple(pairs),
+        tuple(routed),
         len(candidates),
         opened.human_name or None,
         opened.collection,
@@ -201,9 +204,7 @@ def judged_by_people(sources: RoutingSources) -> CalibrationSet:
     if sources.human is None:
         problem = "doubt is learned from people's grades, and there are none"
         raise Misuse(f"{problem}; another criterion needs none", parameter="by")
-    labels: dict[str, dict[str, int | str]] = {}
-    for pair, grade in zip(sources.shares.pairs, sources.grades.tolist(), strict=True):
-        labels.setdefault(pair.query_id, {})[pair.doc_id] = int(grade)
+    labels = sources.shares.pairs.holding(sources.grades)
     none = no_pair_in_common(sources.human_name, sources.human, sources.names[0], labels)
     return calibration_set(sources.human, sources.shares, sources.weights, none)
 
@@ -222,10 +223,8 @@ def needs(
     if by == "disagreement" or judged is None:
         return spread(sources.shares)
     given = judged.fitted_to(rows)(sources.shares)
-    column = {grade: index for index, grade in enumerate(judged.scale)}
-    indices = np.array([column.get(int(grade), -1) for grade in sources.grades])
-    same = given[np.arange(len(indices)), indices]
-    return np.where(indices < 0, 1.0, 1.0 - same)
+    is_grade = sources.grades[:, None] == np.array(judged.scale)
+    return np.asarray(1.0 - np.where(is_grade, given, 0.0).max(axis=1))
 
 
 def order_of(values: Floats, candidates: Integers, seed: int) -> Integers:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from labeler.agreement.shares import GradeShares, RoutingSources
 from labeler.agreement.statistics import Statistic
-from labeler.arrays import Flags, Floats, Integers
-from labeler.collection.judgements import JudgementRow, read_judgements
+from labeler.arrays import Flags, Floats, Integers, Places
 from labeler.collection.layout import Collection
-from labeler.data import Failure, Judgement, Pair
 from labeler.errors import BadInput
+from labeler.judging.changes import JudgedSet, judged_in
+from labeler.lab.members import Member
 from labeler.lab.recalibration import CalibrationSet
 from labeler.lab.route import Criterion, needs
 from labeler.stats.estimates import Mean
 from labeler.stats.intervals import Sample, between
 from labeler.stats.regression import isotonic
+from labeler.trec.pairs import NONE, PairColumns, taken
 
 FAILED = -1
 """The position of the grade that the cheap assessor did not give."""
@@ -27,61 +29,37 @@ STEPS = 20
 """So many shares of the pool are tried, from none to all."""
 
 
-@dataclass(frozen=True, eq=False)
-class CascadeMember:
-    """A set of judgements: its rows by pair, in the order of its file."""
-
-    name: str
-    rows: Mapping[Pair, JudgementRow]
-
-    @property
-    def failures(self) -> dict[Pair, str]:
-        """The status of each pair that has no grade."""
-        outcomes = (row.judged.outcome for row in self.rows.values())
-        return {each.pair: each.status for each in outcomes if isinstance(each, Failure)}
-
-    @property
-    def grades(self) -> dict[Pair, int]:
-        """The grade of each pair that has one."""
-        outcomes = (row.judged.outcome for row in self.rows.values())
-        return {each.pair: each.grade for each in outcomes if isinstance(each, Judgement)}
-
-    def took(self, pair: Pair, unit: str) -> float:
-        """What a pair took: dollars, tokens or calls."""
-        judged = self.rows[pair].judged
-        if unit == "dollars":
-            return judged.cost or 0.0
-        if unit == "tokens":
-            return float(judged.prompt_tokens + judged.completion_tokens)
-        return float(max(judged.attempts, 1))
-
-    @property
-    def models(self) -> list[str]:
-        """The models that answered, as they were asked for."""
-        return sorted({row.origin.model for row in self.rows.values()} - {""})
-
-
-def member_of(collection: Collection, name: str) -> CascadeMember:
+def member_of(collection: Collection, name: str) -> Member:
     """A set of a collection's judgements."""
-    path = collection.existing_judgements(name)
-    return CascadeMember(name, {row.judged.outcome.pair: row for row in read_judgements(path)})
+    return Member(name, judged_in(collection.existing_judgements(name)))
 
 
-def took_by(members: Iterable[CascadeMember], pair: Pair, unit: str) -> float:
-    """What a pair took of all who judged it."""
-    return sum(member.took(pair, unit) for member in members if pair in member.rows)
+def took(judged: JudgedSet, unit: str) -> Floats:
+    """What each pair took: dollars, tokens or calls, `(n,)`."""
+    assert judged.took is not None, "judgements say what they took"
+    assert judged.cost is not None, "judgements say what they took"
+    if unit == "dollars":
+        return np.asarray(np.nan_to_num(judged.cost))
+    if unit == "tokens":
+        return np.asarray(judged.took[:, 1:].sum(axis=1), dtype=np.float64)
+    return np.maximum(judged.took[:, 0], 1).astype(np.float64)
 
 
-def unit_of(*members: CascadeMember) -> str:
+def took_by(members: Iterable[Member], pairs: PairColumns[Any], unit: str) -> Floats:
+    """What each of some pairs took of all who judged it, `(n,)`."""
+    each = [taken(took(m.judged, unit), pairs.rows_in(m.judged.states), 0.0) for m in members]
+    return np.asarray(sum(each, np.zeros(pairs.size)))
+
+
+def unit_of(*members: Member) -> str:
     """What costs are counted in: dollars where every reply has some, else tokens, else calls.
 
     The strong member is the last.
     """
-    judged = [row.judged for side in members for row in side.rows.values()]
-    of_strong = members[-1].rows.values()
-    if all(j.cost is not None for j in judged) and any(row.judged.cost for row in of_strong):
+    costs = [each.judged.cost for each in members if each.judged.cost is not None]
+    if not any(np.isnan(cost).any() for cost in costs) and costs[-1].any():
         return "dollars"
-    tokens = all(j.prompt_tokens + j.completion_tokens > 0 for j in judged)
+    tokens = all((took(each.judged, "tokens") > 0).all() for each in members)
     return "tokens" if tokens else "calls"
 
 
@@ -226,17 +204,18 @@ class CascadeEvidence:
     without: int = 0
     ties: int | None = None
 
+    @cached_property
+    def in_pool(self) -> Places:
+        """The row of each pair in the pool, -1 where the cheap assessor failed."""
+        failed = self.pairs.cheap == FAILED
+        return np.where(failed, NONE, self.judged.shares.pairs.rows_in(self.sources.shares.pairs))
+
     def doubts(self, held_out: Flags | None = None) -> Doubts:
         """How unsure the cheap assessor is, learned without the rows `held_out` where it is."""
         failed = self.pairs.cheap == FAILED
         fitted = ~failed if held_out is None else ~failed & ~held_out
         of_pool = untied(needs(self.sources, self.by, self.judged, fitted), self.ties)
-        row_of = self.sources.shares.row
-        values = [
-            np.inf if lacks else of_pool[row_of[pair]]
-            for pair, lacks in zip(self.judged.shares.pairs, failed, strict=True)
-        ]
-        return Doubts(np.array(values), of_pool)
+        return Doubts(taken(of_pool, self.in_pool, np.inf), of_pool)
 
 
 def untied(doubts: Floats, seed: int | None) -> Floats:
@@ -248,20 +227,19 @@ def untied(doubts: Floats, seed: int | None) -> Floats:
     return doubts + np.random.default_rng(seed).random(len(doubts)) * gap / 2
 
 
-def graded_by_people(sources: RoutingSources, cheap: CascadeMember) -> list[Pair]:
-    """The pairs of the cheap set that people graded, drawn by chance."""
-    human, weights = sources.human or {}, sources.weights
-    return [
-        pair
-        for pair in cheap.rows
-        if human.get(pair.query_id, {}).get(pair.doc_id, -1) >= 0
-        and (weights is None or pair in weights)
-    ]
+def graded_by_people(sources: RoutingSources, cheap: Member) -> Flags:
+    """Which pairs of the cheap set people graded, drawn by chance."""
+    states, weights = cheap.judged.states, sources.weights
+    graded = states.beside(PairColumns.of(sources.human or {}, np.int64), -1) >= 0
+    if weights is None:
+        return np.asarray(graded)
+    drawn = PairColumns.of_pairs(weights, np.float64)
+    return np.asarray(graded & (states.rows_in(drawn) != NONE))
 
 
 def evidence_of(
     sources: RoutingSources,
-    members: Sequence[CascadeMember],
+    members: Sequence[Member],
     by: Criterion,
     statistic: Callable[[tuple[int, ...]], Statistic],
     ties: int | None = None,
@@ -271,51 +249,50 @@ def evidence_of(
     `members` are the cheap assessor's judgements, then the sets that help to tell its doubt, whose
     cost counts, too, and last the strong assessor's.
     """
-    cheap, strong = members[0], members[-1]
-    human, row_of, by_strong = sources.human or {}, sources.shares.row, strong.grades
-    failures = cheap.failures
-    graded = [p for p in graded_by_people(sources, cheap) if p in row_of or p in failures]
-    pairs = [pair for pair in graded if pair in by_strong]
-    queries = sorted({pair.query_id for pair in pairs})
+    cheap, strong = members[0].judged, members[-1].judged
+    pool, states = sources.shares.pairs, cheap.states
+    failed = ~cheap.is_graded
+    graded = graded_by_people(sources, members[0])
+    graded &= failed | (states.rows_in(pool) != NONE)
+    rows = graded & (states.rows_in(strong.grades) != NONE)
+    pairs = states.keep(rows)
+    queries, query = pairs.by_query_id()
     if len(queries) < 2:
         problem = "the strong assessor graded people's pairs of fewer than two queries"
-        raise BadInput(f"{strong.name}: {problem}, on which no threshold can be chosen")
-    of_people = [human[pair.query_id][pair.doc_id] for pair in pairs]
-    of_cheap = [None if p in failures else int(sources.grades[row_of[p]]) for p in pairs]
-    of_strong = [by_strong[pair] for pair in pairs]
-    graded_by_cheap = [grade for grade in of_cheap if grade is not None]
-    scale = tuple(sorted({*of_people, *of_strong, *graded_by_cheap}))
-    index: dict[int | None, int] = {grade: number for number, grade in enumerate(scale)}
-    index[None] = FAILED
-    weights = sources.weights
-    query = np.array([queries.index(pair.query_id) for pair in pairs])
-    weight = np.array([1.0 if weights is None else weights[pair] for pair in pairs])
+        raise BadInput(f"{members[-1].name}: {problem}, on which no threshold can be chosen")
+    in_pool = np.where(failed[rows], NONE, pairs.rows_in(pool))
+    of_people = pairs.beside(PairColumns.of(sources.human or {}, np.int64), 0)
+    of_strong = pairs.beside(strong.grades, 0)
+    of_cheap = taken(sources.grades, in_pool, 0)
+    every = [of_people, of_strong, of_cheap[in_pool != NONE]]
+    scale = np.unique(np.concatenate(every))
+    weight = np.ones(pairs.size)
+    if sources.weights is not None:
+        weight = pairs.beside(PairColumns.of_pairs(sources.weights, np.float64), 1.0)
     unit = unit_of(*members)
-    cost = np.array([[took_by(members[:-1], p, unit), strong.took(p, unit)] for p in pairs])
+    cost = [took_by(some, pairs, unit) for some in (members[:-1], members[-1:])]
+    grades = tuple(scale.tolist())
     cascade = CascadePairs(
-        scale,
+        grades,
         len(queries),
         query,
         weight,
-        np.array([index[grade] for grade in of_people]),
-        np.array([index[grade] for grade in of_cheap]),
-        np.array([index[grade] for grade in of_strong]),
-        cost,
-        agreement_of(statistic(scale), scale),
+        np.searchsorted(scale, of_people),
+        np.where(in_pool == NONE, FAILED, np.searchsorted(scale, of_cheap)),
+        np.searchsorted(scale, of_strong),
+        np.stack(cost, axis=1),
+        agreement_of(statistic(grades), grades),
     )
-    grades = tuple(sorted(set(of_people)))
-    outcome = np.array([grades.index(grade) for grade in of_people])
-    shares = _shares(sources.shares, pairs)
-    judged = CalibrationSet(grades, tuple(queries), shares, outcome, query, weight)
-    return CascadeEvidence(sources, by, cascade, judged, len(graded) - len(pairs), ties)
+    by_people, outcome = np.unique(of_people, return_inverse=True)
+    own = tuple(by_people.tolist())
+    shares = _shares(sources.shares, pairs, in_pool)
+    judged = CalibrationSet(own, queries, shares, outcome, query, weight)
+    return CascadeEvidence(sources, by, cascade, judged, int(graded.sum()) - pairs.size, ties)
 
 
-def _shares(shares: GradeShares, pairs: list[Pair]) -> GradeShares:
+def _shares(shares: GradeShares, pairs: PairColumns[Any], in_pool: Places) -> GradeShares:
     """The cheap assessor's shares of these pairs; of one that it failed on, all alike."""
-    matrix = np.full((len(pairs), len(shares.grades)), 1 / len(shares.grades))
-    distributed = np.zeros(len(pairs))
-    for row, pair in enumerate(pairs):
-        if pair in shares.row:
-            matrix[row] = shares.matrix[shares.row[pair]]
-            distributed[row] = shares.distributed[shares.row[pair]]
-    return GradeShares(shares.grades, tuple(pairs), matrix, distributed)
+    matrix = np.full((pairs.size, len(shares.grades)), 1 / len(shares.grades))
+    has = in_pool != NONE
+    matrix[has] = shares.matrix[in_pool[has]]
+    return GradeShares(shares.grades, pairs, matrix, taken(shares.distributed, in_pool, 0.0))

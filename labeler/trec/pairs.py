@@ -174,6 +174,11 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         distinct, code = np.unique(self.value, return_inverse=True)
         return tuple(distinct.tolist()), code
 
+    def used(self) -> list[Value]:
+        """The distinct values that any pair has."""
+        distinct, code = self.coded
+        return [distinct[at] for at in np.unique(code).tolist()]
+
     def holding(
         self, value: NDArray[Any], labels: tuple[Any, ...] | None = None
     ) -> PairColumns[Any]:
@@ -189,6 +194,12 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         whole = self.holding(numbers[code])
         return whole if has_one.all() else whole.keep(has_one[code])
 
+    def by_query_id(self) -> tuple[tuple[str, ...], Integers]:
+        """The ids of queries that have a pair, in their order, and each pair's place among them."""
+        used, query = np.unique(self.query, return_inverse=True)
+        names = [self.queries[at] for at in used.tolist()]
+        return tuple(sorted(names)), _ranks(names)[query].astype(np.int64)
+
     def rows_in(self, other: PairColumns[Any]) -> Small:
         """Where each of these pairs stands in another set, `(n,)`; -1 where it does not."""
         row = joined_pairs([self, other]).row
@@ -197,6 +208,10 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
     def beside(self, other: PairColumns[Any], missing: Any) -> NDArray[Any]:
         """Another set's numbers, or places in its labels, of these pairs; else `missing`."""
         return taken(other.value, self.rows_in(other), missing)
+
+    def pair(self, row: int) -> Pair:
+        """One of the pairs."""
+        return Pair(self.queries[self.query[row]], self.documents[self.document[row]])
 
     def by_pair(self) -> Iterator[tuple[Pair, Value]]:
         """Each pair with its value."""
@@ -272,12 +287,32 @@ class Joined:
         documents = map(self.documents.__getitem__, self.document[rows].tolist())
         return map(Pair, map(self.queries.__getitem__, self.query[rows].tolist()), documents)
 
+    def by_id(self, mask: Flags) -> Integers:
+        """The rows of a mask, in the order of their queries' ids and then of their documents'."""
+        rows = np.flatnonzero(mask)
+        keys = _ranks(self.documents)[self.document[rows]], _ranks(self.queries)[self.query[rows]]
+        return np.asarray(rows[np.lexsort(keys)])
+
+    def columns(self, rows: Places) -> PairColumns[int]:
+        """Some rows, those of a query behind one another, as pairs with their places among all."""
+        query = self.query[rows]
+        edges = np.append(np.flatnonzero(np.diff(query, prepend=-1)), len(query))
+        names = tuple(self.queries[at] for at in query[edges[:-1]].tolist())
+        return PairColumns(names, edges, self.documents, self.document[rows], rows)
+
     def values(self, column: int, values: NDArray[Any], missing: Any) -> NDArray[Any]:
         """The values, `(pairs of the set,)`, of one set for all pairs; `missing` where it has none.
 
         `column` is the set's.
         """
         return taken(values, self.row[:, column], missing)
+
+
+def _ranks(ids: Sequence[str]) -> Small:
+    """The place of each id among all in their order."""
+    ranks = np.empty(len(ids), dtype=np.int32)
+    ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
+    return ranks
 
 
 def taken(values: NDArray[Any], rows: Places, missing: Any) -> NDArray[Any]:

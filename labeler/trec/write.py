@@ -19,13 +19,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from labeler.arrays import Floats, Integers
+from labeler.arrays import Floats, Integers, Places
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing_bytes
 from labeler.files.read import byte_blocks
 from labeler.messages import Advance, counted
 from labeler.trec.columns import split
+from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE, QRELS_COLUMNS, RUN_COLUMNS, shown
 from labeler.trec.runs import ranking
 
@@ -61,9 +62,9 @@ class GradedPart:
     """Some queries' grades, sorted; `query` is a place in `names`."""
 
     names: list[bytes]
-    query: Integers
+    query: Places
     documents: list[bytes]
-    grade: Integers
+    grade: Places
 
 
 def write_run(
@@ -128,6 +129,18 @@ def write_graded(path: Path, parts: Iterable[GradedPart]) -> int:
         return [_QRELS_LINE % row for row in rows]
 
     return _write(path, QRELS_COLUMNS, map(lines, parts))
+
+
+def write_columns(path: Path, qrels: PairColumns[int]) -> int:
+    """Write qrels whose pairs are sorted already; how many lines they have."""
+    names = [query_id.encode() for query_id in qrels.queries]
+
+    def part(first: int) -> GradedPart:
+        rows = slice(first, first + ROWS_OF_A_PART)
+        ids = [qrels.documents[at].encode() for at in qrels.document[rows].tolist()]
+        return GradedPart(names, qrels.query[rows], ids, qrels.value[rows])
+
+    return write_graded(path, map(part, range(0, qrels.size, ROWS_OF_A_PART)))
 
 
 def _qrels_line(path: Path, query_id: str, doc_id: str, grade: int) -> bytes:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from every_row import every_row
+from made import distributions_of
 from scipy import stats
 
 from labeler.agreement.align import Rules
@@ -331,7 +332,7 @@ def test_classes_and_calibration_equal_scikit_learns() -> None:
         for q, row in people.items()
         for d, p in zip(row, rng.random(len(row)), strict=True)
     }
-    (one,) = calibration(people, shares, [1])
+    (one,) = calibration(people, distributions_of(shares), [1])
     true = [int(people[pair.query_id][pair.doc_id] >= 1) for pair in shares]
     said = [row[2] for row in shares.values()]
     assert one.brier == pytest.approx(metrics.brier_score_loss(true, said))
@@ -404,8 +405,9 @@ def test_calibration_follows_cuts_and_maps(
 def test_calibration_of_sampled_pairs_is_weighted_back() -> None:
     people = {"q": {"a": 1, "b": 0}}
     shares = {Pair("q", "a"): {0: 0.4, 1: 0.6}, Pair("q", "b"): {0: 0.9, 1: 0.1}}
-    (alone,) = calibration(people, shares, [1])
-    (found,) = calibration(people, shares, [1], {Pair("q", "a"): 9.0, Pair("q", "b"): 1.0})
+    of = distributions_of(shares)
+    (alone,) = calibration(people, of, [1])
+    (found,) = calibration(people, of, [1], {Pair("q", "a"): 9.0, Pair("q", "b"): 1.0})
     assert alone.brier == pytest.approx((0.16 + 0.01) / 2)
     assert found.brier == pytest.approx((9 * 0.16 + 0.01) / 10)
     assert found.plain_error == pytest.approx((9 * 0.4 + 0.1) / 10)

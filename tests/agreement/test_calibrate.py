@@ -152,7 +152,7 @@ def test_a_stray_label_outside_the_scale_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "llm.qrels").write_text("\n".join(labels) + "\n")
     shares = shares_of(source_of_file(tmp_path / "llm.qrels", "llm"))
     assert shares.grades == (0, 1, 2)
-    assert len(shares.pairs) == 400
+    assert shares.pairs.size == 400
 
 
 def test_the_command_writes_probabilities_and_json(

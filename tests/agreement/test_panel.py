@@ -20,10 +20,13 @@ from labeler.lab.members import PanelOptions
 from labeler.lab.panel import PanelReportOptions
 from labeler.lab.panel_rules import Votes
 from labeler.testing import fake_model
+from labeler.trec.pairs import PairColumns
 from labeler.trec.write import write_qrels
 
 
-def made_votes(rho: float, members: int, queries: int, pairs: int, seed: int) -> tuple[Votes, dict]:
+def made_votes(
+    rho: float, members: int, queries: int, pairs: int, seed: int
+) -> tuple[Votes, PairColumns]:
     """Members whose errors correlate by `rho`: each takes the common error with chance sqrt(rho).
 
     Truth lies within the scale by a grade, so that no error is cut off at an end.
@@ -35,10 +38,8 @@ def made_votes(rho: float, members: int, queries: int, pairs: int, seed: int) ->
     is_common = rng.random((n, members)) < np.sqrt(rho)
     grades = true[:, None] + np.where(is_common, common, own)
     names = tuple(Pair(f"q{i // pairs}", f"d{i}") for i in range(n))
-    of = Votes(
-        tuple(f"m{i}" for i in range(members)), tuple(range(5)), names, grades, np.eye(5)[grades]
-    )
-    return of, dict(zip(names, true.tolist(), strict=True))
+    human = PairColumns.of_pairs(dict(zip(names, true.tolist(), strict=True)), np.int64)
+    return Votes(tuple(f"m{i}" for i in range(members)), tuple(range(5)), human, grades), human
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.25, 0.64])
@@ -74,9 +75,7 @@ def test_without_people_the_number_is_a_lower_bound() -> None:
 
 def test_copies_of_one_assessor_are_one_assessor() -> None:
     votes, human = made_votes(0.0, 1, 20, 50, seed=1)
-    copies = Votes(
-        ("a", "b", "c"), votes.grades, votes.pairs, votes.values.repeat(3, axis=1), votes.shares
-    )
+    copies = Votes(("a", "b", "c"), votes.grades, votes.pairs, votes.values.repeat(3, axis=1))
     assert independence(copies, human).effective_number.value == pytest.approx(1)
 
 

@@ -1,10 +1,13 @@
 """Panel rules against counts by hand, against a slow fit of the same models, and turned around."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
 from labeler.data import Failure, Judgement, Pair
 from labeler.errors import BadInput, Misuse
+from labeler.judging.changes import JudgedSet, State, judged
 from labeler.lab.members import Member, PanelOptions, panel_of
 from labeler.lab.panel_rules import (
     PANEL_RULES,
@@ -13,6 +16,7 @@ from labeler.lab.panel_rules import (
     disagreement,
     votes_of,
 )
+from labeler.trec.pairs import PairColumns
 
 SCALE = (0, 1, 2, 3)
 
@@ -20,14 +24,28 @@ SCALE = (0, 1, 2, 3)
 def votes(*rows: list[int | None], scale: tuple[int, ...] = SCALE) -> Votes:
     """Votes of pairs p0, p1 ...; a row holds the members' grades, None where there is none."""
     members = {
-        f"m{column}": {
-            Pair("q", f"p{number:04}"): row[column]
-            for number, row in enumerate(rows)
-            if row[column] is not None
-        }
+        f"m{column}": set_of(
+            {
+                Pair("q", f"p{number:04}"): grade
+                for number, row in enumerate(rows)
+                if (grade := row[column]) is not None
+            }
+        )
         for column in range(len(rows[0]))
     }
     return votes_of(members, scale)
+
+
+def set_of(
+    grades: Mapping[Pair, int],
+    failures: Mapping[Pair, str] | None = None,
+    shares: Mapping[int, float] | None = None,
+) -> JudgedSet:
+    """A set of judgements; of each pair the same distribution, where there is one."""
+    states = {pair: judged(grade) for pair, grade in grades.items()}
+    states |= {pair: State(None, status) for pair, status in (failures or {}).items()}
+    more = {"distribution": [shares] * len(states)}
+    return JudgedSet(PairColumns.of_pairs(states), more=more)
 
 
 def drawn_votes(pairs: int = 400, members: int = 4, seed: int = 0) -> Votes:
@@ -59,7 +77,7 @@ def test_grades_are_those_counted_by_hand(
     grades: list[int | None], median: int, majority: int, mean: int
 ) -> None:
     of = votes(grades)
-    by_rule = {rule: int(combine(of, rule).values[0]) for rule in ("median", "majority", "mean")}
+    by_rule = {rule: int(combine(of, rule)[0]) for rule in ("median", "majority", "mean")}
     assert by_rule == {"median": median, "majority": majority, "mean": mean}
 
 
@@ -68,8 +86,8 @@ def test_a_reversed_scale_gives_the_reversed_grades(rule: str) -> None:
     """So no rule leans to one side, but for coins, which fall either way."""
     of = drawn_votes()
     numbers = np.where(of.graded, 3 - of.values, -1)
-    turned = Votes(of.members, of.grades, of.pairs, numbers, of.shares[:, :, ::-1])
-    grades, others = (combine(side, rule).values for side in (of, turned))
+    turned = Votes(of.members, of.grades, of.pairs, numbers)
+    grades, others = (combine(side, rule) for side in (of, turned))
     means = np.nanmean(of.numbers, axis=1)
     differ = grades != 3 - others
     assert differ.mean() < 0.2
@@ -80,22 +98,25 @@ def test_a_reversed_scale_gives_the_reversed_grades(rule: str) -> None:
 @pytest.mark.parametrize("rule", ["median", "majority", "mean"])
 def test_ties_raise_no_grade_on_average(rule: str) -> None:
     tied = votes(*([low, low + 1] for low in [0, 1, 2] * 1000))
-    apart = combine(tied, rule).values - np.nanmean(tied.numbers, axis=1)
+    apart = combine(tied, rule) - np.nanmean(tied.numbers, axis=1)
     assert set(np.abs(apart)) == {0.5}
     # 3,000 fair coins: a standard error of .009 of a grade
     assert abs(apart.mean()) < 0.03
-    again = combine(tied, rule).values
+    again = combine(tied, rule)
     assert np.array_equal(again - np.nanmean(tied.numbers, axis=1), apart)
-    assert not np.array_equal(combine(tied, rule, seed=1).values, again)
+    assert not np.array_equal(combine(tied, rule, seed=1), again)
 
 
 def test_a_distribution_counts_in_the_mean() -> None:
     pair = Pair("q", "d")
-    shares = {"a": {pair: {0: 0.1, 1: 0.9}}, "b": {pair: {2: 0.5, 3: 0.5}}}
-    of = votes_of({"a": {pair: 1}, "b": {pair: 2}, "c": {pair: 3}}, SCALE, shares)
-    grades = combine(of, "mean")
-    assert grades.shares[0] == pytest.approx([0.1 / 3, 0.3, 0.5 / 3, 0.5])
-    assert int(grades.values[0]) == 2
+    sets = {
+        "a": set_of({pair: 1}, shares={0: 0.1, 1: 0.9}),
+        "b": set_of({pair: 2}, shares={2: 0.5, 3: 0.5}),
+        "c": set_of({pair: 3}),
+    }
+    of = votes_of(sets, SCALE)
+    assert of.mean_shares[0] == pytest.approx([0.1 / 3, 0.3, 0.5 / 3, 0.5])
+    assert int(combine(of, "mean")[0]) == 2
 
 
 def test_disagreement_is_the_mean_difference_of_every_two_members() -> None:
@@ -109,15 +130,15 @@ A, B, C, D = (Pair("q", name) for name in "abcd")
 
 def members() -> list[Member]:
     return [
-        Member("first", {A: 2, B: 0}, {C: "refused"}),
-        Member("second", {A: 3}, {B: "truncated", C: "refused"}),
-        Member("third", {A: 2, B: 1, C: 0, D: 1}),
+        Member("first", set_of({A: 2, B: 0}, {C: "refused"})),
+        Member("second", set_of({A: 3}, {B: "truncated", C: "refused"})),
+        Member("third", set_of({A: 2, B: 1, C: 0, D: 1})),
     ]
 
 
 def test_a_member_without_a_grade_is_left_out_and_too_few_members_are_a_failure() -> None:
     panel = panel_of(members())
-    rows = {row.judged.outcome.pair: row for row in panel.rows}
+    rows = {row.judged.outcome.pair: row for row in panel.made_rows()}
     assert panel.fewest == 2
     assert isinstance(rows[A].judged.outcome, Judgement)
     assert rows[A].judged.outcome.grade == 2
@@ -145,7 +166,7 @@ def test_what_made_a_panel_names_rule_and_members() -> None:
     origin = panel_of(members()).made.origin
     assert origin.is_panel
     assert list(origin.members) == ["first", "second", "third"]
-    changed = [*members()[:2], Member("third", {A: 3})]
+    changed = [*members()[:2], Member("third", set_of({A: 3}))]
     assert panel_of(changed).made.origin.members["third"] != origin.members["third"]
 
 
@@ -168,4 +189,4 @@ def test_one_member_is_no_panel() -> None:
     with pytest.raises(Misuse, match="named twice"):
         panel_of([members()[0]] * 2)
     with pytest.raises(BadInput, match="no pair"):
-        panel_of([Member("a", {A: 1}), Member("b", {B: 1})])
+        panel_of([Member("a", set_of({A: 1})), Member("b", set_of({B: 1}))])
