@@ -27,7 +27,6 @@ from labeler.agreement.statistics import default_names, find_statistic
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.judging.changes import Distributions
-from labeler.trec.pairs import PairColumns
 
 SCALE = (0, 1, 2, 3)
 OPTIONS = StatisticOptions(draws=1000)
@@ -96,8 +95,7 @@ def calibration_error(pairs: int, queries: int, off: float, repeats: int) -> tup
         for place, (q, p, hit) in enumerate(zip(query, said, true, strict=True)):
             human.setdefault(f"q{q}", {})[f"d{place}"] = int(hit)
             shares[Pair(f"q{q}", f"d{place}")] = {1: float(p), 0: float(1 - p)}
-        graded = PairColumns.of_pairs(dict.fromkeys(shares, 0), np.int64)
-        (at,) = calibration(human, Distributions.of(graded, list(shares.values())), [1])
+        (at,) = calibration(human, Distributions.of_pairs(shares), [1])
         holds = at.low is not None and at.high is not None and at.low <= truth <= at.high
         rows.append((at.error, at.plain_error, float(holds)))
     return (truth, *np.mean(rows, axis=0))

@@ -21,6 +21,7 @@ from harness import parser
 from labeler.agreement.align import Rules
 from labeler.agreement.compare import StatisticOptions
 from labeler.data import Qrels
+from labeler.judging.changes import JudgedSet
 from labeler.lab.standing import (
     CandidateAnswers,
     Yardstick,
@@ -39,7 +40,7 @@ def by_people(human: Qrels) -> Yardstick:
 
 
 def answers_of(labels: dict[str, Qrels]) -> dict[str, CandidateAnswers]:
-    return {name: CandidateAnswers(grades) for name, grades in labels.items()}
+    return {name: CandidateAnswers(JudgedSet.of_grades(of)) for name, of in labels.items()}
 
 
 def kappa(

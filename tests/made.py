@@ -4,28 +4,17 @@ import csv
 import json
 import re
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 from forked import Forked
 from kept import Kept
 
 from labeler.collection.layout import Collection
 from labeler.data import Pair
-from labeler.judging.changes import Distributions
 from labeler.judging.judge import JudgeOptions
 from labeler.scale.partitions.work import Share, judge_partition
 from labeler.scale.partitions.write import write_partitions
 from labeler.testing import Call, FakeServer, fake_model
-from labeler.trec.pairs import PairColumns
-
-
-def distributions_of(shares: Mapping[Pair, Mapping[int, float]]) -> Distributions:
-    """How probable an assessor holds each grade of some pairs, in columns."""
-    pairs = PairColumns.of_pairs(dict.fromkeys(shares, 0), np.int64)
-    return Distributions.of(pairs, list(shares.values()))
-
 
 WORDS = ("anchor", "basil", "copper", "dune", "ember", "fjord", "grove", "harbor", "iris", "jade")
 

@@ -24,7 +24,7 @@ from labeler.errors import Misuse, about
 from labeler.messages import no_pair_in_common
 from labeler.options import DRAWS, SEED, option
 from labeler.report.finding import Finding
-from labeler.report.table import Interval as TableInterval
+from labeler.report.table import Interval
 from labeler.stats.intervals import (
     Ends,
     Replicates,
@@ -68,27 +68,21 @@ class StatisticOptions:
             raise Misuse(problem, parameter="draws")
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A value with its interval of 95 %; `None` where undefined."""
-
-    value: float | None
-    low: float | None
-    high: float | None
+UNDEFINED = Interval(None, None, None)
 
 
-def estimate(statistic: Statistic, sample: Sample, grades: Floats) -> Estimate:
+def estimate(statistic: Statistic, sample: Sample, grades: Floats) -> Interval:
     """One statistic's value and interval; nothing but `None` where it is undefined."""
     value = value_of(statistic, sample.total, grades)
     if value is None:
-        return Estimate(None, None, None)
+        return UNDEFINED
 
     def compute(tables: Floats) -> Floats:
         return statistic.compute(tables, grades)
 
     of = Replicates(sample, compute, statistic.bounded)
     ends = of_tables(of) if sample.queries > 1 else None
-    return Estimate(value, *_within(ends or (None, None), _limits(statistic, grades)))
+    return Interval(value, *_within(ends or (None, None), _limits(statistic, grades)))
 
 
 def value_of(statistic: Statistic, table: Floats, grades: Floats) -> float | None:
@@ -139,7 +133,7 @@ def cautions(
     statistics: Sequence[Statistic],
     sample: Sample,
     unused: Mapping[str, str],
-    estimates: Mapping[str, Estimate],
+    estimates: Mapping[str, Interval],
 ) -> Iterator[str]:
     """Every warning that the values and their intervals call for, the general ones first.
 
@@ -165,7 +159,7 @@ def cautions(
         yield f"{_names(exact)}: {why}"
 
 
-def _has_width(e: Estimate) -> bool:
+def _has_width(e: Interval) -> bool:
     return e.low is not None and e.high is not None and e.high - e.low >= 1e-9
 
 
@@ -232,8 +226,8 @@ class Agreement:
     paired: GradedPairs
     sample: Sample
     left_out: LeftOut
-    statistics: dict[str, Estimate]
-    headline: dict[str, Estimate]
+    statistics: dict[str, Interval]
+    headline: dict[str, Interval]
     scenarios: dict[str, Scenario]
     warnings: tuple[Finding, ...]
     unused: frozenset[str] = frozenset()
@@ -323,7 +317,7 @@ def selected_statistics(options: StatisticOptions, grades: tuple[int, ...]) -> l
         return [find_statistic(name, grades) for name in dict.fromkeys(expanded)]
 
 
-def estimated(statistic: Statistic, agreement: Agreement) -> Estimate:
+def estimated(statistic: Statistic, agreement: Agreement) -> Interval:
     """The estimate of a statistic that the agreement need not hold yet."""
     held = agreement.statistics.get(statistic.name)
     grades = np.array(agreement.scale, dtype=np.float64)
@@ -340,7 +334,7 @@ def _scenario(statistic: Statistic, table: Floats, missing: Floats, grades: Floa
     return Scenario(value_of(statistic, agree, grades), value_of(statistic, differ, grades))
 
 
-def _reversed_correlation(e: Estimate, pairs: int) -> float | None:
+def _reversed_correlation(e: Interval, pairs: int) -> float | None:
     """The rank correlation, where it is surely below 0, or far below in more than a few pairs."""
     if e.value is None:
         return None
@@ -357,11 +351,10 @@ def _of_sample(table: Floats, pairs: int, human: str, *, is_weighted: bool) -> I
 
 # A share of pairs, as a ratio of sums over queries, with its interval of 95 % over these.
 
-UNDEFINED = TableInterval(None, None, None)
 TINY = 1e-12
 
 
-def share_of(part: Floats, whole: Floats, options: StatisticOptions) -> TableInterval:
+def share_of(part: Floats, whole: Floats, options: StatisticOptions) -> Interval:
     """The share of the sums of a part in those of the whole, `(queries,)` each.
 
     Where none or all is in the part, resampling shows nothing else than what was seen; the interval
@@ -371,13 +364,13 @@ def share_of(part: Floats, whole: Floats, options: StatisticOptions) -> TableInt
     """
     value = float(part.sum() / whole.sum())
     if value < TINY or value > 1 - TINY:
-        return TableInterval(float(round(value)), *share_interval((part > TINY).astype(np.float64)))
+        return Interval(float(round(value)), *share_interval((part > TINY).astype(np.float64)))
     sample = Sample(np.stack([part, whole], axis=1), options.draws, options.seed)
     low, high = between(sample, _ratio)
     if low is None or high is None:
-        return TableInterval(value, None, None)
+        return Interval(value, None, None)
     skewed = _on_log_odds(sample, value) or (low, high)
-    return TableInterval(value, max(min(low, skewed[0]), 0.0), min(max(high, skewed[1]), 1.0))
+    return Interval(value, max(min(low, skewed[0]), 0.0), min(max(high, skewed[1]), 1.0))
 
 
 def _on_log_odds(sample: Sample, value: float) -> tuple[float, float] | None:

@@ -12,7 +12,7 @@ from labeler.agreement.compare import StatisticOptions, defined
 from labeler.agreement.statistics import GradedPairs, Statistic, query_tables, restricted
 from labeler.arrays import Floats
 from labeler.report.result import Hidden
-from labeler.report.table import shown
+from labeler.report.table import Interval, shown
 from labeler.stats.intervals import Compute, Replicates, Sample, cluster_bootstrap, degrees
 from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_quantile
 
@@ -32,6 +32,11 @@ class Difference:
     low: float | None
     high: float | None
     told_apart: Hidden[bool] = False
+
+    @property
+    def interval(self) -> Interval:
+        """The difference with the ends of its interval."""
+        return Interval(self.value, self.low, self.high)
 
     @property
     def leaves_0_out(self) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 
 from labeler.agreement.calibration import Calibration
-from labeler.agreement.compare import Agreement, Estimate, estimated
+from labeler.agreement.compare import Agreement, estimated
 from labeler.agreement.differences import Difference
 from labeler.agreement.plan import SampleSizePlan
 from labeler.agreement.several.alternative import AlternativeTest
@@ -21,7 +21,7 @@ from labeler.errors import about
 from labeler.evaluation.gates import parse_limits, raise_failed
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
-from labeler.report.table import Column, Row, Table, interval_text
+from labeler.report.table import Column, Interval, Row, Table, interval_text
 
 if TYPE_CHECKING:
     from labeler.agreement.statistics import Statistic
@@ -250,7 +250,7 @@ def check_agreement(reports: Sequence[AssessorReport], gates: Sequence[Agreement
     raise_failed(failed)
 
 
-def shortfall(gate: AgreementGate, statistic: Statistic, estimate: Estimate) -> str | None:
+def shortfall(gate: AgreementGate, statistic: Statistic, estimate: Interval) -> str | None:
     """Why the gate fails, `None` where it is kept."""
     low, high = (estimate.low, estimate.high) if gate.low_end else (estimate.value, estimate.value)
     if low is None or high is None:

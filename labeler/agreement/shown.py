@@ -11,7 +11,7 @@ import numpy as np
 
 from labeler.agreement.align import PEOPLE
 from labeler.agreement.calibration import Calibration
-from labeler.agreement.compare import Agreement, Estimate
+from labeler.agreement.compare import Agreement
 from labeler.agreement.plan import in_words
 from labeler.agreement.report import AssessorReport, ClassFigures, Details, QueryFigures
 from labeler.agreement.several.alternative import AlternativeTest
@@ -159,7 +159,7 @@ def _why_low(agreement: Agreement) -> str:
     )
 
 
-def _sure(e: Estimate) -> str:
+def _sure(e: Interval) -> str:
     if e.low is None or e.high is None:
         return ""
     if e.high - e.low < 0.005:
@@ -270,7 +270,7 @@ def overview(reports: Sequence[AssessorReport], asked: Sequence[str] | None) -> 
     return _sentence(ordered, names[0]), _table(ordered, names)
 
 
-def _estimate_of(report: AssessorReport, statistic: str) -> Estimate | None:
+def _estimate_of(report: AssessorReport, statistic: str) -> Interval | None:
     return report.agreement.statistics.get(statistic)
 
 

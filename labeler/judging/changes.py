@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
@@ -16,7 +16,7 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.card import Parent
-from labeler.collection.judgements import Origin, read_judgements
+from labeler.collection.judgements import JudgementRow, Origin, read_judgements
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import Pairs
 from labeler.collection.queries import read_queries
@@ -286,6 +286,13 @@ class Distributions:
         mask = np.fromiter(map(bool, given), dtype=np.bool_, count=len(given))
         return cls(pairs.keep(mask), grades, np.array(shares, dtype=np.float64))
 
+    @classmethod
+    def of_pairs(cls, by_pair: Mapping[Pair, Mapping[int, float]]) -> Distributions:
+        """Those of a dict by pairs."""
+        given = list(by_pair.values())
+        pairs = PairColumns.of_pairs(dict(zip(by_pair, range(len(given)), strict=True)), np.int64)
+        return cls.of(pairs, [given[row] for row in pairs.value.tolist()])
+
     def put(self, pairs: PairColumns[Any], grades: Sequence[int], matrix: Floats) -> Flags:
         """Put them in the place of rows of a `matrix`, `(pairs, grades)`; which rows these are.
 
@@ -437,7 +444,12 @@ def sets_alike(
 
 
 def judged_in(path: Path, *more: str) -> JudgedSet:
-    """What a file of judgements says of each pair, the last row of it where there are several.
+    """What a file of judgements says of each pair; `more` is as of `set_of_rows`."""
+    return set_of_rows(read_judgements(path), *more)
+
+
+def set_of_rows(rows: Iterable[JudgementRow], *more: str) -> JudgedSet:
+    """What rows say of each pair, the last row of it where there are several.
 
     `more` names what is kept beside: `reason`, `distribution`, `shown`.
     """
@@ -446,7 +458,7 @@ def judged_in(path: Path, *more: str) -> JudgedSet:
     asked, served, prompts, origins = set[str](), set[str](), set[str](), list[Origin]()
 
     def pairs() -> Iterator[Pair]:
-        for judged, origin, *_ in read_judgements(path):
+        for judged, origin, *_ in rows:
             origins[:] = [origin]
             codes.append(states.setdefault(state_of(judged.outcome), len(states)))
             took.extend((judged.attempts, judged.prompt_tokens, judged.completion_tokens))

@@ -11,7 +11,6 @@ import numpy as np
 
 from labeler.agreement.align import AssessorLabels, Rules, align
 from labeler.agreement.compare import (
-    Estimate,
     StatisticOptions,
     defined,
     estimate,
@@ -67,14 +66,10 @@ class PanelBesidePeople(Result):
     def as_json(self) -> dict[str, Any]:
         """The figures by name."""
         members = {
-            name: {"agreement": each.agreement, "panel_less_it": _ends(each.panel_less_it)}
+            name: {"agreement": each.agreement, "panel_less_it": each.panel_less_it.interval}
             for name, each in self.members.items()
         }
         return self.picked("human", "statistic", "pairs", "queries", "panel", members=members)
-
-
-def _ends(of: Difference | Estimate) -> Interval:
-    return Interval(of.value, of.low, of.high)
 
 
 def beside_people(
@@ -115,7 +110,7 @@ def _paired(human: Qrels, grades: Qrels, votes: Votes) -> GradedPairs:
 def _estimate(paired: GradedPairs, statistic: Statistic, options: StatisticOptions) -> Interval:
     sample = Sample(query_tables(paired), options.draws, options.seed)
     grades = np.array(paired.grades, dtype=np.float64)
-    return _ends(estimate(statistic, sample, grades))
+    return estimate(statistic, sample, grades)
 
 
 # How many independent assessors a panel is worth, by how its members' errors go together.

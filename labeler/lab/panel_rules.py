@@ -62,7 +62,7 @@ class Votes:
     @property
     def counts(self) -> Floats:
         """How many members gave each grade to a pair, `(pairs, grades)`."""
-        each = [(self.values == place).sum(axis=1) for place in range(len(self.grades))]
+        each = [(self.values == at).sum(axis=1) for at in range(len(self.grades))]
         return np.stack(each, axis=1).astype(np.float64)
 
     @property

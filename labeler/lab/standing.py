@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
 from typing import Any, NamedTuple, TypeVar
@@ -12,12 +12,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from labeler.agreement.align import AssessorLabels, Rules, align
-from labeler.agreement.compare import Agreement, Estimate, StatisticOptions, agreement_of, value_of
+from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of, value_of
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.shown import closer
 from labeler.agreement.statistics import Statistic, find_statistic, query_tables
-from labeler.data import Failure, Judged, Pair, Qrels
+from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, BudgetReached, Misuse, about
+from labeler.judging.changes import JudgedSet, Spent
 from labeler.messages import count_of
 from labeler.models.policies.limits import Spending
 from labeler.report.finding import Finding
@@ -29,36 +30,34 @@ LIMIT_WITHOUT_GRADE = 0.1
 FEW_HELD_OUT = 10
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class CandidateAnswers:
     """What a candidate said of the pairs that it was asked about, and what its replies took.
 
-    `cost` is in dollars, None where a price is not known; it counts replies that were remembered,
-    so that candidates compare.
+    Replies that were remembered count, so that candidates compare.
     """
 
-    grades: dict[str, dict[str, int]] = field(default_factory=dict)
-    failures: dict[Pair, str] = field(default_factory=dict)
-    pairs: int = 0
-    tokens: int = 0
-    cost: float | None = 0.0
+    judged: JudgedSet
 
-    def add(self, judged: Judged) -> None:
-        """Count one more pair."""
-        outcome = judged.outcome
-        self.pairs += 1
-        self.tokens += judged.prompt_tokens + judged.completion_tokens
-        is_priced = self.cost is not None and judged.cost is not None
-        self.cost = (self.cost or 0.0) + (judged.cost or 0.0) if is_priced else None
-        if isinstance(outcome, Failure):
-            self.failures[outcome.pair] = outcome.status
-        else:
-            self.grades.setdefault(outcome.pair.query_id, {})[outcome.pair.doc_id] = outcome.grade
+    @property
+    def pairs(self) -> int:
+        """How many pairs it was asked about."""
+        return len(self.judged)
+
+    @property
+    def labels(self) -> AssessorLabels:
+        """Its grades and failures."""
+        return AssessorLabels(self.judged.grades, self.judged.failures)
+
+    @cached_property
+    def spent(self) -> Spent:
+        """What its replies took."""
+        return self.judged.spent() or Spent()
 
     @property
     def without_grade(self) -> float:
         """The share of pairs that have no grade."""
-        return len(self.failures) / max(self.pairs, 1)
+        return len(self.judged.failures) / max(self.pairs, 1)
 
     @property
     def fails_often(self) -> bool:
@@ -68,12 +67,14 @@ class CandidateAnswers:
     @property
     def tokens_a_pair(self) -> float:
         """Tokens of a pair, prompt and reply, on average."""
-        return self.tokens / max(self.pairs, 1)
+        tokens = self.spent.prompt_tokens + self.spent.completion_tokens
+        return tokens / max(self.pairs, 1)
 
     @property
     def cost_a_thousand(self) -> float | None:
         """Dollars for a thousand pairs; None where a price is not known."""
-        return None if self.cost is None else 1000 * self.cost / max(self.pairs, 1)
+        cost = self.spent.cost
+        return None if cost is None else 1000 * cost / max(self.pairs, 1)
 
 
 # Which queries assessors are chosen by, which are held out, and who is still asked when.
@@ -159,13 +160,12 @@ class Yardstick:
 
     def agreement(self, name: str, answers: CandidateAnswers) -> Agreement:
         """How far a candidate agrees with people."""
-        labels = AssessorLabels(answers.grades, answers.failures, name)
+        labels = replace(answers.labels, name=name)
         return agreement_of(self.human, labels, self.rules, self.options, self.weights)
 
     def worth(self, answers: CandidateAnswers) -> float:
         """Its value of the statistic, more of which is better; an undefined one is the least."""
-        labels = AssessorLabels(answers.grades, answers.failures)
-        pairs = align(self.human, labels, self.rules, self.weights).pairs
+        pairs = align(self.human, answers.labels, self.rules, self.weights).pairs
         statistic = self.statistic(pairs.grades)
         table = query_tables(pairs).sum(axis=0)
         value = value_of(statistic, table, np.array(pairs.grades, dtype=np.float64))
@@ -192,7 +192,7 @@ class Standing:
     name: str
     answers: CandidateAnswers
     queries: int
-    value: Estimate
+    value: Interval
     beside: Difference | None = None
     warnings: tuple[Finding, ...] = ()
 
@@ -281,7 +281,7 @@ class TuneResult(Result):
         its difference from the best says, on the pairs that both graded.
         """
         answers = {standing.name: standing.answers for standing in self.standings}
-        has_costs = all(each.cost is not None for each in answers.values())
+        has_costs = all(each.spent.cost is not None for each in answers.values())
         points = []
         for standing in self.standings:
             own, away = answers[standing.name], standing.beside.value if standing.beside else 0.0
@@ -397,12 +397,10 @@ class TuneResult(Result):
         return {
             "name": standing.name,
             "queries": standing.queries,
-            "value": value.value,
-            "low": value.low,
-            "high": value.high,
-            "beside_best": beside and Interval(beside.value, beside.low, beside.high),
+            **value._asdict(),
+            "beside_best": beside and beside.interval,
             "pairs": answers.pairs,
-            "without_grade": len(answers.failures),
+            "without_grade": len(answers.judged.failures),
             "tokens_a_pair": answers.tokens_a_pair,
             "dollars_a_thousand": answers.cost_a_thousand,
             "efficient": standing.name in self.efficient,

@@ -14,10 +14,12 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.sources import human_grades
 from labeler.agreement.statistics import Statistic
 from labeler.collection.batches import held_back
+from labeler.collection.judgements import JudgementRow, Origin
 from labeler.collection.layout import Collection, open_collection
 from labeler.data import Pair
 from labeler.errors import BadInput, BudgetReached, Misuse, TooManyFailed
 from labeler.judging.assessor import Assessor, Texts, examples_for
+from labeler.judging.changes import set_of_rows
 from labeler.judging.in_flight import PairOptions
 from labeler.judging.job import Job, default_name, texts_of
 from labeler.judging.judge import DEFAULT_PROMPT, JudgingPlan, plan_job
@@ -172,7 +174,7 @@ class Tuning:
     by: Yardstick
     statistic: Statistic
     notes: tuple[str, ...]
-    answers: dict[str, CandidateAnswers] = field(default_factory=dict)
+    asked: dict[str, list[JudgementRow]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, collection: Collection, options: TuneOptions, control: Control) -> Tuning:
@@ -217,16 +219,21 @@ class Tuning:
         for selection, group in groupby(candidates, lambda candidate: candidate.selection):
             async with self.open(selection) as session:
                 for candidate in group:
-                    answers = self.answers.setdefault(candidate.name, CandidateAnswers())
+                    rows = self.asked.setdefault(candidate.name, [])
                     asked = AskedRound(self.assessor(candidate, session), pairs, self.texts)
                     every = len(self.by.pairs)
                     try:
                         async for judged in judged_rounds(
                             [asked], session, self.control, how, every
                         ):
-                            answers.add(judged)
+                            rows.append(JudgementRow(judged, Origin("", "", {})))
                     except TooManyFailed as error:
                         raise error.of(candidate.name) from None
+
+    @property
+    def answers(self) -> dict[str, CandidateAnswers]:
+        """What every candidate said so far."""
+        return {name: CandidateAnswers(set_of_rows(rows)) for name, rows in self.asked.items()}
 
     def open(self, selection: Selection) -> AbstractAsyncContextManager[Session]:
         """A model that can be asked, as long as the block runs."""

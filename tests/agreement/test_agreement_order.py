@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from every_row import every_row
-from made import distributions_of
 from scipy import stats
 
 from labeler.agreement.align import Rules
@@ -27,6 +26,7 @@ from labeler.data import Pair, Qrels, Run
 from labeler.evaluation.inputs import families, kin_finding, kin_of
 from labeler.evaluation.leaderboard import leaderboard_of
 from labeler.evaluation.two_sided import two_qrels
+from labeler.judging.changes import Distributions
 from labeler.metrics import evaluate, parse
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_run
@@ -332,7 +332,7 @@ def test_classes_and_calibration_equal_scikit_learns() -> None:
         for q, row in people.items()
         for d, p in zip(row, rng.random(len(row)), strict=True)
     }
-    (one,) = calibration(people, distributions_of(shares), [1])
+    (one,) = calibration(people, Distributions.of_pairs(shares), [1])
     true = [int(people[pair.query_id][pair.doc_id] >= 1) for pair in shares]
     said = [row[2] for row in shares.values()]
     assert one.brier == pytest.approx(metrics.brier_score_loss(true, said))
@@ -405,7 +405,7 @@ def test_calibration_follows_cuts_and_maps(
 def test_calibration_of_sampled_pairs_is_weighted_back() -> None:
     people = {"q": {"a": 1, "b": 0}}
     shares = {Pair("q", "a"): {0: 0.4, 1: 0.6}, Pair("q", "b"): {0: 0.9, 1: 0.1}}
-    of = distributions_of(shares)
+    of = Distributions.of_pairs(shares)
     (alone,) = calibration(people, of, [1])
     (found,) = calibration(people, of, [1], {Pair("q", "a"): 9.0, Pair("q", "b"): 1.0})
     assert alone.brier == pytest.approx((0.16 + 0.01) / 2)

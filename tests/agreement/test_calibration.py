@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made import distributions_of
 
 from labeler.agreement.calibration import calibration, debiased
 from labeler.data import Pair
+from labeler.judging.changes import Distributions
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
 
@@ -33,7 +33,7 @@ def test_a_judge_that_is_off_has_nearly_the_error_that_it_has() -> None:
 def test_one_query_has_its_plain_error_and_no_ends() -> None:
     human = {"q": {f"d{place}": int(place < 4) for place in range(10)}}
     shares = {Pair("q", f"d{place}"): {1: 0.75, 0: 0.25} for place in range(10)}
-    (at,) = calibration(human, distributions_of(shares), [1])
+    (at,) = calibration(human, Distributions.of_pairs(shares), [1])
     assert at.error == at.plain_error == pytest.approx(0.35)
     assert (at.low, at.high) == (None, None)
 

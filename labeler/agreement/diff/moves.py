@@ -340,8 +340,7 @@ class Agreeing:
             "pairs": self.pairs,
             **{side: as_plain(report.agreement.statistics) for side, report in reports},
             "difference": {
-                change.statistic.name: as_plain(Interval(change.value, change.low, change.high))
-                | {"verdict": self.verdict(change)}
+                change.statistic.name: as_plain(change.interval) | {"verdict": self.verdict(change)}
                 for change in self.after.differences
             },
         }

@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from labeler.agreement.compare import Estimate, StatisticOptions, defined
+from labeler.agreement.compare import StatisticOptions, defined
 from labeler.agreement.several.joint import UNGRADED, GradeMatrix
 from labeler.arrays import Flags, Floats
 from labeler.errors import Misuse
-from labeler.report.table import shown
+from labeler.report.table import Interval, shown
 from labeler.stats.intervals import Sample, between, degrees, jackknife_error
 from labeler.stats.significance import benjamini_yekutieli
 from labeler.stats.student import SIGNIFICANT, t_below
@@ -73,7 +73,7 @@ class AlternativeTest:
 
     epsilon: float
     people: tuple[BesideLeftOut, ...]
-    advantage: Estimate
+    advantage: Interval
 
     @shown
     def winning_rate(self) -> float:
@@ -132,7 +132,7 @@ def alternative_test(
     sample = Sample(by_query, options.draws, options.seed)
     value = defined(_mean_share(sample.total))
     ends = between(sample, _mean_share) if value is not None else (None, None)
-    advantage = Estimate(value, *ends)
+    advantage = Interval(value, *ends)
     return AlternativeTest(epsilon, tuple(_with_wins(rows)), advantage)
 
 

@@ -9,7 +9,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from labeler.agreement.compare import Estimate, StatisticOptions, defined
+from labeler.agreement.compare import UNDEFINED, StatisticOptions, defined
 from labeler.agreement.statistics import (
     Statistic,
     fleiss_kappa,
@@ -22,7 +22,7 @@ from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
 from labeler.report.result import Hidden
-from labeler.report.table import shown
+from labeler.report.table import Interval, shown
 from labeler.stats.intervals import Sample, between
 from labeler.trec.pairs import PairColumns, joined_pairs
 
@@ -148,7 +148,7 @@ class Together:
     """Several people, or several assessors, and the statistics of all of them together."""
 
     raters: tuple[str, ...]
-    statistics: Mapping[str, Estimate]
+    statistics: Mapping[str, Interval]
 
 
 @dataclass(frozen=True)
@@ -187,12 +187,12 @@ def together(
     return Together(tuple(names), statistics)
 
 
-def _estimate(sample: Sample, compute: Callable[[Floats], Floats]) -> Estimate:
+def _estimate(sample: Sample, compute: Callable[[Floats], Floats]) -> Interval:
     value = float(compute(sample.total))
     if not np.isfinite(value):
-        return Estimate(None, None, None)
+        return UNDEFINED
     low, high = between(sample, compute, bounded=True)
-    return Estimate(value, low, high)
+    return Interval(value, low, high)
 
 
 # The ceiling: each person against the others, beside the assessor against the same others.
