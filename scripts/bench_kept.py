@@ -193,7 +193,7 @@ def main() -> None:
         files = Files(Path(folder), url)
         for name in [name for name in PAIRS if given.only in name]:
             value, most = ratio(PAIRS[name](files), given.rounds), kept[name]["at_most"]
-            kept[name]["history"].append([day, labeler.__version__, round(value, 3)])
+            kept[name]["history"].append(f"{day} {labeler.__version__} {value:.2f}")
             print(f"{value:6.2f} at most {most:5.2f}  {name}", flush=True)
             above += [] if value <= most else [name]
     if given.append:

@@ -70,6 +70,7 @@ def live(collection: Collection, server: BatchServer) -> Any:
     return judge(collection, model="fake", base_url=server.base_url, name="one")
 
 
+@pytest.mark.sweep
 def test_a_batch_gives_what_live_calls_give_byte_for_byte(collection: Collection) -> None:
     other = small_collection()
     with BatchServer() as server:

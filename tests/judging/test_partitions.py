@@ -139,6 +139,7 @@ def live(collection: Collection, assessor: Assessor, **more: Any) -> Any:
     return judge(collection, model=assessor.model, name="one", **more)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("prompt", "rows"),
     [("four-grades", 1), ("four-grades", 7), ("basic", 100), ("list", 3)]

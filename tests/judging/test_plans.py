@@ -91,6 +91,7 @@ EACH = [
 """Each server in each way; by default each in one, and each way with two servers or more."""
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("answer", "more", "few"), EACH)
 def test_no_run_takes_more_than_its_plan_said_at_most(
     answer: Answering,

@@ -102,6 +102,7 @@ def _texts_of(value: Any) -> Iterator[str]:
             yield from _texts_of(inner)
 
 
+@pytest.mark.sweep
 def test_an_object_is_read_in_each_form_that_real_providers_write_objects_in(
     shared: Path,
 ) -> None:
@@ -116,6 +117,7 @@ def test_an_object_is_read_in_each_form_that_real_providers_write_objects_in(
         assert parse_grade(PAIR, Reply(graded), SCALE) == Judgement(PAIR, 2), graded
 
 
+@pytest.mark.sweep
 def test_the_prose_of_real_models_round_an_object_never_changes_its_grade(shared: Path) -> None:
     prose = [text for text in recorded_texts(shared / "providers") if "{" not in text]
     shapes = [f'{text}\n\n{{"grade": 2}}' for text in prose] + [
@@ -127,6 +129,7 @@ def test_the_prose_of_real_models_round_an_object_never_changes_its_grade(shared
     assert outcomes.count(2) >= 0.95 * len(outcomes)
 
 
+@pytest.mark.sweep
 def test_no_bare_reply_of_real_models_that_graded_nothing_becomes_a_grade(shared: Path) -> None:
     readers = [BARE, ReplyReader(), parse_reader(r"pattern:##final score: (\d)")]
     for text in recorded_texts(shared / "providers"):
@@ -170,6 +173,7 @@ def test_a_good_ending_is_an_answer(finish_reason: str) -> None:
     assert outcome == Judgement(PAIR, 2)
 
 
+@pytest.mark.sweep
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(st.text() | st.text(alphabet='{}[]":,gradescoe0123 -.\n'))
 def test_a_reply_without_the_digit_of_a_grade_never_becomes_it(text: str) -> None:

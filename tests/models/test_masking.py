@@ -76,6 +76,7 @@ def test_a_body_without_the_key_is_as_it_was(body: str) -> None:
 REPEATED = ("\\", "%25", "%", "s", "A\\", "c2st", "sk-canary", KEY[:-1], "\\u0073", "73", "\\/")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("unit", REPEATED)
 def test_masking_ends_on_what_might_be_retried_from_everywhere(unit: str) -> None:
     """A body of a megabyte, on which quadratic work would not end while anybody waits."""

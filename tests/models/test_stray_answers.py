@@ -192,6 +192,7 @@ async def nothing_else(_number: int, answer: bytes, send: Send) -> None:
     send(answer)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "ids",
     [

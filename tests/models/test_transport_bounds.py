@@ -53,6 +53,7 @@ def padded(size: int) -> bytes:
     return json.dumps(completion("hello")).encode() + b" " * size
 
 
+@pytest.mark.sweep
 def test_large_answers_are_read_a_few_at_a_time_and_kept_without_their_padding() -> None:
     times, size = 40, LARGEST_ANSWER - 10_000
     with FakeServer(lambda _: Answer(padded(size))) as server:

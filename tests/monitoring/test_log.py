@@ -281,6 +281,7 @@ NAMES = (
 )
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(30))
 def test_no_dirt_raises_an_error_of_ours_or_is_lost_in_silence(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
@@ -306,6 +307,7 @@ def test_no_dirt_raises_an_error_of_ours_or_is_lost_in_silence(tmp_path: Path, s
         assert reading.searches == sum(len(part.searches) for part in log.parts())
 
 
+@pytest.mark.sweep
 def test_users_are_numbered_alike_in_every_run_of_the_program(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     names = [f"u{number * 7 % 40}" for number in range(120)]

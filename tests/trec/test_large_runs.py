@@ -62,6 +62,7 @@ ORDERS: dict[str, Callable[[list[str], np.random.Generator], list[str]]] = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("order", ORDERS)
 def test_blocks_give_what_the_whole_file_gives(
     order: str, pool: JudgedPairs, tmp_path: Path

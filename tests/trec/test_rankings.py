@@ -110,6 +110,7 @@ ONE = b"1 0 a 1\n"
 RUN = b"1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n"
 
 
+@pytest.mark.sweep
 @OFTEN
 @given(qrels=qrels_files(odd=False), run=run_files(odd=False), block=BLOCKS)
 @example(qrels=ONE, run=b"1 Q0 a 1 2 t\n2 Q0 a 1 2 t\n1 Q0 b 2 1 t\n", block=1)

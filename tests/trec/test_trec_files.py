@@ -80,6 +80,7 @@ RUNS = st.lists(
 )
 
 
+@pytest.mark.sweep
 @OFTEN
 @given(
     RUNS,
@@ -106,6 +107,7 @@ def test_fusion_equals_the_slow_and_obvious_way(
             )
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("method", ["rrf", "sum", "mnz", "wsum"])
 @pytest.mark.parametrize("norm", ["min-max", "max", "sum", "zmuv", "rank", "none"])
 def test_fused_scores_equal_ranx(method: str, norm: str, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from labeler.trec import write
 from labeler.trec.write import write_qrels, write_sorted_qrels
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("count", [1, 7, 250_000])
 def test_the_file_is_the_one_that_would_be_written_at_once(tmp_path: Path, count: int) -> None:
     grades = [(f"q{(7 * n) % 101}", f"d{n}\u2028é", n % 5 - 1) for n in range(count)]
