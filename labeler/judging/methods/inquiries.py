@@ -16,6 +16,7 @@ from labeler.errors import Misuse
 from labeler.judging.assessor import Assessor, Lists, Texts
 from labeler.judging.methods.inquiry import (
     ALONE,
+    SHORTEST,
     Inquiry,
     JudgingPart,
     Rounds,
@@ -32,9 +33,6 @@ from labeler.model import Request
 from labeler.prompt import Prompt, numbered_schema
 
 # One document in one request, or in one a passage where it is too long; and votes of repeats.
-
-SHORTEST = 400
-"""Characters of a text that is not cut any more."""
 
 
 def single_rounds(
@@ -353,10 +351,12 @@ class Inquiries:
                 result.append((pair, judged))
                 continue
             inquiry = self._alone(pair, request)
-            if reply:
-                inquiry.open[0][1].take_in(reply)
+            if reply and (task := inquiry.open[0][1]).takes(reply):
+                task.take_in(reply)
             result.append((pair, inquiry))
-        failed = [i for _, i in result if isinstance(i, Inquiry) and i.open[0][1].attempts]
+        failed = [
+            i for _, i in result if isinstance(i, Inquiry) and i.open[0][1].outcome is not None
+        ]
         if not failed:
             return result
         recall_inquiries(failed, assessor.model, retry_failed=retry_failed)

@@ -122,6 +122,9 @@ def fits(request: Request, context: int) -> bool:
     return most.inside / FEWEST_BYTES + most.outside <= context
 
 
+SHORTEST = 400
+"""Characters of a text that is not cut any more."""
+
 TRIES = 3
 """The first attempt and two re-asks."""
 
@@ -159,13 +162,21 @@ class Task(Generic[Value]):
         """Whether a reply was what was asked for."""
         return self.outcome is not None and not isinstance(self.outcome, Failure)
 
+    def takes(self, reply: Reply) -> bool:
+        """Whether a stored reply settles it: a refusal for its length only what is asked in parts
+        then.
+        """
+        shown = self.request.inputs
+        is_cut = len(shown.get("text", "")) >= SHORTEST or shown.get("count", "1") != "1"
+        return reply.finish_reason != TOO_LONG or (is_cut and self.outcome is None)
+
     def take_in(self, reply: Reply) -> None:
         """Count a reply, see what it says, and make the request that would follow it."""
         self.outcome = self.read(reply)
-        if isinstance(self.outcome, Failure):
-            self.request = next_request(self.request, self.outcome)
         if reply.finish_reason == TOO_LONG:
             return
+        if isinstance(self.outcome, Failure):
+            self.request = next_request(self.request, self.outcome)
         self.cost = reply.cost if not self.attempts else sum_of(self.cost, reply.cost)
         self.attempts += 1
         self.is_worth_another = reply.finish_reason != NO_TEXT
@@ -222,7 +233,7 @@ def recall_all(tasks: Iterable[Task[Any]], model: Model) -> None:
     asked = list(tasks)
     while asked:
         replies = model.recall([task.request for task in asked])
-        answered = [(t, r) for t, r in zip(asked, replies, strict=True) if r is not None]
+        answered = [(t, r) for t, r in zip(asked, replies, strict=True) if r and t.takes(r)]
         for task, reply in answered:
             task.take_in(reply)
         asked = [task for task, _ in answered if not task.is_answered]

@@ -87,6 +87,7 @@ class Remembering(Policy):
         self._writer = BatchWriter(store)
         self._claims = Claims(self._writer, store, self._waiting, clock)
         self._looked_up: dict[int, tuple[Request, Keyed]] = {}
+        self._refused = False
 
     def recall(self, requests: Sequence[Request]) -> list[Reply | None]:
         """The stored replies to requests."""
@@ -131,8 +132,9 @@ class Remembering(Policy):
         """Keep how a call failed for good."""
         if call.keyed is None:
             return None
-        if isinstance(error, CallFailed) and is_about_context(str(error)):
-            return self._keep(call, Reply("", TOO_LONG, str(error)), call.keyed)
+        if isinstance(error, CallFailed) and is_about_context(str(error)) and not self._refused:
+            self._store.learn_once(REFUSED, "for their length")
+            self._refused = True
         if isinstance(error, CallFailed):
             return self._writer.fail(Failed(call.keyed.key, error.status, str(error)))
         self._writer.release(call.keyed.key)
@@ -148,13 +150,26 @@ class Remembering(Policy):
         await self._writer.finish()
 
 
+REFUSED = "requests were refused"
+"""The fact that says of a store whether it is worth to look for refusals for length."""
+
+
 def stored_replies(store: Store, keyed: Iterable[Keyed]) -> list[Reply | None]:
-    """The stored replies to requests: whole ones, else those cut at the very limit."""
+    """The stored replies to requests: whole ones, else those cut at the very limit.
+
+    Of a request that was refused for its length, one that ended as `TOO_LONG` and says so.
+    """
     places = [(each.key, each.cut) for each in keyed]
     replies = dict(store.replies([key for key, _ in places]))
     if cut := [cut for key, cut in places if key not in replies]:
         replies |= store.replies(cut)
-    return [replies.get(key) or replies.get(cut) for key, cut in places]
+    found = [replies.get(key) or replies.get(cut) for key, cut in places]
+    if None in found and store.fact(REFUSED):
+        for at, (key, _) in enumerate(places):
+            failure = None if found[at] else store.failure(key)
+            if failure and is_about_context(failure[2]):
+                found[at] = Reply("", TOO_LONG, failure[2], remembered=True)
+    return found
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,10 @@ class _NotedHits:
         """The fact that is stored under a name."""
         return self.store.fact(name)
 
+    def failure(self, key: bytes) -> tuple[float, str, str] | None:
+        """How the last call under a key failed for good."""
+        return self.store.failure(key)
+
 
 @contextmanager
 def seeded(folder: PartitionFolder, job: PartitionedJob, prepared: Prepared) -> Iterator[Seed]:
