@@ -14,7 +14,7 @@ from harness import parser
 
 from labeler.data import Pair, Pooled
 from labeler.pools.missed import estimate_missed
-from labeler.pools.pool import inclusions, systematic
+from labeler.stats.estimates import inclusions, systematic
 
 RANKS = np.arange(11, 1001)
 WORLDS = {"steep": 10 / RANKS**1.5, "medium": 0.3 / RANKS}

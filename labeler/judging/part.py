@@ -178,7 +178,7 @@ def _differ(judged: JudgedSet, others: Iterable[JudgedSet]) -> Flags:
 
 def _of_queries(pairs: Pairs, named: str) -> Flags:
     origins = parse_ids(named, "only") or {}
-    present = {pairs.queries[place] for place in np.unique(pairs.query).tolist()}
+    present = {pairs.queries[number] for number in np.unique(pairs.query).tolist()}
     for query_id, origin in origins.items():
         if query_id not in present:
             where = f"{origin}: " if origin else ""

@@ -34,6 +34,7 @@ from labeler.people.sheet import (
     write_sheet,
 )
 from labeler.prompt import find_prompt
+from labeler.stats.estimates import inclusions, systematic
 from labeler.trec.qrels import read_qrels
 
 # Draw pairs for people, so that every pair's chance of being drawn is known.
@@ -81,8 +82,8 @@ def draw(
             f"cannot draw {count_of(pairs, 'pair', 'pairs')}; {these} {len(pool):,}",
             parameter="pairs",
         )
-    probability = _scaled(_shares(pool, strata), pairs)
-    indices = _systematic(probability, float(rng.random()))
+    probability = inclusions(_shares(pool, strata), pairs)
+    indices = systematic(probability, float(rng.random()))
     return [DrawnPair(pool[index], float(first * probability[index])) for index in indices]
 
 
@@ -104,25 +105,6 @@ def _shares(pool: Sequence[Pair], strata: Mapping[Pair, int | None]) -> Floats:
     return np.array(
         [1 / np.sqrt(sizes[pair.query_id, strata[pair]]) / whole[pair.query_id] for pair in pool]
     )
-
-
-def _scaled(shares: Floats, pairs: int) -> Floats:
-    """Probabilities in proportion to `shares`, at most 1, that sum to `pairs`."""
-    certain = np.zeros(len(shares), dtype=bool)
-    while True:
-        rest = shares[~certain]
-        scaled = np.where(certain, 1.0, shares * (pairs - certain.sum()) / max(rest.sum(), 1e-300))
-        above = (scaled > 1) & ~certain
-        if not above.any():
-            return np.minimum(scaled, 1.0)
-        certain |= above
-
-
-def _systematic(probability: Floats, start: float) -> list[int]:
-    """The places where the running sum of probabilities passes `start`, `start` + 1, ..."""
-    passed = np.floor(np.cumsum(probability) - start + 1e-9)
-    before = np.concatenate([[np.floor(-start + 1e-9)], passed[:-1]])
-    return [int(index) for index in np.flatnonzero(passed > before)]
 
 
 def share_out(

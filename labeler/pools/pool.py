@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
 from itertools import chain
@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Floats
 from labeler.collection.card import card_section, check_made, making, read_card, update_card
 from labeler.collection.corpus import CorpusTexts, distinct_documents, ids_among
 from labeler.collection.dropped import Dropped, drop_absent
@@ -31,6 +30,7 @@ from labeler.models.session import Control
 from labeler.options import COUNT, COUNT_OR_NONE, SEED, check_options, given, option
 from labeler.report.result import Result
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
+from labeler.stats.estimates import equal_shares, inclusions, systematic
 from labeler.text.terms import DENSE_EXTRA, Encoder, can_encode
 from labeler.trec.pairs import PairColumns
 from labeler.trec.runs import ranking
@@ -217,7 +217,6 @@ def depth_within(runs: Mapping[str, Run], depth: int, old: Container[Pair], room
 # start, equal steps along the probabilities, documents of a query in random order. So every
 # probability is exact, and the sample has the size that was asked for.
 
-_ROUNDING = 1e-9
 _WHOLE = 10**9
 """A depth beyond that of any run."""
 
@@ -310,36 +309,6 @@ def _left_out(runs: Mapping[str, Run], pooled: Container[Pair]) -> dict[str, lis
             of_query.append(entry)
     by_id = {q: sorted(pairs, key=lambda e: e.pair.doc_id) for q, pairs in left_out.items()}
     return {query_id: pairs for query_id, pairs in by_id.items() if pairs}
-
-
-def equal_shares(sizes: Sequence[int], count: int) -> list[float]:
-    """`count` draws over queries of some sizes: equally many, or all of a query that has fewer."""
-    shares = [0.0] * len(sizes)
-    rest, left = float(count), len(sizes)
-    for number in sorted(range(len(sizes)), key=lambda n: sizes[n]):
-        shares[number] = min(float(sizes[number]), rest / left)
-        rest, left = rest - shares[number], left - 1
-    return shares
-
-
-def inclusions(weights: Floats, share: float) -> Floats:
-    """Probabilities in proportion to `weights` that add up to `share`, none above 1."""
-    result = np.zeros(len(weights))
-    is_open = np.ones(len(weights), dtype=np.bool_)
-    while is_open.any():
-        rest = share - float((~is_open).sum())
-        result[is_open] = weights[is_open] * max(rest, 0.0) / weights[is_open].sum()
-        above = is_open & (result > 1)
-        if not above.any():
-            break
-        result[above], is_open = 1.0, is_open & ~above
-    return np.minimum(result, 1.0)
-
-
-def systematic(inclusion: Floats, start: float) -> list[int]:
-    """Which of some pairs are drawn: those at which the running sum passes `start` + 0, 1, 2 …"""
-    passed = np.floor(np.cumsum(inclusion) - start + 1 + _ROUNDING)
-    return np.flatnonzero(np.diff(passed, prepend=0.0) > 0).tolist()
 
 
 DEPTH = 10

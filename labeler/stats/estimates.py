@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -247,3 +248,41 @@ def balance(
 def _keys(rng: np.random.Generator, rounds: int, queries: int) -> Floats:
     """Random numbers, of which each round's smallest choose the queries."""
     return rng.random((rounds, queries))
+
+
+# Draws of a fixed size in which the chance of each is known.
+
+_ROUNDING = 1e-9
+
+
+def equal_shares(sizes: Sequence[int], count: int) -> list[float]:
+    """`count` draws over queries of some sizes: equally many, or all of a query that has fewer."""
+    shares = [0.0] * len(sizes)
+    rest, left = float(count), len(sizes)
+    for number in sorted(range(len(sizes)), key=lambda n: sizes[n]):
+        shares[number] = min(float(sizes[number]), rest / left)
+        rest, left = rest - shares[number], left - 1
+    return shares
+
+
+def inclusions(weights: Floats, share: float) -> Floats:
+    """Probabilities in proportion to `weights` that add up to `share`, none above 1."""
+    result = np.zeros(len(weights))
+    is_open = np.ones(len(weights), dtype=np.bool_)
+    while is_open.any():
+        rest = share - float((~is_open).sum())
+        result[is_open] = weights[is_open] * max(rest, 0.0) / weights[is_open].sum()
+        above = is_open & (result > 1)
+        if not above.any():
+            break
+        result[above], is_open = 1.0, is_open & ~above
+    return np.minimum(result, 1.0)
+
+
+def systematic(inclusion: Floats, start: float) -> list[int]:
+    """Which are drawn: those at which the running sum of probabilities passes `start` + 0, 1, 2 …
+
+    After Madow (1949), Annals of Mathematical Statistics 20(3).
+    """
+    passed = np.floor(np.cumsum(inclusion) - start + 1 + _ROUNDING)
+    return np.flatnonzero(np.diff(passed, prepend=0.0) > 0).tolist()

@@ -14,9 +14,9 @@ from labeler.collection.search import Searched
 from labeler.data import Document, Pair, Pooled
 from labeler.errors import BadInput
 from labeler.pools.missed import estimate_missed
-from labeler.pools.pool import inclusions, systematic
 from labeler.pools.reuse import brought_alone
 from labeler.runs.retrieve import neighbors
+from labeler.stats.estimates import inclusions, systematic
 from labeler.testing import Answer, Call, FakeServer, embeddings
 from labeler.testing.fake_server import texts_in
 

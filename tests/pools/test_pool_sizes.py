@@ -15,16 +15,8 @@ from labeler.collection.pool import merge_pools, read_pool
 from labeler.data import Pair, Pooled, Run
 from labeler.errors import BadInput, Misuse
 from labeler.pools.missed import estimate_missed, missed, weighted_count_interval
-from labeler.pools.pool import (
-    PoolSize,
-    beyond,
-    depth_within,
-    equal_shares,
-    inclusions,
-    pool,
-    pool_runs,
-    systematic,
-)
+from labeler.pools.pool import PoolSize, beyond, depth_within, pool, pool_runs
+from labeler.stats.estimates import equal_shares, inclusions, systematic
 from labeler.testing import small_collection
 
 
