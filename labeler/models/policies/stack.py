@@ -163,13 +163,13 @@ def stored_replies(store: Store, keyed: Iterable[Keyed]) -> list[Reply | None]:
     replies = dict(store.replies([key for key, _ in places]))
     if cut := [cut for key, cut in places if key not in replies]:
         replies |= store.replies(cut)
-    found = [replies.get(key) or replies.get(cut) for key, cut in places]
-    if None in found and store.fact(REFUSED):
+    answers = [replies.get(key) or replies.get(cut) for key, cut in places]
+    if None in answers and store.fact(REFUSED):
         for at, (key, _) in enumerate(places):
-            failure = None if found[at] else store.failure(key)
+            failure = None if answers[at] else store.failure(key)
             if failure and is_about_context(failure[2]):
-                found[at] = Reply("", TOO_LONG, failure[2], remembered=True)
-    return found
+                answers[at] = Reply("", TOO_LONG, failure[2], remembered=True)
+    return answers
 
 
 @dataclass(frozen=True)
@@ -258,14 +258,14 @@ def _abilities_of(model_id: str) -> str:
 
 
 def facts_about(model_id: str, store: Store) -> dict[str, str]:
-    """What a store has found out about a server's model, by the names under which it is kept."""
+    """What a store has answers out about a server's model, by the names under which it is kept."""
     name = _abilities_of(model_id)
     fact = store.fact(name)
     return {} if fact is None else {name: fact}
 
 
 def knows(model: Model, store: Store) -> bool:
-    """Whether nothing has to be found out before the model is asked."""
+    """Whether nothing has to be answers out before the model is asked."""
     return not model.is_server or read_abilities(store.fact(_abilities_of(model.id))) is not None
 
 
