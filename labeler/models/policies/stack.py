@@ -258,14 +258,14 @@ def _abilities_of(model_id: str) -> str:
 
 
 def facts_about(model_id: str, store: Store) -> dict[str, str]:
-    """What a store has answers out about a server's model, by the names under which it is kept."""
+    """What a store has found out about a server's model, by the names under which it is kept."""
     name = _abilities_of(model_id)
     fact = store.fact(name)
     return {} if fact is None else {name: fact}
 
 
 def knows(model: Model, store: Store) -> bool:
-    """Whether nothing has to be answers out before the model is asked."""
+    """Whether nothing has to be found out before the model is asked."""
     return not model.is_server or read_abilities(store.fact(_abilities_of(model.id))) is not None
 
 
