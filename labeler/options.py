@@ -252,3 +252,12 @@ def check_options(record: object) -> None:
     kind: Any = type(record)
     for each in declared(kind).values():
         each.check(getattr(record, each.name))
+
+
+class Options:
+    """A record of options, held to their bounds when it is made."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        check_options(self)

@@ -18,7 +18,7 @@ from labeler.collection.user_files import run_name
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import read_run
 from labeler.messages import count_of, no_query_in_common
-from labeler.options import COUNT, DEPTH_LOOKED_AT, SEED, check_options, option
+from labeler.options import COUNT, DEPTH_LOOKED_AT, SEED, Options, option
 from labeler.trec.runs import ranking
 
 # The first results of runs, as people look at them, and which queries they look at.
@@ -32,7 +32,7 @@ LOOK = "Pages of results"
 
 
 @dataclass(frozen=True)
-class QueryDraw:
+class QueryDraw(Options):
     """Which queries people look at, and how far down: `queries` of them, all where `None`.
 
     The same seed draws the same queries, and more of them where more are asked for.
@@ -41,9 +41,6 @@ class QueryDraw:
     queries: int | None = option(None, "Draw so many queries (default: all).", COUNT, panel=LOOK)
     depth: int = option(DEPTH, "Results of each query.", DEPTH_LOOKED_AT, panel=LOOK)
     seed: int = option(0, "Decides which queries are drawn.", SEED, rare=True)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
     def of(self, queries: Sequence[str]) -> list[str]:
         """The queries to look at, in a random order in which every beginning is a sample."""

@@ -18,7 +18,7 @@ from labeler.exchange.export.content import Content, Export, FormatName
 from labeler.exchange.export.formats import EXPORTS
 from labeler.files.paths import true_path
 from labeler.messages import count_of
-from labeler.options import COUNT, check_options, option
+from labeler.options import COUNT, Options, option
 from labeler.report.result import Result
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
@@ -27,7 +27,7 @@ Warn = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class ExportOptions:
+class ExportOptions(Options):
     """Which qrels and runs to export, and where grades become relevant or not.
 
     `qrels` and `runs` are names of the collection's; without `qrels` it is `human`, else the only
@@ -41,9 +41,6 @@ class ExportOptions:
     )
     relevant: int = option(1, "The lowest relevant grade, for tools that know no grades.", COUNT)
     depth: int = option(10, "How many documents of the run such tools are given.", COUNT)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from labeler.errors import Misuse
-from labeler.options import WORDS, check_options, option
+from labeler.options import WORDS, Options, option
 
 USUAL = 200
 """A passage has about so many words where nothing else is said, and there is enough text."""
@@ -83,7 +83,7 @@ rule = partial(option, section="reading", flag=True, rare=True, panel=READING)
 
 
 @dataclass(frozen=True, slots=True)
-class FileRules:
+class FileRules(Options):
     """Which files are read, and how they are cut; the defaults are those of `ingest`.
 
     `include` and `exclude` are patterns as git has them in its `.gitignore`, which holds for what
@@ -104,9 +104,6 @@ class FileRules:
         section="reading",
         flag=True,
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True)

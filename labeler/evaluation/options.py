@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from labeler.errors import Misuse
 from labeler.messages import Progress, no_progress
-from labeler.options import TOP_GRADE, Bounds, Option, check_options, option
+from labeler.options import TOP_GRADE, Bounds, Option, Options, check_options, option
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
 
@@ -36,7 +36,7 @@ STALE_GRADES = Option(
 
 
 @dataclass(frozen=True)
-class Scoring:
+class Scoring(Options):
     """Which queries count, and on what scale they were judged.
 
     `missing`: queries that a run lacks score 0 (`zero`) or are left out (`skip`). `unanswerable`:
@@ -56,9 +56,6 @@ class Scoring:
     )
     stale: Stale = option("drop", STALE_GRADES)
 
-    def __post_init__(self) -> None:
-        check_options(self)
-
     def with_top_grade(self, grade: int | None) -> Scoring:
         """The same, with that top grade where none was chosen."""
         return self if self.max_grade is not None else replace(self, max_grade=grade)
@@ -74,7 +71,7 @@ Facts = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Grouping:
+class Grouping(Options):
     """Groups of queries to score apart, and what each query counts.
 
     `by` are fields of the queries' metadata, as `kind`; `weights` is the one that holds a number.
@@ -102,9 +99,6 @@ class Grouping:
         panel=GROUPS,
         rare=True,
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
     def check(self) -> None:
         """Raise `Misuse` where something is said of groups, and none are asked for."""
@@ -141,7 +135,7 @@ class EvaluationOptions:
 
 
 @dataclass(frozen=True)
-class CorrectionOptions:
+class CorrectionOptions(Options):
     """What to correct: means by these measures, over these queries or over all like them."""
 
     measures: tuple[str, ...] = option(DEFAULT_MEASURES, MEASURES)
@@ -150,9 +144,6 @@ class CorrectionOptions:
     target: Target = option(
         "like-these", "The mean over all queries like-these, or over these alone."
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 def names_of(measures: str | Iterable[object]) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ from labeler.models.settings import (
     Limits,
     Proof,
 )
-from labeler.options import COUNT, check_options, given, option
+from labeler.options import COUNT, Options, given, option
 from labeler.prompt import checked_prompt
 
 # What judging would take, before any pair is asked about.
@@ -218,7 +218,7 @@ DEFAULT_PROMPT = "four-grades"
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeOptions:
+class JudgeOptions(Options):
     """Who judges, under which name, and within which limits.
 
     `prompt` is a shipped prompt's name or the path of a file; empty, it is the declared one,
@@ -247,9 +247,6 @@ class JudgeOptions:
     deferral: Deferral = field(default_factory=Deferral)
     proof: Proof = field(default_factory=Proof)
     votes: int = option(1, "Ask so often; the grade is what most say.", COUNT, rare=True)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
     @property
     def declared(self) -> AssessorSettings:

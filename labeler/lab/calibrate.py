@@ -31,7 +31,7 @@ from labeler.lab.recalibration import (
     takes_logits,
 )
 from labeler.messages import count_of, no_pair_in_common
-from labeler.options import SEED, check_options, option
+from labeler.options import SEED, Options, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Row, Table, figure_table, frame_of, interval_text
@@ -163,16 +163,13 @@ FIT = "Fit"
 
 
 @dataclass(frozen=True)
-class CalibrateOptions:
+class CalibrateOptions(Options):
     """People's qrels, and the seed of folds and draws."""
 
     people: str = option(
         "human", "Human qrels: a name of the collection, or a file.", metavar="QRELS"
     )
     seed: int = option(0, "Of the folds of queries.", SEED, panel=FIT)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> CalibrateResult:

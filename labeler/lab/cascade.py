@@ -49,7 +49,7 @@ from labeler.lab.thresholds import (
 )
 from labeler.messages import count_of, dollars
 from labeler.models.session import Act, Control, sync
-from labeler.options import SEED, SHARE, check_options, given, option
+from labeler.options import SEED, SHARE, Options, given, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Table, figure_table, interval_text
@@ -188,7 +188,7 @@ FEW_QUERIES = 10
 
 
 @dataclass(frozen=True)
-class CascadeOptions:
+class CascadeOptions(Options):
     """When the strong assessor is asked, and how much agreement with people that may lose.
 
     `by` is what tells that the cheap one is unsure; None is disagreement where it gave
@@ -211,9 +211,6 @@ class CascadeOptions:
     )
     seed: int = option(0, "Of the folds of queries, and of ties in doubt.", SEED)
     judging: JudgeOptions = field(default_factory=JudgeOptions)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

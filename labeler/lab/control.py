@@ -45,7 +45,7 @@ from labeler.models.session import (
     select_model,
     sync,
 )
-from labeler.options import COUNT, check_options, given, option
+from labeler.options import COUNT, Options, given, option
 from labeler.prompt import find_prompt
 
 PAIRS = 20
@@ -54,7 +54,7 @@ FIRST_REPEAT = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class DriftOptions:
+class DriftOptions(Options):
     """How many pairs of a set are judged again, and by whom; `fixed` ones are drawn once for all.
 
     Where their file is removed others are drawn. `judging` names the set, and whom to ask: the
@@ -64,9 +64,6 @@ class DriftOptions:
     pairs: int = option(PAIRS, "Judge so many graded pairs again.", COUNT)
     fixed: bool = option(False, "Control the same pairs each time, drawn once.")
     judging: JudgeOptions = field(default_factory=JudgeOptions)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 def adrift(

@@ -39,7 +39,7 @@ from labeler.lab.panel_rules import (
     votes_of,
 )
 from labeler.messages import count_of
-from labeler.options import COUNT, SEED, check_options, option
+from labeler.options import COUNT, SEED, Options, option
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_columns
@@ -49,7 +49,7 @@ JSON_LINES = (".jsonl", ".jsonl.gz")
 
 
 @dataclass(frozen=True)
-class PanelOptions:
+class PanelOptions(Options):
     """The rule, one of `PANEL_RULES`, and how many members must have a grade of a pair.
 
     Without `fewest` these are more than half of the members. `seed` decides ties that nothing else
@@ -70,9 +70,6 @@ class PanelOptions:
     )
     seed: int = option(0, "Of ties, and of the intervals.", SEED)
     scale: tuple[int, ...] | None = None
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
     def needed(self, members: int) -> int:
         """How many members must have a grade of a pair; `Misuse` of a panel that cannot be."""

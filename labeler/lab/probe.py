@@ -41,7 +41,7 @@ from labeler.lab.probe_cases import (
 )
 from labeler.models.policies.limits import Spending
 from labeler.models.session import Act, Control, Session, open_session, select_model, sync
-from labeler.options import COUNT, SEED, check_options, given, option
+from labeler.options import COUNT, SEED, Options, given, option
 from labeler.prompt import find_prompt
 from labeler.trec.qrels import read_qrels
 
@@ -51,7 +51,7 @@ AGAIN = 900
 
 
 @dataclass(frozen=True, slots=True)
-class ProbeOptions:
+class ProbeOptions(Options):
     """What is tried, on how many pairs.
 
     `pairs` is how many pairs of the lowest grade are attacked, and how many of any grade changed.
@@ -72,9 +72,6 @@ class ProbeOptions:
     )
     seed: int = option(0, "Of which pairs are drawn.", SEED)
     judging: JudgeOptions = field(default_factory=JudgeOptions)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 def aprobe(

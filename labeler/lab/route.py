@@ -17,7 +17,7 @@ from labeler.data import Pair
 from labeler.errors import Misuse, about
 from labeler.lab.recalibration import CalibrationSet, calibration_set
 from labeler.messages import count_of, no_pair_in_common
-from labeler.options import COUNT, SEED, check_options, option
+from labeler.options import COUNT, SEED, Options, option
 from labeler.people.sample import SheetSample, route_sheet
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
@@ -79,7 +79,7 @@ class RouteResult(Result):
 
 
 @dataclass(frozen=True)
-class RouteOptions:
+class RouteOptions(Options):
     """How many pairs a person grades, and what routes them.
 
     `by` is a criterion; None is disagreement, or doubt where one assessor gave plain grades.
@@ -95,9 +95,6 @@ class RouteOptions:
         None, "Human qrels of pairs drawn by chance, by which doubt is learned.", metavar="QRELS"
     )
     seed: int = option(0, "Orders pairs that are needed alike.", SEED)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteResult:

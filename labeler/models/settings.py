@@ -22,6 +22,7 @@ from labeler.options import (
     TOKENS,
     Bounds,
     Option,
+    Options,
     check_options,
     option,
 )
@@ -33,7 +34,7 @@ BUDGET = "Budget"
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Options):
     """What a run has to show before all its pairs are paid for, and while they are.
 
     A run of many pairs begins with a pilot of a few, unless `no_pilot`. It ends where the share of
@@ -53,12 +54,9 @@ class Proof:
         section="budget",
     )
 
-    def __post_init__(self) -> None:
-        check_options(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Options):
     """What a run may take of a server and of an account; None is no limit.
 
     `rpm` and `tpm` bound the calls begun and the tokens used in a minute. `max_calls`,
@@ -111,9 +109,6 @@ class Limits:
         900.0, "The most seconds that one request is retried.", SECONDS, section="model"
     )
     tries: int = option(8, "Calls for one request before it has failed.", COUNT, section="model")
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
     def over(self, lower: Limits) -> Limits:
         """These limits, and where one of them is the default, that of `lower`."""

@@ -20,7 +20,7 @@ from labeler.models.encoders import Encoding, EncodingPlan
 from labeler.models.policies.call import StopSignal
 from labeler.models.session import Control, run_to_end
 from labeler.models.settings import EMBEDDED_ENCODER, EncoderOptions
-from labeler.options import COUNT, SEED, check_options, given, option
+from labeler.options import COUNT, SEED, Options, given, option
 from labeler.pools.pool import PoolResult, plan_pool, pool, texts_to_encode
 from labeler.queries.filter import FilterRules
 from labeler.queries.generate import (
@@ -39,7 +39,7 @@ from labeler.runs.retrieve import BUILT_IN
 
 
 @dataclass(frozen=True, slots=True)
-class BuildOptions:
+class BuildOptions(Options):
     """What to build a collection from, and how.
 
     `inputs` are folders, files and patterns. `queries` are written, unless `queries_file` holds
@@ -62,9 +62,6 @@ class BuildOptions:
     passages: PassageRules = field(default_factory=PassageRules)
     filters: FilterRules = field(default_factory=FilterRules)
     encoder: EncoderOptions = field(default_factory=EncoderOptions)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
     @property
     def encoding(self) -> Encoding:

@@ -30,7 +30,7 @@ from labeler.judging.judge import JudgeOptions, ajudge
 from labeler.messages import count_of
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.session import Control, sync
-from labeler.options import COUNT, SHARE, TOP_GRADE, check_options, option
+from labeler.options import COUNT, SHARE, TOP_GRADE, Options, option
 from labeler.report.result import Merged, Result
 from labeler.report.table import Table, shown, table_of
 from labeler.runs.retrieve import neighbors
@@ -44,7 +44,7 @@ EXPANDING = "Round after round"
 
 
 @dataclass(frozen=True, slots=True)
-class Expansion:
+class Expansion(Options):
     """How a pool grows, and when its rounds end.
 
     `neighbors` is how many of a relevant document are added, by each retriever. A round that
@@ -67,9 +67,6 @@ class Expansion:
         1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=EXPANDING, rare=True
     )
     max_rounds: int = option(10, "The most rounds.", COUNT, panel=EXPANDING, rare=True)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True)

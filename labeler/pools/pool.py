@@ -27,7 +27,7 @@ from labeler.files.read import file_of, file_problems, rereadable
 from labeler.messages import Progress, count_of, no_progress, no_query_in_common
 from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
 from labeler.models.session import Control
-from labeler.options import COUNT, COUNT_OR_NONE, SEED, check_options, given, option
+from labeler.options import COUNT, COUNT_OR_NONE, SEED, Options, given, option
 from labeler.report.result import Result
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
 from labeler.stats.estimates import equal_shares, inclusions, systematic
@@ -222,7 +222,7 @@ _WHOLE = 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class PoolSize:
+class PoolSize(Options):
     """How large a pool becomes: at most `max_pairs` in all, and `beyond` pairs drawn by `seed`.
 
     0 is no limit, and no sample.
@@ -233,9 +233,6 @@ class PoolSize:
     )
     beyond: int = option(0, "Draw so many pairs at random from beyond the pool.", COUNT_OR_NONE)
     seed: int = option(0, "Which pairs are drawn.", SEED)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 class BeyondSample(NamedTuple):
@@ -335,7 +332,7 @@ class PoolResult(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class PoolOptions:
+class PoolOptions(Options):
     """What to pool: what is retrieved, and runs of one's own, or these alone.
 
     `runs` are files of runs of your own; with `only`, nothing else is pooled. The first `depth`
@@ -364,9 +361,6 @@ class PoolOptions:
     force: bool = False
     size: PoolSize = field(default_factory=PoolSize)
     encoding: Encoding = field(default_factory=Encoding)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
     @property
     def most(self) -> int:

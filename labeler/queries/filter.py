@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, partial
 
-from labeler.options import COUNT, check_options, option
+from labeler.options import COUNT, Options, option
 from labeler.text.terms import word_expression
 
 MAX_WORDS = 10
@@ -17,7 +17,7 @@ rule = partial(option, section="filters")
 
 
 @dataclass(frozen=True, slots=True)
-class FilterRules:
+class FilterRules(Options):
     """Which candidates are dropped; each bound says what lies beyond it.
 
     A query of more than `max_words` words is no search; None leaves that to its kind.
@@ -29,9 +29,6 @@ class FilterRules:
         COUNT,
         example=MAX_WORDS,
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 _MAX_COPIED = 5

@@ -43,7 +43,7 @@ from labeler.models.settings import (
     AnyModel,
     Limits,
 )
-from labeler.options import CANDIDATES, COUNT, SEED, check_options, given, option
+from labeler.options import CANDIDATES, COUNT, SEED, Options, given, option
 from labeler.prompt import find_prompt
 from labeler.queries.filter import FilterRules
 from labeler.queries.kinds import KINDS, turns
@@ -203,7 +203,7 @@ EMBEDDED_SAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class GenerateOptions:
+class GenerateOptions(Options):
     """How many queries a collection shall have, and who writes them.
 
     `prompt` is a shipped prompt's name or the path of a file, which then writes all queries; empty,
@@ -239,9 +239,6 @@ class GenerateOptions:
     passages: PassageRules = field(default_factory=PassageRules)
     filters: FilterRules = field(default_factory=FilterRules)
     asking: Asking = field(default_factory=Asking)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
     @property
     def session(self) -> SessionOptions:

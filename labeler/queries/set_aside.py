@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from labeler.data import Document
 from labeler.errors import Misuse
-from labeler.options import COUNT_OR_NONE, check_options, option
+from labeler.options import COUNT_OR_NONE, Options, option
 from labeler.queries.filter import words
 
 MIN_WORDS = 25
@@ -38,7 +38,7 @@ _BOILERPLATE_FILES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class PassageRules:
+class PassageRules(Options):
     """Which passages are asked about; each bound says what lies beyond it.
 
     A passage of fewer than `min_words` words rarely answers a query on its own. `ask_about` holds
@@ -49,9 +49,6 @@ class PassageRules:
         MIN_WORDS, "A shorter passage rarely answers a query on its own.", COUNT_OR_NONE
     )
     ask_about: tuple[str, ...] = rule((), "Set nothing aside for these reasons.")
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from labeler.errors import BadInput
 from labeler.exchange.fields import LogFields
 from labeler.exchange.logs import LogRow, read_log
 from labeler.messages import count_of
-from labeler.options import COUNT, SEED, check_options, option
+from labeler.options import COUNT, SEED, Options, option
 from labeler.queries.filter import words
 from labeler.report.result import Result
 
@@ -85,7 +85,7 @@ LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
-class TrafficOptions:
+class TrafficOptions(Options):
     """How real queries are taken from a log.
 
     `queries` is how many, spread evenly over the strata; `seed` decides which. Those that occur
@@ -97,9 +97,6 @@ class TrafficOptions:
     seed: int = option(0, "Decides which are drawn.", SEED)
     min_count: int = option(1, "Leave out what was typed less often: it may name somebody.", COUNT)
     fields: LogFields = field(default_factory=LogFields)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 class Stratum(NamedTuple):

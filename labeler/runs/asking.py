@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from labeler.errors import BadInput, CallFailed, LabelerError, ProviderError, Retryable
 from labeler.messages import Advance
-from labeler.options import AT_ONCE, COUNT, SECONDS_OF_A_CALL, check_options, option
+from labeler.options import AT_ONCE, COUNT, SECONDS_OF_A_CALL, Options, option
 from labeler.runs.engines.answers import Hit, Search
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
@@ -37,7 +37,7 @@ class SearchEngine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class AskingLimits:
+class AskingLimits(Options):
     """How a system is asked: queries at once, seconds and tries for each."""
 
     concurrency: int = option(4, "Calls under way at once, at most.", AT_ONCE)
@@ -50,9 +50,6 @@ class AskingLimits:
         rare=True,
     )
     tries: int = option(4, "Calls for one request before it has failed.", COUNT, rare=True)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 class Observers(NamedTuple):

@@ -18,7 +18,7 @@ import labeler.errors
 from labeler.errors import BudgetReached, LabelerError, Misconfigured, ProviderError, Stopped
 from labeler.messages import missing_extra
 from labeler.models.session import Control
-from labeler.options import AT_ONCE, check_options, option
+from labeler.options import AT_ONCE, Options, option
 from labeler.scale.partitions.folder import PartitionFolder
 from labeler.scale.partitions.work import (
     JudgedPartition,
@@ -33,7 +33,7 @@ RAY = "Ray"
 
 
 @dataclass(frozen=True, slots=True)
-class RayOptions:
+class RayOptions(Options):
     """How many workers Ray starts, and where; without workers, this process judges.
 
     `address` is that of a running cluster; None takes RAY_ADDRESS, or starts Ray on this machine
@@ -50,9 +50,6 @@ class RayOptions:
         metavar="ADDRESS",
         flags="--ray-address",
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 class _Ended(NamedTuple):

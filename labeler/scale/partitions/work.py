@@ -30,7 +30,7 @@ from labeler.models.session import (
     sync,
 )
 from labeler.models.settings import CONCURRENCY, RETRY_FAILED, Limits, Proof
-from labeler.options import check_options, option
+from labeler.options import Options, option
 from labeler.prompt import Prompt
 from labeler.report.result import Result
 from labeler.scale.batch.look import whole_address
@@ -47,7 +47,7 @@ from labeler.wire.gate import admit, check_named
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class Share(Options):
     """How one worker judges: within which limits, and with how many calls at once.
 
     With `retry_failed`, pairs are asked about again where a reply was no grade; where a call
@@ -64,9 +64,6 @@ class Share:
     proof: Proof = field(default_factory=Proof)
     model: Model | None = None
     named: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 def share_of(whole: Share, workers: int) -> Share:
