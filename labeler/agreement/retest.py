@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from labeler.agreement.compare import UNDEFINED, StatisticOptions, share_of
 from labeler.agreement.statistics import find_statistic, tables_of
 from labeler.arrays import Floats, Integers
 from labeler.collection.judgements import repeats_of
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.data import Pair
 from labeler.errors import BadInput
 from labeler.judging.changes import judged_in, read_set
@@ -90,7 +89,7 @@ class Retest(Result):
         return [figure_table("retest", {**named, "test-retest kappa": self.kappa})]
 
 
-def retest_of(collection: Collection | Path | str, name: str) -> Retest:
+def retest_of(collection: AnyCollection, name: str) -> Retest:
     """How far the assessor of a set of judgements agrees with itself, after `judge` with `repeat`.
 
     >>> from labeler.judging.judge import judge

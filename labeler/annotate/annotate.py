@@ -6,7 +6,6 @@ import getpass
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from labeler.annotate.journal import RatingJournal
@@ -14,7 +13,14 @@ from labeler.annotate.passages import PageTexts
 from labeler.annotate.samples import SampleChoice, draw_of, purposes, samples_of
 from labeler.annotate.session import Check, RaterAnswer, RatingItem, RatingSession, RatingTask
 from labeler.collection.annotations import Purpose, journal_path
-from labeler.collection.layout import Collection, Note, check_name, open_collection, safe_name
+from labeler.collection.layout import (
+    AnyCollection,
+    Collection,
+    Note,
+    check_name,
+    open_collection,
+    safe_name,
+)
 from labeler.collection.people import SampledPair, read_sample, sample_path
 from labeler.collection.scale import sample_scale
 from labeler.errors import Misuse, about
@@ -126,7 +132,7 @@ class AnnotateOptions:
 
 
 def rating_sessions(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     options: AnnotateOptions | None = None,
     note: Note = lambda _line: None,
 ) -> list[RatingSession]:

@@ -11,7 +11,7 @@ from labeler.annotate.journal import AnswersGiven, of_kind, read_journal
 from labeler.annotate.passages import PageTexts
 from labeler.annotate.samples import draw_of, purposes
 from labeler.collection.annotations import JournalRow, Purpose, journal_names, journal_path
-from labeler.collection.layout import Collection, locked, open_collection
+from labeler.collection.layout import AnyCollection, Collection, locked, open_collection
 from labeler.collection.people import (
     HumanAnswer,
     SampledPair,
@@ -58,7 +58,7 @@ class AnswersExported:
 
 
 def export_answers(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     graded_by: GradedBy | str,
     name: str | None = None,
     warn: Warn = lambda _line: None,

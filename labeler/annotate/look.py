@@ -12,7 +12,7 @@ from labeler.annotate.journal import RatingJournal
 from labeler.annotate.passages import GONE, Folding, PageTexts, shown_line
 from labeler.annotate.session import RaterAnswer, RatingItem, RatingSession, RatingTask
 from labeler.collection.annotations import journal_path
-from labeler.collection.layout import Collection, Note, open_collection
+from labeler.collection.layout import AnyCollection, Collection, Note, open_collection
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import run_name
 from labeler.errors import BadInput, Misuse
@@ -274,7 +274,7 @@ class LookChoice:
 
 
 def look_sessions(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     choice: LookChoice,
     raters: Sequence[str],
     note: Note = lambda _line: None,

@@ -16,7 +16,7 @@ from labeler.annotate.journal import answers_in, read_journals
 from labeler.annotate.look import DEPTH, ResultPages, result_pages
 from labeler.annotate.status import alpha_of
 from labeler.collection.annotations import JournalRow
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.errors import BadInput
 from labeler.messages import count_of
@@ -222,7 +222,7 @@ class LookReport(Result):
 
 
 def look_report(
-    collection: Collection | Path | str, *runs: str | Path, options: LookOptions | None = None
+    collection: AnyCollection, *runs: str | Path, options: LookOptions | None = None
 ) -> LookReport:
     """What people answered on the page about the results of a run, or of two side by side.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Annotated, NamedTuple
 
@@ -14,7 +13,7 @@ from labeler.annotate.journal import RaterAnswers, answers_in, of_kind, read_jou
 from labeler.annotate.samples import purposes
 from labeler.collection.annotations import JournalRow
 from labeler.collection.card import card_section, read_card
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.people import read_sample, sample_path
 from labeler.messages import count_of
 from labeler.report.result import Result
@@ -77,7 +76,7 @@ class RatersStatus(Result):
         return [Table("raters", columns, [*zip(*cells_by_column, strict=True)])]
 
 
-def status_of_raters(collection: Collection | Path | str, *, seed: int = 0) -> RatersStatus:
+def status_of_raters(collection: AnyCollection, *, seed: int = 0) -> RatersStatus:
     """How far each rater of a collection is, and what their journals say of them.
 
     Statistics count pairs of random samples.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.judgements import read_judgements
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.people import own_qrels
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import Output, collection_qrels
@@ -57,7 +57,7 @@ class Exported(Result):
 
 
 def export(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     output: Output | Path | str,
     to: FormatName,
     options: ExportOptions | None = None,

@@ -206,7 +206,11 @@ def sources_path(qrels: Path) -> Path:
     return qrels.with_name(f"{qrels.name}.sources.tsv")
 
 
-def open_collection(folder: Collection | Path | str) -> Collection:
+AnyCollection = Collection | Path | str
+"""A collection, or the directory of one."""
+
+
+def open_collection(folder: AnyCollection) -> Collection:
     """The collection in an existing directory; a collection stays as it is.
 
     Raises `FileProblem` where there is no such directory, or where one of its files is none.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, open_collection
 from labeler.collection.user_files import Output
 from labeler.collection_report.contents import (
     ReportOptions,
@@ -61,9 +61,7 @@ class CollectionReport(GatheredReport):
             out.write(text)
 
 
-def report_of(
-    collection: Collection | Path | str, options: ReportOptions | None = None
-) -> CollectionReport:
+def report_of(collection: AnyCollection, options: ReportOptions | None = None) -> CollectionReport:
     """What a collection says, at whatever stage it is, gathered from the other functions' results.
 
     The scores are those of `evaluate`, the agreement that of `agree`, with the same seed. What is

@@ -11,7 +11,7 @@ from typing import Any
 from labeler import __version__
 from labeler.collection.card import card_section, check_made, making, read_card, update_card
 from labeler.collection.corpus import write_corpus
-from labeler.collection.layout import Collection, locked
+from labeler.collection.layout import AnyCollection, Collection, locked
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries, write_queries
 from labeler.corpus.blocks import FileRules
@@ -92,7 +92,7 @@ class IngestOptions:
 
 def ingest(
     inputs: str | Path | Iterable[str | Path],
-    out: Collection | Path | str,
+    out: AnyCollection,
     queries_file: Path | str | None = None,
     options: IngestOptions | None = None,
     *,

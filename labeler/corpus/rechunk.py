@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from labeler.collection.corpus import corpus_on_demand
-from labeler.collection.layout import Collection, locked, open_collection
+from labeler.collection.layout import AnyCollection, Collection, locked, open_collection
 from labeler.corpus.documents import read_documents
 from labeler.corpus.ingest import inputs_of, settings_of
 from labeler.corpus.update import UpdateResult, change_corpus
@@ -16,7 +16,7 @@ from labeler.models.session import Control
 
 
 def rechunk(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     words: int,
     *,
     inputs: str | Path | Iterable[str | Path] = (),

@@ -15,7 +15,14 @@ from labeler.collection.corpus import corpus_on_demand, write_corpus
 from labeler.collection.dropped import dropped_pairs
 from labeler.collection.history import keep_state
 from labeler.collection.judgements import grades_of, read_judgements, remove_repeats
-from labeler.collection.layout import Collection, MadeFile, claimed, locked, open_collection
+from labeler.collection.layout import (
+    AnyCollection,
+    Collection,
+    MadeFile,
+    claimed,
+    locked,
+    open_collection,
+)
 from labeler.collection.people import people_path, read_people, read_sample, write_people
 from labeler.collection.people import write_sample as write_sampled
 from labeler.collection.pool import Pool, PoolSource, read_pool, united, united_pool, write_pool
@@ -348,7 +355,7 @@ class UpdateResult(Result):
 
 def update(
     inputs: str | Path | Iterable[str | Path],
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     *,
     words: int | None = None,
     dry_run: bool = False,

@@ -17,7 +17,7 @@ import numpy as np
 from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.card import Parent
 from labeler.collection.judgements import JudgementRow, Origin, read_judgements
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.pool import Pairs
 from labeler.collection.queries import read_queries
 from labeler.collection.whose import is_of_people, routed_pairs, shown_to
@@ -247,7 +247,7 @@ def _rank(old: State, new: State) -> int:
     return -abs(old.grade - new.grade)
 
 
-def human_beside(collection: Collection | Path | str, *names: str) -> str | None:
+def human_beside(collection: AnyCollection, *names: str) -> str | None:
     """People's qrels of a collection that are none of `names`: `human`, or else a sheet's."""
     opened = open_collection(collection)
     people = [name for name in opened.qrels_names() if name not in names]

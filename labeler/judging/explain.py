@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from labeler.collection.judgements import JudgementRow, read_judgements
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.data import JUDGED, Failure, Judgement, Outcome, Pair
 from labeler.errors import LabelerError, Misuse, about
 from labeler.judging.assessor import Assessor, Texts, examples_for
@@ -143,7 +143,7 @@ def is_judged(collection: Collection, pair: Pair) -> bool:
 
 
 async def explain(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     query_id: str,
     doc_id: str,
     name: str | None = None,
@@ -230,7 +230,7 @@ async def _asks_nothing(_request: Request) -> Reply:
 
 
 def preview(
-    prompt: Prompt, collection: Collection | Path | str, query_id: str, doc_id: str
+    prompt: Prompt, collection: AnyCollection, query_id: str, doc_id: str
 ) -> tuple[Message, ...]:
     """The chat by which a pair is judged; an empty id is the first query or document.
 
@@ -262,7 +262,7 @@ def _among(texts: Mapping[str, Text], name: str, parameter: str) -> str:
 
 
 def check_on_pair(
-    path: Path | str, collection: Collection | Path | str, query_id: str = "", doc_id: str = ""
+    path: Path | str, collection: AnyCollection, query_id: str = "", doc_id: str = ""
 ) -> PromptCheck:
     """`check_prompt`, with a pair of a collection in the example."""
     checked = check_prompt(path)

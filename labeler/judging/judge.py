@@ -7,13 +7,12 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 from labeler.collection.batches import held_back
 from labeler.collection.judgements import JudgementLines, repeat_file
-from labeler.collection.layout import Collection, locked_in_loop, open_collection
+from labeler.collection.layout import AnyCollection, Collection, locked_in_loop, open_collection
 from labeler.collection.pool import Pairs
 from labeler.data import Pair
 from labeler.errors import BudgetReached, Misuse
@@ -406,7 +405,7 @@ MOST_TIMES = 10
 
 
 def ajudge(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     options: JudgeOptions | None = None,
     *,
     repeat: int = 1,
@@ -443,7 +442,7 @@ def _times(repeat: int) -> int:
 
 
 def ajudge_sample(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     pairs: int,
     options: JudgeOptions | None = None,
     *,

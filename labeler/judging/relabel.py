@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 from labeler.collection.card import Parent, parent_of
 from labeler.collection.judgements import Origin, origin_of, read_judgements
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.whose import stale_pairs
 from labeler.data import Failure, Judged, Judgement, Outcome, Pair
 from labeler.errors import LabelerError, Misuse
@@ -67,7 +67,7 @@ class RelabelResult(Result):
 
 
 def arelabel(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     source: str,
     options: JudgeOptions | None = None,
     *,
@@ -231,7 +231,7 @@ async def unproven(collection: Collection, name: str) -> tuple[list[Contradictio
 
 
 async def areparse(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     source: str,
     name: str,
     prompt: str | None = None,

@@ -11,7 +11,7 @@ from labeler.collection.card import Parent, parent_of
 from labeler.collection.controls import verdicts_of
 from labeler.collection.dropped import dropped_pairs
 from labeler.collection.judgements import Origin, read_judgements
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.pool import read_pool
 from labeler.collection.whose import stale_by_set
 from labeler.errors import LabelerError
@@ -153,13 +153,13 @@ class StoreStatus:
         return {"path": str(self.path), "replies": self.replies, "bytes": self.size}
 
 
-def pool_size(collection: Collection | Path | str) -> int:
+def pool_size(collection: AnyCollection) -> int:
     """How many pairs a collection's pool has; 0 where there is none yet."""
     path = open_collection(collection).pool
     return len(read_pool(path)) if path.exists() else 0
 
 
-def status(collection: Collection | Path | str) -> Iterator[SetStatus]:
+def status(collection: AnyCollection) -> Iterator[SetStatus]:
     """What each set of judgements of a collection holds, in the order of their names."""
     opened = open_collection(collection)
     names, pool = opened.judgement_names(), pool_size(opened)
@@ -190,7 +190,7 @@ def _status_of(collection: Collection, name: str, pool: int) -> SetStatus:
     return SetStatus(tally, origin, attempts, cost, pool, controls, parent, cached)
 
 
-def store_status(collection: Collection | Path | str) -> StoreStatus | None:
+def store_status(collection: AnyCollection) -> StoreStatus | None:
     """What a collection's store holds; None where there is none."""
     path = open_collection(collection).store
     if not path.exists():

@@ -15,7 +15,7 @@ from labeler.collection.annotations import journal_names, journal_path, numbered
 from labeler.collection.card import SECTION, card_section, read_card
 from labeler.collection.corpus import document_in
 from labeler.collection.judgements import Origin, read_judgements
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.pool import DROPS, Pairs, read_pool
 from labeler.collection.queries import query_in
 from labeler.collection.rows import Record, Row
@@ -99,7 +99,7 @@ class Validation:
         return f"Validation({self.errors} errors, {self.warnings} warnings)"
 
 
-def validate(collection: Collection | Path | str, *, control: Control | None = None) -> Validation:
+def validate(collection: AnyCollection, *, control: Control | None = None) -> Validation:
     """Check every file of a collection, and what they say of one another; nothing is changed.
 
     >>> from labeler.testing import small_collection

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from labeler.agreement.shares import RoutingSources, open_routing
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Flags, Floats
 from labeler.collection.judgements import Origin, read_judgements
-from labeler.collection.layout import Collection, check_name, open_collection
+from labeler.collection.layout import AnyCollection, Collection, check_name, open_collection
 from labeler.data import Judged, Pair
 from labeler.errors import Misuse, about
 from labeler.judging.changes import JudgedSet, state_of
@@ -226,7 +225,7 @@ Judging = Callable[[list[Pair]], Act[JudgeResult, JudgingPlan]]
 
 
 def acascade(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     *cheap: str,
     options: CascadeOptions | None = None,
     control: Control | None = None,

@@ -22,7 +22,13 @@ from labeler.collection.controls import (
     write_fixed,
 )
 from labeler.collection.judgements import JudgementRow, origin_of, read_judgements
-from labeler.collection.layout import Collection, check_name, locked_in_loop, open_collection
+from labeler.collection.layout import (
+    AnyCollection,
+    Collection,
+    check_name,
+    locked_in_loop,
+    open_collection,
+)
 from labeler.collection.whose import stale_pairs
 from labeler.data import Judgement, Pair
 from labeler.errors import BadInput, Misuse, about
@@ -67,7 +73,7 @@ class DriftOptions(Options):
 
 
 def adrift(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     name: str | None = None,
     options: DriftOptions | None = None,
     *,

@@ -21,7 +21,13 @@ from labeler.agreement.shown import short, whom
 from labeler.agreement.sources import human_grades, made_from
 from labeler.agreement.statistics import parse_name
 from labeler.collection.judgements import origin_of
-from labeler.collection.layout import Collection, check_name, open_collection, safe_name
+from labeler.collection.layout import (
+    AnyCollection,
+    Collection,
+    check_name,
+    open_collection,
+    safe_name,
+)
 from labeler.collection.user_files import Output
 from labeler.data import Qrels
 from labeler.errors import BudgetReached, Misuse, about
@@ -198,7 +204,7 @@ class PanelReportOptions:
 
 
 def panel(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     *names: str,
     people: str | None = None,
     name: str | None = None,
@@ -380,7 +386,7 @@ class PanelPlan(Result):
 
 
 def ajudge_panel(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     members: Sequence[JudgeOptions],
     *,
     name: str | None = None,

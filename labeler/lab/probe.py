@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.collection.batches import held_back
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.data import Judgement
 from labeler.errors import BadInput, Misuse, about
 from labeler.judging.assessor import Assessor, examples_for
@@ -75,7 +75,7 @@ class ProbeOptions(Options):
 
 
 def aprobe(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     options: ProbeOptions | None = None,
     *,
     control: Control | None = None,

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.agreement.align import Rules, scale_of
@@ -15,7 +14,7 @@ from labeler.agreement.sources import human_grades
 from labeler.agreement.statistics import Statistic
 from labeler.collection.batches import held_back
 from labeler.collection.judgements import JudgementRow, Origin
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.data import Pair
 from labeler.errors import BadInput, BudgetReached, Misuse, TooManyFailed
 from labeler.judging.assessor import Assessor, Texts, examples_for
@@ -281,7 +280,7 @@ class TunePlan(Result):
 
 
 def atune(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     options: TuneOptions | None = None,
     *,
     control: Control | None = None,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from labeler.collection.corpus import corpus_on_demand
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.collection.search import Searched, bm25_run
 from labeler.collection.user_files import collection_qrels
@@ -196,7 +196,7 @@ class CorpusDrift(Result):
 
 def corpus_drift(
     documents: str | Path | Iterable[str | Path],
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     options: CorpusWatch | None = None,
     control: Control | None = None,
 ) -> CorpusDrift:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from labeler.collection.judgements import read_judgements
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.data import Judgement, Pair
 from labeler.lab.control_check import ControlRun, DriftCheck, read_controls
 from labeler.messages import count_of
@@ -130,7 +129,7 @@ class JudgeDrift(Result):
         return self.picked("name", "alarms", "judged_as", findings=self.findings, controls=controls)
 
 
-def judge_drift(collection: Collection | Path | str, name: str) -> JudgeDrift:
+def judge_drift(collection: AnyCollection, name: str) -> JudgeDrift:
     """Say what the controls of a set of judgements tell of its assessor; asks no model.
 
     The grades of the last control are held against those of the judgements. A control by another

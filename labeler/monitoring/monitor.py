@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler import __version__
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.errors import BadInput, Misconfigured, Misuse
 from labeler.files.paths import true_path
 from labeler.messages import count_of
@@ -223,7 +223,7 @@ class MonitorOptions:
 
 
 def monitor(  # noqa: PLR0913  what is watched, and how
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     documents: Paths = (),
     logs: Paths = (),
     *,

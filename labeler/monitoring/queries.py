@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labeler.arrays import Floats, Integers
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.data import Query
 from labeler.errors import BadInput
@@ -111,7 +110,7 @@ class SearchedQueries(Result):
 
 
 def searched_queries(  # noqa: PLR0913  what is compared, and how
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     searches: Iterable[Search],
     encoding: Encoding | None = None,
     control: Control | None = None,

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from labeler.collection.corpus import corpus_lines
-from labeler.collection.layout import Collection
+from labeler.collection.layout import AnyCollection, Collection
 from labeler.collection.queries import read_queries
 from labeler.corpus.documents import Ingested
 from labeler.corpus.ingest import IngestOptions, ingest
@@ -245,7 +245,7 @@ def rehearsal(options: BuildOptions, control: Control | None = None) -> Iterator
 
 def build(
     inputs: str | Path | Sequence[str | Path],
-    out: Collection | Path | str,
+    out: AnyCollection,
     options: BuildOptions | None = None,
     *,
     control: Control | None = None,
@@ -304,5 +304,5 @@ def plan_build(
     return BuildPlan(len(ingested.documents), generation, judging.pairs, judging, encoding)
 
 
-def _as_collection(out: Collection | Path | str) -> Collection:
+def _as_collection(out: AnyCollection) -> Collection:
     return out if isinstance(out, Collection) else Collection(Path(out))

@@ -11,7 +11,13 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from labeler.collection.corpus import read_corpus
-from labeler.collection.layout import Collection, is_collection, locked, open_collection
+from labeler.collection.layout import (
+    AnyCollection,
+    Collection,
+    is_collection,
+    locked,
+    open_collection,
+)
 from labeler.collection.queries import read_queries, write_queries
 from labeler.corpus.blocks import lengths_of
 from labeler.corpus.documents import read_documents
@@ -93,7 +99,7 @@ class ChunkComparison(Result):
 
 
 def compare_chunkings(
-    source: Collection | Path | str,
+    source: AnyCollection,
     words: Sequence[int] = (100, 200, 400),
     *,
     control: Control | None = None,

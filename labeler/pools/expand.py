@@ -14,12 +14,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.corpus import CorpusTexts, documents_of
-from labeler.collection.layout import Collection, locked, open_collection
+from labeler.collection.layout import AnyCollection, Collection, locked, open_collection
 from labeler.collection.pool import Pool, merge_pools, read_pool, write_pool
 from labeler.collection.search import Searched, searched_corpus
 from labeler.data import Pair, Pooled, Qrels
@@ -132,7 +131,7 @@ class ExpandedJudging(Result):
 
 
 async def aexpand_until(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     judging: JudgeOptions | None = None,
     expansion: Expansion | None = None,
     *,

@@ -11,7 +11,7 @@ from typing import Any
 from labeler import __version__
 from labeler.collection.card import making, update_card_entry
 from labeler.collection.dropped import drop_absent
-from labeler.collection.layout import Collection, check_name, locked, open_collection
+from labeler.collection.layout import AnyCollection, Collection, check_name, locked, open_collection
 from labeler.collection.people import OwnQrels, own_qrels, people_path, pool_judged
 from labeler.collection.queries import read_queries
 from labeler.collection.whose import whose
@@ -46,7 +46,7 @@ class ImportedQrels(Result):
 
 def import_qrels(  # noqa: PLR0913  the keywords of a public function are its settings
     source: Source,
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     *,
     name: str = "human",
     warn: Callable[[str], None] = lambda _message: None,

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, open_collection
 from labeler.collection.pool import Pool, read_pool
 from labeler.collection.whose import drawn_by_chance, routed_pairs
 from labeler.data import Pair, Pooled, Qrels
@@ -80,7 +79,7 @@ class Missed(Result):
         return [Table("missed", columns, [[getattr(self, each.name) for each in columns]])]
 
 
-def missed(collection: Collection | Path | str, qrels: str, rel: int = 1) -> Missed:
+def missed(collection: AnyCollection, qrels: str, rel: int = 1) -> Missed:
     """Estimate how many relevant documents the pool missed, by a set of the collection's qrels.
 
     The estimate is Horvitz and Thompson's: each relevant document of the sample stands for one over

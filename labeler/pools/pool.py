@@ -14,7 +14,14 @@ import numpy as np
 from labeler.collection.card import card_section, check_made, making, read_card, update_card
 from labeler.collection.corpus import CorpusTexts, distinct_documents, ids_among
 from labeler.collection.dropped import Dropped, drop_absent
-from labeler.collection.layout import STEPS, Collection, check_name, locked, open_collection
+from labeler.collection.layout import (
+    STEPS,
+    AnyCollection,
+    Collection,
+    check_name,
+    locked,
+    open_collection,
+)
 from labeler.collection.pool import Pool, merge_pools, standing_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import check_exists
@@ -369,7 +376,7 @@ class PoolOptions(Options):
 
 
 def pool(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     options: PoolOptions | None = None,
     *,
     control: Control | None = None,
@@ -419,7 +426,7 @@ class _Sources(NamedTuple):
     encoder: Encoder | None = None
 
 
-def plan_pool(collection: Collection | Path | str, encoding: Encoding) -> EncodingPlan | None:
+def plan_pool(collection: AnyCollection, encoding: Encoding) -> EncodingPlan | None:
     """What a server would be asked before anything is pooled; None where none is."""
     opened = open_collection(collection)
     return encoding.plan(opened.vectors, texts_to_encode(opened))

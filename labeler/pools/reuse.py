@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from labeler.collection.card import card_section, read_card
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.pool import read_pool
 from labeler.collection.user_files import collection_runs, runs_by_name
 from labeler.collection.whose import drawn_by_chance, routed_pairs
@@ -90,7 +89,7 @@ class Reusability(Result):
 
 
 def reuse(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     qrels: str,
     measure: str = "nDCG@10",
 ) -> Reusability:

@@ -17,7 +17,7 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.history import states
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.corpus.matching import Match, match_passages
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
@@ -84,7 +84,7 @@ class Shift(Result):
 
 
 def shift(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     qrels: str = "",
     *,
     measure: str = MEASURE,

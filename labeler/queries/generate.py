@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from labeler.collection.card import check_made, making, update_card
 from labeler.collection.corpus import CorpusDocuments, distinct_documents
 from labeler.collection.layout import (
+    AnyCollection,
     Collection,
     MadeFile,
     claimed,
@@ -249,7 +250,7 @@ class GenerateOptions(Options):
 
 
 def agenerate(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     options: GenerateOptions | None = None,
     *,
     control: Control | None = None,

@@ -8,11 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappush, heapreplace
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Annotated, Any, NamedTuple
 
 from labeler.collection.corpus import distinct_documents
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Document, Query
 from labeler.queries.filter import words
 from labeler.queries.set_aside import PassageRules, file_of, set_aside
@@ -202,7 +202,7 @@ class PassageList(Result):
 
 
 def list_passages(
-    collection: Collection | Path | str, *, seed: int = 0, rules: PassageRules | None = None
+    collection: AnyCollection, *, seed: int = 0, rules: PassageRules | None = None
 ) -> PassageList:
     """Which passages `generate` asks about, in order, and why others are set aside; asks nothing.
 

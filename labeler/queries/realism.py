@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.data import Query
 from labeler.errors import BadInput
@@ -89,7 +89,7 @@ def _compared(ours: Interval, theirs: Interval, more: str, less: str) -> str:
     return more if low > their_high else less if high < their_low else ""
 
 
-def realism(collection: Collection | Path | str, real: Path | str) -> Realism:
+def realism(collection: AnyCollection, real: Path | str) -> Realism:
     """How the generated queries of a collection differ from the real ones of a file.
 
     >>> import tempfile

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from labeler.collection.card import check_made, making, read_card, update_card_entry
 from labeler.collection.corpus import documents_of
-from labeler.collection.layout import Collection, locked, open_collection, safe_name
+from labeler.collection.layout import AnyCollection, Collection, locked, open_collection, safe_name
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import run_name
 from labeler.collection.whose import models_behind
@@ -267,7 +267,7 @@ class RerankOptions:
 
 
 def arerank(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     run: Path | str,
     name: str,
     options: RerankOptions | None = None,

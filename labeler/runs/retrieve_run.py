@@ -11,7 +11,14 @@ from typing import Any
 
 from labeler.collection.card import check_made, making, update_card_entry
 from labeler.collection.corpus import CorpusTexts, distinct_documents
-from labeler.collection.layout import STEPS, Collection, check_name, locked, open_collection
+from labeler.collection.layout import (
+    STEPS,
+    AnyCollection,
+    Collection,
+    check_name,
+    locked,
+    open_collection,
+)
 from labeler.collection.queries import read_queries
 from labeler.collection.search import searched_corpus
 from labeler.data import Document, Query, Run
@@ -87,7 +94,7 @@ class RetrieveResult(Result):
 
 
 def retrieve_run(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     engine: SearchEngine,
     name: str,
     options: RetrieveOptions | None = None,
@@ -226,7 +233,7 @@ class BuiltIn:
 
 
 def built_in_run(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     built_in: BuiltIn,
     name: str,
     options: RetrieveOptions | None = None,
@@ -262,7 +269,7 @@ def built_in_run(
     )
 
 
-def plan_built_in(collection: Collection | Path | str, built_in: BuiltIn) -> EncodingPlan | None:
+def plan_built_in(collection: AnyCollection, built_in: BuiltIn) -> EncodingPlan | None:
     """What a server would be asked for the run; None where none is."""
     opened = open_collection(collection)
     return built_in.encoding.plan(opened.vectors, _texts(opened))

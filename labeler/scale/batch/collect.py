@@ -18,7 +18,7 @@ from labeler.collection.batches import (
     write_batch,
     write_requests,
 )
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.errors import BadInput, LabelerError, Misuse, NotFound, ProviderError
 from labeler.judging.job import JudgeResult, pool_of
 from labeler.judging.judge import JudgeOptions, judge_set
@@ -122,7 +122,7 @@ class Taken:
 
 
 async def acollect(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     base_url: str | None = None,
     limits: Limits | None = None,
     control: Control | None = None,
@@ -139,7 +139,7 @@ async def acollect(
 
 
 async def collected(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     base_url: str | None,
     limits: Limits | None,
     control: Control | None,
@@ -183,7 +183,7 @@ async def _take(
 
 
 async def aread_answers(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     answers: Path,
     base_url: str | None = None,
     limits: Limits | None = None,
@@ -275,7 +275,7 @@ MOST_ROUNDS = 12
 
 
 async def await_batches(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     options: JudgeOptions,
     control: Control | None = None,
     every: float = WAIT_SECONDS,

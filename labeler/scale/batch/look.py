@@ -23,7 +23,13 @@ from labeler.collection.batches import (
     sweep,
     write_batch,
 )
-from labeler.collection.layout import Collection, is_acquired, lock_file, open_collection
+from labeler.collection.layout import (
+    AnyCollection,
+    Collection,
+    is_acquired,
+    lock_file,
+    open_collection,
+)
 from labeler.errors import LabelerError, Locked, Misuse, NotFound, ProviderError
 from labeler.files.read import file_problems, numbered_bytes
 from labeler.models.batch.answers import BatchRequests, Collected, store_answers
@@ -233,7 +239,7 @@ class Batches(Result):
         return Table("batches", columns, rows)
 
 
-async def abatches(collection: Collection | Path | str, base_url: str | None = None) -> Batches:
+async def abatches(collection: AnyCollection, base_url: str | None = None) -> Batches:
     """How far the batches of a collection are."""
     opened = open_collection(collection)
     records, states = read_batches(opened), dict[int, BatchState]()
@@ -249,7 +255,7 @@ async def abatches(collection: Collection | Path | str, base_url: str | None = N
     return Batches(tuple(read_batches(opened)), states)
 
 
-async def acancel(collection: Collection | Path | str, base_url: str | None = None) -> Batches:
+async def acancel(collection: AnyCollection, base_url: str | None = None) -> Batches:
     """End the batches that are open; what they have answered can still be collected.
 
     A batch that its server does not know any more is forgotten. Of one that has ended and whose

@@ -24,7 +24,7 @@ from labeler.collection.batches import (
     write_batch,
     write_requests,
 )
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import BudgetReached, LabelerError, Misuse, Stopped, WaitsInBatch
 from labeler.files.atomic import replacing_bytes
@@ -208,7 +208,7 @@ class Submitted(Result):
 
 
 async def asubmit(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     options: JudgeOptions,
     control: Control | None = None,
     bounds: FileBounds | None = None,
@@ -245,7 +245,7 @@ async def _ask_a_few(collection: Collection, options: JudgeOptions, control: Con
 
 
 async def awrite_requests(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     options: JudgeOptions,
     to: Output | Path,
     control: Control | None = None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from labeler.collection.judgements import read_judgements
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.data import Judged, Pair
 from labeler.errors import BadInput, Incomplete
 from labeler.judging.assessor import Assessor
@@ -56,7 +56,7 @@ class CollectedPartitions(Result):
 
 
 async def acollect(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     folder: PartitionFolder | Path | str,
     *,
     control: Control | None = None,

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from labeler.collection.batches import waiting_requests
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.data import Pair
 from labeler.errors import CallFailed, Misuse, Stopped
 from labeler.files.atomic import replacing
@@ -96,7 +96,7 @@ FILES = ("corpus", "queries", "pool")
 
 
 async def awrite_partitions(
-    collection: Collection | Path | str,
+    collection: AnyCollection,
     folder: PartitionFolder | Path | str,
     options: JudgeOptions,
     rows: int = ROWS,
