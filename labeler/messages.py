@@ -11,6 +11,9 @@ from typing import TypeVar
 Advance = Callable[[int, int], None]
 """Called with how many of how many are done, as work goes on."""
 
+Note = Callable[[str], None]
+"""Is given each line that a person should read."""
+
 Progress = Callable[[str], AbstractContextManager[Advance]]
 """Opened around each countable step, with its name."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -31,12 +31,11 @@ from labeler.exchange.qrels import hold_labels, read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
 from labeler.judging.changes import Distributions, judged_in
-from labeler.messages import count_of
+from labeler.messages import Note, count_of
 from labeler.trec.labels import read_labels
 from labeler.trec.memory import Source, as_qrels, as_run
 from labeler.trec.runs import read_run, read_tag
 
-Warn = Callable[[str], None]
 JUDGEMENTS = (".jsonl", ".jsonl.gz")
 
 
@@ -216,7 +215,7 @@ def source_of_file(path: Path, name: str) -> AssessorSource:
 
 
 def _of_collection(
-    collection: Collection, names: Sequence[str], more_humans: Sequence[str], warn: Warn
+    collection: Collection, names: Sequence[str], more_humans: Sequence[str], warn: Note
 ) -> Sources:
     for name in (*names, *more_humans):
         collection.existing_qrels(name)
@@ -234,7 +233,7 @@ def _of_collection(
 
 
 def human_grades(
-    collection: Collection, name: str, warn: Warn
+    collection: Collection, name: str, warn: Note
 ) -> tuple[Qrels, dict[Pair, float] | None]:
     """People's grades of a collection, and the weights of a sample's pairs; None of another set.
 
@@ -245,7 +244,7 @@ def human_grades(
     return people_of_collection(collection, name, warn), weights_of_people(collection, name)
 
 
-def people_of_collection(collection: Collection, name: str, warn: Warn) -> Qrels:
+def people_of_collection(collection: Collection, name: str, warn: Note) -> Qrels:
     """People's grades of a collection, without those of pairs that were routed to them."""
     path = collection.qrels(name)
     for finding in mixed_findings(path):
@@ -253,7 +252,7 @@ def people_of_collection(collection: Collection, name: str, warn: Warn) -> Qrels
     return drawn_by_chance(read_qrels(path, warn), routed_pairs(collection, name), path, warn)
 
 
-def people_of_file(path: Path, warn: Warn) -> Qrels:
+def people_of_file(path: Path, warn: Note) -> Qrels:
     """People's grades in a file, without routed pairs where the file is a collection's."""
     grades = drawn_by_chance(read_qrels(path, warn), routed_of_file(path), path, warn)
     for finding in mixed_findings(path):

@@ -16,7 +16,6 @@ from labeler.collection.annotations import Purpose, journal_path
 from labeler.collection.layout import (
     AnyCollection,
     Collection,
-    Note,
     check_name,
     open_collection,
     safe_name,
@@ -24,7 +23,7 @@ from labeler.collection.layout import (
 from labeler.collection.people import SampledPair, read_sample, sample_path
 from labeler.collection.scale import sample_scale
 from labeler.errors import Misuse, about
-from labeler.messages import count_of
+from labeler.messages import Note, count_of
 from labeler.options import option
 from labeler.people.sheet import meanings_of
 

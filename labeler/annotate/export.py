@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,9 +23,8 @@ from labeler.collection.people import (
 from labeler.collection.scale import sample_grades
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
+from labeler.messages import Note
 from labeler.people.import_labels import ImportOptions, take_in_answers
-
-Warn = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def export_answers(
     collection: AnyCollection,
     graded_by: GradedBy | str,
     name: str | None = None,
-    warn: Warn = lambda _line: None,
+    warn: Note = lambda _line: None,
 ) -> AnswersExported:
     """Write a rater's grades of a sample to `qrels/NAME.qrels` and `people/NAME.jsonl`.
 

@@ -12,12 +12,12 @@ from labeler.annotate.journal import RatingJournal
 from labeler.annotate.passages import GONE, Folding, PageTexts, shown_line
 from labeler.annotate.session import RaterAnswer, RatingItem, RatingSession, RatingTask
 from labeler.collection.annotations import journal_path
-from labeler.collection.layout import AnyCollection, Collection, Note, open_collection
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import run_name
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import read_run
-from labeler.messages import count_of, no_query_in_common
+from labeler.messages import Note, count_of, no_query_in_common
 from labeler.options import COUNT, DEPTH_LOOKED_AT, SEED, Options, option
 from labeler.trec.runs import ranking
 

@@ -9,9 +9,10 @@ from typing import Any
 from labeler.agreement.align import parse_share
 from labeler.collection.annotations import Purpose
 from labeler.collection.card import card_section, read_card
-from labeler.collection.layout import Collection, Note
+from labeler.collection.layout import Collection
 from labeler.collection.people import read_sample, sample_path
 from labeler.errors import Misuse, about
+from labeler.messages import Note
 from labeler.options import COUNT, SEED, option
 from labeler.people.sample import SampleDesign, draw_for_raters
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
 
@@ -26,7 +26,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing
 from labeler.files.boundary import reading
 from labeler.files.paths import shipped
-from labeler.messages import Advance
+from labeler.messages import Advance, Note
 from labeler.prompt.read import read_prompt
 from labeler.trec.write import write_qrels
 from labeler.wire.download import quiet
@@ -36,7 +36,7 @@ def fetch_collection(
     recipe_file: RecipeFile,
     collection: Collection,
     advance: Advance = quiet,
-    tell: Callable[[str], None] = lambda _: None,
+    tell: Note = lambda _: None,
     *,
     force: bool = False,
 ) -> UpstreamCollection:

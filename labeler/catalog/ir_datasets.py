@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -19,7 +19,7 @@ from labeler.collection.queries import write_queries
 from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import FileProblem, Misconfigured, Misuse
 from labeler.files.boundary import problem_of, reading
-from labeler.messages import Advance, missing_extra
+from labeler.messages import Advance, Note, missing_extra
 from labeler.trec.values import grade_of, ids_of
 from labeler.trec.write import write_qrels
 from labeler.wire.download import quiet
@@ -48,7 +48,7 @@ def fetch_dataset(
     name: str,
     collection: Collection,
     advance: Advance = quiet,
-    tell: Callable[[str], None] = lambda _line: None,
+    tell: Note = lambda _line: None,
     *,
     force: bool = False,
 ) -> FetchedDataset:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from labeler.cli.options import OPTIONS
 from labeler.cli.screen import caution, has_colors, note, result_width, say
 from labeler.errors import LabelerError
+from labeler.messages import Note
 
 if TYPE_CHECKING:  # every command imports this module, and most print no table
     from labeler.collection.user_files import Output
@@ -159,7 +160,7 @@ def warn(
 
 
 @contextmanager
-def lines_to(output: Output | None) -> Iterator[Callable[[str], None]]:
+def lines_to(output: Output | None) -> Iterator[Note]:
     """Lines for a file, where there is one; it stays when the block ends with an error too."""
     if output is None:
         yield lambda _line: None

@@ -6,7 +6,7 @@ knew of it, so that a query which is only missing for a while loses nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from labeler.collection.card import card_section, read_card, update_card
@@ -17,7 +17,7 @@ from labeler.collection.pool import Pairs, Pool, merge_pools, read_pool, write_p
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import ids_in_words
 from labeler.data import Pair
-from labeler.messages import SHOWN, count_of
+from labeler.messages import SHOWN, Note, count_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,7 @@ class Dropped:
             yield f"{pairs} in the pool again, as the query and the document are there again"
 
 
-def drop_absent(
-    collection: Collection, note: Callable[[str], None] = lambda _line: None
-) -> Dropped | None:
+def drop_absent(collection: Collection, note: Note = lambda _line: None) -> Dropped | None:
     """Take pairs out of the pool whose query or document is gone; put back those that returned.
 
     None where nothing changed. The collection must be locked. A kill loses no pair: one may then

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,13 +17,11 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.export.content import Content, Export, FormatName
 from labeler.exchange.export.formats import EXPORTS
 from labeler.files.paths import true_path
-from labeler.messages import count_of
+from labeler.messages import Note, count_of
 from labeler.options import COUNT, Options, option
 from labeler.report.result import Result
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
-
-Warn = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ def export(
     output: Output | Path | str,
     to: FormatName,
     options: ExportOptions | None = None,
-    warn: Warn = lambda _line: None,
+    warn: Note = lambda _line: None,
 ) -> Exported:
     """Write a collection's texts and grades as files that the tool `to` reads.
 
@@ -110,7 +108,7 @@ def _output(whole: Output, name: str, *, alone: bool) -> Output:
 
 
 def _content(
-    collection: Collection, path: Path, options: ExportOptions, tool: Export, warn: Warn
+    collection: Collection, path: Path, options: ExportOptions, tool: Export, warn: Note
 ) -> Content:
     """What is exported: the pairs whose query and document the collection has."""
     own = own_qrels(collection, read_qrels(path, warn), path)

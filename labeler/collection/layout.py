@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from labeler.errors import FileProblem, Misuse, Stopped
 from labeler.files.paths import did_you_mean, true_path
 from labeler.files.read import check_regular, file_problems
+from labeler.messages import Note
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -317,9 +318,6 @@ def safe_name(text: str) -> str:
 #
 # It is held while files are read, changed and written back, never while a model is asked. Several
 # processes may judge at once: each holds the lock for a moment in the beginning and in the end.
-
-Note = Callable[[str], None]
-"""Called with a line that a person should read at once."""
 
 POLL_SECONDS = 0.05
 QUIET_SECONDS = 0.5

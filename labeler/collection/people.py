@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,7 @@ from labeler.collection.rows import Row, ids_in_words, records
 from labeler.data import Pair, Pooled, Qrels
 from labeler.errors import BadInput, FileProblem
 from labeler.files.jsonl import write_rows
-from labeler.messages import count_of, guess, no_query_in_common
+from labeler.messages import Note, count_of, guess, no_query_in_common
 
 _WRITTEN = ("assessor", "time", "comment")
 
@@ -199,7 +199,7 @@ def own_qrels(collection: Collection, qrels: Qrels, source: object) -> OwnQrels:
 def pool_judged(
     collection: Collection,
     qrels_by_name: Mapping[str, OwnQrels],
-    warn: Callable[[str], None] = lambda _line: None,
+    warn: Note = lambda _line: None,
 ) -> tuple[int, int]:
     """Add the pairs that people judged to the pool; how many pairs it has, how many are new.
 

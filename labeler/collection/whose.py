@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
@@ -30,7 +30,7 @@ from labeler.files.boundary import reading
 from labeler.files.cache import sha256_of
 from labeler.files.paths import true_path
 from labeler.files.read import numbered_lines
-from labeler.messages import count_of
+from labeler.messages import Note, count_of
 from labeler.text.terms import text_to_search
 from labeler.text.visible import bounded, visible
 
@@ -169,8 +169,6 @@ def sources_beside(qrels: Path) -> Counter[str]:
 
 # Pairs that were routed to people: no random sample, so that they enter no statistic as one.
 
-Warn = Callable[[str], None]
-
 CHOSEN = "sent to a person because their grades were in doubt, not drawn by chance"
 
 
@@ -203,7 +201,7 @@ def routed_of_file(path: Path) -> frozenset[Pair]:
 
 
 def drawn_by_chance(
-    qrels: Qrels, routed: frozenset[Pair], source: object, warn: Warn = lambda _line: None
+    qrels: Qrels, routed: frozenset[Pair], source: object, warn: Note = lambda _line: None
 ) -> Qrels:
     """People's grades without those of routed pairs; `BadInput` where none is left.
 
@@ -277,9 +275,7 @@ def _field(record: Query | Document, name: str) -> str:
     return record.text if name == "query" else str(record.metadata.get(name) or "")
 
 
-def stale_in(
-    source: object, warn: Callable[[str], None] = lambda _line: None, stale: str = "drop"
-) -> set[Pair]:
+def stale_in(source: object, warn: Note = lambda _line: None, stale: str = "drop") -> set[Pair]:
     """The stale pairs of a file of qrels or judgements in a collection; of other sources none.
 
     `warn` is given a line that counts them, and says what becomes of them: `drop` or `keep`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -29,7 +29,7 @@ from labeler.exchange.qrels import read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.paths import check_existing, true_path
 from labeler.files.read import rereadable
-from labeler.messages import count_of
+from labeler.messages import Note, count_of
 from labeler.metrics import JudgedPairs, Rankings
 from labeler.metrics.judged import Facts
 from labeler.report.finding import Finding
@@ -64,7 +64,7 @@ def folder_of(source: object) -> Path | None:
 
 
 def pool_from(
-    qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qrels", stale: str = "drop"
+    qrels: AnyQrels, warn: Note, name: str = "the qrels", stale: str = "drop"
 ) -> JudgedPairs:
     """The pool of any qrels; messages call those without a file `name`."""
     path = qrels_path(qrels)
@@ -76,7 +76,7 @@ def pool_from(
     return JudgedPairs.of(grades, str(path), len(changed))
 
 
-def _changed_since(path: Path, warn: Callable[[str], None], stale: str = "drop") -> set[Pair]:
+def _changed_since(path: Path, warn: Note, stale: str = "drop") -> set[Pair]:
     """The pairs of a collection's qrels whose texts have changed since they were judged."""
     if true_path(path).parent.name not in ("qrels", "judgements"):
         return set()
@@ -93,9 +93,7 @@ def _without(grades: PairColumns[int], pairs: set[Pair]) -> PairColumns[int]:
     return PairColumns.of(without(grades, pairs), np.int32)
 
 
-def qrels_from(
-    qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qrels"
-) -> PairColumns[int]:
+def qrels_from(qrels: AnyQrels, warn: Note, name: str = "the qrels") -> PairColumns[int]:
     """The grades of any qrels, without those of texts that have changed since."""
     path = qrels_path(qrels)
     if path is None:

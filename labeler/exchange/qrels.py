@@ -26,7 +26,7 @@ from labeler.exchange.shapes import JSON, TREC, head_of, shape_of, tell
 from labeler.exchange.tables import Rows, described, json_rows, json_value, rows_of_pairs
 from labeler.files.boundary import reading
 from labeler.files.read import read_instead, rereadable
-from labeler.messages import count_of
+from labeler.messages import Note, count_of
 from labeler.trec import qrels as trec_qrels
 from labeler.trec.index import QRELS, Index, indexed
 from labeler.trec.pairs import PairColumns
@@ -130,7 +130,6 @@ def _ratings(value: dict[str, dict[str, Any]]) -> Iterator[Rating]:
             yield Rating(number, query, document, grade)
 
 
-Warn = Callable[[str], None]
 Queries = str | os.PathLike[str] | Mapping[str, str]
 """A collection's folder, a file of queries, or the texts of queries by id."""
 
@@ -169,7 +168,7 @@ _AS_IT_STANDS = Meaning()
 
 def read_qrels(
     path: Path | str,
-    warn: Warn = lambda _message: None,
+    warn: Note = lambda _message: None,
     *,
     grade_map: str = "",
     scale: str = "",
@@ -197,7 +196,7 @@ def read_qrels(
 
 
 @contextmanager
-def indexed_qrels(path: Path, warn: Warn = lambda _message: None) -> Iterator[Index]:
+def indexed_qrels(path: Path, warn: Note = lambda _message: None) -> Iterator[Index]:
     """The index of qrels of any kind."""
     with rereadable():
         hold_qrels(path, warn)
@@ -206,7 +205,7 @@ def indexed_qrels(path: Path, warn: Warn = lambda _message: None) -> Iterator[In
 
 
 def hold_qrels(
-    path: Path, warn: Warn = lambda _message: None, meaning: Meaning = _AS_IT_STANDS
+    path: Path, warn: Note = lambda _message: None, meaning: Meaning = _AS_IT_STANDS
 ) -> None:
     """Let qrels of any kind be read as TREC's columns, until the block of `rereadable` ends.
 
@@ -282,7 +281,7 @@ def _trec_ratings(path: Path) -> RatedFile:
     return RatedFile("qrels in TREC's columns", ratings)
 
 
-def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Warn, copy: Path) -> None:
+def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Path) -> None:
     """The grades of a file as TREC's lines, each where its row stands in the file."""
     grades = Grades(path, meaning.rule, is_rating=judged.is_rating)
     ids = None if meaning.texts is None else QueryIds(meaning.texts)

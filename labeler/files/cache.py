@@ -13,6 +13,7 @@ from pathlib import Path
 
 from labeler.errors import Stopped
 from labeler.files.paths import expanded, lock_file, make_private
+from labeler.messages import Note
 
 _POLL_SECONDS = 0.1
 _LOCKED_BY_OTHERS = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
@@ -34,7 +35,7 @@ def cache_folder() -> Path:
 
 
 @contextmanager
-def exclusive(path: Path, tell: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+def exclusive(path: Path, tell: Note = lambda _: None) -> Iterator[None]:
     """Wait until no other process is fetching the file at `path`, and make others wait.
 
     On a file system without locks nobody waits.
@@ -48,7 +49,7 @@ def exclusive(path: Path, tell: Callable[[str], None] = lambda _: None) -> Itera
 
 @asynccontextmanager
 async def exclusive_in_loop(
-    path: Path, is_stopped: Callable[[], bool], tell: Callable[[str], None] = lambda _: None
+    path: Path, is_stopped: Callable[[], bool], tell: Note = lambda _: None
 ) -> AsyncIterator[None]:
     """The same in asynchronous work, which goes on meanwhile; `Stopped` where that is stopped."""
     import asyncio
@@ -66,7 +67,7 @@ def _lock_path(path: Path) -> Path:
     return path.with_name(path.name + ".lock")
 
 
-def _waits(descriptor: int, path: Path, tell: Callable[[str], None]) -> Iterator[float]:
+def _waits(descriptor: int, path: Path, tell: Note) -> Iterator[float]:
     """The seconds to wait before each further try, until an open file is locked."""
     if _is_lockable(descriptor):
         return

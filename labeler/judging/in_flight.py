@@ -32,6 +32,7 @@ from labeler.judging.methods.inquiry import (
     is_too_long,
     recall_inquiries,
 )
+from labeler.messages import Note
 from labeler.model import Model
 from labeler.models.policies.call import StopSignal
 from labeler.models.settings import Proof
@@ -152,7 +153,7 @@ class PairOptions:
     retry_failed: bool = False
     on_judged: Callable[[Judged], None] = lambda judged: None
     stop: StopSignal = field(default_factory=StopSignal)
-    note: Callable[[str], None] = lambda _line: None
+    note: Note = lambda _line: None
     proof: Proof | None = None
     only: Sequence[Pair] = ()
     pilot: Mapping[Pair, Judged] = field(default_factory=dict)

@@ -29,7 +29,6 @@ from labeler.collection.judgements import (
 from labeler.collection.layout import (
     Collection,
     MadeFile,
-    Note,
     check_name,
     claimed,
     locked_in_loop,
@@ -47,7 +46,7 @@ from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.methods.inquiry import ReadAtMost
 from labeler.judging.pilot import Pilot
 from labeler.judging.suspicions import suspicions
-from labeler.messages import count_of
+from labeler.messages import Note, count_of
 from labeler.models.policies.call import WAITS, StopSignal
 from labeler.models.policies.limits import Spending, WithCost
 from labeler.report.result import Result

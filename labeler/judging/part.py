@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -20,12 +20,11 @@ from labeler.errors import BadInput, Misuse, about
 from labeler.files.boundary import count
 from labeler.judging.assessor import Texts
 from labeler.judging.changes import JudgedSet, human_beside, read_set
-from labeler.messages import count_of
+from labeler.messages import Note, count_of
 from labeler.options import SEED, option
 from labeler.trec.rows import LARGEST_GRADE
 
 FORMS = "disagreements, disagreements:SET,…, failures, sample:N, queries:FILE"
-Warn = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ class DerivedPairs(NamedTuple):
 
 
 def derived_pairs(
-    collection: Collection, source: str, part: PartOfSet, texts: Texts, warn: Warn
+    collection: Collection, source: str, part: PartOfSet, texts: Texts, warn: Note
 ) -> DerivedPairs:
     """The pairs of a set of judgements, or of qrels as people's, that a part of it has.
 
@@ -100,7 +99,7 @@ def derived_pairs(
     return DerivedPairs(pairs, Parent(source, part.only, len(pairs), len(every), seed, beside))
 
 
-def _judgeable(collection: Collection, source: str, texts: Texts, warn: Warn) -> JudgedSet:
+def _judgeable(collection: Collection, source: str, texts: Texts, warn: Note) -> JudgedSet:
     """What the set says of each pair that can be judged."""
     with about("source", "name"):
         name = check_name(source)

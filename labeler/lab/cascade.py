@@ -46,7 +46,7 @@ from labeler.lab.thresholds import (
     unit_of,
     untied,
 )
-from labeler.messages import count_of, dollars
+from labeler.messages import Note, count_of, dollars
 from labeler.models.session import Act, Control, sync
 from labeler.options import SEED, SHARE, Options, given, option
 from labeler.report.finding import Finding
@@ -272,7 +272,7 @@ async def _cascade(
     cheap: Sequence[str],
     options: CascadeOptions,
     judging: Judging,
-    note: Callable[[str], None],
+    note: Note,
 ) -> CascadeResult:
     name, strong_name = str(options.name), str(options.judging.name)
     first, sources = member_of(opened, cheap[0]), _open(opened, cheap, options)

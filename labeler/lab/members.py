@@ -22,7 +22,7 @@ from labeler.collection.judgements import (
     origin_of,
     replacing_set,
 )
-from labeler.collection.layout import Collection, Note, locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.readme import write_readme
 from labeler.collection.user_files import Output
 from labeler.collection.whose import check_model_name, made_by
@@ -38,7 +38,7 @@ from labeler.lab.panel_rules import (
     disagreement,
     votes_of,
 )
-from labeler.messages import count_of
+from labeler.messages import Note, count_of
 from labeler.options import COUNT, SEED, Options, option
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs
 from labeler.trec.qrels import read_qrels

@@ -11,12 +11,12 @@ import numpy as np
 
 from labeler.agreement.shares import RoutingSources, open_routing, spread
 from labeler.arrays import Flags, Floats, Integers
-from labeler.collection.layout import Collection, Note
+from labeler.collection.layout import Collection
 from labeler.collection.user_files import Output
 from labeler.data import Pair
 from labeler.errors import Misuse, about
 from labeler.lab.recalibration import CalibrationSet, calibration_set
-from labeler.messages import count_of, no_pair_in_common
+from labeler.messages import Note, count_of, no_pair_in_common
 from labeler.options import COUNT, SEED, Options, option
 from labeler.people.sample import SheetSample, route_sheet
 from labeler.report.finding import Finding

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from labeler.messages import Note
 from labeler.model import Request
 from labeler.models.choose import SERVER_CONCURRENCY, Choice, ready
 from labeler.models.cost import Price, Tokens, about, at_most
@@ -217,7 +218,7 @@ def has_key() -> bool:
 
 
 async def try_call(
-    choice: Choice, timeout: float = 60.0, note: Callable[[str], None] = lambda _message: None
+    choice: Choice, timeout: float = 60.0, note: Note = lambda _message: None
 ) -> TrialCall | None:
     """Ask a model once, and find out what its server accepts; None where no server stands behind.
 

@@ -29,7 +29,7 @@ from labeler.data import Document, Judged
 from labeler.errors import Misconfigured, Misuse
 from labeler.files.boundary import count
 from labeler.files.paths import network_file_system
-from labeler.messages import Progress, no_progress
+from labeler.messages import Note, Progress, no_progress
 from labeler.model import Model, Reply, Request
 from labeler.models.choose import (
     SERVER_CONCURRENCY,
@@ -90,7 +90,7 @@ class Control:
     is what the same work has spent before, which the budget counts too.
     """
 
-    note: Callable[[str], None] = _say_nothing
+    note: Note = _say_nothing
     progress: Progress = no_progress
     judging: Callable[[Underway], AbstractContextManager[OnJudged]] = _show_no_judging
     stop: StopSignal = field(default_factory=StopSignal)

@@ -21,6 +21,7 @@ from labeler.collection.people import (
 from labeler.collection.scale import sample_grades
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
+from labeler.messages import Note
 from labeler.people.sheet import SheetAnswer, id_in, read_sheet
 from labeler.report.result import Result
 from labeler.trec.write import write_qrels
@@ -53,7 +54,7 @@ def import_sheet(
     collection: Collection,
     sheet: Path,
     options: ImportOptions,
-    warn: Callable[[str], None] = lambda _message: None,
+    warn: Note = lambda _message: None,
 ) -> ImportCounts:
     """Read a graded sheet into `qrels/NAME.qrels` and `people/NAME.jsonl`, beside what is there.
 

@@ -16,7 +16,7 @@ from labeler.collection.annotations import texts_identity
 from labeler.collection.card import update_card_entry
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.judgements import read_judgements
-from labeler.collection.layout import Collection, Note, locked
+from labeler.collection.layout import Collection, locked
 from labeler.collection.people import SampledPair, people_path, sample_path, write_sample
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries
@@ -25,7 +25,7 @@ from labeler.collection.user_files import Output
 from labeler.data import Document, Failure, Pair, Query
 from labeler.errors import BadInput, Misuse, about
 from labeler.files.paths import true_path
-from labeler.messages import count_of
+from labeler.messages import Note, count_of
 from labeler.people.sheet import (
     JUDGING_PROMPT,
     SheetRow,

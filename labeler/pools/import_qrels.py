@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from labeler.data import Qrels
 from labeler.errors import Misuse
 from labeler.exchange.qrels import read_qrels
 from labeler.files.read import rereadable
+from labeler.messages import Note
 from labeler.report.result import Result
 from labeler.trec.memory import Source, as_qrels
 from labeler.trec.write import write_qrels
@@ -49,7 +49,7 @@ def import_qrels(  # noqa: PLR0913  the keywords of a public function are its se
     collection: AnyCollection,
     *,
     name: str = "human",
-    warn: Callable[[str], None] = lambda _message: None,
+    warn: Note = lambda _message: None,
     force: bool = False,
     grade_map: str = "",
     scale: str = "",
@@ -97,7 +97,7 @@ def import_qrels(  # noqa: PLR0913  the keywords of a public function are its se
 
 def read_own_qrels(
     source: Source,
-    warn: Callable[[str], None],
+    warn: Note,
     collection: Collection,
     grade_map: str = "",
     scale: str = "",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
 from itertools import chain
@@ -31,7 +31,7 @@ from labeler.data import Pair, Pooled, Query, Run
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import hold_run, read_run
 from labeler.files.read import file_of, file_problems, rereadable
-from labeler.messages import Progress, count_of, no_progress, no_query_in_common
+from labeler.messages import Note, Progress, count_of, no_progress, no_query_in_common
 from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
 from labeler.models.session import Control
 from labeler.options import COUNT, COUNT_OR_NONE, SEED, Options, given, option
@@ -46,9 +46,7 @@ from labeler.trec.write import write_run
 # Runs of one's own that join a collection's pool, checked against the collection.
 
 
-def read_own_run(
-    path: Path, collection: Collection, depth: int, warn: Callable[[str], None]
-) -> PairColumns[float]:
+def read_own_run(path: Path, collection: Collection, depth: int, warn: Note) -> PairColumns[float]:
     """A user's run, checked against the collection that it shall join, less other queries.
 
     Raises `Misuse` where its name is taken, `BadInput` where it shares no query with the
@@ -72,7 +70,7 @@ def read_own_run(
 
 
 def standing_runs(
-    collection: Collection, depth: int, note: Callable[[str], None], besides: Container[str] = ()
+    collection: Collection, depth: int, note: Note, besides: Container[str] = ()
 ) -> dict[str, Run]:
     """The runs that `retrieve` left in the collection, but for those of other names; says so.
 
@@ -254,7 +252,7 @@ def sampled_beyond(
     pool: Pool,
     runs: Mapping[str, Run],
     size: PoolSize,
-    note: Callable[[str], None],
+    note: Note,
 ) -> tuple[Pool, BeyondSample | None]:
     """The pool with the sample that `size` asks for, written; one that has a sample keeps it."""
     if not size.beyond:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,6 +11,7 @@ from labeler.errors import Misuse, TooLarge
 from labeler.files.boundary import reading
 from labeler.files.paths import shipped
 from labeler.files.read import file_problems
+from labeler.messages import Note
 from labeler.model import Message
 from labeler.prompt.reply_rules import reply_problems
 from labeler.prompt.rules import read_front, template_problems
@@ -123,9 +123,7 @@ def find_prompt(name: str, kind: str | None = "grade") -> Prompt:
     return prompt
 
 
-def checked_prompt(
-    name: str, kind: str = "grade", note: Callable[[str], None] = lambda _line: None
-) -> Prompt:
+def checked_prompt(name: str, kind: str = "grade", note: Note = lambda _line: None) -> Prompt:
     """A prompt whose text, scale and replies agree: what stands before any call with it.
 
     `BadInput` says the first error with its line; `note` is given a line for each warning.

@@ -20,7 +20,7 @@ from labeler.exchange.written import QRELS_FORMATS, qrels_format_of, write_qrels
 from labeler.files.atomic import is_special, replacing
 from labeler.files.cache import sha256_of
 from labeler.files.read import rereadable
-from labeler.messages import count_of
+from labeler.messages import Note, count_of
 from labeler.report.neutral import flat
 from labeler.trec.index import QRELS, Batch, Index, indexed
 from labeler.trec.qrels import pair_batches
@@ -70,7 +70,7 @@ def _first_of(grade: Integers, sought: Integers, group: Integers) -> Integers:
     return lines[first]
 
 
-def warn_of_mixture(path: Path, warn: Callable[[str], None]) -> None:
+def warn_of_mixture(path: Path, warn: Note) -> None:
     """Tell `warn` of grades from several sources, which what is made of them does not list."""
     if text := mixture(path):
         warn(f"{text}; the result does not say whose each line is")
@@ -154,7 +154,6 @@ def sources_list(to: Output | None, names: Sequence[str]) -> Iterator[WriteSourc
                 out.write(line)
 
 
-Warn = Callable[[str], None]
 CONFLICTS = ("error", "first", "last", "max", "min", "drop")
 """Which grade wins where qrels differ: none, so that it is an error; or the pair is left out."""
 
@@ -202,8 +201,8 @@ def merge_qrels(
     paths: Sequence[Path],
     output: Output | Path,
     rules: MergeRules,
-    warn: Warn,
-    each: Warn = lambda _: None,
+    warn: Note,
+    each: Note = lambda _: None,
 ) -> MergeResult:
     """Put qrels together; `each` is told of every pair whose grades differ between files.
 
@@ -272,7 +271,7 @@ def subset_qrels(
     output: Output | Path,
     queries: NamedIds | None,
     documents: NamedIds | None,
-    warn: Warn,
+    warn: Note,
 ) -> int:
     """Write the pairs of these queries and documents, all where `None`; how many there are.
 
@@ -325,7 +324,7 @@ def convert_qrels(
     output: Output | Path,
     to: str = "",
     meaning: Meaning | None = None,
-    warn: Warn = lambda _message: None,
+    warn: Note = lambda _message: None,
 ) -> int:
     """Write the same pairs with the same grades in a format of `QRELS_FORMATS`; how many there are.
 

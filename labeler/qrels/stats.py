@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,10 @@ import numpy as np
 from labeler.arrays import Flags, Integers
 from labeler.errors import BadInput
 from labeler.exchange.qrels import indexed_qrels
+from labeler.messages import Note
 from labeler.report.table import Column, Table
 from labeler.trec.index import SPREAD_HEADER, files_per_query, nothing_shared, short_names, spread
 from labeler.trec.qrels import pair_batches
-
-Warn = Callable[[str], None]
 
 
 def qrels_stats(path: Path) -> dict[str, Any]:
@@ -92,7 +91,7 @@ def comparison_table(comparison: Mapping[str, Any]) -> Table:
     return Table("grades", [Column("grade", align="left"), *map(Column, map(str, theirs))], rows)
 
 
-def compare_qrels(first: Path, second: Path, warn: Warn) -> dict[str, Any]:
+def compare_qrels(first: Path, second: Path, warn: Note) -> dict[str, Any]:
     """How many pairs each has, and the grades of those that both have."""
     alone, table = [0, 0], Counter[tuple[int, int]]()
     with indexed_qrels(first) as ours, indexed_qrels(second) as theirs:

@@ -17,7 +17,7 @@ from labeler.data import Run
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import indexed_run
 from labeler.exchange.written import write_run_as
-from labeler.messages import Advance, count_of, counted
+from labeler.messages import Advance, Note, count_of, counted
 from labeler.trec.index import (
     Batch,
     Index,
@@ -199,7 +199,7 @@ def fuse_files(
     output: Output | Path,
     fusion: Fusion,
     tag: str,
-    warn: Callable[[str], None] = lambda _message: None,
+    warn: Note = lambda _message: None,
 ) -> tuple[int, int]:
     """Some runs as one; how many queries and lines it has.
 
@@ -226,7 +226,7 @@ def fuse_files(
     return queries, lines
 
 
-def _check_common(indexes: Sequence[Index], warn: Callable[[str], None]) -> None:
+def _check_common(indexes: Sequence[Index], warn: Note) -> None:
     common = files_per_query(indexes)
     if int(common.max()) == 1:
         first, second = indexes[:2]

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 from labeler.errors import BadInput
 from labeler.files.boundary import amount, count
+from labeler.messages import Note
 from labeler.model import Reply
 
 
@@ -32,7 +33,7 @@ class Waiting:
 
     seconds: float = 30.0
     is_stopped: Callable[[], bool] = lambda: False
-    note: Callable[[str], None] = lambda _line: None
+    note: Note = lambda _line: None
     batches: Mapping[bytes, str] = field(default_factory=dict)
 
 

@@ -28,6 +28,7 @@ from labeler.errors import BadInput
 from labeler.files.boundary import count
 from labeler.files.cache import exclusive, exclusive_in_loop
 from labeler.files.read import check_regular, file_problems
+from labeler.messages import Note
 
 Vectors = NDArray[np.float32]
 
@@ -93,7 +94,7 @@ class VectorFile:
         return vectors
 
     @contextmanager
-    def appending(self, note: Callable[[str], None]) -> Iterator[None]:
+    def appending(self, note: Note) -> Iterator[None]:
         """Open the file to be added to; another process that adds to it is waited for."""
         with ExitStack() as stack:
             with file_problems(self.path):
@@ -104,7 +105,7 @@ class VectorFile:
 
     @asynccontextmanager
     async def appending_in_loop(
-        self, note: Callable[[str], None], is_stopped: Callable[[], bool]
+        self, note: Note, is_stopped: Callable[[], bool]
     ) -> AsyncIterator[None]:
         """The same in asynchronous work, which goes on meanwhile; `Stopped` where it is stopped."""
         async with AsyncExitStack() as stack:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from labeler.errors import BadInput, Misuse
+from labeler.messages import Note
 from labeler.trec.columns import Irregular, Keys, Small, joined_texts, keys, mixed
 from labeler.trec.pairs import PairColumns, factorised
 from labeler.trec.qrels import gathered, read_qrels
@@ -51,7 +52,7 @@ _SCORE: Columns = (_QUERY, _DOCUMENT, ("score", "score"))
 
 
 def as_qrels(
-    source: Source, warn: Callable[[str], None] = lambda _message: None, *, name: str = "qrels"
+    source: Source, warn: Note = lambda _message: None, *, name: str = "qrels"
 ) -> PairColumns[int]:
     """The grades that a path, a dict, a DataFrame or rows of (query, document, grade) hold.
 

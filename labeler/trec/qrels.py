@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from labeler.data import Qrels
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.read import rereadable
-from labeler.messages import count_of
+from labeler.messages import Note, count_of
 from labeler.trec.columns import Irregular
 from labeler.trec.index import QRELS, Batch, Index, batches
 from labeler.trec.pairs import PairColumns, numbers_in_file
@@ -26,9 +26,7 @@ GradedRow = tuple[int | str, str, str, int]
 """The number of a line, or what else says where; a query, a document and its grade."""
 
 
-def read_qrels(
-    path: Path | str, warn: Callable[[str], None] = lambda _message: None
-) -> PairColumns[int]:
+def read_qrels(path: Path | str, warn: Note = lambda _message: None) -> PairColumns[int]:
     """The grades of a qrels file, `qrels[query][document]`, in the file's order.
 
     A pair that stands there twice with one grade is counted in a warning; with two grades it is
@@ -51,7 +49,7 @@ def read_qrels(
             return PairColumns.of(read_qrels_by_line(path, warn), np.int32)
 
 
-def read_qrels_by_line(path: Path, warn: Callable[[str], None] = lambda _message: None) -> Qrels:
+def read_qrels_by_line(path: Path, warn: Note = lambda _message: None) -> Qrels:
     """The same, line by line: it knows the lines that are wrong, and takes several times longer."""
     with reading(path):
         return gathered(_graded_rows(path, rows(path, QRELS_COLUMNS)), path, warn)
@@ -63,7 +61,7 @@ def _graded_rows(path: Path, lines: Iterable[tuple[int, list[bytes]]]) -> Iterat
         yield number, query_id, doc_id, grade_of(path, number, columns[3])
 
 
-def gathered(rows: Iterable[GradedRow], source: Path | str, warn: Callable[[str], None]) -> Qrels:
+def gathered(rows: Iterable[GradedRow], source: Path | str, warn: Note) -> Qrels:
     """The qrels of rows of a line or what else says where, a query, a document and its grade.
 
     A pair that stands there twice with one grade is counted in a warning; with two grades it is
@@ -104,8 +102,6 @@ def same_grade(path: Path | str, repeated: int) -> str:
 
 # The pairs of qrels, each once: what stands there twice is counted, or refused.
 
-Warn = Callable[[str], None]
-
 
 @dataclass
 class RepeatedPairs:
@@ -115,7 +111,7 @@ class RepeatedPairs:
     same: int = 0
     other_grades: int = 0
 
-    def finish(self, warn: Warn) -> None:
+    def finish(self, warn: Note) -> None:
         """`BadInput` lists pairs of two grades; the others are a warning."""
         path = self.index.path
         if self.other_grades:
@@ -161,7 +157,7 @@ def distinct_lines(batch: Batch, repeats: Sequence[RepeatedPairs]) -> tuple[Inte
 
 
 def pair_batches(
-    indexes: Sequence[Index], warn: Warn
+    indexes: Sequence[Index], warn: Note
 ) -> Iterator[tuple[Batch, Integers, Integers]]:
     """Batches by query id, with its distinct lines, sorted by query, document and file, and their
     pairs' numbers. At the end `warn` is told what was repeated, or `BadInput` is raised."""

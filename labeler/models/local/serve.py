@@ -27,7 +27,7 @@ from labeler.errors import BadInput, LabelerError, Misconfigured, ProviderError
 from labeler.files.cache import cache_folder, exclusive, is_verified
 from labeler.files.paths import make_private, new_file
 from labeler.files.read import file_problems
-from labeler.messages import Advance, missing_extra
+from labeler.messages import Advance, Note, missing_extra
 from labeler.models.local import llama_child
 from labeler.models.local.child import start
 from labeler.wire.download import Remote, download, quiet
@@ -301,7 +301,7 @@ def model_path(model: ModelFile = EMBEDDED) -> Path | None:
 
 def fetch_model(
     advance: Advance = quiet,
-    tell: Callable[[str], None] = lambda _: None,
+    tell: Note = lambda _: None,
     model: ModelFile = EMBEDDED,
 ) -> Path:
     """The model's file, brought into the cache where it is not there yet.
@@ -321,7 +321,7 @@ def fetch_model(
     return path
 
 
-def _bring(model: ModelFile, path: Path, advance: Advance, tell: Callable[[str], None]) -> None:
+def _bring(model: ModelFile, path: Path, advance: Advance, tell: Note) -> None:
     parts = path.parent / "parts"
     if not _from_mirror(model, path):
         try:

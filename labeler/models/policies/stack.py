@@ -12,6 +12,7 @@ from labeler.errors import (
     NoAnswer,
     WaitsInBatch,
 )
+from labeler.messages import Note
 from labeler.model import TOO_LONG, Model, Reply, Request, is_about_context, is_cut
 from labeler.models.policies.call import (
     WAITS,
@@ -180,7 +181,7 @@ class Guard:
     budget: Budget = field(default_factory=Budget)
     patience: Patience = field(default_factory=Patience)
     stop: StopSignal = field(default_factory=StopSignal)
-    note: Callable[[str], None] = lambda _line: None
+    note: Note = lambda _line: None
 
 
 def guarded(  # noqa: PLR0913  what stands around a model is said where it is put there

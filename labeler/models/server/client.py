@@ -27,6 +27,7 @@ from pydantic_core import to_json
 
 from labeler import __version__
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
+from labeler.messages import Note
 from labeler.model import Bound, Model, Reply, Request, whole
 from labeler.models.cost import about
 from labeler.models.server.answers import read_answer, read_models, read_refusal
@@ -172,7 +173,7 @@ class Calls:
     """
 
     seconds: float = CALL_SECONDS
-    note: Callable[[str], None] = lambda _message: None
+    note: Note = lambda _message: None
     quiet: float = 10.0
     mute: float | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,6 +32,7 @@ from labeler.collection.layout import (
 )
 from labeler.errors import LabelerError, Locked, Misuse, NotFound, ProviderError
 from labeler.files.read import file_problems, numbered_bytes
+from labeler.messages import Note
 from labeler.models.batch.answers import BatchRequests, Collected, store_answers
 from labeler.models.batch.service import MOST_ANSWERED, BatchService, BatchState, batch_service
 from labeler.models.choose import Choice
@@ -186,7 +187,7 @@ async def remove_requests(record: BatchRecord, service: BatchService) -> Labeler
 
 
 async def remove_collected_requests(
-    collection: Collection, service: BatchService, note: Callable[[str], None]
+    collection: Collection, service: BatchService, note: Note
 ) -> None:
     """Remove the files of requests whose answers are in the store, which the server needs not.
 
