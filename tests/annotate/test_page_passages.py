@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.annotate.passages import Folding, ShownParagraph, marked_line, shown, shown_line
+from labeler.report.result import as_plain
 from labeler.text.visible import visible
 
 SMALL = Folding(whole=12, window=8, fewest=3, paragraph=6)
@@ -140,7 +141,7 @@ def test_what_cannot_be_seen_is_written_out() -> None:
 
 
 def test_paragraphs_can_be_sent_whatever_they_hold() -> None:
-    rows = [p.as_json() for p in shown("half \udc00 a </script> character", "half")]
+    rows = as_plain([*shown("half \udc00 a </script> character", "half")])
     assert json.dumps(rows, ensure_ascii=False).encode("utf-8")
     assert rows[0]["runs"] == [["half", True], [r" \udc00 a </script> character", False]]
 
